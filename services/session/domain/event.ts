@@ -1,0 +1,102 @@
+import type { InboxItem } from './inbox.ts'
+import type { StructuredError, ToolContent } from './message.ts'
+import type { PermissionReply, PermissionRequest } from './permission.ts'
+import type { JsonObject, ModelRef, Outcome, Session, TokenUsage } from './session.ts'
+
+/** Which part of a step an event is about. */
+export interface PartRef {
+  readonly messageId: string
+  readonly kind: 'text' | 'reasoning' | 'tool-input'
+  /** Number of the part in its message, from 0. */
+  readonly ordinal: number
+  /** With `tool-input`. */
+  readonly callId?: string
+  readonly toolName?: string
+}
+
+/** What is stored in the event log. */
+export type DurableEventData =
+  | { readonly type: 'session-created'; readonly session: Session }
+  | { readonly type: 'agent-selected'; readonly agent: string; readonly previous: string | undefined }
+  | { readonly type: 'model-selected'; readonly model: ModelRef; readonly previous: ModelRef | undefined }
+  | { readonly type: 'inbox-enqueued'; readonly item: InboxItem }
+  | { readonly type: 'inbox-delivered'; readonly messageId: string }
+  | { readonly type: 'execution-started' }
+  | {
+      readonly type: 'execution-ended'
+      readonly outcome: Outcome
+      readonly error: StructuredError | undefined
+      readonly reason: 'user' | 'shutdown' | undefined
+    }
+  | { readonly type: 'step-started'; readonly messageId: string; readonly agent: string; readonly model: ModelRef }
+  | { readonly type: 'step-streamed'; readonly messageId: string }
+  | {
+      readonly type: 'step-ended'
+      readonly messageId: string
+      readonly finish: string
+      readonly rawFinish: string | undefined
+      readonly costNanos: bigint
+      readonly tokens: TokenUsage
+    }
+  | { readonly type: 'step-failed'; readonly messageId: string; readonly error: StructuredError }
+  | {
+      readonly type: 'retry-scheduled'
+      readonly messageId: string
+      readonly attempt: number
+      readonly at: number
+      readonly error: StructuredError
+    }
+  | { readonly type: 'part-started'; readonly part: PartRef }
+  | { readonly type: 'part-ended'; readonly part: PartRef; readonly text: string }
+  | { readonly type: 'tool-called'; readonly messageId: string; readonly callId: string; readonly input: JsonObject }
+  | {
+      readonly type: 'tool-succeeded'
+      readonly messageId: string
+      readonly callId: string
+      readonly content: readonly ToolContent[]
+      readonly metadata: JsonObject | undefined
+    }
+  | {
+      readonly type: 'tool-failed'
+      readonly messageId: string
+      readonly callId: string
+      readonly error: StructuredError
+      readonly content: readonly ToolContent[]
+      readonly metadata: JsonObject | undefined
+    }
+  | { readonly type: 'permission-asked'; readonly request: PermissionRequest }
+  | { readonly type: 'permission-replied'; readonly requestId: string; readonly reply: PermissionReply }
+
+/** What is only told to those who listen. */
+export type VolatileEventData =
+  | { readonly type: 'part-extended'; readonly part: PartRef; readonly delta: string }
+  | {
+      readonly type: 'tool-progressed'
+      readonly messageId: string
+      readonly callId: string
+      readonly metadata: JsonObject
+    }
+
+interface EventBase {
+  readonly id: string
+  readonly workspace: string
+  readonly sessionId: string
+  readonly directory: string
+  readonly timeCreated: number
+}
+
+/** An event in the log. */
+export interface DurableEvent extends EventBase {
+  /** Number within the session, growing. */
+  readonly seq: number
+  /** Position in the log of all events; opaque, made by the store. */
+  readonly position: string
+  readonly data: DurableEventData
+}
+
+/** An event that is never stored. */
+export interface VolatileEvent extends EventBase {
+  /** The last durable event of the session before it; listeners get it after that one. */
+  readonly afterSeq: number
+  readonly data: VolatileEventData
+}

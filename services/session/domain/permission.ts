@@ -1,0 +1,32 @@
+/** What a permission rule does. */
+export type Effect = 'allow' | 'deny' | 'ask'
+
+/** One rule; `*` matches any run of characters, `?` one. The last rule that matches wins. */
+export interface PermissionRule {
+  readonly action: string
+  readonly resource: string
+  readonly effect: Effect
+}
+
+/** What is answered to a permission request. */
+export type PermissionReply = 'once' | 'always' | 'reject'
+
+/** A request for somebody's leave. Times are milliseconds since the epoch. */
+export interface PermissionRequest {
+  readonly id: string
+  readonly sessionId: string
+  readonly action: string
+  readonly resources: readonly string[]
+  /** Patterns that an `always` answer saves for the project. */
+  readonly savePatterns: readonly string[]
+  readonly messageId: string
+  readonly callId: string
+  readonly timeCreated: number
+  readonly timeExpires: number
+}
+
+/** The answer to a request; `message` is said to the model, and a rejection without one ends the step. */
+export interface PermissionAnswer {
+  readonly reply: PermissionReply
+  readonly message: string
+}

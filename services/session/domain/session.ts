@@ -1,0 +1,53 @@
+import type { PermissionRule } from './permission.ts'
+
+/** JSON as it comes from a client or a model. */
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
+export type JsonObject = { [key: string]: Json }
+
+/** Names a model; `variant` is empty for the default one. */
+export interface ModelRef {
+  readonly providerId: string
+  readonly modelId: string
+  readonly variant: string
+}
+
+/** Tokens by kind; `input` is what was not cached, `output` leaves out reasoning. */
+export interface TokenUsage {
+  readonly input: number
+  readonly output: number
+  readonly reasoning: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+}
+
+export const NO_TOKENS: TokenUsage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+
+/** How a run ended. */
+export type Outcome = 'succeeded' | 'failed' | 'interrupted'
+
+/** Where a session works, as the catalog resolved it. */
+export interface SessionLocation {
+  readonly directory: string
+  readonly projectId: string
+  readonly subpath: string
+}
+
+/** A session without its bookkeeping. Times are milliseconds since the epoch; money is nano-dollars. */
+export interface Session {
+  readonly id: string
+  readonly parentId: string | undefined
+  readonly title: string | undefined
+  readonly agent: string | undefined
+  readonly model: ModelRef | undefined
+  readonly location: SessionLocation
+  readonly metadata: JsonObject | undefined
+  readonly permissions: readonly PermissionRule[] | undefined
+  readonly costNanos: bigint
+  readonly tokens: TokenUsage
+  readonly outcome: Outcome | undefined
+  readonly timeCreated: number
+  /** Last real activity: moved by admissions, selections and steps; never by leases. */
+  readonly timeUpdated: number
+  /** End of the last run; grows by at least 1 with each end. */
+  readonly timeIdle: number | undefined
+}

@@ -1,0 +1,224 @@
+import type { DurableEvent, DurableEventData } from './domain/event.ts'
+import type { Admitter, Delivery, InboxItem } from './domain/inbox.ts'
+import type { AssistantMessage, BlobRef, Message, Prompt, StructuredError } from './domain/message.ts'
+import type { PermissionAnswer, PermissionReply, PermissionRequest, PermissionRule } from './domain/permission.ts'
+import type { JsonObject, ModelRef, Outcome, Session, SessionLocation, TokenUsage } from './domain/session.ts'
+
+/** A page of a list. `more` says whether further items follow in the direction that was read. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly more: boolean
+}
+
+export interface NewSession {
+  readonly id: string
+  readonly title: string | undefined
+  readonly agent: string | undefined
+  readonly model: ModelRef | undefined
+  readonly location: SessionLocation
+  readonly metadata: JsonObject | undefined
+  readonly permissions: readonly PermissionRule[] | undefined
+}
+
+/** Filters are exact, but for `search`: part of the title, letter case ignored, `%` and `_` nothing special. */
+export interface SessionQuery {
+  readonly limit: number
+  readonly order: 'ascending' | 'descending'
+  readonly search?: string
+  readonly directory?: string
+  readonly projectId?: string
+  readonly subpath?: string
+  /** Null: root sessions only. */
+  readonly parentId?: string | null
+  /** Continues after this item (`next`) or before it (`previous`); items keep `order` either way. */
+  readonly anchor?: { readonly timeUpdated: number; readonly id: string; readonly direction: 'next' | 'previous' }
+}
+
+export interface MessageQuery {
+  readonly limit: number
+  readonly order: 'ascending' | 'descending'
+  readonly anchor?: { readonly seq: number; readonly direction: 'next' | 'previous' }
+}
+
+/** A message and its place in the conversation. */
+export interface StoredMessage {
+  readonly seq: number
+  readonly message: Message
+}
+
+export interface Admission {
+  readonly id: string
+  readonly sessionId: string
+  readonly prompt: Prompt
+  readonly delivery: Delivery
+  /** Digest of the request as the client sent it; a second admission of the id must have the same. */
+  readonly digest: string
+  readonly admitter: Admitter
+  /** Wakes the session: it becomes due. */
+  readonly wake: boolean
+}
+
+/** The right to drain one session, until it expires or a newer fence exists. */
+export interface Lease {
+  readonly workspace: string
+  readonly sessionId: string
+  readonly fence: number
+}
+
+export interface AcquiredLease extends Lease {
+  /** A run was begun under an older fence and never ended: take over before anything else. */
+  readonly unfinished: boolean
+}
+
+/** What a drain has to know between its writes. */
+export interface LeaseState {
+  /** Somebody asked to interrupt the run. */
+  readonly interruptRequested: boolean
+}
+
+export interface Promotion {
+  readonly messages: readonly StoredMessage[]
+  /** Who admitted the last promoted input; undefined when nothing was promoted. */
+  readonly admitter: Admitter | undefined
+}
+
+/** One write of a step: the state of its message, the events that go with it, and what it used when it ends. */
+export interface StepRecord {
+  readonly message: AssistantMessage
+  readonly events: readonly DurableEventData[]
+  /** Added to the session's totals; given once in a step, when it ends. */
+  readonly usage?: { readonly costNanos: bigint; readonly tokens: TokenUsage }
+}
+
+/** What may have changed. May be told more often than needed; see SessionStore.onChange for how late it may come. */
+export interface SessionChange {
+  /** Undefined: any workspace and session. */
+  readonly workspace: string | undefined
+  readonly sessionId: string | undefined
+}
+
+/**
+ * Sessions, their inbox, messages, events, leases and permission requests: one aggregate (design decision 2).
+ *
+ * Every write is one atomic use case: it resolves after the durable commit, and after a crash either all of it is there
+ * or nothing. A counter on the session, raised in the same transaction, numbers its inbox items, messages and events;
+ * ids never sort anything. Every method takes the workspace, and another workspace's record does not exist. Times are
+ * the injected clock's, but for leases in MongoDB, which reckon with the server's.
+ *
+ * "Rejects with X" means: throws Rejection(X), and nothing was written. SESSION_NOT_FOUND is thrown by every method
+ * that writes to a session which is not there.
+ */
+export interface SessionStore extends AsyncDisposable {
+  /** Writes a session and its session-created event. An existing id answers that session unchanged. */
+  createSession(workspace: string, session: NewSession): Promise<Session>
+  getSession(workspace: string, sessionId: string): Promise<Session | undefined>
+  /** Ordered by (timeUpdated, id). The cost of a page does not grow with the number of sessions. */
+  listSessions(workspace: string, query: SessionQuery): Promise<Page<Session>>
+
+  /**
+   * Writes an inbox item with its inbox-enqueued event, moves timeUpdated, and, with `wake`, makes the session due. The
+   * same id again with the same digest answers the first item, whether it still waits or is a message by now, and with
+   * `wake` makes the session due when it still waits. Rejects with PROMPT_CONFLICT (metadata message_id) when the id
+   * has another digest, another session of the workspace, or names another message.
+   */
+  admitPrompt(workspace: string, admission: Admission): Promise<InboxItem>
+  /** Writes the selection, an agent-switched message and an agent-selected event; moves timeUpdated. */
+  selectAgent(workspace: string, sessionId: string, agent: string): Promise<void>
+  /** Likewise; the selected model again (a variant `default` equals none) writes nothing. */
+  selectModel(workspace: string, sessionId: string, model: ModelRef): Promise<void>
+
+  /** Ordered by seq. Undefined: no such session. */
+  listMessages(workspace: string, sessionId: string, query: MessageQuery): Promise<Page<StoredMessage> | undefined>
+  getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined>
+
+  /** Whether a run is begun or due, or a lease is live. Undefined: no such session. */
+  isBusy(workspace: string, sessionId: string): Promise<boolean | undefined>
+  /** Sessions with a live lease. */
+  listActive(workspace: string): Promise<readonly string[]>
+  /**
+   * Asks whoever drains the session to stop, and makes a session that is due but not begun no longer due. Answers
+   * whether anything was to be stopped. Undefined: no such session.
+   */
+  requestInterrupt(workspace: string, sessionId: string): Promise<boolean | undefined>
+
+  /** Requests that wait for an answer and have not expired, oldest first, at most 1,000. */
+  listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]>
+  /**
+   * Answers a waiting request and writes its permission-replied event. `always` saves its patterns for the project;
+   * `reject` rejects every other waiting request of the session too. Rejects with PERMISSION_REQUEST_NOT_FOUND when it
+   * does not wait: unknown, answered, expired, withdrawn.
+   */
+  replyPermission(workspace: string, sessionId: string, requestId: string, answer: PermissionAnswer): Promise<void>
+  /** Approvals saved for a project, as `allow` rules. */
+  savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]>
+
+  /**
+   * Gives the lease of one session that has work (a run begun and not ended, or due inputs) and no live lease, with a
+   * fence that is higher than any before. Undefined: there is none. Two callers never get one session at once.
+   */
+  acquireLease(owner: string, durationMs: number): Promise<AcquiredLease | undefined>
+
+  // What follows is written under a lease. Each method rejects with LEASE_LOST, and writes nothing, when a newer fence
+  // exists, the lease has expired or was released. Reads are refused likewise.
+
+  /** Extends the lease. */
+  renewLease(lease: Lease, durationMs: number): Promise<LeaseState>
+  /**
+   * Settles what an older owner left: unfinished tool calls become errors of type `aborted`, an unfinished step is
+   * completed with an error of type `aborted`, waiting permission requests are withdrawn; with the events of all that.
+   */
+  settleAborted(lease: Lease): Promise<void>
+  /** The session as it is now, and whether an interrupt was asked for. */
+  readLeased(lease: Lease): Promise<{ readonly session: Session } & LeaseState>
+  /** Messages after a place in the conversation (0: all), in order. */
+  readTranscript(lease: Lease, afterSeq: number): Promise<readonly StoredMessage[]>
+  /** Who admitted the last input that was promoted; undefined before the first. */
+  lastAdmitter(lease: Lease): Promise<Admitter | undefined>
+  /**
+   * Turns inbox items into user messages, each with its inbox-delivered event: at a `step` boundary every steer in order
+   * of admission; at an `idle` boundary the same, and the oldest queued item besides. Begins the run (execution-started)
+   * when something was promoted and none is begun; the session is then no longer due unless items are left.
+   */
+  promote(lease: Lease, boundary: 'step' | 'idle'): Promise<Promotion>
+  /** Writes the state of a step; its message is inserted the first time. Answers the session's last seq. */
+  recordStep(lease: Lease, record: StepRecord): Promise<number>
+  /** Writes a waiting request with its permission-asked event. */
+  askPermission(lease: Lease, request: PermissionRequest): Promise<void>
+  /** The answer to a request; undefined while it waits. An expired or withdrawn one is answered `reject`. */
+  readPermissionAnswer(lease: Lease, requestId: string): Promise<PermissionAnswer | undefined>
+  /** Ends a request nobody answered in time (`reject`) or that is no longer needed; with its event. */
+  closePermission(lease: Lease, requestId: string, reply: PermissionReply): Promise<void>
+  /**
+   * Ends the run: an execution-ended event, an idle message, outcome and timeIdle; clears a wish to interrupt. After
+   * `interrupted` nothing is due until the next wake. Answers true, keeping the lease, when inputs are due; else the
+   * lease is released and the answer is false.
+   */
+  endRun(lease: Lease, outcome: Outcome, error?: StructuredError): Promise<boolean>
+  /** Gives the lease back without ending the run: whoever acquires it next goes on. A lost lease is no error here. */
+  releaseLease(lease: Lease): Promise<void>
+
+  /**
+   * Calls the listener when something of a session may have changed: at once for writes of this process, within two
+   * seconds for those of others. Never throws; ends when the answer is disposed.
+   */
+  onChange(listener: (change: SessionChange) => void): Disposable
+  /**
+   * Events of a workspace in log order: after a position, or from now on; then live, until the signal aborts. Pulled: a
+   * slow reader holds nothing but its place. `missed` comes first when the position is unknown or too old. The first
+   * item is `ready`: everything written after it was seen will come.
+   */
+  tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem>
+}
+
+export type TailItem =
+  | { readonly type: 'ready' }
+  | { readonly type: 'missed' }
+  | { readonly type: 'event'; readonly event: DurableEvent }
+
+/** Content by hash, per workspace. Nothing is ever changed or, so far, deleted. */
+export interface BlobStore extends AsyncDisposable {
+  /** Keeps content of at most 20 MiB; resolves after it is durable. The same content again is no second copy. */
+  put(workspace: string, data: Uint8Array): Promise<BlobRef>
+  /** The content, or undefined when the workspace has none with that hash. */
+  get(workspace: string, hash: string): Promise<Uint8Array | undefined>
+}

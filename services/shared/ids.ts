@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '#shared/clock.ts'
+
+/** Prefixes of ids that carry their time (`contract/instance-facts.md` 3.15). */
+export type TimedPrefix = 'ses' | 'msg' | 'evt' | 'per'
+
+/** Prefixes of ids that are only random. */
+export type RandomPrefix = 'org' | 'wrk' | 'key' | 'req' | 'gen' | 'resp' | 'call' | 'err' | 'own'
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const TIME_MASK = (1n << 56n) - 1n
+let lastMilliseconds = 0
+let counter = 0
+
+/**
+ * Makes an id: prefix, 14 hexadecimal digits of time (milliseconds × 4096 + counter; complemented for sessions, so that
+ * the newest sorts first), 12 random characters. Nothing in Portico sorts by an id; the order is for people.
+ */
+export function timedId(prefix: TimedPrefix, clock: Clock): string {
+  const now = clock.now()
+  counter = now === lastMilliseconds ? (counter + 1) & 0xfff : 0
+  lastMilliseconds = now
+  const ascending = BigInt(now) * 4096n + BigInt(counter)
+  const time = prefix === 'ses' ? ~ascending & TIME_MASK : ascending & TIME_MASK
+  return `${prefix}_${time.toString(16).padStart(14, '0')}${randomText(12)}`
+}
+
+/** Makes an id: prefix and 24 random characters (about 142 bits). */
+export function randomId(prefix: RandomPrefix): string {
+  return `${prefix}_${randomText(24)}`
+}
+
+/** Random letters and digits, uniformly distributed, from the system's source of randomness. */
+export function randomText(length: number): string {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of randomBytes(length - text.length + 8)) {
+      if (byte < 248 && text.length < length) text += BASE62[byte % 62]
+    }
+  }
+  return text
+}

@@ -1,0 +1,115 @@
+import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import { Code, ConnectError, type ContextValues, type HandlerContext } from '@connectrpc/connect'
+
+/**
+ * What a handler sees of a local call. Everything that costs is made when it is first asked for: most handlers never
+ * look at headers or at the signal.
+ */
+export class LocalContext implements HandlerContext {
+  readonly method: DescMethod
+  readonly values: ContextValues
+  readonly protocolName = 'local'
+  readonly requestMethod = 'POST'
+  readonly url = 'local:'
+  readonly #callerSignal: AbortSignal | undefined
+  readonly #header: ConstructorParameters<typeof Headers>[0]
+  readonly #deadline: number | undefined
+  #controller: AbortController | undefined
+  #timer: NodeJS.Timeout | undefined
+  #fail: ((error: ConnectError) => void) | undefined
+  #failure: ConnectError | undefined
+  #requestHeader: Headers | undefined
+  #responseHeader: Headers | undefined
+  #responseTrailer: Headers | undefined
+  readonly #onAbort = (): void => this.#end(new ConnectError('The call was canceled', Code.Canceled))
+
+  constructor(
+    method: DescMethod,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: ConstructorParameters<typeof Headers>[0],
+    values: ContextValues,
+  ) {
+    this.method = method
+    this.values = values
+    this.#callerSignal = signal
+    this.#header = header
+    if (signal !== undefined) {
+      if (signal.aborted) this.#onAbort()
+      else signal.addEventListener('abort', this.#onAbort, { once: true })
+    }
+    if (timeoutMs !== undefined) {
+      this.#deadline = performance.now() + timeoutMs
+      const expire = (): void => this.#end(new ConnectError('The deadline has passed', Code.DeadlineExceeded))
+      if (timeoutMs <= 0) expire()
+      else this.#timer = setTimeout(expire, timeoutMs)
+    }
+  }
+
+  get service(): DescService {
+    return this.method.parent
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#failure !== undefined) this.#controller.abort(this.#failure)
+    }
+    return this.#controller.signal
+  }
+
+  get requestHeader(): Headers {
+    this.#requestHeader ??= new Headers(this.#header)
+    return this.#requestHeader
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new Headers()
+    return this.#responseHeader
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new Headers()
+    return this.#responseTrailer
+  }
+
+  timeoutMs(): number | undefined {
+    return this.#deadline === undefined ? undefined : Math.max(0, this.#deadline - performance.now())
+  }
+
+  /** Throws when the caller is gone or the deadline has passed. */
+  throwIfDone(): void {
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** Waits for the handler, but no longer than the caller does. */
+  race<T>(work: Promise<T> | T): Promise<T> {
+    if (this.#callerSignal === undefined && this.#deadline === undefined) return Promise.resolve(work)
+    return new Promise<T>((resolve, reject) => {
+      if (this.#failure !== undefined) reject(this.#failure)
+      this.#fail = reject
+      Promise.resolve(work).then(resolve, reject)
+    })
+  }
+
+  /** The reason why the caller stopped waiting, when that is why something was thrown. */
+  explain(error: unknown): ConnectError | undefined {
+    if (this.#failure === undefined) return undefined
+    return error instanceof ConnectError && error !== this.#failure ? undefined : this.#failure
+  }
+
+  /** Ends the call: what the handler left running is aborted, and nothing of the call stays behind. */
+  close(): void {
+    this.#callerSignal?.removeEventListener('abort', this.#onAbort)
+    if (this.#timer !== undefined) clearTimeout(this.#timer)
+    if (this.#controller !== undefined && !this.#controller.signal.aborted) {
+      this.#controller.abort(new ConnectError('The call is over', Code.Canceled))
+    }
+  }
+
+  #end(failure: ConnectError): void {
+    this.#failure = failure
+    this.#controller?.abort(failure)
+    this.#fail?.(failure)
+  }
+}

@@ -1,0 +1,54 @@
+import { Code, ConnectError } from '@connectrpc/connect'
+import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
+
+/**
+ * The only error that a service throws on purpose. `reason` is a row of the service's reason table; `metadata` holds
+ * every variable part of the message (AIP-193). It travels as a Connect error with a google.rpc.ErrorInfo.
+ */
+export class Rejection extends Error {
+  override readonly name = 'Rejection'
+  readonly reason: string
+  readonly metadata: Readonly<Record<string, string>>
+
+  constructor(reason: string, metadata: Record<string, string> = {}, options?: ErrorOptions) {
+    super(reason, options)
+    this.reason = reason
+    this.metadata = metadata
+  }
+}
+
+/** What a service may reject with: reason → gRPC code and a message for people; `{key}` is replaced from the metadata. */
+export type ReasonTable = Readonly<Record<string, { readonly code: Code; readonly message: string }>>
+
+/** A reason as a caller sees it. */
+export interface Reason {
+  readonly domain: string
+  readonly reason: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly message: string
+}
+
+/** Turns whatever a handler threw into what its caller sees; anything unplanned becomes an opaque INTERNAL. */
+export function toConnectError(error: unknown, domain: string, reasons: ReasonTable): ConnectError {
+  if (error instanceof ConnectError) return error
+  if (error instanceof Rejection) {
+    const row = reasons[error.reason]
+    if (row !== undefined) {
+      const message = row.message.replace(/\{(\w+)\}/g, (_, key: string) => error.metadata[key] ?? '')
+      const detail = { desc: ErrorInfoSchema, value: { reason: error.reason, domain, metadata: error.metadata } }
+      return new ConnectError(message, row.code, undefined, [detail], error)
+    }
+  }
+  if (error instanceof Error && error.name === 'AbortError') {
+    return new ConnectError('The call was canceled', Code.Canceled, undefined, undefined, error)
+  }
+  return new ConnectError('Internal error', Code.Internal, undefined, undefined, error)
+}
+
+/** The reason that an error of a call carries, or undefined when it carries none. */
+export function reasonOf(error: unknown): Reason | undefined {
+  if (!(error instanceof ConnectError)) return undefined
+  const info = error.findDetails(ErrorInfoSchema)[0]
+  if (info === undefined) return undefined
+  return { domain: info.domain, reason: info.reason, metadata: info.metadata, message: error.rawMessage }
+}

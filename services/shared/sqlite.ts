@@ -1,0 +1,117 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+
+/** How a file is opened. */
+export interface SqliteOptions {
+  /** Statements that bring the schema up to date; run in one transaction, each must be repeatable. */
+  readonly schema: readonly string[]
+  /** Keeps every other process out for as long as the file is open; a crash lets go of it. */
+  readonly exclusive: boolean
+}
+
+interface Job {
+  run(): void
+  committed(): void
+  failed(error: unknown): void
+}
+
+/** Another process has the file open, or this one has it open already. */
+export class SqliteBusyError extends Error {
+  override readonly name = 'SqliteBusyError'
+}
+
+/**
+ * A SQLite file with group commit: all writes of one turn of the event loop share one transaction (WAL,
+ * synchronous=FULL) and resolve after its commit. Each job has a savepoint, so that one that throws undoes only itself.
+ * Used by adapters only (ADR 0002).
+ */
+export class SqliteFile implements AsyncDisposable {
+  readonly #database: DatabaseSync
+  readonly #statements = new Map<string, StatementSync>()
+  #jobs: Job[] = []
+  #scheduled = false
+
+  constructor(path: string, options: SqliteOptions) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    this.#database = new DatabaseSync(path, { timeout: options.exclusive ? 0 : 5_000 })
+    try {
+      if (options.exclusive) this.#database.exec('PRAGMA locking_mode = EXCLUSIVE')
+      this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
+      this.#database.exec(`BEGIN IMMEDIATE; ${options.schema.join(';\n')}; COMMIT`)
+    } catch (error) {
+      this.#database.close()
+      if (error instanceof Error && /database is locked/.test(error.message)) {
+        throw new SqliteBusyError(`${path} is in use by another process`, { cause: error })
+      }
+      throw error
+    }
+  }
+
+  /** A prepared statement, made once for each text. */
+  statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  /**
+   * Runs a job in this turn's transaction; resolves with its answer after the commit. The job must not wait. When it
+   * throws, what it wrote is undone and the promise rejects with what it threw; its neighbours are not touched.
+   */
+  write<T>(job: () => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let answer: T
+      this.#jobs.push({
+        run: () => {
+          answer = job()
+        },
+        committed: () => resolve(answer),
+        failed: reject,
+      })
+      if (this.#scheduled) return
+      this.#scheduled = true
+      setImmediate(() => this.#flush())
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#flush()
+    this.#statements.clear()
+    this.#database.close()
+  }
+
+  #flush(): void {
+    this.#scheduled = false
+    const jobs = this.#jobs
+    this.#jobs = []
+    if (jobs.length === 0) return
+    const done: Job[] = []
+    try {
+      this.statement('BEGIN IMMEDIATE').run()
+      for (const job of jobs) this.#runInSavepoint(job, done)
+      this.statement('COMMIT').run()
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      for (const job of jobs) job.failed(error)
+      return
+    }
+    for (const job of done) job.committed()
+  }
+
+  #runInSavepoint(job: Job, done: Job[]): void {
+    this.statement('SAVEPOINT job').run()
+    try {
+      job.run()
+    } catch (error) {
+      this.#database.exec('ROLLBACK TO job; RELEASE job')
+      job.failed(error)
+      return
+    }
+    this.statement('RELEASE job').run()
+    done.push(job)
+  }
+}
