@@ -1,0 +1,63 @@
+// `npm test` and `npm run check`: format, lint with the import matrix, proto lint, generated code in step, types, tests.
+// Usage: check.ts [TEST_FILE …]
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startMongo } from './test-mongo.ts'
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+process.env.PATH = `${join(process.cwd(), 'node_modules/.bin')}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH}`
+const scratch = mkdtempSync(join(tmpdir(), 'portico-check-'))
+const started = performance.now()
+
+const STEPS: readonly (readonly [title: string, ...commands: string[]])[] = [
+  ['format and lint', 'node scripts/lint-matrix.ts --check', 'biome ci --error-on-warnings .'],
+  ['proto', 'buf lint', 'buf format --diff --exit-code'],
+  ['generated code', `buf generate --output ${scratch}`, `git diff --no-index --exit-code gen ${join(scratch, 'gen')}`],
+  ['types', 'tsc --noEmit'],
+]
+
+try {
+  const files = process.argv.slice(2)
+  const ok =
+    files.length > 0 || STEPS.every(([title, ...commands]) => commands.every((command) => step(title, command)))
+  process.exitCode = ok && (await test(files)) ? 0 : 1
+} finally {
+  rmSync(scratch, { recursive: true, force: true })
+}
+
+function step(title: string, command: string): boolean {
+  const { status, stdout, stderr } = spawnSync(command, { shell: true, encoding: 'utf8' })
+  process.stdout.write(`${status === 0 ? 'ok' : 'FAILED'}  ${title}: ${command.replace(scratch, 'SCRATCH')}\n`)
+  if (status !== 0) process.stdout.write(`${stdout}${stderr}`)
+  return status === 0
+}
+
+/**
+ * Runs the tests with an environment of their own: no key, home folder or setting of this machine, and no address but
+ * loopback ones. All MongoDB suites share one server.
+ */
+async function test(files: readonly string[]): Promise<boolean> {
+  const mongo = await startMongo(scratch)
+  const environment: NodeJS.ProcessEnv = {
+    PATH: process.env.PATH,
+    HOME: join(scratch, 'home'),
+    TMPDIR: scratch,
+    LANG: 'C.UTF-8',
+    TZ: 'UTC',
+    GIT_CONFIG_NOSYSTEM: '1',
+    NODE_OPTIONS: `--import=${new URL('../test/support/loopback-only.ts', import.meta.url)}`,
+    ...(mongo.uri === undefined ? {} : { PORTICO_TEST_MONGODB_URI: mongo.uri }),
+  }
+  const patterns = files.length > 0 ? files : ['{services,gateway,test,scripts,bench}/**/*.test.ts']
+  const words = ['--test', '--test-concurrency=2', '--test-timeout=180000', '--test-reporter=spec', ...patterns]
+  const { status } = spawnSync(process.execPath, words, { stdio: 'inherit', env: environment })
+  await mongo.stop()
+  const minutes = ((performance.now() - started) / 60_000).toFixed(1)
+  process.stdout.write(
+    `MongoDB: ${mongo.said}\n${status === 0 ? 'Everything passed' : 'FAILED'} after ${minutes} minutes.\n`,
+  )
+  return status === 0 && (mongo.uri !== undefined || process.env.PORTICO_TEST_MONGODB_REQUIRED === undefined)
+}

@@ -1,0 +1,104 @@
+// Writes the import matrix of `docs/architecture.md` into biome.json. Usage: lint-matrix.ts [--check]
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** Who may import what. An override of Biome replaces the ones before it, so each row says everything. */
+export interface MatrixRow {
+  readonly name: string
+  readonly files: readonly string[]
+  /** Patterns that may be imported; one with a leading `-` takes something of an earlier one back. */
+  readonly allow: readonly string[]
+}
+
+const KERNEL = ['#shared/**', '-#shared/sqlite.ts', '-#shared/mongo.ts']
+const CONNECT = ['@bufbuild/protobuf', '@bufbuild/protobuf/**', '@connectrpc/connect', '#gen/**']
+
+export const MATRIX: readonly MatrixRow[] = [
+  {
+    name: 'the kernel knows no service',
+    files: ['services/shared/**'],
+    allow: [
+      ...['./**', '#shared/**', '#gen/**', 'node:*', '@bufbuild/**', '@connectrpc/**', '@grpc/**'],
+      ...['@opentelemetry/**', 'pino', 'zod', 'mongodb'],
+    ],
+  },
+  { name: 'a domain imports only itself', files: ['services/*/domain/**'], allow: ['./**'] },
+  { name: 'ports know their domain and the kernel', files: ['services/*/ports.ts'], allow: ['./domain/**', ...KERNEL] },
+  {
+    name: 'handlers and runs know domain, ports, kernel and generated code',
+    files: ['services/*/rpc/**', 'services/*/run/**'],
+    allow: ['./**', '../domain/**', '../run/**', '../ports.ts', '../reasons.ts', 'node:crypto', ...KERNEL, ...CONNECT],
+  },
+  {
+    name: 'routes only merge handlers',
+    files: ['services/*/routes.ts', 'services/*/reasons.ts'],
+    allow: ['./rpc/**', './run/**', './domain/**', './ports.ts', './reasons.ts', ...KERNEL, ...CONNECT],
+  },
+  {
+    name: 'adapters know their own service, the kernel and drivers',
+    files: ['services/*/adapters/**'],
+    allow: [
+      ...['./**', '../**', '#shared/**', '#gen/**', 'node:*', '@bufbuild/**', '@connectrpc/connect'],
+      ...['mongodb', 'undici', 'eventsource-parser', 'ajv', 'yaml', 'jsonc-parser', 'lru-cache'],
+    ],
+  },
+  {
+    name: 'a config reads the environment',
+    files: ['services/*/config.ts'],
+    allow: ['./domain/**', 'node:*', 'zod', 'jsonc-parser', ...KERNEL],
+  },
+  {
+    name: 'open chooses adapters',
+    files: ['services/*/open.ts'],
+    allow: [
+      ...['./adapters/**', './domain/**', './run/**', './ports.ts', './routes.ts', './config.ts'],
+      ...['#shared/**', 'node:*', ...CONNECT],
+    ],
+  },
+  {
+    name: 'an entry file opens and serves',
+    files: ['services/*/main.ts'],
+    allow: ['./config.ts', './open.ts', 'node:*', ...KERNEL],
+  },
+  {
+    name: 'the facade knows no service, only contracts',
+    files: ['gateway/**'],
+    allow: ['./**', '../**', 'node:*', 'express', 'zod', 'pino', '@opentelemetry/api', ...KERNEL, ...CONNECT],
+  },
+  {
+    name: 'the single process knows every open.ts and the facade',
+    files: ['main.ts'],
+    allow: ['./services/*/open.ts', './services/*/config.ts', './gateway/**', 'node:*', ...KERNEL, ...CONNECT],
+  },
+]
+
+/** The overrides of biome.json. `../../` is forbidden everywhere; tests and benches may import the rest. */
+export function overrides(): unknown[] {
+  return [
+    override(['**'], ['../../**'], 'Use the imports of package.json instead of ../../'),
+    ...MATRIX.map(({ name, files, allow }) => {
+      const turned = allow.map((pattern) => (pattern.startsWith('-') ? pattern.slice(1) : `!${pattern}`))
+      return override([...files, '!**/*.test.ts'], ['**', ...turned, '../../**'], `Import matrix: ${name}.`)
+    }),
+  ]
+}
+
+function override(includes: string[], group: string[], message: string): unknown {
+  const noRestrictedImports = { level: 'error', options: { patterns: [{ group, message }] } }
+  return { includes, linter: { rules: { style: { noRestrictedImports } } } }
+}
+
+if (import.meta.main) {
+  const path = fileURLToPath(new URL('../biome.json', import.meta.url))
+  const before = JSON.parse(readFileSync(path, 'utf8')) as { overrides: unknown[] }
+  const others = before.overrides.filter((entry) => !JSON.stringify(entry).includes('noRestrictedImports'))
+  const after = { ...before, overrides: [...others, ...overrides()] }
+  if (JSON.stringify(before) !== JSON.stringify(after)) {
+    if (process.argv.includes('--check')) {
+      process.stderr.write('biome.json is not in step with scripts/lint-matrix.ts: run npm run generate\n')
+      process.exitCode = 1
+    } else {
+      writeFileSync(path, `${JSON.stringify(after, null, 2)}\n`)
+    }
+  }
+}

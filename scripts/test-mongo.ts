@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
+
+/** The MongoDB server of one test run; `uri` is undefined where there is none, and `said` tells which and why. */
+export interface TestMongo {
+  readonly uri: string | undefined
+  readonly said: string
+  stop(): Promise<void>
+}
+
+/**
+ * Finds or starts one replica set: PORTICO_TEST_MONGODB_URI; a `mongod` on PATH; one that mongodb-memory-server-core can
+ * fetch. The server may run emulated, so it has 60 s to start.
+ */
+export async function startMongo(scratch: string): Promise<TestMongo> {
+  const given = process.env.PORTICO_TEST_MONGODB_URI
+  if (given !== undefined) return { uri: given, said: 'the server of PORTICO_TEST_MONGODB_URI', stop: async () => {} }
+  const onPath = spawnSync(process.platform === 'win32' ? 'where' : 'which', ['mongod'], { encoding: 'utf8' })
+  const systemBinary = onPath.status === 0 ? onPath.stdout.split(/\r?\n/)[0]?.trim() : undefined
+  process.env.MONGOMS_SYSTEM_BINARY_VERSION_CHECK = 'false'
+  const dbPath = join(scratch, 'mongodb')
+  mkdirSync(dbPath, { recursive: true })
+  try {
+    const set = await MongoMemoryReplSet.create({
+      binary: systemBinary === undefined ? {} : { systemBinary },
+      replSet: { count: 1, storageEngine: 'wiredTiger', ip: '127.0.0.1' },
+      instanceOpts: [{ launchTimeout: 60_000, dbPath }],
+    })
+    const said = systemBinary === undefined ? 'a server that mongodb-memory-server fetched' : 'the mongod on PATH'
+    return { uri: set.getUri(), said, stop: async () => void (await set.stop({ doCleanup: true, force: true })) }
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
+    const looked = systemBinary === undefined ? 'no mongod on PATH, and none could be fetched' : 'mongod did not start'
+    return { uri: undefined, said: `NOT TESTED, its suites were skipped: ${looked} (${why})`, stop: async () => {} }
+  }
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+
+/** One planted import for each row of the matrix: the file it is put in, and what it imports. */
+const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
+  ['services/shared/a.ts', '#services/session/ports.ts'],
+  ['services/x/domain/a.ts', '#shared/clock.ts'],
+  ['services/x/ports.ts', '#gen/portico/session/v1/session_pb.js'],
+  ['services/x/rpc/a.ts', '../adapters/a.ts'],
+  ['services/x/run/a.ts', '#shared/sqlite.ts'],
+  ['services/x/routes.ts', './adapters/a.ts'],
+  ['services/x/adapters/a.ts', '#services/session/ports.ts'],
+  ['services/x/config.ts', 'mongodb'],
+  ['services/x/open.ts', '#services/identity/open.ts'],
+  ['services/x/main.ts', './adapters/a.ts'],
+  ['gateway/routes/a.ts', 'mongodb'],
+  ['main.ts', './services/x/adapters/a.ts'],
+  ['test/a.ts', '../../services/x/open.ts'],
+]
+
+/** One import that each kind of file may have. */
+const ALLOWED: readonly (readonly [file: string, specifier: string])[] = [
+  ['services/y/rpc/a.ts', '#shared/rejection.ts'],
+  ['services/y/adapters/a.ts', '#shared/sqlite.ts'],
+  ['services/y/rpc/a.test.ts', '../adapters/a.ts'],
+  ['gateway/routes/b.ts', 'express'],
+  ['test/b.ts', '#services/session/open.ts'],
+]
+
+test('each row of the import matrix refuses a forbidden import, of a type too, and nothing else', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-matrix-'))
+  try {
+    cpSync('biome.json', join(folder, 'biome.json'))
+    for (const [file, specifier] of [...PLANTED, ...ALLOWED]) {
+      mkdirSync(dirname(join(folder, file)), { recursive: true })
+      writeFileSync(join(folder, file), `import type { a } from '${specifier}'\n\nexport type b = a\n`)
+    }
+    const words = ['lint', '--vcs-enabled=false', '--reporter=json', '--max-diagnostics=200', '.']
+    const { stdout } = spawnSync('biome', words, { cwd: folder, encoding: 'utf8' })
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: Diagnostic[] }
+    const refused = diagnostics.filter(({ category }) => category === 'lint/style/noRestrictedImports')
+    assert.deepEqual(refused.map(({ location }) => location.path).sort(), PLANTED.map(([file]) => file).sort())
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+interface Diagnostic {
+  readonly category: string
+  readonly location: { readonly path: string }
+}
