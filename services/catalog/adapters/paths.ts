@@ -1,0 +1,18 @@
+import { isAbsolute, relative, sep } from 'node:path'
+
+/** Whether a path is a directory or lies in it. Both are absolute and normalised; links are not looked at. */
+export function isInside(directory: string, path: string): boolean {
+  if (path === directory) return true
+  const way = relative(directory, path)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+/** The way from a directory to a path in it, with `/`; empty for the directory itself. */
+export function subpathOf(directory: string, path: string): string {
+  return relative(directory, path).replaceAll(sep, '/')
+}
+
+/** The error code of a failed system call, or undefined. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

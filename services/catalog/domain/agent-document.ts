@@ -1,0 +1,126 @@
+import type { AgentDocument, AgentEntry, AgentMode, ModelRef, PermissionRule, RequestOverlay } from './agent.ts'
+import { isJson, isObject, type JsonObject } from './json.ts'
+import { fromLegacy, isLegacy } from './legacy-agent.ts'
+
+/** A document that says something it must not; the message names the member. */
+export class DocumentError extends Error {
+  override readonly name = 'DocumentError'
+}
+
+/**
+ * Reads what a configuration document says about agents. An agent that is malformed is left out and told to
+ * `onProblem`. Malformed rules for all agents become one rule that asks for everything: whoever meant to deny something
+ * must not end up with it allowed.
+ */
+export function readConfigDocument(value: unknown, onProblem: (problem: string) => void): AgentDocument {
+  if (!isObject(value)) throw new DocumentError('the document is no object')
+  const agents = new Map<string, AgentEntry>()
+  for (const [id, entry] of Object.entries(isObject(value.agents) ? value.agents : {})) {
+    attempt(onProblem, () => agents.set(id, readAgentEntry(entry, `agents.${id}`)))
+  }
+  const rules = attempt(onProblem, () => readRules(value.permissions ?? [], 'permissions'))
+  return {
+    agents,
+    permissions: rules ?? [{ action: '*', resource: '*', effect: 'ask' }],
+    ...(typeof value.default_agent === 'string' && { defaultAgent: value.default_agent }),
+  }
+}
+
+/**
+ * Reads the agent of a Markdown file: parsed front matter and body. Unknown keys in the front matter make it the legacy
+ * form. Throws DocumentError.
+ */
+export function readMarkdownAgent(matter: unknown, body: string, mode?: AgentMode): AgentEntry {
+  const fields = matter ?? {}
+  if (!isObject(fields)) throw new DocumentError('the front matter is no map')
+  const entry = readAgentEntry(isLegacy(fields) ? fromLegacy(fields) : fields, 'front matter')
+  return { ...entry, ...(body !== '' && { system: body }), ...(mode !== undefined && { mode }) }
+}
+
+/** Reads one agent; `at` names it in the messages. Throws DocumentError. */
+export function readAgentEntry(value: unknown, at: string): AgentEntry {
+  if (!isObject(value)) throw new DocumentError(`${at} is no object`)
+  const member = <T>(name: string, read: (value: unknown, at: string) => T): { [key: string]: T } =>
+    value[name] === undefined || value[name] === null ? {} : { [name]: read(value[name], `${at}.${name}`) }
+  const model = value.model === undefined ? undefined : readModel(value.model, value.variant, at)
+  return {
+    ...member('name', readString),
+    ...member('description', readString),
+    ...member('mode', readMode),
+    ...member('hidden', readBoolean),
+    ...member('color', readColor),
+    ...member('system', readString),
+    ...member('steps', readSteps),
+    ...member('disabled', readBoolean),
+    ...member('permissions', readRules),
+    ...member('request', readRequest),
+    ...(model !== undefined && { model }),
+  }
+}
+
+function attempt<T>(onProblem: (problem: string) => void, read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error
+    onProblem(error.message)
+    return undefined
+  }
+}
+
+function readString(value: unknown, at: string): string {
+  if (typeof value !== 'string') throw new DocumentError(`${at} is no string`)
+  return value
+}
+
+function readBoolean(value: unknown, at: string): boolean {
+  if (typeof value !== 'boolean') throw new DocumentError(`${at} is neither true nor false`)
+  return value
+}
+
+function readSteps(value: unknown, at: string): number {
+  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31) return Number(value)
+  throw new DocumentError(`${at} is no integer from 1 on`)
+}
+
+function readMode(value: unknown, at: string): AgentMode {
+  if (value === 'primary' || value === 'subagent' || value === 'all') return value
+  throw new DocumentError(`${at} is not primary, subagent or all`)
+}
+
+function readColor(value: unknown, at: string): string {
+  if (typeof value === 'string' && /^#[0-9a-f]{6}$/i.test(value)) return value
+  throw new DocumentError(`${at} is not of the form #rrggbb`)
+}
+
+// `provider/model#variant`: split at the first slash, then at the number sign.
+function readModel(value: unknown, variant: unknown, at: string): ModelRef {
+  const match = typeof value === 'string' ? /^([^/#]+)\/([^#]+)(?:#(.+))?$/.exec(value) : null
+  if (match === null) throw new DocumentError(`${at}.model is not of the form provider/model`)
+  const [, providerId = '', modelId = '', suffix = ''] = match
+  return { providerId, modelId, variant: typeof variant === 'string' ? variant : suffix }
+}
+
+function readRules(value: unknown, at: string): readonly PermissionRule[] {
+  if (!Array.isArray(value)) throw new DocumentError(`${at} is no list`)
+  return value.map((rule: unknown, index) => {
+    const effect = isObject(rule) ? rule.effect : undefined
+    if (!isObject(rule) || (effect !== 'allow' && effect !== 'deny' && effect !== 'ask')) {
+      throw new DocumentError(`${at}[${index}] is no rule with effect allow, deny or ask`)
+    }
+    const action = readString(rule.action, `${at}[${index}].action`)
+    return { action, resource: readString(rule.resource, `${at}[${index}].resource`), effect }
+  })
+}
+
+function readRequest(value: unknown, at: string): Partial<RequestOverlay> {
+  if (!isObject(value)) throw new DocumentError(`${at} is no object`)
+  const part = (name: string): JsonObject => {
+    const member = value[name] ?? {}
+    if (!isObject(member) || !isJson(member)) throw new DocumentError(`${at}.${name} is no JSON object`)
+    return member
+  }
+  const headers = part('headers')
+  for (const [name, text] of Object.entries(headers)) readString(text, `${at}.headers.${name}`)
+  return { headers: headers as Record<string, string>, body: part('body'), settings: part('settings') }
+}

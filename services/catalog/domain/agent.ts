@@ -1,0 +1,65 @@
+import type { JsonObject } from './json.ts'
+
+/** Where an agent may be used: as a session's agent, by another agent, or both. */
+export type AgentMode = 'primary' | 'subagent' | 'all'
+
+/** One permission rule; `*` is any run of characters, `?` is one. The last rule that matches wins. */
+export interface PermissionRule {
+  readonly action: string
+  readonly resource: string
+  readonly effect: 'allow' | 'deny' | 'ask'
+}
+
+export interface ModelRef {
+  readonly modelId: string
+  readonly providerId: string
+  /** Empty: the default variant. */
+  readonly variant: string
+}
+
+/** What is laid over the request to the provider. */
+export interface RequestOverlay {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: JsonObject
+  readonly settings: JsonObject
+}
+
+/** A role that a session can run in. */
+export interface Agent {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly mode: AgentMode
+  readonly hidden: boolean
+  readonly color: string
+  readonly system: string
+  readonly model: ModelRef | undefined
+  /** 0: no limit of its own. */
+  readonly steps: number
+  /** Effective rules, defaults first. */
+  readonly permissions: readonly PermissionRule[]
+  readonly request: RequestOverlay
+}
+
+/** An agent as one document writes it; what is absent is left to earlier documents. */
+export interface AgentEntry {
+  readonly name?: string
+  readonly description?: string
+  readonly mode?: AgentMode
+  readonly hidden?: boolean
+  readonly color?: string
+  readonly system?: string
+  readonly model?: ModelRef
+  readonly steps?: number
+  readonly disabled?: boolean
+  readonly permissions?: readonly PermissionRule[]
+  readonly request?: Partial<RequestOverlay>
+}
+
+/** What one file says about agents. */
+export interface AgentDocument {
+  /** Rules for all agents. */
+  readonly permissions: readonly PermissionRule[]
+  readonly defaultAgent?: string
+  readonly agents: ReadonlyMap<string, AgentEntry>
+}

@@ -1,0 +1,29 @@
+/** Project of directories that belong to no repository with a commit. */
+export const GLOBAL_PROJECT = 'global'
+
+/** A source repository, or the project `global`. */
+export interface Project {
+  /** Root commit, or `global`. */
+  readonly id: string
+  /** Root of the worktree; the location's directory for `global`. */
+  readonly directory: string
+  /** Main checkout; differs from `directory` in a linked worktree. */
+  readonly canonicalDirectory: string
+}
+
+/** A project directory, symbolic links resolved. */
+export interface Location {
+  readonly directory: string
+  readonly project: Project
+  /** Directory relative to the project's, with `/`; empty at its root. */
+  readonly subpath: string
+}
+
+/** Picks the project id from the root commits of a repository: the first in order; undefined when there is none. */
+export function projectIdOf(rootCommits: string): string | undefined {
+  return rootCommits
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => /^[0-9a-f]{40}([0-9a-f]{24})?$/.test(line))
+    .sort()[0]
+}

@@ -1,0 +1,21 @@
+import { Code } from '@connectrpc/connect'
+import type { ReasonTable } from '#shared/rejection.ts'
+
+/** What the catalog service rejects with. */
+export const reasons = {
+  PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
+  REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
+  LOCATION_INVALID: { code: Code.InvalidArgument, message: '{directory} is no project directory: {problem}' },
+  LOCATION_NOT_FOUND: { code: Code.NotFound, message: 'Directory not found: {directory}' },
+  LOCATION_FORBIDDEN: { code: Code.PermissionDenied, message: 'Directory not allowed: {directory}' },
+  AGENT_NOT_FOUND: { code: Code.NotFound, message: 'Agent not found: {agent_id}' },
+  ATTACHMENT_INVALID: { code: Code.InvalidArgument, message: 'The attachment cannot be read: {problem}' },
+  TOOL_NOT_FOUND: { code: Code.NotFound, message: 'Tool not found: {name}' },
+  TOOL_INPUT_INVALID: { code: Code.InvalidArgument, message: 'Invalid input for {name}: {problem}' },
+  TOOL_FENCED: { code: Code.Aborted, message: 'A newer owner runs the session' },
+  TOOL_CALL_STARTED: { code: Code.AlreadyExists, message: 'The call was started before: {call_id}' },
+  TOOL_ACCESS_CHANGED: {
+    code: Code.FailedPrecondition,
+    message: 'What the call touches is no longer what leave was given for',
+  },
+} as const satisfies ReasonTable

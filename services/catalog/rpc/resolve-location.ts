@@ -1,0 +1,15 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { principalOf } from '#shared/call-context.ts'
+import type { Locations } from '../ports.ts'
+import { toLocation } from './messages.ts'
+
+/** Resolves a directory to a location. */
+export function resolveLocation(dependencies: {
+  readonly locations: Locations
+}): ServiceImpl<typeof CatalogService>['resolveLocation'] {
+  return async (request, context) => {
+    const location = await dependencies.locations.resolve(principalOf(context), request.directory)
+    return { location: toLocation(location) }
+  }
+}
