@@ -18,7 +18,7 @@ export const MATRIX: readonly MatrixRow[] = [
     name: 'the kernel knows no service',
     files: ['services/shared/**'],
     allow: [
-      ...['./**', '#shared/**', '#gen/**', 'node:*', '@bufbuild/**', '@connectrpc/**', '@grpc/**'],
+      ...['./**', '#shared/**', '#gen/**', 'node:*', 'node:*/*', '@bufbuild/**', '@connectrpc/**', '@grpc/**'],
       ...['@opentelemetry/**', 'pino', 'zod', 'mongodb'],
     ],
   },
@@ -38,37 +38,56 @@ export const MATRIX: readonly MatrixRow[] = [
     name: 'adapters know their own service, the kernel and drivers',
     files: ['services/*/adapters/**'],
     allow: [
-      ...['./**', '../**', '#shared/**', '#gen/**', 'node:*', '@bufbuild/**', '@connectrpc/connect'],
-      ...['mongodb', 'undici', 'eventsource-parser', 'ajv', 'yaml', 'jsonc-parser', 'lru-cache'],
+      ...['./**', '../**', '#shared/**', '#gen/**', 'node:*', 'node:*/*', '@bufbuild/**', '@connectrpc/connect'],
+      ...['pino', 'mongodb', 'undici', 'eventsource-parser', 'ajv', 'yaml', 'jsonc-parser', 'lru-cache'],
     ],
   },
   {
     name: 'a config reads the environment',
     files: ['services/*/config.ts'],
-    allow: ['./domain/**', 'node:*', 'zod', 'jsonc-parser', ...KERNEL],
+    allow: ['./domain/**', 'node:*', 'node:*/*', 'zod', 'jsonc-parser', ...KERNEL],
   },
   {
     name: 'open chooses adapters',
     files: ['services/*/open.ts'],
     allow: [
       ...['./adapters/**', './domain/**', './run/**', './ports.ts', './routes.ts', './config.ts'],
-      ...['#shared/**', 'node:*', ...CONNECT],
+      ...['#shared/**', 'node:*', 'node:*/*', 'pino', ...CONNECT],
     ],
   },
   {
     name: 'an entry file opens and serves',
     files: ['services/*/main.ts'],
-    allow: ['./config.ts', './open.ts', 'node:*', ...KERNEL],
+    allow: ['./config.ts', './open.ts', 'node:*', 'node:*/*', ...KERNEL],
   },
   {
     name: 'the facade knows no service, only contracts',
     files: ['gateway/**'],
-    allow: ['./**', '../**', 'node:*', 'express', 'zod', 'pino', '@opentelemetry/api', ...KERNEL, ...CONNECT],
+    allow: [
+      './**',
+      '../**',
+      'node:*',
+      'node:*/*',
+      'express',
+      'zod',
+      'pino',
+      '@opentelemetry/api',
+      ...KERNEL,
+      ...CONNECT,
+    ],
   },
   {
     name: 'the single process knows every open.ts and the facade',
     files: ['main.ts'],
-    allow: ['./services/*/open.ts', './services/*/config.ts', './gateway/**', 'node:*', ...KERNEL, ...CONNECT],
+    allow: [
+      './services/*/open.ts',
+      './services/*/config.ts',
+      './gateway/**',
+      'node:*',
+      'node:*/*',
+      ...KERNEL,
+      ...CONNECT,
+    ],
   },
 ]
 
