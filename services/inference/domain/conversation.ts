@@ -1,0 +1,79 @@
+/** A JSON object as it came; never changed. */
+export type JsonObject = { readonly [name: string]: unknown }
+
+/** Asks the provider to cache what comes before. */
+export interface CacheControl {
+  /** `5m` or `1h`; empty: the provider's default. */
+  readonly ttl: string
+}
+
+/** Content, or the address of it, which only the provider fetches. */
+export type MediaSource = { readonly data: Uint8Array } | { readonly url: string }
+
+interface Cacheable {
+  readonly cache?: CacheControl | undefined
+}
+
+/** Text, or the model's words of refusal. */
+export interface TextPart extends Cacheable {
+  readonly type: 'text' | 'refusal'
+  readonly text: string
+}
+
+/** A picture, a file or sound. */
+export interface MediaPart extends Cacheable {
+  readonly type: 'image' | 'file' | 'audio'
+  readonly source: MediaSource
+  /** Media type; empty when unknown. */
+  readonly mime: string
+  /** File name; empty when it has none. */
+  readonly name: string
+  /** How closely to look at a picture; empty for the default. */
+  readonly detail: string
+}
+
+/** What the model thought. Empty members were not given. */
+export interface ReasoningPart extends Cacheable {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly summary: string
+  /** The provider's proof, sent back untouched. */
+  readonly signature: string
+  /** The encrypted thought, sent back untouched. */
+  readonly encrypted: string
+  /** The provider's id of the thought. */
+  readonly id: string
+}
+
+/** A call that the model made. */
+export interface ToolCallPart extends Cacheable {
+  readonly type: 'tool-call'
+  readonly callId: string
+  readonly name: string
+  /** JSON text exactly as the model wrote it. */
+  readonly arguments: string
+}
+
+/** What a call answered. */
+export interface ToolResultPart extends Cacheable {
+  readonly type: 'tool-result'
+  readonly callId: string
+  readonly content: readonly Part[]
+  readonly failed: boolean
+}
+
+/** One piece of a message. */
+export type Part = TextPart | MediaPart | ReasoningPart | ToolCallPart | ToolResultPart
+
+/** One turn of a conversation. */
+export interface Message {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool'
+  readonly parts: readonly Part[]
+}
+
+/** The text of parts, one after the other; other kinds are left out. */
+export function textOf(parts: readonly Part[]): string {
+  let text = ''
+  for (const part of parts) if (part.type === 'text' || part.type === 'refusal') text += part.text
+  return text
+}

@@ -1,0 +1,26 @@
+import type { Usage } from './generation.ts'
+
+/** Prices in nano-dollars per million tokens. */
+export interface Pricing {
+  readonly inputNanos: bigint
+  readonly outputNanos: bigint
+  readonly cacheReadNanos: bigint
+  readonly cacheWriteNanos: bigint
+}
+
+const MILLION = 1_000_000n
+
+/**
+ * What a usage costs, in nano-dollars, rounded half up once; 0 when the price is unknown (`gateway-facts.md` 6.5). Cached
+ * tokens are part of the input; a provider that reports more of them than input is charged for them alone.
+ */
+export function costOf(usage: Usage, pricing: Pricing | undefined): bigint {
+  if (pricing === undefined) return 0n
+  const fresh = usage.inputTokens - usage.cacheReadTokens - usage.cacheWriteTokens
+  const millionths =
+    (fresh > 0n ? fresh : 0n) * pricing.inputNanos +
+    usage.cacheReadTokens * pricing.cacheReadNanos +
+    usage.cacheWriteTokens * pricing.cacheWriteNanos +
+    usage.outputTokens * pricing.outputNanos
+  return (millionths + MILLION / 2n) / MILLION
+}

@@ -1,0 +1,16 @@
+import { Code } from '@connectrpc/connect'
+import type { ReasonTable } from '#shared/rejection.ts'
+
+/** What the inference service rejects with. Provider errors carry `provider`, `message` and, where known, `status`. */
+export const reasons: ReasonTable = {
+  PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
+  REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
+  GENERATION_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
+  MODEL_NOT_FOUND: { code: Code.NotFound, message: 'No model is called "{model}"' },
+  REQUEST_DUPLICATE: { code: Code.AlreadyExists, message: 'Request {request_id} was made already' },
+  CREDENTIAL_REFUSED: { code: Code.Unauthenticated, message: 'The API key is not valid' },
+  PROVIDER_REFUSED: { code: Code.FailedPrecondition, message: '{provider} refused the request: {message}' },
+  PROVIDER_RATE_LIMITED: { code: Code.ResourceExhausted, message: '{provider} asks to slow down: {message}' },
+  PROVIDER_UNAVAILABLE: { code: Code.Unavailable, message: '{provider} is unavailable: {message}' },
+  PROVIDER_TIMEOUT: { code: Code.DeadlineExceeded, message: '{provider} did not answer in time' },
+}

@@ -1,0 +1,11 @@
+import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { type Routes, route } from '#shared/routes.ts'
+import { reasons } from './reasons.ts'
+import { listModels } from './rpc/list-models.ts'
+import { type GenerateDependencies, streamGenerate } from './rpc/stream-generate.ts'
+
+/** What the inference service offers. */
+export function inferenceRoutes(dependencies: GenerateDependencies): Routes {
+  const implementation = { streamGenerate: streamGenerate(dependencies), listModels: listModels(dependencies) }
+  return { domain: 'inference', reasons, services: [route(InferenceService, implementation)] }
+}

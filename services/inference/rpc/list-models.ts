@@ -1,0 +1,27 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { principalOf } from '#shared/call-context.ts'
+import type { ProviderEntry } from '../domain/catalogue.ts'
+
+/** Lists the configured providers and models; see inference_service.proto. */
+export function listModels(dependencies: {
+  readonly catalogue: readonly ProviderEntry[]
+  readonly defaultModel: string
+}): ServiceImpl<typeof InferenceService>['listModels'] {
+  const { catalogue, defaultModel } = dependencies
+  const models = catalogue.flatMap(({ id: providerId, models }) =>
+    models.map(({ id: modelId, displayName, contextLength, pricing }) => ({
+      name: `${providerId}/${modelId}`,
+      providerId,
+      modelId,
+      displayName,
+      contextLength: BigInt(contextLength),
+      ...(pricing === undefined ? {} : { pricing: { ...pricing } }),
+    })),
+  )
+  const providers = catalogue.map(({ id: providerId, protocol }) => ({ providerId, protocol }))
+  return (_, context) => {
+    principalOf(context)
+    return { models, providers, defaultModel }
+  }
+}

@@ -1,0 +1,109 @@
+import {
+  type ResponseFormat as FormatMessage,
+  type Sampling as SamplingMessage,
+  ToolChoice_Mode,
+  type ToolChoice as ToolChoiceMessage,
+  type Tool as ToolMessage,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import type { StreamGenerateRequest } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { GenerationRequest, ResponseFormat, Sampling, Tool, ToolChoice } from '../domain/generation.ts'
+import { check, invalid } from './check.ts'
+import { parseMessages } from './parse-messages.ts'
+
+const MAX_TOOLS = 1_024
+const MAX_HEADERS = 64
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]{0,4096}$/
+
+/** What is asked for, but for the model, which is resolved apart; rejects with GENERATION_INVALID. */
+export function parseGeneration(request: StreamGenerateRequest): Omit<GenerationRequest, 'modelId'> {
+  const { requestId, maxOutputTokens, reasoning, user, sessionId, providerHeaders } = request
+  check(requestId.length > 0 && requestId.length <= 128, 'request_id', 'must have 1 to 128 characters')
+  check(maxOutputTokens === undefined || maxOutputTokens > 0, 'max_output_tokens', 'must be above 0')
+  check(user.length <= 256, 'user', 'must have at most 256 characters')
+  check(sessionId.length <= 256, 'session_id', 'must have at most 256 characters')
+  const headers = Object.entries(providerHeaders)
+  check(headers.length <= MAX_HEADERS, 'provider_headers', `must be at most ${MAX_HEADERS}`)
+  for (const [name, value] of headers) {
+    check(HEADER_NAME.test(name) && HEADER_VALUE.test(value), 'provider_headers', 'must be HTTP headers')
+  }
+  const messages = parseMessages(request.messages)
+  const tools = parseTools(request.tools)
+  return {
+    requestId,
+    messages,
+    tools,
+    toolChoice: parseToolChoice(request.toolChoice, tools),
+    parallelToolCalls: request.parallelToolCalls,
+    maxOutputTokens,
+    sampling: parseSampling(request.sampling),
+    reasoning,
+    responseFormat: parseFormat(request.responseFormat),
+    user,
+    sessionId,
+    providerHeaders,
+    providerBody: request.providerBody,
+  }
+}
+
+function parseTools(tools: readonly ToolMessage[]): Tool[] {
+  check(tools.length <= MAX_TOOLS, 'tools', `must be at most ${MAX_TOOLS}`)
+  return tools.map(({ name, description, parameters, strict }, i) => {
+    check(name.length > 0 && name.length <= 128, `tools[${i}].name`, 'must have 1 to 128 characters')
+    return { name, description, parameters, strict }
+  })
+}
+
+function parseToolChoice(choice: ToolChoiceMessage | undefined, tools: readonly Tool[]): ToolChoice | undefined {
+  switch (choice?.mode) {
+    case undefined:
+      return undefined
+    case ToolChoice_Mode.AUTO:
+      return { mode: 'auto' }
+    case ToolChoice_Mode.NONE:
+      return { mode: 'none' }
+    case ToolChoice_Mode.REQUIRED:
+      check(tools.length > 0, 'tool_choice', 'demands a call, but there are no tools')
+      return { mode: 'required' }
+    case ToolChoice_Mode.NAMED:
+      check(
+        tools.some(({ name }) => name === choice.name),
+        'tool_choice.name',
+        'must be one of the tools',
+      )
+      return { mode: 'named', name: choice.name }
+    default:
+      throw invalid('tool_choice.mode', 'is not known')
+  }
+}
+
+function parseSampling(sampling: SamplingMessage | undefined): Sampling | undefined {
+  if (sampling === undefined) return undefined
+  const { temperature, topP, topK, frequencyPenalty, presencePenalty, seed, stop } = sampling
+  within(temperature, 0, 2, 'sampling.temperature')
+  within(topP, 0, 1, 'sampling.top_p')
+  within(topK, 0, Infinity, 'sampling.top_k')
+  within(frequencyPenalty, -2, 2, 'sampling.frequency_penalty')
+  within(presencePenalty, -2, 2, 'sampling.presence_penalty')
+  check(stop.length <= 4, 'sampling.stop', 'must be at most 4')
+  return { temperature, topP, topK, frequencyPenalty, presencePenalty, seed, stop }
+}
+
+function within(value: number | undefined, least: number, most: number, field: string): void {
+  check(value === undefined || (value >= least && value <= most), field, `must be from ${least} to ${most}`)
+}
+
+function parseFormat(message: FormatMessage | undefined): ResponseFormat | undefined {
+  const format = message?.format
+  switch (format?.case) {
+    case undefined:
+      return undefined
+    case 'jsonObject':
+      return { type: 'json-object' }
+    case 'jsonSchema': {
+      const { name, schema, strict, description } = format.value
+      check(name.length > 0 && name.length <= 64, 'response_format.json_schema.name', 'must have 1 to 64 characters')
+      return { type: 'json-schema', name, schema: schema ?? {}, strict, description }
+    }
+  }
+}

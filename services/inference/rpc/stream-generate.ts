@@ -1,0 +1,51 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { principalOf } from '#shared/call-context.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { type ProviderEntry, resolveModel } from '../domain/catalogue.ts'
+import { metered } from '../domain/metered.ts'
+import type { KeyChecker, Ledger, ModelProvider } from '../ports.ts'
+import { startDeadline } from './deadline.ts'
+import { parseGeneration } from './parse-generation.ts'
+import { toResponse } from './to-response.ts'
+
+/** What a generation needs. */
+export interface GenerateDependencies {
+  readonly catalogue: readonly ProviderEntry[]
+  readonly defaultModel: string
+  readonly providers: ReadonlyMap<string, ModelProvider>
+  readonly ledger: Ledger
+  readonly keys: KeyChecker
+  /** Longest time that one generation may take. */
+  readonly timeoutMs: number
+}
+
+/** Generates an answer as a stream; see inference_service.proto. */
+export function streamGenerate(
+  dependencies: GenerateDependencies,
+): ServiceImpl<typeof InferenceService>['streamGenerate'] {
+  const { catalogue, defaultModel, providers, ledger, keys, timeoutMs } = dependencies
+  return async function* (request, context) {
+    const principal = principalOf(context)
+    const parsed = parseGeneration(request)
+    const name = request.model === '' ? defaultModel : request.model
+    const model = resolveModel(catalogue, name)
+    const provider = model === undefined ? undefined : providers.get(model.providerId)
+    if (model === undefined || provider === undefined)
+      throw new Rejection('MODEL_NOT_FOUND', { model: name.slice(0, 256) })
+    const { providerId, modelId, pricing } = model
+    await keys.check(principal, context.signal)
+    const { workspaceId: workspace, apiKeyId } = principal
+    const { requestId, sessionId } = parsed
+    await ledger.begin({ workspace, requestId, apiKeyId, origin: request.origin, sessionId, providerId, modelId })
+    using deadline = startDeadline(timeoutMs, new Rejection('PROVIDER_TIMEOUT', { provider: providerId }))
+    const signal = AbortSignal.any([context.signal, deadline.signal])
+    const batches = metered(provider.generate({ ...parsed, modelId }, signal), {
+      pricing,
+      caller: context.signal,
+      finish: (outcome) => ledger.finish(workspace, requestId, outcome),
+      describe: (error) => (error instanceof Rejection ? error.reason : 'INTERNAL'),
+    })
+    for await (const batch of batches) yield toResponse(batch, providerId, `${providerId}/${modelId}`)
+  }
+}

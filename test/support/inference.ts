@@ -1,0 +1,51 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import pino from 'pino'
+import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import type { Config } from '#services/inference/config.ts'
+import { open } from '#services/inference/open.ts'
+import type { Principal } from '#shared/call-context.ts'
+import { systemClock } from '#shared/clock.ts'
+import { createLocalTransport } from '#shared/local-transport.ts'
+import type { Routes } from '#shared/routes.ts'
+
+/** The person at the machine. */
+export const operator: Principal = {
+  organizationId: 'org_1',
+  workspaceId: 'wrk_1',
+  apiKeyId: '',
+  kind: 'local-operator',
+}
+
+/** An inference service of its own in a folder of its own; disposing it removes both. */
+export async function openInference(
+  config: Partial<Config> = {},
+  identity = createLocalTransport(),
+): Promise<{ routes: Routes; directory: string } & AsyncDisposable> {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-inference-'))
+  const whole = { store: { kind: 'sqlite', directory }, generationTimeoutMs: 60_000, ...config } as const
+  const service = await open(whole, { clock: systemClock, logger: pino({ level: 'silent' }), identity })
+  const dispose = async (): Promise<void> => {
+    await service[Symbol.asyncDispose]()
+    await rm(directory, { recursive: true })
+  }
+  return { routes: service.routes, directory, [Symbol.asyncDispose]: dispose }
+}
+
+/** A user message with one text. */
+export function userMessage(text: string): MessageInitShape<typeof MessageSchema> {
+  return { role: Message_Role.USER, parts: [{ part: { case: 'text', value: { text } } }] }
+}
+
+/** A message without its `$typeName`s, so that a test can write it out whole. */
+export function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => name !== '$typeName')
+      .map(([name, inner]) => [name, plain(inner)]),
+  )
+}
