@@ -1,0 +1,112 @@
+import { z } from 'zod'
+
+/** Environment variables as a process got them. Only `config.ts` files and entry files touch the real ones. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What is wrong with one variable. */
+export interface ConfigProblem {
+  readonly variable: string
+  readonly problem: string
+}
+
+/** The settings can't be used; the message names every variable that is wrong, not only the first, and never a value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly ConfigProblem[]
+
+  constructor(problems: readonly ConfigProblem[]) {
+    const lines = problems.map(({ variable, problem }) => `  ${variable}: ${problem}`)
+    super(`The settings can't be used:\n${lines.join('\n')}`)
+    this.problems = problems
+  }
+}
+
+/** A configuration that nothing can change any more. */
+export type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
+
+/**
+ * Reads settings with a schema whose keys are variable names; a variable that is set but empty counts as unset. The
+ * answer is frozen, nested objects included. Throws ConfigError with every problem.
+ */
+export function readEnvironment<S extends z.ZodType>(schema: S, env: Environment): z.output<S> {
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+  const result = schema.safeParse(present)
+  if (result.success) return deepFreeze(result.data)
+  throw new ConfigError(
+    result.error.issues.map((issue) => ({
+      variable: String(issue.path[0] ?? 'environment'),
+      problem: problemOf(issue, issue.path[0] === undefined || String(issue.path[0]) in present),
+    })),
+  )
+}
+
+/** Reads several configurations from one environment; throws one ConfigError with the problems of all. */
+export function readTogether<T extends Record<string, (env: Environment) => unknown>>(
+  env: Environment,
+  readers: T,
+): { readonly [K in keyof T]: ReturnType<T[K]> } {
+  const problems = new Map<string, ConfigProblem>()
+  const configs: Record<string, unknown> = {}
+  for (const [name, read] of Object.entries(readers)) {
+    try {
+      configs[name] = read(env)
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      for (const problem of error.problems) problems.set(`${problem.variable} ${problem.problem}`, problem)
+    }
+  }
+  if (problems.size > 0) throw new ConfigError([...problems.values()])
+  return Object.freeze(configs) as { readonly [K in keyof T]: ReturnType<T[K]> }
+}
+
+/** A TCP port; 0 asks the system for a free one. */
+export const portVariable = () => integerVariable({ min: 0, max: 65_535 })
+
+/** A whole number, written in decimal digits, within limits. Unlike a lax reader it refuses `12abc` and `1e3`. */
+export function integerVariable({ min, max }: { readonly min: number; readonly max: number }) {
+  return z
+    .string()
+    .regex(/^-?\d{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
+}
+
+/** A switch: `true` or `1`, `false` or `0`. */
+export const booleanVariable = () =>
+  z.enum(['true', 'false', '1', '0'], 'must be true or false').transform((value) => value === 'true' || value === '1')
+
+/** An absolute http or https URL; the answer has no slash at its end. */
+export const urlVariable = () =>
+  z
+    .string()
+    .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'must be an http:// or https:// URL')
+    .transform((value) => value.replace(/\/+$/, ''))
+
+/** A value written in JSON, checked by a schema. */
+export function jsonVariable<S extends z.ZodType>(schema: S) {
+  return z
+    .string()
+    .transform((text, context): unknown => {
+      try {
+        return JSON.parse(text)
+      } catch {
+        context.addIssue({ code: 'custom', message: 'must be valid JSON' })
+        return z.NEVER
+      }
+    })
+    .pipe(schema)
+}
+
+function problemOf(issue: z.core.$ZodIssue, present: boolean): string {
+  if (!present && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) return 'must be set'
+  const place = issue.path.slice(1).join('.')
+  return place === '' ? issue.message : `${place}: ${issue.message}`
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value) && !ArrayBuffer.isView(value)) {
+    Object.freeze(value)
+    for (const member of Object.values(value)) deepFreeze(member)
+  }
+  return value
+}

@@ -1,0 +1,45 @@
+import { type Db, MongoClient } from 'mongodb'
+
+/** An open connection to one database. */
+export interface Mongo extends AsyncDisposable {
+  readonly client: MongoClient
+  readonly db: Db
+}
+
+/**
+ * Connects to a MongoDB replica set (6.0 or later) and checks that it answers and can run transactions. Reads and writes are
+ * majority by default, and a server that is away fails a call after 3 s. Used by adapters and open.ts only (ADR 0002).
+ */
+export async function openMongo(options: { readonly uri: string; readonly database: string }): Promise<Mongo> {
+  const client = new MongoClient(options.uri, {
+    appName: 'portico',
+    writeConcern: { w: 'majority', wtimeoutMS: 5_000 },
+    readConcern: { level: 'majority' },
+    readPreference: 'primary',
+    retryWrites: true,
+    retryReads: true,
+    maxPoolSize: 50,
+    maxIdleTimeMS: 300_000,
+    waitQueueTimeoutMS: 2_000,
+    serverSelectionTimeoutMS: 3_000,
+    connectTimeoutMS: 3_000,
+    ignoreUndefined: true,
+  })
+  try {
+    await client.connect()
+    const hello = await client.db('admin').command({ hello: 1 })
+    if (hello.setName === undefined && hello.msg !== 'isdbgrid') {
+      throw new Error('PORTICO_MONGODB_URI: the server is not a replica set, so it has no transactions')
+    }
+  } catch (error) {
+    await client.close()
+    throw error
+  }
+  return {
+    client,
+    db: client.db(options.database),
+    async [Symbol.asyncDispose]() {
+      await client.close()
+    },
+  }
+}

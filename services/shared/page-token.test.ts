@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
+import { Rejection } from '#shared/rejection.ts'
+
+interface Anchor {
+  readonly id: string
+}
+
+const isAnchor = (payload: unknown): payload is Anchor =>
+  typeof payload === 'object' && payload !== null && 'id' in payload && typeof payload.id === 'string'
+
+const refused = (scope: string, token: string): void =>
+  assert.throws(
+    () => decodePageToken(scope, token, isAnchor),
+    (error) => error instanceof Rejection && error.reason === 'INVALID_CURSOR',
+  )
+
+test('a token gives back what it was made from', () => {
+  const token = encodePageToken('wrk_1:sessions', { id: 'ses_é' })
+  assert.match(token, /^[A-Za-z0-9_-]+$/)
+  assert.deepEqual(decodePageToken('wrk_1:sessions', token, isAnchor), { id: 'ses_é' })
+})
+
+test('refuses a token made for another scope', () => {
+  refused('wrk_2:sessions', encodePageToken('wrk_1:sessions', { id: 'ses_1' }))
+})
+
+test('refuses a token in which any one character was changed, added or left out', () => {
+  const token = encodePageToken('scope', { id: 'ses_1' })
+  for (let at = 0; at < token.length; at++) {
+    refused('scope', `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`)
+    refused('scope', token.slice(0, at) + token.slice(at + 1))
+  }
+  for (const extra of ['A', '=', ' ', '\n']) refused('scope', token + extra)
+})
+
+test('refuses what never was a token, and a sound one whose payload has another shape', () => {
+  for (const text of ['', 'AA', '!!!', 'x'.repeat(5_000), '{"id":"ses_1"}']) refused('scope', text)
+  for (const payload of [null, 1, [], { id: { $gt: '' } }]) refused('scope', encodePageToken('scope', payload))
+})

@@ -1,0 +1,14 @@
+import { randomBytes } from 'node:crypto'
+
+/** Why a MongoDB suite is skipped, for `{ skip: skipWithoutMongo }`; false when there is a server. */
+export const skipWithoutMongo: string | false = mongoUri() === undefined ? 'no MongoDB server' : false
+
+/** The server of this test run, or undefined when there is none. */
+export function mongoUri(): string | undefined {
+  return process.env.PORTICO_TEST_MONGODB_URI || undefined
+}
+
+/** A database that nobody else uses. Whoever fills it drops it. */
+export function freshDatabaseName(): string {
+  return `portico_test_${randomBytes(8).toString('hex')}`
+}
