@@ -1,0 +1,91 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { NextFunction, Request, Response } from 'express'
+import type { Principal as ProtoPrincipal } from '#gen/portico/identity/v1/identity_pb.js'
+import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import type { Principal, PrincipalKind } from '#shared/call-context.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { type Call, callOf } from './call.ts'
+import type { Config } from './config.ts'
+import { isLoopbackHost, requireAllowedOrigin, requireOwnHost } from './origin.ts'
+import type { Facade } from './route.ts'
+
+const BASIC_CHALLENGE = 'Basic realm="Secure Area"'
+const BEARER_CHALLENGE = 'Bearer realm="portico"'
+const LOCAL_OPERATOR = { credential: { case: 'localOperator', value: {} } } as const
+
+/**
+ * Authenticates each request (`design.md` 9.15 and 9.16): `/api/v1` by an API key, `/api` as PORTICO_AUTH says, and
+ * leaves everything else, the token endpoint among it, alone. The state of a key is read on each request.
+ */
+export function authenticate(facade: Facade) {
+  const { config } = facade
+  return async function authenticateRequest(request: Request, response: Response, next: NextFunction): Promise<void> {
+    const call = callOf(response)
+    if (call.family === 'gateway') await byApiKey(facade, call, request)
+    else if (call.family === 'instance' && request.path.startsWith('/api')) {
+      await byMode(facade, config.auth, call, request)
+    }
+    next()
+  }
+}
+
+async function byMode(facade: Facade, auth: Config['auth'], call: Call, request: Request): Promise<void> {
+  switch (auth.mode) {
+    case 'none':
+      requireOwnHost(request)
+      requireAllowedOrigin(request, facade.config.corsOrigins, isLoopbackHost)
+      return identify(facade, call, LOCAL_OPERATOR)
+    case 'basic':
+      // A browser sends a password it remembers along with any page's request.
+      requireAllowedOrigin(request, facade.config.corsOrigins)
+      requirePassword(request, auth)
+      return identify(facade, call, LOCAL_OPERATOR)
+    case 'bearer':
+      await byApiKey(facade, call, request)
+      if (call.principal?.kind === 'management') throw new Rejection('KEY_KIND_FORBIDDEN')
+  }
+}
+
+async function byApiKey(facade: Facade, call: Call, request: Request): Promise<void> {
+  const header = request.headers.authorization
+  if (header === undefined) throw new Rejection('AUTH_MISSING', { challenge: BEARER_CHALLENGE })
+  const key = /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(header)?.[1]
+  if (key === undefined) throw new Rejection('CREDENTIAL_REFUSED', { challenge: BEARER_CHALLENGE })
+  await identify(facade, call, { credential: { case: 'apiKey', value: key } })
+}
+
+type Credential = typeof LOCAL_OPERATOR | { readonly credential: { readonly case: 'apiKey'; readonly value: string } }
+
+async function identify(facade: Facade, call: Call, credential: Credential): Promise<void> {
+  const { principal } = await facade.clients.identity.authenticate(credential, call.options())
+  if (principal === undefined) throw new Error('identity answered without a principal')
+  call.principal = fromProto(principal)
+}
+
+const KINDS: Readonly<Record<Principal_Kind, PrincipalKind | undefined>> = {
+  [Principal_Kind.UNSPECIFIED]: undefined,
+  [Principal_Kind.WORKSPACE]: 'workspace',
+  [Principal_Kind.PERSONAL]: 'personal',
+  [Principal_Kind.MANAGEMENT]: 'management',
+  [Principal_Kind.LOCAL_OPERATOR]: 'local-operator',
+}
+
+function fromProto({ organizationId, workspaceId, apiKeyId, kind }: ProtoPrincipal): Principal {
+  const name = KINDS[kind]
+  if (name === undefined) throw new Error(`identity answered an unknown kind of principal: ${kind}`)
+  return { organizationId, workspaceId, apiKeyId, kind: name }
+}
+
+function requirePassword(request: Request, expected: { readonly username: string; readonly password: string }): void {
+  const header = request.headers.authorization
+  if (header === undefined) throw new Rejection('AUTH_MISSING', { challenge: BASIC_CHALLENGE })
+  const encoded = /^Basic +([\w+/]+={0,2}) *$/i.exec(header)?.[1]
+  const given = Buffer.from(encoded ?? '', 'base64').toString('utf8')
+  // Digests have one length, so that the comparison takes as long whatever was given.
+  const same = timingSafeEqual(digest(given), digest(`${expected.username}:${expected.password}`))
+  if (encoded === undefined || !same) throw new Rejection('CREDENTIAL_REFUSED', { challenge: BASIC_CHALLENGE })
+}
+
+function digest(text: string): Buffer {
+  return hash('sha256', text, 'buffer')
+}

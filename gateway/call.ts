@@ -1,0 +1,69 @@
+import type { CallOptions } from '@connectrpc/connect'
+import type { Response } from 'express'
+import { callOptions, type Principal } from '#shared/call-context.ts'
+import { Rejection } from '#shared/rejection.ts'
+
+/** Which of the three public interfaces a request belongs to; it decides how errors look. */
+export type Family = 'instance' | 'gateway' | 'oauth'
+
+/** How long a unary call to a service may take, in milliseconds. */
+export const DEADLINE_MS = 30_000
+
+/** What one HTTP request carries from the first middleware to the last byte. */
+export class Call {
+  readonly family: Family
+  readonly requestId: string
+  /** Set by authentication. */
+  principal: Principal | undefined
+  /** Headers for the answer, names and values in turn, whatever the answer is. */
+  readonly headers: string[]
+  /** Reference id of the internal error that was answered, for the access log. */
+  ref: string | undefined
+  #controller: AbortController | undefined
+  #over = false
+
+  constructor(family: Family, requestId: string) {
+    this.family = family
+    this.requestId = requestId
+    this.headers = ['x-request-id', requestId]
+  }
+
+  /** Aborted when the client hangs up, and when the request is over. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#over) this.#controller.abort()
+    }
+    return this.#controller.signal
+  }
+
+  /** Whether the client has hung up, or the request is over. */
+  get over(): boolean {
+    return this.#over
+  }
+
+  /** Ends whatever the request still has running. */
+  end(): void {
+    this.#over = true
+    this.#controller?.abort()
+  }
+
+  /** Options of an RPC on behalf of this request; streams that live as long as the client pass `timeoutMs: undefined`. */
+  options(limits: { timeoutMs: number | undefined } = { timeoutMs: DEADLINE_MS }): CallOptions {
+    return callOptions(
+      { principal: this.principal, requestId: this.requestId },
+      { signal: this.signal, timeoutMs: limits.timeoutMs },
+    )
+  }
+
+  /** The caller. Only routes behind authentication may ask. */
+  requirePrincipal(): Principal {
+    if (this.principal === undefined) throw new Rejection('AUTH_MISSING')
+    return this.principal
+  }
+}
+
+/** The call that an answer belongs to. */
+export function callOf(response: Response): Call {
+  return response.locals.call as Call
+}

@@ -1,0 +1,31 @@
+import { type Client, createClient, type Transport } from '@connectrpc/connect'
+import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+
+/** How the four services are reached: within the process, or by HTTP/2. */
+export interface Transports {
+  readonly session: Transport
+  readonly catalog: Transport
+  readonly inference: Transport
+  readonly identity: Transport
+}
+
+/** The four services. */
+export interface Clients {
+  readonly session: Client<typeof SessionService>
+  readonly catalog: Client<typeof CatalogService>
+  readonly inference: Client<typeof InferenceService>
+  readonly identity: Client<typeof IdentityService>
+}
+
+/** Makes the clients of the four services. */
+export function createClients(transports: Transports): Clients {
+  return {
+    session: createClient(SessionService, transports.session),
+    catalog: createClient(CatalogService, transports.catalog),
+    inference: createClient(InferenceService, transports.inference),
+    identity: createClient(IdentityService, transports.identity),
+  }
+}

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { type Reason, Rejection, reasonOf } from '#shared/rejection.ts'
+import type { Family } from './call.ts'
+import { gatewayErrors } from './errors/gateway.ts'
+import { instanceErrors } from './errors/instance.ts'
+import { oauthErrors } from './errors/oauth.ts'
+
+/** An error as a client sees it. */
+export interface PublicError {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+  /** Names and values in turn. */
+  readonly headers?: readonly string[]
+  /** Set for internal errors; the log line with this reference has the cause. */
+  readonly ref?: string
+}
+
+/** How one API family shows errors. */
+export interface ErrorTable {
+  /** Reason of a service or of the facade → public error. A reason without a row is an internal error. */
+  readonly reasons: Readonly<Record<string, (reason: Reason) => PublicError>>
+  /** A service did not answer, or not in time. */
+  readonly unavailable: (deadlinePassed: boolean) => PublicError
+  /** Anything else; says nothing but the reference. */
+  readonly internal: (ref: string) => PublicError
+}
+
+const TABLES: Readonly<Record<Family, ErrorTable>> = {
+  instance: instanceErrors,
+  gateway: gatewayErrors,
+  oauth: oauthErrors,
+}
+
+/** Turns whatever was thrown while a request was served into what its client sees. */
+export function publicError(family: Family, error: unknown): PublicError {
+  const table = TABLES[family]
+  const reason = reasonOfAny(error)
+  if (reason !== undefined) {
+    const row = Object.hasOwn(table.reasons, reason.reason) ? table.reasons[reason.reason] : undefined
+    if (row !== undefined) return row(reason)
+  } else if (error instanceof ConnectError) {
+    if (error.code === Code.Unavailable) return table.unavailable(false)
+    if (error.code === Code.DeadlineExceeded) return table.unavailable(true)
+  }
+  const ref = `err_${randomBytes(4).toString('hex')}`
+  return { ...table.internal(ref), ref }
+}
+
+function reasonOfAny(error: unknown): Reason | undefined {
+  if (error instanceof Rejection) {
+    return { domain: 'gateway', reason: error.reason, metadata: error.metadata, message: error.reason }
+  }
+  // Express throws this when a path is not percent-encoded UTF-8.
+  if (error instanceof URIError) {
+    return { domain: 'gateway', reason: 'PATH_INVALID', metadata: {}, message: 'The path is not valid' }
+  }
+  return reasonOf(error)
+}

@@ -1,0 +1,94 @@
+import type { Reason } from '#shared/rejection.ts'
+import type { ErrorTable, PublicError } from '../errors.ts'
+
+/** Errors of `/api`: `{_tag, message, …}` (`contract/instance-facts.md` 2). */
+export const instanceErrors: ErrorTable = {
+  reasons: {
+    AUTH_MISSING: unauthorized,
+    CREDENTIAL_REFUSED: unauthorized,
+    PRINCIPAL_MISSING: unauthorized,
+    KEY_KIND_FORBIDDEN: () => forbidden('Management keys have no access to sessions'),
+    HOST_FORBIDDEN: () => forbidden('Requests must address a loopback name of this server'),
+    ORIGIN_FORBIDDEN: () => forbidden('Requests of this origin are not allowed'),
+    ROUTE_NOT_FOUND: () => tagged(404, 'NotFoundError', 'No such route'),
+    METHOD_NOT_ALLOWED: ({ metadata }) => ({
+      ...tagged(405, 'MethodNotAllowedError', `Allowed here: ${metadata.allow ?? ''}`),
+      headers: ['allow', metadata.allow ?? ''],
+    }),
+    BODY_MISSING: () => invalid('A request body is required', { kind: 'Payload' }),
+    BODY_MALFORMED: ({ metadata }) => invalid(sentence(metadata.problem), { kind: 'Payload' }),
+    BODY_INVALID: ({ metadata }) => invalid(located(metadata), { kind: 'Payload' }),
+    BODY_TOO_LARGE: ({ metadata }) => invalid(`The body has more than ${metadata.limit} bytes`, PAYLOAD, 413),
+    CONTENT_TYPE_UNSUPPORTED: () => invalid('The content type must be application/json', PAYLOAD, 415),
+    CONTENT_ENCODING_UNSUPPORTED: () => invalid('The body must not be compressed', PAYLOAD, 415),
+    QUERY_INVALID: ({ metadata }) => invalid(located(metadata), { kind: 'Query' }),
+    HEADER_INVALID: ({ metadata }) => invalid(located(metadata), { kind: 'Headers' }),
+    PATH_INVALID: ({ metadata }) =>
+      metadata.field === undefined
+        ? invalid('The path is not valid', { kind: 'Params' })
+        : invalid(metadata.problem ?? 'Invalid', { field: metadata.field }),
+    REQUEST_INVALID: ({ metadata }) => invalid(located(metadata), { field: publicName(metadata.field) }),
+    ATTACHMENT_INVALID: ({ message }) => invalid(message, { field: 'files' }),
+    INVALID_CURSOR: () => tagged(400, 'InvalidCursorError', 'Invalid cursor'),
+    AGENT_NOT_FOUND: ({ metadata, message }) =>
+      tagged(404, 'AgentNotFoundError', message, { agentID: metadata.agent_id ?? '' }),
+    SESSION_NOT_FOUND: ({ metadata, message }) =>
+      tagged(404, 'SessionNotFoundError', message, { sessionID: metadata.session_id ?? '' }),
+    MESSAGE_NOT_FOUND: ({ metadata, message }) =>
+      tagged(404, 'MessageNotFoundError', message, {
+        sessionID: metadata.session_id ?? '',
+        messageID: metadata.message_id ?? '',
+      }),
+    PERMISSION_REQUEST_NOT_FOUND: ({ metadata, message }) =>
+      tagged(404, 'PermissionNotFoundError', message, { requestID: metadata.request_id ?? '' }),
+    LOCATION_NOT_FOUND: ({ metadata, message }) => tagged(404, 'LocationNotFoundError', message, location(metadata)),
+    LOCATION_FORBIDDEN: ({ metadata, message }) =>
+      tagged(403, 'LocationPermissionDeniedError', message, location(metadata)),
+    PROMPT_CONFLICT: ({ metadata, message }) =>
+      tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
+    NOT_READY: () => tagged(503, 'ServiceUnavailableError', 'The server is starting or stopping'),
+  },
+  unavailable: (deadlinePassed) =>
+    tagged(503, 'ServiceUnavailableError', deadlinePassed ? 'The request took too long' : 'A service is unavailable'),
+  internal: (ref) => tagged(500, 'UnknownError', 'Internal server error', { ref }),
+}
+
+const PAYLOAD = { kind: 'Payload' }
+const MESSAGE_LIMIT = 1024
+
+function tagged(status: number, tag: string, message: string, more: Record<string, unknown> = {}): PublicError {
+  return { status, body: { _tag: tag, message: message.slice(0, MESSAGE_LIMIT), ...more } }
+}
+
+function invalid(message: string, more: Record<string, unknown>, status = 400): PublicError {
+  return tagged(status, 'InvalidRequestError', message, more)
+}
+
+function unauthorized({ metadata }: Reason): PublicError {
+  const challenge = metadata.challenge ?? 'Bearer realm="portico"'
+  return { ...tagged(401, 'UnauthorizedError', 'Authentication required'), headers: ['www-authenticate', challenge] }
+}
+
+function forbidden(message: string): PublicError {
+  return tagged(403, 'ForbiddenError', message)
+}
+
+function located(metadata: Reason['metadata']): string {
+  const problem = metadata.problem ?? 'Invalid'
+  const field = metadata.field ?? ''
+  return field === '' ? problem : `${publicName(field)}: ${problem}`
+}
+
+function sentence(problem = 'invalid body'): string {
+  return problem.slice(0, 1).toUpperCase() + problem.slice(1)
+}
+
+/** `session_id` → `sessionID`: services name fields as the protobuf files do. */
+function publicName(field = ''): string {
+  if (field === 'page_size') return 'limit'
+  return field.replace(/_id\b/g, 'ID').replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function location(metadata: Reason['metadata']): Record<string, unknown> {
+  return { location: { directory: metadata.directory ?? '' } }
+}

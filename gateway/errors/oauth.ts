@@ -1,0 +1,20 @@
+import type { ErrorTable, PublicError } from '../errors.ts'
+
+/** Errors of `/api/v1/oauth`: `{error, error_description}` (RFC 6749 section 5.2), never cached. */
+export const oauthErrors: ErrorTable = {
+  reasons: {
+    ROUTE_NOT_FOUND: () => failure(404, 'invalid_request', 'No such route'),
+    METHOD_NOT_ALLOWED: ({ metadata }) => {
+      const { headers = [], ...answer } = failure(405, 'invalid_request', 'Method not allowed')
+      return { ...answer, headers: [...headers, 'allow', metadata.allow ?? ''] }
+    },
+    PATH_INVALID: () => failure(400, 'invalid_request', 'The path is not valid'),
+    NOT_READY: () => failure(503, 'temporarily_unavailable', 'The server is starting or stopping'),
+  },
+  unavailable: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),
+  internal: () => failure(500, 'server_error', 'Internal server error'),
+}
+
+function failure(status: number, error: string, description: string): PublicError {
+  return { status, body: { error, error_description: description }, headers: ['pragma', 'no-cache'] }
+}

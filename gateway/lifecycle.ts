@@ -1,0 +1,31 @@
+/** Where the server is in its life, and what has to end before it does. */
+export class Lifecycle {
+  #state: 'starting' | 'ready' | 'draining' = 'starting'
+  readonly #endings = new Set<() => void>()
+
+  get state(): 'starting' | 'ready' | 'draining' {
+    return this.#state
+  }
+
+  /** Requests are answered from now on. */
+  ready(): void {
+    if (this.#state === 'starting') this.#state = 'ready'
+  }
+
+  /** Ends every stream; from now on the server is not ready. */
+  drain(): void {
+    this.#state = 'draining'
+    for (const end of [...this.#endings]) end()
+  }
+
+  /** Has `end` called when the server stops, unless the answer is disposed before. */
+  onDrain(end: () => void): Disposable {
+    this.#endings.add(end)
+    return { [Symbol.dispose]: () => void this.#endings.delete(end) }
+  }
+
+  /** Streams that are open; for tests and metrics. */
+  get openStreams(): number {
+    return this.#endings.size
+  }
+}

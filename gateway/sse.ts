@@ -1,0 +1,134 @@
+import type { Response } from 'express'
+import { type Call, callOf } from './call.ts'
+import type { Lifecycle } from './lifecycle.ts'
+
+/** Most text that is collected before it is written, in characters. */
+const COLLECTED_LIMIT = 16_384
+
+/** How long a client waits before it reconnects after the server has stopped, in milliseconds. */
+const RETRY_MS = 1_000
+
+/** What a stream of server-sent events is made from. */
+export interface EventSource<T> {
+  /** Messages of the RPC. The RPC must have been given the call's signal. */
+  readonly messages: AsyncIterable<T>
+  /** The frames of a message, each ended by an empty line; empty for a message that says nothing to the client. */
+  readonly frame: (message: T) => string
+  /** The last frames, after the last message. */
+  readonly end?: () => string
+  /** The last frames when the RPC fails after the first message. */
+  readonly failed: (error: unknown) => string
+  /** Comment that is sent from time to time, so that nobody takes the connection for dead. */
+  readonly heartbeat: string
+  /** Milliseconds between two heartbeats. */
+  readonly heartbeatMs: number
+  readonly lifecycle: Lifecycle
+}
+
+const HEADERS = [
+  'content-type',
+  'text/event-stream',
+  'cache-control',
+  'no-cache, no-transform',
+  'x-accel-buffering',
+  'no',
+  'x-content-type-options',
+  'nosniff',
+] as const
+
+/**
+ * Sends an RPC stream as server-sent events. Headers go out after the first message: an RPC that fails before it is
+ * answered as an ordinary error. What comes in one turn of the event loop is written at once, and the RPC is not asked
+ * for more while the client is slow. A client that hangs up aborts the RPC.
+ */
+export async function sendEvents<T>(response: Response, source: EventSource<T>): Promise<void> {
+  const call = callOf(response)
+  const iterator = source.messages[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  if (call.over) return
+  response.writeHead(200, [...HEADERS, ...call.headers])
+  response.flushHeaders()
+  const writer = new EventWriter(response, call)
+  const heartbeat = setInterval(() => writer.beat(`: ${source.heartbeat}\n\n`), source.heartbeatMs)
+  // A stream that ends with the server tells the client when to come back.
+  using _ = source.lifecycle.onDrain(() => {
+    writer.finish(`retry: ${RETRY_MS}\n\n`)
+    call.end()
+  })
+  try {
+    for (let next = first; next.done !== true; next = await iterator.next()) {
+      writer.add(source.frame(next.value))
+      if (writer.full) await writer.drained()
+      if (call.over) return
+    }
+    writer.finish(source.end?.() ?? '')
+  } catch (error) {
+    if (!call.over) writer.finish(source.failed(error))
+  } finally {
+    clearInterval(heartbeat)
+    call.end()
+  }
+}
+
+/** Collects the text of one turn of the event loop and writes it at once. */
+class EventWriter {
+  readonly #response: Response
+  readonly #signal: AbortSignal
+  #collected = ''
+  #flush: NodeJS.Immediate | undefined
+  #slow = false
+
+  constructor(response: Response, call: Call) {
+    this.#response = response
+    this.#signal = call.signal
+    response.on('drain', () => {
+      this.#slow = false
+    })
+  }
+
+  add(text: string): void {
+    if (text === '') return
+    this.#collected += text
+    if (this.#collected.length >= COLLECTED_LIMIT) this.#write()
+    else this.#flush ??= setImmediate(() => this.#write())
+  }
+
+  /** Whether the client has yet to take what was written. */
+  get full(): boolean {
+    return this.#slow
+  }
+
+  /** Resolves when the client has taken what was written, or is gone. */
+  drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#response.off('drain', done)
+        this.#signal.removeEventListener('abort', done)
+        resolve()
+      }
+      this.#response.on('drain', done)
+      this.#signal.addEventListener('abort', done)
+      if (this.#signal.aborted || !this.#slow) done()
+    })
+  }
+
+  /** Sends a comment unless something waits to be taken: then the connection is not idle. */
+  beat(comment: string): void {
+    if (!this.#slow) this.add(comment)
+  }
+
+  finish(text: string): void {
+    if (this.#response.writableEnded) return
+    this.#collected += text
+    this.#write()
+    this.#response.end()
+  }
+
+  #write(): void {
+    if (this.#flush !== undefined) clearImmediate(this.#flush)
+    this.#flush = undefined
+    if (this.#collected === '' || this.#response.destroyed || this.#response.writableEnded) return
+    this.#slow = !this.#response.write(this.#collected)
+    this.#collected = ''
+  }
+}

@@ -1,0 +1,98 @@
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
+import pino from 'pino'
+import { createApp } from '#gateway/app.ts'
+import { createClients } from '#gateway/clients.ts'
+import { readConfig } from '#gateway/config.ts'
+import { type Listener, listen } from '#gateway/listen.ts'
+import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { type Clock, systemClock } from '#shared/clock.ts'
+import { createLocalTransport } from '#shared/local-transport.ts'
+import { type ReasonTable, Rejection } from '#shared/rejection.ts'
+import { type Routes, route } from '#shared/routes.ts'
+
+/** Handlers that a test gives; whatever else is called answers UNIMPLEMENTED. */
+export interface Stubs {
+  readonly session?: Partial<ServiceImpl<typeof SessionService>>
+  readonly catalog?: Partial<ServiceImpl<typeof CatalogService>>
+  readonly inference?: Partial<ServiceImpl<typeof InferenceService>>
+  readonly identity?: Partial<ServiceImpl<typeof IdentityService>>
+  /** Reasons that the stubs reject with. */
+  readonly reasons?: ReasonTable
+}
+
+/** A facade on a free port, over handlers of the test. */
+export interface TestFacade extends AsyncDisposable {
+  readonly url: string
+  readonly listener: Listener
+  /** Lines that were logged, parsed. */
+  readonly log: Record<string, unknown>[]
+  fetch(path: string, init?: RequestInit): Promise<Response>
+}
+
+/** Keys that the stub of the identity service knows. */
+export const TEST_KEYS = { workspace: 'sk-portico-test', management: 'mk-portico-test' }
+
+/** Starts a facade over stubs. `env` is its environment; by default it listens on a free port in the mode `none`. */
+export async function openFacade(
+  stubs: Stubs = {},
+  env: Record<string, string> = {},
+  clock: Clock = systemClock,
+): Promise<TestFacade> {
+  const log: Record<string, unknown>[] = []
+  const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(JSON.parse(line)) })
+  const config = readConfig({ PORTICO_PORT: '0', ...env })
+  const listener = await listen(config, logger)
+  const transport = createLocalTransport(stubRoutes(stubs))
+  const clients = createClients({ session: transport, catalog: transport, inference: transport, identity: transport })
+  const { lifecycle, url } = listener
+  listener.serve(createApp({ config, clients, clock, logger, lifecycle, urls: () => [url] }))
+  return {
+    url,
+    listener,
+    log,
+    fetch: (path, init) => fetch(`${url}${path}`, init),
+    [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
+  }
+}
+
+function stubRoutes(stubs: Stubs): Routes {
+  return {
+    domain: 'test',
+    reasons: {
+      CREDENTIAL_REFUSED: { code: Code.Unauthenticated, message: 'The credential is refused' },
+      ...stubs.reasons,
+    },
+    services: [
+      route(SessionService, complete(SessionService, stubs.session)),
+      route(CatalogService, complete(CatalogService, stubs.catalog)),
+      route(InferenceService, complete(InferenceService, stubs.inference)),
+      route(IdentityService, complete(IdentityService, { authenticate, ...stubs.identity })),
+    ],
+  }
+}
+
+const authenticate: ServiceImpl<typeof IdentityService>['authenticate'] = ({ credential }) => {
+  const ids = { organizationId: 'org_1', workspaceId: 'wrk_1' }
+  if (credential.case === 'localOperator') {
+    return { principal: { ...ids, apiKeyId: '', kind: Principal_Kind.LOCAL_OPERATOR } }
+  }
+  if (credential.value === TEST_KEYS.workspace) {
+    return { principal: { ...ids, apiKeyId: 'key_1', kind: Principal_Kind.WORKSPACE } }
+  }
+  if (credential.value === TEST_KEYS.management) {
+    return { principal: { ...ids, apiKeyId: 'key_2', kind: Principal_Kind.MANAGEMENT } }
+  }
+  throw new Rejection('CREDENTIAL_REFUSED')
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a stub of any service has any handlers.
+function complete(service: { readonly methods: readonly { localName: string }[] }, given: object = {}): any {
+  const unimplemented = () => {
+    throw new ConnectError('Not stubbed', Code.Unimplemented)
+  }
+  return { ...Object.fromEntries(service.methods.map(({ localName }) => [localName, unimplemented])), ...given }
+}
