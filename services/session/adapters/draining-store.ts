@@ -1,0 +1,110 @@
+import { Rejection } from '#shared/rejection.ts'
+import type { Admitter } from '../domain/inbox.ts'
+import { promoteInputs } from '../domain/inputs.ts'
+import type { StructuredError } from '../domain/message.ts'
+import type { PermissionAnswer, PermissionReply, PermissionRequest } from '../domain/permission.ts'
+import { askPermission, closeRequest } from '../domain/permission-answers.ts'
+import type { Revision } from '../domain/revision.ts'
+import { endRun, recordStep } from '../domain/run.ts'
+import type { Outcome, Session } from '../domain/session.ts'
+import { settleAborted } from '../domain/settle-aborted.ts'
+import type { Lease, LeaseState, Promotion, StepRecord, StoredMessage } from '../ports.ts'
+import { requestNotFound, requireSession } from './refusals.ts'
+import { type Found, type Maybe, nothing, type Reads, RevisingStore } from './revising-store.ts'
+
+/** The use cases of whoever holds a session's lease, the same for every store. */
+export abstract class DrainingStore extends RevisingStore {
+  renewLease(lease: Lease, durationMs: number): Promise<LeaseState> {
+    return this.#write(lease, nothing, (revision) => {
+      revision.set({ leaseUntil: revision.leaseNow + durationMs })
+      return { interruptRequested: revision.state.interruptRequested }
+    })
+  }
+
+  async releaseLease(lease: Lease): Promise<void> {
+    try {
+      await this.#write(lease, nothing, (revision) => revision.set({ leaseUntil: 0 }))
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error
+    }
+  }
+
+  settleAborted(lease: Lease): Promise<void> {
+    return this.#write(
+      lease,
+      (reads) => reads.leftovers(),
+      (revision, { steps, requests }) => settleAborted(revision, steps, requests),
+    )
+  }
+
+  async readLeased(lease: Lease): Promise<{ readonly session: Session } & LeaseState> {
+    const { state, reads } = await this.#look(lease)
+    return { session: await reads.session(), interruptRequested: state.interruptRequested }
+  }
+
+  async readTranscript(lease: Lease, afterSeq: number): Promise<readonly StoredMessage[]> {
+    const { reads } = await this.#look(lease)
+    return reads.transcript(afterSeq)
+  }
+
+  async lastAdmitter(lease: Lease): Promise<Admitter | undefined> {
+    const { state } = await this.#look(lease)
+    return state.lastAdmitter
+  }
+
+  promote(lease: Lease, boundary: 'step' | 'idle'): Promise<Promotion> {
+    return this.#write(
+      lease,
+      (reads) => reads.waitingInputs(),
+      (revision, waiting) => promoteInputs(revision, waiting, boundary),
+    )
+  }
+
+  recordStep(lease: Lease, record: StepRecord): Promise<number> {
+    const { message, events, usage } = record
+    return this.#write(
+      lease,
+      (reads) => reads.message(message.id),
+      (revision, known) => recordStep(revision, known !== undefined, message, events, usage),
+    )
+  }
+
+  askPermission(lease: Lease, request: PermissionRequest): Promise<void> {
+    return this.#write(lease, nothing, (revision) => askPermission(revision, request))
+  }
+
+  async readPermissionAnswer(lease: Lease, requestId: string): Promise<PermissionAnswer | undefined> {
+    const { reads, now } = await this.#look(lease)
+    const request = await reads.request(requestId)
+    if (request === undefined) throw requestNotFound(requestId)
+    if (request.reply !== null) return { reply: request.reply, message: request.message }
+    return request.timeExpires > now ? undefined : { reply: 'reject', message: '' }
+  }
+
+  closePermission(lease: Lease, requestId: string, reply: PermissionReply): Promise<void> {
+    return this.#write(
+      lease,
+      (reads) => reads.request(requestId),
+      (revision, request) => {
+        if (request === undefined) throw requestNotFound(requestId)
+        if (request.reply === null) closeRequest(revision, requestId, reply)
+      },
+    )
+  }
+
+  endRun(lease: Lease, outcome: Outcome, error?: StructuredError): Promise<boolean> {
+    return this.#write(lease, nothing, (revision) => endRun(revision, outcome, error))
+  }
+
+  #write<R, T>(lease: Lease, read: (reads: Reads) => Maybe<R>, decide: (revision: Revision, read: R) => T): Promise<T> {
+    const { workspace, sessionId } = lease
+    return this.revise({ workspace, sessionId, lease }, read, decide)
+  }
+
+  async #look(lease: Lease): Promise<Found & { readonly reads: Reads }> {
+    const { workspace, sessionId } = lease
+    const found = await this.find(workspace, sessionId)
+    requireSession({ workspace, sessionId, lease }, found)
+    return { ...found, reads: this.reads(workspace, sessionId) }
+  }
+}

@@ -1,0 +1,175 @@
+import type { Admitter } from '../domain/inbox.ts'
+import type { PermissionRule } from '../domain/permission.ts'
+import type { StateChanges } from '../domain/revision.ts'
+import type { JsonObject, ModelRef, Outcome, Session, TokenUsage } from '../domain/session.ts'
+import { NO_TOKENS } from '../domain/session.ts'
+import type { SessionState } from '../domain/session-state.ts'
+import type { NewSession } from '../ports.ts'
+
+/** The fields of a session that rules read and change, as they are stored. */
+export interface StateRecord {
+  readonly id: string
+  readonly directory: string
+  readonly projectId: string
+  readonly agent: string | null
+  /** JSON. */
+  readonly model: string | null
+  /** Decimal. */
+  readonly costNanos: string
+  /** JSON. */
+  readonly tokens: string
+  readonly outcome: Outcome | null
+  readonly timeUpdated: number
+  readonly timeIdle: number | null
+  readonly seq: number
+  readonly due: 0 | 1
+  readonly running: 0 | 1
+  readonly interruptRequested: 0 | 1
+  /** JSON. */
+  readonly lastAdmitter: string | null
+  readonly fence: number
+  readonly leaseUntil: number
+  readonly claimableAt: number | null
+}
+
+/** A session as it is stored. */
+export interface SessionRecord extends StateRecord {
+  readonly workspace: string
+  readonly parentId: string | null
+  readonly subpath: string
+  readonly title: string | null
+  /** The title in lower case. */
+  readonly titleSearch: string | null
+  /** JSON. */
+  readonly metadata: string | null
+  /** JSON. */
+  readonly permissions: string | null
+  /** Who holds or held the newest lease; for people. */
+  readonly leaseOwner: string | null
+  readonly timeCreated: number
+}
+
+export const STATE_FIELDS = [
+  'id',
+  'directory',
+  'projectId',
+  'agent',
+  'model',
+  'costNanos',
+  'tokens',
+  'outcome',
+  'timeUpdated',
+  'timeIdle',
+  'seq',
+  'due',
+  'running',
+  'interruptRequested',
+  'lastAdmitter',
+  'fence',
+  'leaseUntil',
+  'claimableAt',
+] as const satisfies readonly (keyof StateRecord)[]
+
+/** A session that is about to be made. */
+export function newSession(input: NewSession, now: number): Session {
+  return {
+    ...input,
+    parentId: undefined,
+    costNanos: 0n,
+    tokens: NO_TOKENS,
+    outcome: undefined,
+    timeCreated: now,
+    timeUpdated: now,
+    timeIdle: undefined,
+  }
+}
+
+/** The state of a session that is about to be made. */
+export function newState(session: Session): SessionState {
+  const { id, location, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle } = session
+  const { directory, projectId } = location
+  return {
+    ...{ id, directory, projectId, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle },
+    ...{ seq: 0, due: false, running: false, interruptRequested: false, lastAdmitter: undefined },
+    ...{ fence: 0, leaseUntil: 0, claimableAt: undefined },
+  }
+}
+
+/** The whole record of a new session, in the state that its creation left it in. */
+export function newSessionRecord(workspace: string, session: Session, state: SessionState): SessionRecord {
+  const { title, metadata, permissions } = session
+  return {
+    ...(toStateChanges(state) as StateRecord),
+    workspace,
+    parentId: session.parentId ?? null,
+    subpath: session.location.subpath,
+    title: title ?? null,
+    titleSearch: title?.toLowerCase() ?? null,
+    metadata: toJson(metadata),
+    permissions: toJson(permissions),
+    leaseOwner: null,
+    timeCreated: session.timeCreated,
+  }
+}
+
+/** Changed fields of a state, as they are stored. */
+export function toStateChanges(changes: StateChanges): Partial<StateRecord> {
+  const record: Record<string, string | number | null> = {}
+  for (const key of Object.keys(changes) as (keyof SessionState)[]) {
+    const value = changes[key]
+    if (typeof value === 'boolean') record[key] = value ? 1 : 0
+    else if (typeof value === 'bigint') record[key] = value.toString()
+    else record[key] = typeof value === 'object' ? JSON.stringify(value) : (value ?? null)
+  }
+  return record
+}
+
+export function toState(record: StateRecord): SessionState {
+  return {
+    id: record.id,
+    directory: record.directory,
+    projectId: record.projectId,
+    agent: record.agent ?? undefined,
+    model: fromJson<ModelRef>(record.model),
+    costNanos: BigInt(record.costNanos),
+    tokens: JSON.parse(record.tokens) as TokenUsage,
+    outcome: record.outcome ?? undefined,
+    timeUpdated: record.timeUpdated,
+    timeIdle: record.timeIdle ?? undefined,
+    seq: record.seq,
+    due: record.due === 1,
+    running: record.running === 1,
+    interruptRequested: record.interruptRequested === 1,
+    lastAdmitter: fromJson<Admitter>(record.lastAdmitter),
+    fence: record.fence,
+    leaseUntil: record.leaseUntil,
+    claimableAt: record.claimableAt ?? undefined,
+  }
+}
+
+export function toSession(record: SessionRecord): Session {
+  return {
+    id: record.id,
+    parentId: record.parentId ?? undefined,
+    title: record.title ?? undefined,
+    agent: record.agent ?? undefined,
+    model: fromJson<ModelRef>(record.model),
+    location: { directory: record.directory, projectId: record.projectId, subpath: record.subpath },
+    metadata: fromJson<JsonObject>(record.metadata),
+    permissions: fromJson<readonly PermissionRule[]>(record.permissions),
+    costNanos: BigInt(record.costNanos),
+    tokens: JSON.parse(record.tokens) as TokenUsage,
+    outcome: record.outcome ?? undefined,
+    timeCreated: record.timeCreated,
+    timeUpdated: record.timeUpdated,
+    timeIdle: record.timeIdle ?? undefined,
+  }
+}
+
+function toJson(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}
+
+function fromJson<T>(text: string | null): T | undefined {
+  return text === null ? undefined : (JSON.parse(text) as T)
+}

@@ -1,0 +1,79 @@
+import { randomText } from '#shared/ids.ts'
+import type { SqliteFile } from '#shared/sqlite.ts'
+import type { TailItem } from '../ports.ts'
+import { type EventRecord, toDurableEvent } from './records.ts'
+
+const BATCH = 100
+
+/**
+ * The event log of a file. A position is the log's own id and the event's row number, so that a position from another
+ * file is known as such.
+ */
+export class SqliteEventLog {
+  readonly #file: SqliteFile
+  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #id: string
+
+  /** Gives a new file its id; to be called in a job. */
+  constructor(file: SqliteFile) {
+    this.#file = file
+    file.statement('INSERT INTO log SELECT ? WHERE NOT EXISTS (SELECT * FROM log)').run(randomText(8))
+    this.#id = file.statement('SELECT id FROM log').get()?.id as string
+  }
+
+  /** Wakes those who wait for events of a workspace. */
+  wake(workspace: string): void {
+    const waiting = this.#waiting.get(workspace)
+    this.#waiting.delete(workspace)
+    for (const wake of [...(waiting ?? [])]) wake()
+  }
+
+  /** See SessionStore.tailEvents. */
+  async *tail(workspace: string, position: string | undefined, signal: AbortSignal): AsyncGenerator<TailItem> {
+    const last = this.#last()
+    const known = position === undefined ? last : this.#rowOf(position, last)
+    let row = known ?? last
+    yield { type: 'ready' }
+    if (known === undefined) yield { type: 'missed' }
+    while (!signal.aborted) {
+      const sql = 'SELECT * FROM events WHERE workspace = ? AND position > ? ORDER BY position LIMIT ?'
+      const records = this.#file.statement(sql).all(workspace, row, BATCH) as unknown as Row[]
+      for (const record of records) {
+        if (signal.aborted) return
+        row = record.position
+        yield { type: 'event', event: toDurableEvent(record, `${this.#id}.${row}`) }
+      }
+      if (records.length === 0) await this.#more(workspace, signal)
+    }
+  }
+
+  #last(): number {
+    return (this.#file.statement("SELECT seq FROM sqlite_sequence WHERE name = 'events'").get()?.seq as number) ?? 0
+  }
+
+  #rowOf(position: string, last: number): number | undefined {
+    const [id, text = ''] = position.split('.')
+    const row = /^\d{1,15}$/.test(text) ? Number(text) : undefined
+    return id === this.#id && row !== undefined && row <= last && position === `${id}.${row}` ? row : undefined
+  }
+
+  /** Waits until the workspace has more events, or the signal aborts. */
+  #more(workspace: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(workspace) ?? new Set()
+      this.#waiting.set(workspace, waiting)
+      const wake = (): void => {
+        signal.removeEventListener('abort', wake)
+        waiting.delete(wake)
+        if (waiting.size === 0 && this.#waiting.get(workspace) === waiting) this.#waiting.delete(workspace)
+        resolve()
+      }
+      waiting.add(wake)
+      signal.addEventListener('abort', wake)
+    })
+  }
+}
+
+interface Row extends EventRecord {
+  readonly position: number
+}

@@ -1,0 +1,34 @@
+import type { SqliteFile } from '#shared/sqlite.ts'
+import type { AcquiredLease } from '../ports.ts'
+
+const OLDEST = 'SELECT rowid FROM sessions WHERE claimableAt <= ? ORDER BY claimableAt LIMIT 1'
+
+/** Whether a lease can be had. */
+export function hasClaim(file: SqliteFile, now: number): boolean {
+  return file.statement(OLDEST).get(now) !== undefined
+}
+
+/** Gives the lease that could be had for the longest time; to be called in a job. */
+export function claimLease(
+  file: SqliteFile,
+  owner: string,
+  now: number,
+  durationMs: number,
+): AcquiredLease | undefined {
+  const sql = `UPDATE sessions SET fence = fence + 1, leaseOwner = ?, leaseUntil = ?, claimableAt = ?
+    WHERE rowid = (${OLDEST}) RETURNING workspace, id, fence, running`
+  const row = file.statement(sql).get(owner, now + durationMs, now + durationMs, now)
+  if (row === undefined) return undefined
+  return {
+    workspace: row.workspace as string,
+    sessionId: row.id as string,
+    fence: row.fence as number,
+    unfinished: row.running === 1,
+  }
+}
+
+/** Ends every lease; what was leased can be had at once. To be called in a job. */
+export function voidLeases(file: SqliteFile, now: number): void {
+  const sql = `UPDATE sessions SET leaseUntil = 0, claimableAt = min(claimableAt, ?) WHERE leaseUntil > 0`
+  file.statement(sql).run(now)
+}

@@ -1,0 +1,48 @@
+/**
+ * The tables of `session.sqlite`. Columns carry the names of `records.ts`. `messages` also holds the inbox: an input is
+ * a message without a place (`seq`) in the conversation yet, so one key keeps the ids of both apart, and promotion
+ * copies nothing. `claimableAt` says from when on the session's lease may be given.
+ */
+export const SCHEMA: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS log (id TEXT NOT NULL) STRICT`,
+
+  `CREATE TABLE IF NOT EXISTS sessions (
+    workspace TEXT NOT NULL, id TEXT NOT NULL, parentId TEXT, projectId TEXT NOT NULL, directory TEXT NOT NULL,
+    subpath TEXT NOT NULL, title TEXT, titleSearch TEXT, agent TEXT, model TEXT, metadata TEXT, permissions TEXT,
+    costNanos TEXT NOT NULL, tokens TEXT NOT NULL, outcome TEXT, timeCreated INTEGER NOT NULL,
+    timeUpdated INTEGER NOT NULL, timeIdle INTEGER, seq INTEGER NOT NULL, due INTEGER NOT NULL,
+    running INTEGER NOT NULL, interruptRequested INTEGER NOT NULL, lastAdmitter TEXT, fence INTEGER NOT NULL,
+    leaseOwner TEXT, leaseUntil INTEGER NOT NULL, claimableAt INTEGER,
+    PRIMARY KEY (workspace, id)) STRICT`,
+  `CREATE INDEX IF NOT EXISTS sessionsByTime ON sessions (workspace, timeUpdated, id)`,
+  `CREATE INDEX IF NOT EXISTS sessionsByParent ON sessions (workspace, parentId, timeUpdated, id)`,
+  `CREATE INDEX IF NOT EXISTS sessionsByProject ON sessions (workspace, projectId, timeUpdated, id)`,
+  `CREATE INDEX IF NOT EXISTS sessionsByDirectory ON sessions (workspace, directory, timeUpdated, id)`,
+  `CREATE INDEX IF NOT EXISTS sessionsClaimable ON sessions (claimableAt) WHERE claimableAt IS NOT NULL`,
+  `CREATE INDEX IF NOT EXISTS sessionsLeased ON sessions (workspace, leaseUntil) WHERE leaseUntil > 0`,
+
+  `CREATE TABLE IF NOT EXISTS messages (
+    workspace TEXT NOT NULL, id TEXT NOT NULL, sessionId TEXT NOT NULL, seq INTEGER, type TEXT NOT NULL,
+    data TEXT NOT NULL, unfinished INTEGER NOT NULL, admitted INTEGER, delivery TEXT, digest TEXT, admitter TEXT,
+    timeCreated INTEGER NOT NULL, timeDelivered INTEGER,
+    PRIMARY KEY (workspace, id)) STRICT`,
+  `CREATE UNIQUE INDEX IF NOT EXISTS messagesBySeq ON messages (workspace, sessionId, seq) WHERE seq IS NOT NULL`,
+  `CREATE INDEX IF NOT EXISTS messagesWaiting ON messages (workspace, sessionId, delivery, admitted) WHERE seq IS NULL`,
+  `CREATE INDEX IF NOT EXISTS messagesUnfinished ON messages (workspace, sessionId) WHERE unfinished = 1`,
+
+  `CREATE TABLE IF NOT EXISTS events (
+    position INTEGER PRIMARY KEY AUTOINCREMENT, workspace TEXT NOT NULL, id TEXT NOT NULL, sessionId TEXT NOT NULL,
+    seq INTEGER NOT NULL, directory TEXT NOT NULL, timeCreated INTEGER NOT NULL, data TEXT NOT NULL) STRICT`,
+  `CREATE INDEX IF NOT EXISTS eventsByWorkspace ON events (workspace, position)`,
+
+  `CREATE TABLE IF NOT EXISTS requests (
+    workspace TEXT NOT NULL, id TEXT NOT NULL, sessionId TEXT NOT NULL, seq INTEGER NOT NULL, data TEXT NOT NULL,
+    reply TEXT, message TEXT NOT NULL, timeCreated INTEGER NOT NULL, timeExpires INTEGER NOT NULL,
+    PRIMARY KEY (workspace, id)) STRICT`,
+  `CREATE INDEX IF NOT EXISTS requestsWaiting ON requests (workspace, timeCreated, seq) WHERE reply IS NULL`,
+  `CREATE INDEX IF NOT EXISTS requestsWaitingInSession ON requests (workspace, sessionId, seq) WHERE reply IS NULL`,
+
+  `CREATE TABLE IF NOT EXISTS approvals (
+    workspace TEXT NOT NULL, projectId TEXT NOT NULL, action TEXT NOT NULL, pattern TEXT NOT NULL,
+    PRIMARY KEY (workspace, projectId, action, pattern)) STRICT`,
+]

@@ -1,0 +1,40 @@
+import type { PermissionAnswer, PermissionReply, PermissionRequest } from './permission.ts'
+import type { Revision } from './revision.ts'
+
+/** Writes a request that waits. */
+export function askPermission(revision: Revision, request: PermissionRequest): void {
+  revision.writes.push({ type: 'ask', seq: revision.nextSeq(), request })
+  revision.event({ type: 'permission-asked', request })
+}
+
+/** Ends a waiting request. */
+export function closeRequest(revision: Revision, requestId: string, reply: PermissionReply, message = ''): void {
+  revision.writes.push({ type: 'answer', requestId, answer: { reply, message } })
+  revision.event({ type: 'permission-replied', requestId, reply })
+}
+
+/**
+ * Answers one of the session's waiting requests; false when it is not among them or has expired. `always` saves its
+ * patterns for the project, `reject` rejects the others too.
+ */
+export function answerRequest(
+  revision: Revision,
+  waiting: readonly PermissionRequest[],
+  requestId: string,
+  answer: PermissionAnswer,
+): boolean {
+  const open = waiting.filter((request) => request.timeExpires > revision.now)
+  const request = open.find(({ id }) => id === requestId)
+  if (request === undefined) return false
+  closeRequest(revision, requestId, answer.reply, answer.message)
+  if (answer.reply === 'always') {
+    const { projectId } = revision.state
+    for (const pattern of request.savePatterns) {
+      revision.writes.push({ type: 'approve', projectId, action: request.action, pattern })
+    }
+  }
+  if (answer.reply === 'reject') {
+    for (const { id } of open) if (id !== requestId) closeRequest(revision, id, 'reject')
+  }
+  return true
+}

@@ -1,0 +1,114 @@
+import type { DurableEventData } from './event.ts'
+import type { Admitter, InboxItem } from './inbox.ts'
+import type { Message } from './message.ts'
+import type { PermissionAnswer, PermissionRequest } from './permission.ts'
+import { nextClaim, type SessionState } from './session-state.ts'
+
+/** One record that a use case writes beside the session's own. */
+export type Write =
+  | {
+      readonly type: 'admit'
+      readonly seq: number
+      readonly item: InboxItem
+      readonly digest: string
+      readonly admitter: Admitter
+    }
+  | { readonly type: 'deliver'; readonly id: string; readonly seq: number; readonly timeDelivered: number }
+  | { readonly type: 'insert'; readonly seq: number; readonly message: Message }
+  | { readonly type: 'update'; readonly message: Message }
+  | {
+      readonly type: 'event'
+      readonly id: string
+      readonly seq: number
+      readonly directory: string
+      readonly timeCreated: number
+      readonly data: DurableEventData
+    }
+  | { readonly type: 'ask'; readonly seq: number; readonly request: PermissionRequest }
+  | { readonly type: 'answer'; readonly requestId: string; readonly answer: PermissionAnswer }
+  | { readonly type: 'approve'; readonly projectId: string; readonly action: string; readonly pattern: string }
+
+/** Makes ids of events and of messages that no client named. */
+export type NewId = (prefix: 'evt' | 'msg') => string
+
+/** The fields of a state that a revision changed. */
+export type StateChanges = { -readonly [K in keyof SessionState]?: SessionState[K] }
+
+/**
+ * What one use case changes in one session: rules fill it in, a store writes it in one transaction. Nothing is written
+ * when a rule throws.
+ */
+export class Revision {
+  /** The time of what is written. */
+  readonly now: number
+  /** The same moment on the clock that leases reckon with. */
+  readonly leaseNow: number
+  readonly writes: Write[] = []
+  readonly changes: StateChanges = {}
+  readonly #newId: NewId
+  #state: SessionState
+
+  constructor(state: SessionState, now: number, leaseNow: number, newId: NewId) {
+    this.#state = state
+    this.now = now
+    this.leaseNow = leaseNow
+    this.#newId = newId
+  }
+
+  /** The session with the changes so far. */
+  get state(): SessionState {
+    return this.#state
+  }
+
+  /** Whether there is nothing to write. */
+  get isEmpty(): boolean {
+    return this.writes.length === 0 && Object.keys(this.changes).length === 0
+  }
+
+  set(changes: StateChanges): void {
+    Object.assign(this.changes, changes)
+    this.#state = { ...this.#state, ...changes }
+  }
+
+  /** Takes the session's next number. */
+  nextSeq(): number {
+    const seq = this.#state.seq + 1
+    this.set({ seq })
+    return seq
+  }
+
+  /** Something really happened: the session moves up in the lists. Its time never goes back. */
+  touch(): void {
+    if (this.now > this.#state.timeUpdated) this.set({ timeUpdated: this.now })
+  }
+
+  event(data: DurableEventData): void {
+    const seq = this.nextSeq()
+    this.writes.push({
+      type: 'event',
+      id: this.#newId('evt'),
+      seq,
+      directory: this.#state.directory,
+      timeCreated: this.now,
+      data,
+    })
+  }
+
+  /** Appends a message to the conversation; answers its place. */
+  insert(message: Message): number {
+    const seq = this.nextSeq()
+    this.writes.push({ type: 'insert', seq, message })
+    return seq
+  }
+
+  /** The id and time of a message that no client named. */
+  newMessage(): { readonly id: string; readonly timeCreated: number } {
+    return { id: this.#newId('msg'), timeCreated: this.now }
+  }
+
+  /** Brings up to date what follows from the rest; the last thing before writing. */
+  finish(): void {
+    const claimableAt = nextClaim(this.#state, this.leaseNow)
+    if (claimableAt !== this.#state.claimableAt) this.set({ claimableAt })
+  }
+}

@@ -1,0 +1,59 @@
+import type { DurableEventData } from './event.ts'
+import type { AssistantMessage, StructuredError } from './message.ts'
+import type { Revision } from './revision.ts'
+import type { Outcome, TokenUsage } from './session.ts'
+
+/** Stops what runs or is due; whether there was anything of that. */
+export function interruptRun(revision: Revision): boolean {
+  const { running, due } = revision.state
+  if (running) revision.set({ interruptRequested: true })
+  else if (due) revision.set({ due: false })
+  return running || due
+}
+
+/** Writes the state of a step; `known` when its message was written before. Answers the session's last number. */
+export function recordStep(
+  revision: Revision,
+  known: boolean,
+  message: AssistantMessage,
+  events: readonly DurableEventData[],
+  usage: { readonly costNanos: bigint; readonly tokens: TokenUsage } | undefined,
+): number {
+  if (known) revision.writes.push({ type: 'update', message })
+  else revision.insert(message)
+  for (const data of events) revision.event(data)
+  if (usage !== undefined) {
+    const { costNanos, tokens } = revision.state
+    revision.set({ costNanos: costNanos + usage.costNanos, tokens: addTokens(tokens, usage.tokens) })
+  }
+  revision.touch()
+  return revision.state.seq
+}
+
+/**
+ * Ends the run, if one is begun. Answers whether inputs are due; when none are, the lease ends too. After an
+ * interrupt nothing is due until somebody wakes the session.
+ */
+export function endRun(revision: Revision, outcome: Outcome, error: StructuredError | undefined): boolean {
+  const { running, timeIdle, due } = revision.state
+  if (running) {
+    revision.insert({ type: 'idle', ...revision.newMessage(), outcome, error })
+    const reason = outcome === 'interrupted' ? 'user' : undefined
+    revision.event({ type: 'execution-ended', outcome, error, reason })
+    const idle = Math.max(revision.now, (timeIdle ?? 0) + 1)
+    revision.set({ running: false, interruptRequested: false, outcome, timeIdle: idle })
+  }
+  const goesOn = due && outcome !== 'interrupted'
+  revision.set(goesOn ? {} : { due: false, leaseUntil: 0 })
+  return goesOn
+}
+
+function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    reasoning: a.reasoning + b.reasoning,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+  }
+}

@@ -1,0 +1,28 @@
+import type { Revision } from './revision.ts'
+import type { ModelRef } from './session.ts'
+
+/** Selects another agent; whether it exists is known when it runs. */
+export function selectAgent(revision: Revision, agent: string): void {
+  const previous = revision.state.agent
+  revision.set({ agent })
+  revision.insert({ type: 'agent-switched', ...revision.newMessage(), agent, previous })
+  revision.event({ type: 'agent-selected', agent, previous })
+  revision.touch()
+}
+
+/** Selects another model; the selected one again changes nothing. */
+export function selectModel(revision: Revision, model: ModelRef): void {
+  const previous = revision.state.model
+  if (previous !== undefined && isSameModel(previous, model)) return
+  revision.set({ model })
+  revision.insert({ type: 'model-switched', ...revision.newMessage(), model, previous })
+  revision.event({ type: 'model-selected', model, previous })
+  revision.touch()
+}
+
+/** A missing variant equals `default` (`contract/instance-facts.md` 3.3). */
+function isSameModel(a: ModelRef, b: ModelRef): boolean {
+  return (
+    a.providerId === b.providerId && a.modelId === b.modelId && (a.variant || 'default') === (b.variant || 'default')
+  )
+}

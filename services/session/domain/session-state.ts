@@ -1,0 +1,52 @@
+import type { Admitter } from './inbox.ts'
+import type { ModelRef, Outcome, TokenUsage } from './session.ts'
+
+/** What of a session changes, bookkeeping included: all that a rule needs to know of it. */
+export interface SessionState {
+  readonly id: string
+  readonly directory: string
+  readonly projectId: string
+  readonly agent: string | undefined
+  readonly model: ModelRef | undefined
+  readonly costNanos: bigint
+  readonly tokens: TokenUsage
+  readonly outcome: Outcome | undefined
+  readonly timeUpdated: number
+  readonly timeIdle: number | undefined
+  /** Number of the last inbox item, message, event or permission request. */
+  readonly seq: number
+  /** There are inputs to process. */
+  readonly due: boolean
+  /** A run was begun and has not ended. */
+  readonly running: boolean
+  /** Somebody asked to interrupt the run; never without one. */
+  readonly interruptRequested: boolean
+  /** Who admitted the last input that was promoted. */
+  readonly lastAdmitter: Admitter | undefined
+  /** Number of the newest lease. */
+  readonly fence: number
+  /** When the lease ends, on the clock that leases reckon with; 0: nobody holds one. */
+  readonly leaseUntil: number
+  /** From when on the lease may be given, on the same clock; undefined while there is no work. */
+  readonly claimableAt: number | undefined
+}
+
+/** Whether somebody may drain the session now. */
+export function isLeaseLive(state: SessionState, leaseNow: number): boolean {
+  return state.leaseUntil > leaseNow
+}
+
+/** Whether a run is begun or due, or somebody holds the lease. */
+export function isBusy(state: SessionState, leaseNow: number): boolean {
+  return state.running || state.due || isLeaseLive(state, leaseNow)
+}
+
+/**
+ * From when on the lease may be given. The oldest claim is served first, so a session that waits already keeps its
+ * place, and one whose owner died comes in turn when its lease has run out.
+ */
+export function nextClaim(state: SessionState, leaseNow: number): number | undefined {
+  if (!state.running && !state.due) return undefined
+  if (isLeaseLive(state, leaseNow)) return state.leaseUntil
+  return Math.min(state.claimableAt ?? leaseNow, leaseNow)
+}
