@@ -9,7 +9,7 @@ export class UnreadableFileError extends Error {
 /** Reads a whole regular file of at most `limit` bytes. Throws UnreadableFileError; never waits for a pipe's writer. */
 export async function readBounded(path: string, limit: number): Promise<Buffer> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  return readHandle(file, limit)
+  return await readHandle(file, limit)
 }
 
 /** The same for a file that is open; it may grow while it is read. */

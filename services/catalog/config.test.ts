@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError } from '#shared/config.ts'
+import { readConfig } from './config.ts'
+
+test('defaults: the working directory, ~/.config/opencode, no roots', () => {
+  assert.deepEqual(readConfig({ HOME: '/home/a', PATH: '/bin' }), {
+    directory: process.cwd(),
+    configDirectory: '/home/a/.config/opencode',
+    home: '/home/a',
+    roots: {},
+    environment: { PATH: '/bin', HOME: '/home/a' },
+  })
+})
+
+test('settings come from the environment', () => {
+  const config = readConfig({
+    HOME: '/home/a',
+    PORTICO_DIRECTORY: '/work/../project',
+    PORTICO_CONFIG_DIR: '/etc/portico',
+    PORTICO_PROJECT_ROOTS: '{"wrk_1":["/srv/a","/srv/b"]}',
+  })
+  assert.equal(config.directory, '/project')
+  assert.equal(config.configDirectory, '/etc/portico')
+  assert.deepEqual(config.roots, { wrk_1: ['/srv/a', '/srv/b'] })
+})
+
+test('a command sees only what is on the list: no key, no setting of Portico, nothing that a shell would run', () => {
+  const { environment } = readConfig({
+    PATH: '/bin',
+    LC_ALL: 'C.UTF-8',
+    TZ: 'UTC',
+    OPENAI_API_KEY: 'a',
+    PORTICO_INTERNAL_SECRET: 'b',
+    BASH_ENV: 'c',
+    LD_PRELOAD: 'd',
+    NODE_OPTIONS: 'e',
+    GIT_DIR: 'f',
+  })
+  assert.deepEqual(environment, { PATH: '/bin', LC_ALL: 'C.UTF-8', TZ: 'UTC' })
+})
+
+test('roots that are no map of absolute paths are refused', () => {
+  for (const roots of ['{', '[]', '{"wrk_1":"/a"}', '{"wrk_1":["a"]}']) {
+    assert.throws(() => readConfig({ PORTICO_PROJECT_ROOTS: roots }), ConfigError)
+  }
+})

@@ -1,0 +1,47 @@
+import { homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import { z } from 'zod'
+import { type Environment, jsonVariable, readEnvironment } from '#shared/config.ts'
+
+/** Settings of the catalog service. */
+export interface Config {
+  /** Default project directory, absolute (`PORTICO_DIRECTORY`; default: the working directory). */
+  readonly directory: string
+  /** Global configuration directory, absolute (`PORTICO_CONFIG_DIR`; default `~/.config/opencode`). */
+  readonly configDirectory: string
+  /** Home directory, for `~` in permission rules. */
+  readonly home: string
+  /** Workspace id → directories that its principals may have their projects below (`PORTICO_PROJECT_ROOTS`, JSON). */
+  readonly roots: Readonly<Record<string, readonly string[]>>
+  /** All that a command sees of the environment. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+// A command gets nothing else: no provider key, no setting of Portico, nothing that makes a shell read a file.
+const PASSED_ON = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLORTERM|TZ|TMPDIR|TMP|TEMP)$/
+const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+const absolutePath = z.string().refine(isAbsolute, 'must be an absolute path')
+
+const variables = z.object({
+  HOME: z.string().optional(),
+  PORTICO_DIRECTORY: z.string().default('.'),
+  PORTICO_CONFIG_DIR: z.string().optional(),
+  PORTICO_PROJECT_ROOTS: jsonVariable(z.record(z.string(), z.array(absolutePath))).default({}),
+})
+
+/** Reads the settings of the catalog service. Throws ConfigError with every problem. */
+export function readConfig(env: Environment): Config {
+  const values = readEnvironment(variables, env)
+  const home = values.HOME ?? homedir()
+  const passedOn = Object.entries(env).flatMap(([name, value]) =>
+    value !== undefined && PASSED_ON.test(name) ? [[name, value] as const] : [],
+  )
+  return Object.freeze({
+    directory: resolve(values.PORTICO_DIRECTORY),
+    configDirectory: resolve(values.PORTICO_CONFIG_DIR ?? join(home, '.config', 'opencode')),
+    home,
+    roots: values.PORTICO_PROJECT_ROOTS,
+    environment: Object.freeze({ PATH: DEFAULT_PATH, ...Object.fromEntries(passedOn) }),
+  })
+}

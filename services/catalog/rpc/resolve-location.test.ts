@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { chmod, mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { reasonOf } from '#shared/rejection.ts'
+import { asOperator, asWorkspace, type CatalogFixture, git, openCatalog, writeFiles } from '#test/support/catalog.ts'
+
+const rejection = (reason: string, metadata: Record<string, string>) => (error: unknown) => {
+  const found = reasonOf(error)
+  assert.deepEqual({ reason: found?.reason, metadata: { ...found?.metadata } }, { reason, metadata })
+  return true
+}
+
+async function locationOf(catalog: CatalogFixture, directory: string) {
+  const { location } = await catalog.client.resolveLocation({ directory }, asOperator)
+  assert.ok(location?.project)
+  const { project, subpath } = location
+  return {
+    directory: location.directory,
+    id: project.projectId,
+    root: project.directory,
+    canonical: project.canonicalDirectory,
+    subpath,
+  }
+}
+
+function commit(directory: string): string {
+  git(directory, 'init')
+  git(directory, 'commit', '--allow-empty', '-m', 'root')
+  return git(directory, 'rev-parse', 'HEAD')
+}
+
+test('outside git a directory is a project of its own, called global; empty means the default directory', async () => {
+  await using catalog = await openCatalog()
+  const { project } = catalog
+  const global = { directory: project, id: 'global', root: project, canonical: project, subpath: '' }
+  assert.deepEqual(await locationOf(catalog, ''), global)
+  assert.deepEqual(await locationOf(catalog, project), global)
+})
+
+test('in a repository the root commit is the project, also below its root and through links', async () => {
+  await using catalog = await openCatalog()
+  const { project } = catalog
+  const id = commit(project)
+  git(project, 'commit', '--allow-empty', '-m', 'second')
+  await mkdir(join(project, 'a/b'), { recursive: true })
+  await symlink(join(project, 'a/b'), join(catalog.outside, 'link'))
+  const expected = { directory: join(project, 'a/b'), id, root: project, canonical: project, subpath: 'a/b' }
+  assert.deepEqual(await locationOf(catalog, join(project, 'a/b')), expected)
+  assert.deepEqual(await locationOf(catalog, join(catalog.outside, 'link')), expected)
+})
+
+test('of several root commits the first in order is the project', async () => {
+  await using catalog = await openCatalog()
+  const roots = [commit(catalog.project)]
+  git(catalog.project, 'checkout', '-q', '--orphan', 'other')
+  git(catalog.project, 'commit', '--allow-empty', '-m', 'other root')
+  roots.push(git(catalog.project, 'rev-parse', 'HEAD'))
+  git(catalog.project, 'merge', '-q', '--allow-unrelated-histories', '-m', 'both', 'main')
+  assert.equal((await locationOf(catalog, '')).id, roots.sort()[0])
+})
+
+test('a repository without commits is global until the first commit', async () => {
+  await using catalog = await openCatalog()
+  git(catalog.project, 'init')
+  assert.equal((await locationOf(catalog, '')).id, 'global')
+  git(catalog.project, 'commit', '--allow-empty', '-m', 'root')
+  catalog.advance(1000)
+  assert.equal((await locationOf(catalog, '')).id, git(catalog.project, 'rev-parse', 'HEAD'))
+})
+
+test('a linked worktree is its own root and names the main checkout', async () => {
+  await using catalog = await openCatalog()
+  const id = commit(catalog.project)
+  const worktree = join(catalog.outside, 'tree')
+  git(catalog.project, 'worktree', 'add', '-q', worktree)
+  const expected = { directory: worktree, id, root: worktree, canonical: catalog.project, subpath: '' }
+  assert.deepEqual(await locationOf(catalog, worktree), expected)
+})
+
+test('a submodule is a project of its own', async () => {
+  await using catalog = await openCatalog()
+  const id = commit(catalog.outside)
+  commit(catalog.project)
+  git(catalog.project, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', catalog.outside, 'part')
+  const directory = join(catalog.project, 'part')
+  assert.deepEqual(await locationOf(catalog, directory), {
+    directory,
+    id,
+    root: directory,
+    canonical: directory,
+    subpath: '',
+  })
+})
+
+test('an answer is at most a second old', async () => {
+  await using catalog = await openCatalog()
+  assert.equal((await locationOf(catalog, '')).id, 'global')
+  const id = commit(catalog.project)
+  assert.equal((await locationOf(catalog, '')).id, 'global')
+  catalog.advance(1000)
+  assert.equal((await locationOf(catalog, '')).id, id)
+  await rm(catalog.project, { recursive: true })
+  catalog.advance(1000)
+  await assert.rejects(locationOf(catalog, ''), rejection('LOCATION_NOT_FOUND', { directory: catalog.project }))
+})
+
+test('nothing that a repository configures is run', async () => {
+  await using catalog = await openCatalog()
+  const id = commit(catalog.project)
+  const witness = join(catalog.outside, 'witness')
+  const script = join(catalog.project, 'evil.sh')
+  await writeFile(script, `#!/bin/sh\ntouch '${witness}'\n`, { mode: 0o755 })
+  for (const key of ['core.fsmonitor', 'core.pager', 'core.sshCommand', 'diff.external', 'gpg.program']) {
+    git(catalog.project, 'config', key, script)
+  }
+  git(catalog.project, 'config', 'core.hooksPath', catalog.project)
+  git(catalog.project, 'config', 'remote.origin.url', `ext::${script}`)
+  git(catalog.project, 'config', 'remote.origin.promisor', 'true')
+  git(catalog.project, 'config', 'extensions.partialClone', 'origin')
+  assert.equal((await locationOf(catalog, '')).id, id)
+  await assert.rejects(realpath(witness), { code: 'ENOENT' })
+})
+
+test('a missing directory is LOCATION_NOT_FOUND', async () => {
+  await using catalog = await openCatalog()
+  const directory = join(catalog.project, 'none')
+  await assert.rejects(locationOf(catalog, directory), rejection('LOCATION_NOT_FOUND', { directory }))
+})
+
+test('what is no absolute path of a directory is LOCATION_INVALID', async () => {
+  await using catalog = await openCatalog()
+  await writeFiles(catalog.project, { file: '' })
+  const cases = [
+    ['relative', 'relative', 'it is not absolute'],
+    [join(catalog.project, 'file'), join(catalog.project, 'file'), 'it is no directory'],
+    [join(catalog.project, 'file/x'), join(catalog.project, 'file/x'), 'it is no directory'],
+    ['/a\0b', '/a\uFFFDb', 'it contains a null character or is longer than 4096 bytes'],
+    [`/${'a'.repeat(4096)}`, `/${'a'.repeat(199)}`, 'it contains a null character or is longer than 4096 bytes'],
+  ] as const
+  for (const [path, directory, problem] of cases) {
+    await assert.rejects(locationOf(catalog, path), rejection('LOCATION_INVALID', { directory, problem }))
+  }
+})
+
+test('an unreadable directory is LOCATION_FORBIDDEN', {
+  skip: process.getuid?.() === 0 && 'root reads all',
+}, async () => {
+  await using catalog = await openCatalog()
+  const directory = join(catalog.project, 'closed')
+  await mkdir(directory)
+  await chmod(directory, 0)
+  await assert.rejects(locationOf(catalog, directory), rejection('LOCATION_FORBIDDEN', { directory }))
+})
+
+test('a key works only below the roots of its workspace, and is not told what exists elsewhere', async () => {
+  await using bare = await openCatalog()
+  await mkdir(join(bare.project, 'inner'))
+  await symlink(bare.outside, join(bare.project, 'way-out'))
+  await using catalog = await openCatalog({ roots: { wrk_1: [bare.project], wrk_2: [bare.outside] } })
+  const resolve = (directory: string) => catalog.client.resolveLocation({ directory }, asWorkspace)
+  assert.equal((await resolve(join(bare.project, 'inner'))).location?.directory, join(bare.project, 'inner'))
+  const forbidden = [bare.outside, join(bare.outside, 'none'), `${bare.project}-2`, '/', join(bare.project, 'way-out')]
+  for (const directory of forbidden) {
+    await assert.rejects(resolve(directory), rejection('LOCATION_FORBIDDEN', { directory }))
+    await assert.rejects(
+      bare.client.resolveLocation({ directory }, asWorkspace),
+      rejection('LOCATION_FORBIDDEN', { directory }),
+    )
+  }
+  await assert.rejects(resolve(''), rejection('LOCATION_FORBIDDEN', { directory: catalog.project }))
+})
+
+test('a call without a principal is PRINCIPAL_MISSING', async () => {
+  await using catalog = await openCatalog()
+  await assert.rejects(catalog.client.resolveLocation({}), rejection('PRINCIPAL_MISSING', {}))
+})
