@@ -7,7 +7,15 @@ import { cors } from './cors.ts'
 import { publicError } from './errors.ts'
 import { sendJson } from './respond.ts'
 import type { Facade, Route } from './route.ts'
+import { agentRoutes } from './routes/agent.ts'
+import { eventRoutes } from './routes/event.ts'
 import { healthRoutes } from './routes/health.ts'
+import { infoRoutes } from './routes/info.ts'
+import { locationRoutes } from './routes/location.ts'
+import { messageRoutes } from './routes/message.ts'
+import { permissionRoutes } from './routes/permission.ts'
+import { promptRoutes } from './routes/prompt.ts'
+import { sessionRoutes } from './routes/session.ts'
 
 /** Makes the Express app. Reading it top to bottom is reading what happens to a request. */
 export function createApp(facade: Facade): Express {
@@ -19,7 +27,17 @@ export function createApp(facade: Facade): Express {
   app.use(beginCall(facade))
   app.use(cors(facade.config))
   app.use(authenticate(facade))
-  addRoutes(app, [...healthRoutes(facade)])
+  addRoutes(app, [
+    ...sessionRoutes(facade),
+    ...promptRoutes(facade),
+    ...messageRoutes(facade),
+    ...eventRoutes(facade),
+    ...permissionRoutes(facade),
+    ...agentRoutes(facade),
+    ...locationRoutes(facade),
+    ...infoRoutes(facade),
+    ...healthRoutes(facade),
+  ])
   app.use(refuseUnknownRoute)
   app.use(answerError(facade))
   return app

@@ -1,7 +1,10 @@
 import { homedir, tmpdir } from 'node:os'
+import { z } from 'zod'
+import { type Environment, integerVariable, portVariable, readEnvironment } from '#shared/config.ts'
+import packageJson from '../package.json' with { type: 'json' }
 import { isLoopbackHost } from './origin.ts'
 
-/** How the instance API authenticates. */
+/** How the instance API authenticates (`design.md` 9.16). */
 export type Auth =
   | { readonly mode: 'none' }
   | { readonly mode: 'basic'; readonly username: string; readonly password: string }
@@ -10,10 +13,11 @@ export type Auth =
 /** Settings of the facade. */
 export interface Config {
   readonly host: string
+  /** 0: any free port. */
   readonly port: number
   readonly auth: Auth
-  /** Origins whose pages may call, beside this server's own. */
-  readonly corsOrigins: ReadonlySet<string>
+  /** Origins whose pages may call, beside this server's own and, in the mode `none`, those of this machine. */
+  readonly corsOrigins: readonly string[]
   /** Largest JSON body, in bytes. */
   readonly bodyLimit: number
   /** Largest body of a prompt, whose files lie in it, in bytes. */
@@ -22,70 +26,73 @@ export interface Config {
   readonly heartbeatMs: number
   /** Milliseconds that requests get to end when the server stops. */
   readonly drainMs: number
+  /** Of the product. */
+  readonly version: string
+  /** What `GET /api/info` tells of the machine. */
   readonly paths: { readonly home: string; readonly tmp: string }
 }
 
-/** The environment that settings are read from. */
-export type Environment = Readonly<Record<string, string | undefined>>
+const GIB = 1_073_741_824
 
-/** Reads the settings. Every problem is reported at once, in one error. */
+const schema = z
+  .object({
+    PORTICO_HOST: z.string().max(255).default('127.0.0.1'),
+    PORTICO_PORT: portVariable().default(4096),
+    PORTICO_AUTH: z.enum(['none', 'basic', 'bearer'], 'must be none, basic or bearer').default('none'),
+    PORTICO_BASIC_USERNAME: z
+      .string()
+      .regex(/^[^:]*$/, 'must not contain a colon')
+      .default('portico'),
+    PORTICO_BASIC_PASSWORD: z.string().optional(),
+    PORTICO_CORS_ORIGINS: z.string().default('').transform(splitOrigins).pipe(z.array(originSchema())),
+    PORTICO_BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(1_048_576),
+    PORTICO_PROMPT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(33_554_432),
+    PORTICO_HEARTBEAT_MS: integerVariable({ min: 10, max: 3_600_000 }).default(15_000),
+    PORTICO_DRAIN_MS: integerVariable({ min: 0, max: 3_600_000 }).default(4_000),
+  })
+  .superRefine(({ PORTICO_AUTH: mode, PORTICO_HOST: host, PORTICO_BASIC_PASSWORD: password }, context) => {
+    const issue = (variable: string, message: string): void => {
+      context.addIssue({ code: 'custom', path: [variable], message })
+    }
+    if (mode === 'none' && !isLoopbackHost(host.includes(':') ? `[${host}]` : host)) {
+      issue('PORTICO_AUTH', `none is only for a loopback address, not ${host}: set basic or bearer`)
+    }
+    if (mode === 'basic' && password === undefined)
+      issue('PORTICO_BASIC_PASSWORD', 'must be set for PORTICO_AUTH=basic')
+  })
+  .transform(
+    (env): Config => ({
+      host: env.PORTICO_HOST,
+      port: env.PORTICO_PORT,
+      auth:
+        env.PORTICO_AUTH === 'basic'
+          ? { mode: 'basic', username: env.PORTICO_BASIC_USERNAME, password: env.PORTICO_BASIC_PASSWORD ?? '' }
+          : { mode: env.PORTICO_AUTH },
+      corsOrigins: env.PORTICO_CORS_ORIGINS,
+      bodyLimit: env.PORTICO_BODY_LIMIT_BYTES,
+      promptLimit: env.PORTICO_PROMPT_LIMIT_BYTES,
+      heartbeatMs: env.PORTICO_HEARTBEAT_MS,
+      drainMs: env.PORTICO_DRAIN_MS,
+      version: packageJson.version,
+      paths: { home: homedir(), tmp: tmpdir() },
+    }),
+  )
+
+/**
+ * Reads the facade's settings. Serving without credentials on an address that others can reach, and `basic` without a
+ * password, are refused.
+ */
 export function readConfig(env: Environment): Config {
-  const problems: string[] = []
-  const host = env.PORTICO_HOST ?? '127.0.0.1'
-  const integer = (name: string, fallback: number, least: number, most: number): number => {
-    const text = env[name]
-    if (text === undefined || text === '') return fallback
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-    if (value >= least && value <= most) return value
-    problems.push(`${name} must be an integer from ${least} to ${most}`)
-    return fallback
-  }
-  const config: Config = {
-    host,
-    port: integer('PORTICO_PORT', 4096, 0, 65_535),
-    auth: readAuth(env, host, problems),
-    corsOrigins: readOrigins(env, problems),
-    bodyLimit: integer('PORTICO_BODY_LIMIT_BYTES', 1_048_576, 1_024, 1_073_741_824),
-    promptLimit: integer('PORTICO_PROMPT_LIMIT_BYTES', 33_554_432, 1_024, 1_073_741_824),
-    heartbeatMs: integer('PORTICO_HEARTBEAT_MS', 15_000, 10, 3_600_000),
-    drainMs: integer('PORTICO_DRAIN_MS', 4_000, 0, 3_600_000),
-    paths: { home: homedir(), tmp: tmpdir() },
-  }
-  if (problems.length > 0) throw new Error(`The configuration is not valid:\n- ${problems.join('\n- ')}`)
-  return Object.freeze(config)
+  return readEnvironment(schema, env)
 }
 
-function readAuth(env: Environment, host: string, problems: string[]): Auth {
-  const mode = env.PORTICO_AUTH ?? 'none'
-  const loopback = isLoopbackHost(host.includes(':') && !host.startsWith('[') ? `[${host}]` : host)
-  switch (mode) {
-    case 'none':
-      if (!loopback) {
-        problems.push(`PORTICO_AUTH=none is only for a loopback address, not ${host}: set it to basic or bearer`)
-      }
-      return { mode }
-    case 'basic': {
-      const password = env.PORTICO_BASIC_PASSWORD ?? ''
-      const username = env.PORTICO_BASIC_USERNAME ?? 'portico'
-      if (password === '') problems.push('PORTICO_AUTH=basic needs PORTICO_BASIC_PASSWORD')
-      if (username.includes(':')) problems.push('PORTICO_BASIC_USERNAME must not contain a colon')
-      return { mode, username, password }
-    }
-    case 'bearer':
-      return { mode }
-    default:
-      problems.push('PORTICO_AUTH must be none, basic or bearer')
-      return { mode: 'bearer' }
-  }
+function splitOrigins(list: string): string[] {
+  return list
+    .split(',')
+    .map((origin) => origin.trim())
+    .filter((origin) => origin !== '')
 }
 
-function readOrigins(env: Environment, problems: string[]): ReadonlySet<string> {
-  const origins = (env.PORTICO_CORS_ORIGINS ?? '').split(',').map((origin) => origin.trim())
-  const given = origins.filter((origin) => origin !== '')
-  for (const origin of given) {
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      problems.push(`PORTICO_CORS_ORIGINS: ${origin} is not an origin such as https://example.com`)
-    }
-  }
-  return new Set(given)
+function originSchema() {
+  return z.string().refine((text) => URL.parse(text)?.origin === text, 'must be origins such as https://example.com')
 }

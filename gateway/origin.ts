@@ -26,7 +26,7 @@ export function requireOwnHost(request: Request): void {
  */
 export function requireAllowedOrigin(
   request: Request,
-  allowed: ReadonlySet<string>,
+  allowed: readonly string[],
   trusted: (host: string) => boolean = () => false,
 ): void {
   const { origin } = request.headers
@@ -37,10 +37,10 @@ export function requireAllowedOrigin(
 /** Whether pages of an origin may call: it is configured, or its host is one of the trusted ones. */
 export function isAllowedOrigin(
   origin: string,
-  allowed: ReadonlySet<string>,
+  allowed: readonly string[],
   trusted: (host: string) => boolean = () => false,
 ): boolean {
-  if (allowed.has(origin)) return true
+  if (allowed.includes(origin)) return true
   const url = hostOf(origin)
   return url !== undefined && trusted(url.hostname)
 }
