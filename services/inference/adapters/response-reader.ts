@@ -1,0 +1,163 @@
+import type { Dispatcher } from 'undici'
+import { Rejection } from '#shared/rejection.ts'
+import { unavailable } from './provider-errors.ts'
+
+const HIGH_WATER_BYTES = 64 * 1024
+const MAX_BYTES = 128 * 1024 * 1024
+const DRAIN_MS = 1_000
+const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'])
+
+/** Status and headers of an answer. */
+export interface ResponseHead {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * One answer of a provider, pulled: what the network brought since the last read comes at once, and beyond 64 KiB unread nothing more
+ * is taken from the socket. When the signal aborts, a waiting read rejects with its reason and the request is destroyed.
+ */
+export class ResponseReader implements Dispatcher.DispatchHandler {
+  readonly #providerId: string
+  readonly #signal: AbortSignal
+  readonly #onAbort = (): void => {
+    this.#chunks = []
+    this.#fail(this.#signal.reason, true)
+  }
+  #controller: Dispatcher.DispatchController | undefined
+  #head: ResponseHead | undefined
+  #chunks: Buffer[] = []
+  #waitingBytes = 0
+  #totalBytes = 0
+  #ended = false
+  #failure: { readonly error: unknown } | undefined
+  #wake: (() => void) | undefined
+  #drain: NodeJS.Timeout | undefined
+
+  constructor(providerId: string, signal: AbortSignal) {
+    this.#providerId = providerId
+    this.#signal = signal
+    if (signal.aborted) this.#onAbort()
+    else signal.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  /** Waits for status and headers. */
+  async head(): Promise<ResponseHead> {
+    while (this.#head === undefined) await this.#more()
+    return this.#head
+  }
+
+  /** What has come since the last read, at least one chunk; undefined at the end. */
+  async read(): Promise<readonly Buffer[] | undefined> {
+    while (this.#chunks.length === 0) {
+      if (this.#ended) return undefined
+      await this.#more()
+    }
+    const chunks = this.#chunks
+    this.#chunks = []
+    this.#waitingBytes = 0
+    if (this.#controller?.paused === true) this.#controller.resume()
+    return chunks
+  }
+
+  /** The body as text, cut at a number of bytes. */
+  async text(maxBytes: number): Promise<string> {
+    const chunks: Buffer[] = []
+    for (let bytes = 0; bytes < maxBytes; ) {
+      const read = await this.read()
+      if (read === undefined) break
+      for (const chunk of read) {
+        chunks.push(chunk)
+        bytes += chunk.byteLength
+      }
+    }
+    return Buffer.concat(chunks).toString('utf8', 0, maxBytes)
+  }
+
+  /** Gives the connection back to the pool when the answer ends within a second, else destroys it. */
+  release(): void {
+    if (this.#ended || this.#failure !== undefined) return
+    this.#drain = setTimeout(() => this.close(), DRAIN_MS)
+    if (this.#controller?.paused === true) this.#controller.resume()
+  }
+
+  /** Destroys the request unless it is over. Harmless when called again. */
+  close(): void {
+    if (!this.#ended && this.#drain === undefined) this.#fail(new Error('The answer is not wanted any more'), true)
+    else if (!this.#ended) this.#controller?.abort(new Error('The answer did not end'))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#failure !== undefined) controller.abort(asError(this.#failure.error))
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[]>): void {
+    if (status < 200) return
+    const flat: Record<string, string> = {}
+    for (const [name, value] of Object.entries(headers)) flat[name] = Array.isArray(value) ? value.join(', ') : value
+    this.#head = { status, headers: flat }
+    this.#wakeUp()
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#drain !== undefined) return
+    this.#chunks.push(chunk)
+    this.#waitingBytes += chunk.byteLength
+    this.#totalBytes += chunk.byteLength
+    if (this.#waitingBytes > HIGH_WATER_BYTES) controller.pause()
+    if (this.#totalBytes > MAX_BYTES) this.#fail(unavailable(this.#providerId, 'The answer is too long'), true)
+    this.#wakeUp()
+  }
+
+  onResponseEnd(): void {
+    this.#ended = true
+    this.#settle()
+    this.#wakeUp()
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#settle()
+    if (this.#drain === undefined) this.#fail(this.#explain(error), false)
+  }
+
+  #more(): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.error)
+    return new Promise((resolve, reject) => {
+      this.#wake = () => {
+        if (this.#failure === undefined) resolve()
+        else reject(this.#failure.error)
+      }
+    })
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.()
+  }
+
+  #fail(error: unknown, destroy: boolean): void {
+    if (this.#failure !== undefined || this.#ended) return
+    this.#failure = { error }
+    this.#settle()
+    if (destroy) this.#controller?.abort(asError(error))
+    this.#wakeUp()
+  }
+
+  #settle(): void {
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    clearTimeout(this.#drain)
+  }
+
+  #explain(error: Error): Error {
+    const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+    if (TIMEOUTS.has(code)) return new Rejection('PROVIDER_TIMEOUT', { provider: this.#providerId }, { cause: error })
+    const what = this.#head === undefined ? 'It cannot be reached' : 'The answer was cut'
+    return unavailable(this.#providerId, `${what} (${code})`, error)
+  }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error('Aborted', { cause: reason })
+}

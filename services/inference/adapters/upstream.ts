@@ -1,0 +1,88 @@
+import type { Agent } from 'undici'
+import { rejectionForStatus, unavailable } from './provider-errors.ts'
+import { ResponseReader } from './response-reader.ts'
+
+const MAX_ERROR_BYTES = 64 * 1024
+const OURS = new Set([
+  ...['authorization', 'x-api-key', 'host', 'content-length', 'content-type', 'content-encoding', 'accept'],
+  ...['accept-encoding', 'connection', 'keep-alive', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding'],
+  ...['upgrade', 'expect'],
+])
+
+/** Where a provider is. The address comes from the operator's configuration only. */
+export interface UpstreamOptions {
+  readonly providerId: string
+  /** Without a slash at its end. */
+  readonly baseUrl: string
+  /** Sent with each request; names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Texts that must not appear in an error. */
+  readonly secrets: readonly string[]
+  readonly agent: Agent
+}
+
+/** A provider's HTTP server. */
+export class Upstream {
+  readonly #options: UpstreamOptions
+  readonly #origin: string
+  readonly #path: string
+
+  constructor(options: UpstreamOptions) {
+    this.#options = options
+    const url = new URL(options.baseUrl)
+    this.#origin = url.origin
+    this.#path = url.pathname === '/' ? '' : url.pathname
+  }
+
+  /**
+   * Sends a request and answers the stream of its response, once it is known to be one. Every other answer is rejected: by its
+   * status, with the provider's message; headers of the caller never replace the provider's own.
+   */
+  async post(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<ResponseReader> {
+    const own = { 'content-type': 'application/json', accept: 'text/event-stream', ...this.#options.headers }
+    const merged: Record<string, string> = {}
+    for (const [name, value] of Object.entries(headers)) {
+      if (!OURS.has(name.toLowerCase())) merged[name.toLowerCase()] = value
+    }
+    const reader = new ResponseReader(this.#options.providerId, signal)
+    this.#options.agent.dispatch(
+      { origin: this.#origin, path: this.#path + path, method: 'POST', headers: { ...merged, ...own }, body },
+      reader,
+    )
+    try {
+      const { status, headers: answered } = await reader.head()
+      if (status === 200 && /^text\/event-stream\b/i.test(answered['content-type'] ?? '')) return reader
+      throw this.#refusal(status, await reader.text(MAX_ERROR_BYTES), answered['retry-after'] ?? '')
+    } catch (error) {
+      reader.close()
+      throw error
+    }
+  }
+
+  #refusal(status: number, body: string, retryAfter: string): Error {
+    const { providerId, secrets } = this.#options
+    const told = messageOf(body)
+    if (status < 300) {
+      return told === '' ? unavailable(providerId, 'The answer is no event stream') : unavailable(providerId, told)
+    }
+    let message = told === '' ? `Status ${status}` : told
+    for (const secret of secrets) message = message.replaceAll(secret, '***')
+    return rejectionForStatus(providerId, status, message.replace(/\bsk-[\w*.-]{4,}/g, 'sk-***'), retryAfter)
+  }
+}
+
+/** What an error body says: `error.message`, `error`, `message` or `detail`; empty when it says nothing readable. */
+function messageOf(body: string): string {
+  try {
+    const { error, message, detail } = JSON.parse(body) as Record<string, unknown>
+    const inner = typeof error === 'object' && error !== null ? (error as Record<string, unknown>).message : error
+    return [inner, message, detail].find((text) => typeof text === 'string') ?? ''
+  } catch {
+    return /^\s*</.test(body) ? '' : body.trim()
+  }
+}
