@@ -44,8 +44,8 @@ export const MATRIX: readonly MatrixRow[] = [
   },
   {
     name: 'a config reads the environment',
-    files: ['services/*/config.ts'],
-    allow: ['./domain/**', 'node:*', 'node:*/*', 'zod', 'jsonc-parser', ...KERNEL],
+    files: ['services/*/config.ts', 'services/*/config-file.ts'],
+    allow: ['./domain/**', './config-file.ts', 'node:*', 'node:*/*', 'zod', 'jsonc-parser', ...KERNEL],
   },
   {
     name: 'open chooses adapters',
