@@ -1,6 +1,104 @@
+import { z } from 'zod'
+import { ConfigError, type Environment, integerVariable, readEnvironment, urlVariable } from '#shared/config.ts'
+import { type StoreConfig, storeOf, storeVariables } from '#shared/store-config.ts'
+import { fileVariable, type ProviderConfig } from './config-file.ts'
+import { echoEntry, type ProviderEntry, resolveModel } from './domain/catalogue.ts'
+
 /** Settings of the inference service. */
 export interface Config {
-  readonly store: { readonly kind: 'sqlite'; readonly directory: string }
-  /** Longest time that one generation may take. */
+  readonly store: StoreConfig
+  /** In order: those of the file, then OpenAI, Anthropic, OpenRouter, Ollama as their variables are set. */
+  readonly providers: readonly ProviderConfig[]
+  readonly defaultModel: string
+  /** Longest time that one generation may take (`PORTICO_GENERATION_TIMEOUT_SECONDS`, default 3600). */
   readonly generationTimeoutMs: number
+  /** Longest silence of a provider (`PORTICO_PROVIDER_TIMEOUT_SECONDS`, default 300). */
+  readonly providerTimeoutMs: number
+}
+
+/** The default model of a well-known provider whose models the file does not list. */
+const DEFAULT_MODELS: Readonly<Record<string, string>> = {
+  openai: 'gpt-5.5',
+  anthropic: 'claude-sonnet-5-5',
+  openrouter: 'openrouter/auto',
+  ollama: 'llama3.2',
+}
+
+const OLLAMA_PORT = '11434'
+
+const ollamaHost = z.string().transform((text, context) => {
+  const [scheme, rest] = /^(https?):\/\/(.*)$/i.exec(text)?.slice(1) ?? [undefined, text]
+  const url = URL.parse(`${scheme ?? 'http'}://${rest?.startsWith(':') ? '127.0.0.1' : ''}${rest}`)
+  if (url === null || url.hostname === '') {
+    context.addIssue({ code: 'custom', message: 'must be a host, with or without scheme and port' })
+    return z.NEVER
+  }
+  // As Ollama reads its variable: the port is 11434 unless a scheme or a port says otherwise; 0.0.0.0 is where it listens.
+  if (scheme === undefined && url.port === '' && !/:\d+\/?$/.test(text)) url.port = OLLAMA_PORT
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/v1`
+})
+
+function variables(env: Environment) {
+  return z.object({
+    ...storeVariables,
+    OPENAI_API_KEY: z.string().optional(),
+    OPENAI_BASE_URL: urlVariable().optional(),
+    ANTHROPIC_API_KEY: z.string().optional(),
+    ANTHROPIC_BASE_URL: urlVariable().optional(),
+    OPENROUTER_API_KEY: z.string().optional(),
+    OLLAMA_HOST: ollamaHost.optional(),
+    PORTICO_CONFIG: fileVariable(env).optional(),
+    PORTICO_GENERATION_TIMEOUT_SECONDS: integerVariable({ min: 1, max: 86_400 }).default(3_600),
+    PORTICO_PROVIDER_TIMEOUT_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(300),
+  })
+}
+
+/** Reads the settings of the inference service. Throws ConfigError with every problem. */
+export function readConfig(env: Environment): Config {
+  const values = readEnvironment(variables(env), env)
+  const file = values.PORTICO_CONFIG
+  const listed = (file?.providers ?? []).map((provider) => {
+    return provider.models.length > 0 ? provider : { ...provider, models: defaultModels(provider.id) }
+  })
+  const known = wellKnown(values).filter(({ id }) => !listed.some((provider) => provider.id === id))
+  const providers = [...listed, ...known]
+  const first = providers.find(({ models }) => models.length > 0)
+  const defaultModel =
+    file?.defaultModel ?? (first === undefined ? 'portico/echo' : `${first.id}/${first.models[0]?.id}`)
+  if (resolveModel(catalogueOf(providers), defaultModel) === undefined) {
+    throw new ConfigError([{ variable: 'PORTICO_CONFIG', problem: 'defaultModel: no configured provider has it' }])
+  }
+  return Object.freeze({
+    store: storeOf(values),
+    providers,
+    defaultModel,
+    generationTimeoutMs: values.PORTICO_GENERATION_TIMEOUT_SECONDS * 1_000,
+    providerTimeoutMs: values.PORTICO_PROVIDER_TIMEOUT_SECONDS * 1_000,
+  })
+}
+
+/** What can be asked for: the configured providers, which pass on models that are not listed, and the built-in one. */
+export function catalogueOf(providers: readonly ProviderConfig[]): readonly ProviderEntry[] {
+  return [...providers.map(({ id, protocol, models }) => ({ id, protocol, models, closed: false })), echoEntry]
+}
+
+function wellKnown(values: z.output<ReturnType<typeof variables>>): ProviderConfig[] {
+  const found: ProviderConfig[] = []
+  const add = (id: string, protocol: ProviderConfig['protocol'], baseUrl: string, apiKey: string | undefined): void => {
+    found.push({ id, protocol, baseUrl, apiKey, headers: {}, models: defaultModels(id) })
+  }
+  const { OPENAI_API_KEY: openai, ANTHROPIC_API_KEY: anthropic, OPENROUTER_API_KEY: openrouter } = values
+  if (openai !== undefined) add('openai', 'openai', values.OPENAI_BASE_URL ?? 'https://api.openai.com/v1', openai)
+  if (anthropic !== undefined) {
+    add('anthropic', 'anthropic', values.ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com', anthropic)
+  }
+  if (openrouter !== undefined) add('openrouter', 'openai', 'https://openrouter.ai/api/v1', openrouter)
+  if (values.OLLAMA_HOST !== undefined) add('ollama', 'openai', values.OLLAMA_HOST, undefined)
+  return found
+}
+
+function defaultModels(id: string): ProviderConfig['models'] {
+  const model = DEFAULT_MODELS[id]
+  return model === undefined ? [] : [{ id: model, displayName: model, contextLength: 0, pricing: undefined }]
 }

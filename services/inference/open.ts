@@ -2,13 +2,14 @@ import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
+import { openMongo } from '#shared/mongo.ts'
 import type { Routes } from '#shared/routes.ts'
-import { EchoProvider } from './adapters/echo-provider.ts'
+import { MongoLedger } from './adapters/mongo-ledger.ts'
+import { ProviderSet } from './adapters/provider-set.ts'
 import { RpcKeyChecker } from './adapters/rpc-key-checker.ts'
 import { SqliteLedger } from './adapters/sqlite-ledger.ts'
-import type { Config } from './config.ts'
-import { echoEntry } from './domain/catalogue.ts'
-import type { ModelProvider } from './ports.ts'
+import { type Config, catalogueOf } from './config.ts'
+import type { Ledger } from './ports.ts'
 import { inferenceRoutes } from './routes.ts'
 
 /** What the inference service needs from outside. */
@@ -19,17 +20,29 @@ export interface Dependencies {
   readonly identity: Transport
 }
 
-/** Opens the service. Disposing the answer closes its store and its connections. */
+/** Opens the service. Disposing the answer closes its connections and its store. */
 export async function open(config: Config, dependencies: Dependencies): Promise<{ routes: Routes } & AsyncDisposable> {
-  const ledger = await SqliteLedger.open(join(config.store.directory, 'inference.sqlite'), dependencies.clock)
-  const providers = new Map<string, ModelProvider>([[echoEntry.id, new EchoProvider(echoEntry.id)]])
+  const { clock, identity } = dependencies
+  const ledger = await openLedger(config, clock)
+  const providers = new ProviderSet(config.providers, config.providerTimeoutMs)
   const routes = inferenceRoutes({
-    catalogue: [echoEntry],
-    defaultModel: 'portico/echo',
-    providers,
+    catalogue: catalogueOf(config.providers),
+    defaultModel: config.defaultModel,
+    providers: providers.byId,
     ledger,
-    keys: new RpcKeyChecker(dependencies.identity),
+    keys: new RpcKeyChecker(identity),
     timeoutMs: config.generationTimeoutMs,
   })
-  return { routes, [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose]() }
+  return {
+    routes,
+    async [Symbol.asyncDispose]() {
+      await providers[Symbol.asyncDispose]()
+      await ledger[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function openLedger({ store, generationTimeoutMs }: Config, clock: Clock): Promise<Ledger> {
+  if (store.kind === 'sqlite') return SqliteLedger.open(join(store.directory, 'inference.sqlite'), clock)
+  return MongoLedger.open(await openMongo(store), clock, generationTimeoutMs)
 }

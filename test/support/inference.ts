@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import pino from 'pino'
 import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import type { Config } from '#services/inference/config.ts'
+import { type Config, readConfig } from '#services/inference/config.ts'
 import { open } from '#services/inference/open.ts'
 import type { Principal } from '#shared/call-context.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -25,8 +25,11 @@ export async function openInference(
   identity = createLocalTransport(),
 ): Promise<{ routes: Routes; directory: string } & AsyncDisposable> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-inference-'))
-  const whole = { store: { kind: 'sqlite', directory }, generationTimeoutMs: 60_000, ...config } as const
-  const service = await open(whole, { clock: systemClock, logger: pino({ level: 'silent' }), identity })
+  const defaults = { ...readConfig({ PORTICO_DATA_DIR: directory }), generationTimeoutMs: 60_000 }
+  const service = await open(
+    { ...defaults, ...config },
+    { clock: systemClock, logger: pino({ level: 'silent' }), identity },
+  )
   const dispose = async (): Promise<void> => {
     await service[Symbol.asyncDispose]()
     await rm(directory, { recursive: true })

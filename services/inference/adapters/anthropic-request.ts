@@ -16,7 +16,8 @@ export function anthropicBody(request: GenerationRequest): Record<string, unknow
   const { thinking, effort, budget } = thinkingOf(request)
   const system = anthropicSystem(request.messages)
   if (responseFormat?.type === 'json-object') system.push({ type: 'text', text: JSON_ONLY })
-  const format = responseFormat?.type === 'json-schema' ? { type: 'json_schema', schema: responseFormat.schema } : undefined
+  const format =
+    responseFormat?.type === 'json-schema' ? { type: 'json_schema', schema: responseFormat.schema } : undefined
   const output = { ...(effort === undefined ? {} : { effort }), ...(format === undefined ? {} : { format }) }
   // Thinking models take no temperature and no top_k.
   const free = thinking === undefined || thinking.type === 'disabled' ? sampling : undefined

@@ -52,20 +52,26 @@ export class AnthropicStream {
     const event = this.#parse(data)
     switch (event.type) {
       case 'content_block_delta':
-        return this.#extend(event.index, objectAt(event.delta) ?? {})
+        this.#extend(event.index, objectAt(event.delta) ?? {})
+        break
       case 'content_block_start':
-        return this.#begin(event.index, objectAt(event.content_block) ?? {})
+        this.#begin(event.index, objectAt(event.content_block) ?? {})
+        break
       case 'content_block_stop':
-        return this.#end(event.index)
+        this.#end(event.index)
+        break
       case 'message_start':
         this.#started = true
         this.#writer.push({ type: 'started' })
-        return this.#usage(objectAt(objectAt(event.message)?.usage))
+        this.#usage(objectAt(objectAt(event.message)?.usage))
+        break
       case 'message_delta':
         this.#rawReason = textAt(objectAt(event.delta)?.stop_reason) || this.#rawReason
-        return this.#usage(objectAt(event.usage))
+        this.#usage(objectAt(event.usage))
+        break
       case 'message_stop':
-        return this.#finish()
+        this.#finish()
+        break
       case 'error':
         throw this.#failure(objectAt(event.error))
     }

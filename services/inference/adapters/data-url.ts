@@ -9,7 +9,9 @@ export function fromUrl(url: string): { readonly source: MediaSource; readonly m
 
 /** A source as an address: content becomes a `data:` one. */
 export function toUrl(source: MediaSource, mime: string): string {
-  return 'url' in source ? source.url : `data:${mime === '' ? 'application/octet-stream' : mime};base64,${base64(source.data)}`
+  return 'url' in source
+    ? source.url
+    : `data:${mime === '' ? 'application/octet-stream' : mime};base64,${base64(source.data)}`
 }
 
 /** Content in base64. */

@@ -1,4 +1,4 @@
-import { type Message, type Part, textOf, type ToolResultPart } from '../domain/conversation.ts'
+import { type Message, type Part, type ToolResultPart, textOf } from '../domain/conversation.ts'
 import { base64, toUrl } from './data-url.ts'
 import type { OpenaiDialect } from './openai-request.ts'
 

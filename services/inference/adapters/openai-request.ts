@@ -17,10 +17,13 @@ export function openaiBody(request: GenerationRequest, dialect: OpenaiDialect): 
     stream: true,
     stream_options: { include_usage: true },
     [dialect === 'openai' ? 'max_completion_tokens' : 'max_tokens']: maxOutputTokens,
-    tools: tools.length === 0 ? undefined : tools.map(({ name, description, parameters, strict }) => ({
-      type: 'function',
-      function: { name, description: description || undefined, parameters, strict },
-    })),
+    tools:
+      tools.length === 0
+        ? undefined
+        : tools.map(({ name, description, parameters, strict }) => ({
+            type: 'function',
+            function: { name, description: description || undefined, parameters, strict },
+          })),
     tool_choice: toolChoice === undefined || tools.length === 0 ? undefined : choiceOf(toolChoice),
     parallel_tool_calls: tools.length === 0 ? undefined : parallelToolCalls,
     temperature: sampling?.temperature,

@@ -35,7 +35,10 @@ export class OpenaiStream {
   /** Takes the data of one event in. */
   push(data: string): void {
     if (this.done) return
-    if (data === '[DONE]') return this.#finish()
+    if (data === '[DONE]') {
+      this.#finish()
+      return
+    }
     const chunk = this.#parse(data)
     if (chunk.error !== undefined && chunk.error !== null) throw openaiError(this.#providerId, chunk.error)
     if (!this.#started) {

@@ -56,7 +56,9 @@ export class OpenaiToolCalls {
   }
 
   #find(index: unknown, id: string): Call | undefined {
-    const call = this.#calls.findLast((known) => (index === undefined ? id === '' || known.id === id : known.index === index))
+    const call = this.#calls.findLast((known) =>
+      index === undefined ? id === '' || known.id === id : known.index === index,
+    )
     return call !== undefined && id !== '' && call.id !== id ? undefined : call
   }
 

@@ -1,0 +1,50 @@
+import { Agent } from 'undici'
+import type { ProviderConfig } from '../config-file.ts'
+import { echoEntry } from '../domain/catalogue.ts'
+import type { ModelProvider } from '../ports.ts'
+import { AnthropicProvider } from './anthropic-provider.ts'
+import { EchoProvider } from './echo-provider.ts'
+import { OpenaiProvider } from './openai-provider.ts'
+import type { OpenaiDialect } from './openai-request.ts'
+import { Upstream } from './upstream.ts'
+
+const CONNECT_TIMEOUT_MS = 10_000
+const ANTHROPIC_VERSION = '2023-06-01'
+const DIALECTS: Readonly<Record<string, OpenaiDialect>> = { openai: 'openai', openrouter: 'openrouter' }
+
+/** The configured providers and the built-in one, by id. Disposing it closes their connections. */
+export class ProviderSet implements AsyncDisposable {
+  readonly byId: ReadonlyMap<string, ModelProvider>
+  readonly #agent: Agent
+
+  constructor(providers: readonly ProviderConfig[], timeoutMs: number) {
+    this.#agent = new Agent({
+      allowH2: false,
+      pipelining: 1,
+      connect: { timeout: CONNECT_TIMEOUT_MS },
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+    })
+    const byId = new Map<string, ModelProvider>([[echoEntry.id, new EchoProvider(echoEntry.id)]])
+    for (const provider of providers) byId.set(provider.id, this.#open(provider))
+    this.byId = byId
+  }
+
+  #open({ id, protocol, baseUrl, apiKey, headers }: ProviderConfig): ModelProvider {
+    const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+    const secrets = apiKey === undefined ? [] : [apiKey]
+    const common = { providerId: id, secrets, agent: this.#agent }
+    if (protocol === 'anthropic') {
+      const key = apiKey === undefined ? {} : { 'x-api-key': apiKey }
+      const all = { 'anthropic-version': ANTHROPIC_VERSION, ...key, ...lower }
+      return new AnthropicProvider(id, new Upstream({ ...common, baseUrl: baseUrl.replace(/\/v1$/, ''), headers: all }))
+    }
+    const key = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
+    const upstream = new Upstream({ ...common, baseUrl, headers: { ...key, ...lower } })
+    return new OpenaiProvider(id, DIALECTS[id] ?? 'compatible', upstream)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent.destroy()
+  }
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs'
+import { type ParseError, parse } from 'jsonc-parser'
+import { z } from 'zod'
+import type { Environment } from '#shared/config.ts'
+import type { ModelEntry } from './domain/catalogue.ts'
+import { nanosOf } from './domain/money.ts'
+
+/** A provider as it is configured. */
+export interface ProviderConfig {
+  readonly id: string
+  readonly protocol: 'openai' | 'anthropic'
+  /** Without a slash at its end. */
+  readonly baseUrl: string
+  /** Undefined: the provider asks for none. */
+  readonly apiKey: string | undefined
+  /** Sent with each request. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly models: readonly ModelEntry[]
+}
+
+const MAX_FILE_BYTES = 4 * 1024 * 1024
+
+/** US dollars per million tokens: a number, or decimal digits in a text; at most nine digits behind the point. */
+const price = z.union([z.number(), z.string()]).transform((value, context): bigint => {
+  const nanos = nanosOf(typeof value === 'number' ? value.toFixed(9) : value)
+  if (nanos !== undefined) return nanos
+  context.addIssue({ code: 'custom', message: 'must be US dollars per million tokens, from 0 to 999999999' })
+  return z.NEVER
+})
+
+const pricing = z
+  .strictObject({ input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() })
+  .transform(({ input, output, cacheRead, cacheWrite }) => ({
+    inputNanos: input,
+    outputNanos: output,
+    cacheReadNanos: cacheRead ?? input,
+    cacheWriteNanos: cacheWrite ?? input,
+  }))
+
+const model = z
+  .strictObject({
+    id: z.string().min(1).max(256),
+    name: z.string().max(256).optional(),
+    contextLength: z.int().min(0).optional(),
+    pricing: pricing.optional(),
+  })
+  .transform(({ id, name, contextLength, pricing }): ModelEntry => {
+    return { id, displayName: name ?? id, contextLength: contextLength ?? 0, pricing }
+  })
+
+const baseUrl = z
+  .string()
+  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an http:// or https:// URL')
+  .transform((text) => text.replace(/\/+$/, ''))
+
+function provider(env: Environment) {
+  return z
+    .strictObject({
+      id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case letters, digits, `.`, `_` and `-`'),
+      protocol: z.enum(['openai', 'anthropic']),
+      baseURL: baseUrl,
+      apiKey: z.string().min(1).optional(),
+      apiKeyEnv: z.string().min(1).optional(),
+      headers: z.record(z.string().regex(/^[\w-]+$/), z.string().regex(/^[\t\x20-\x7e]*$/)).default({}),
+      models: z.array(model).default([]),
+    })
+    .transform(({ id, protocol, baseURL, apiKey, apiKeyEnv, headers, models }, context): ProviderConfig => {
+      if (id === 'portico') context.addIssue({ code: 'custom', path: ['id'], message: 'portico is built in' })
+      const named = apiKeyEnv === undefined ? undefined : env[apiKeyEnv] || undefined
+      if (apiKeyEnv !== undefined && apiKey !== undefined) {
+        context.addIssue({ code: 'custom', path: ['apiKeyEnv'], message: 'must not stand beside apiKey' })
+      } else if (apiKeyEnv !== undefined && named === undefined) {
+        context.addIssue({ code: 'custom', path: ['apiKeyEnv'], message: `${apiKeyEnv} is not set` })
+      }
+      return { id, protocol, baseUrl: baseURL, apiKey: apiKey ?? named, headers, models }
+    })
+}
+
+function schema(env: Environment) {
+  return z
+    .strictObject({ providers: z.array(provider(env)).default([]), defaultModel: z.string().min(1).optional() })
+    .superRefine(({ providers }, context) => {
+      for (const [i, { id }] of providers.entries()) {
+        if (providers.findIndex((other) => other.id === id) !== i) {
+          context.addIssue({ code: 'custom', path: ['providers', i, 'id'], message: `${id} stands here twice` })
+        }
+      }
+    })
+}
+
+/** The path of a JSON file, with comments if you like; the answer is what it says. */
+export function fileVariable(env: Environment) {
+  return z
+    .string()
+    .transform((path, context): unknown => {
+      const problems: ParseError[] = []
+      try {
+        const text = readFileSync(path, 'utf8')
+        if (text.length > MAX_FILE_BYTES) throw new Error('is too long')
+        const value: unknown = parse(text, problems, { allowTrailingComma: true })
+        if (problems.length === 0) return value
+        context.addIssue({ code: 'custom', message: `must be valid JSON (character ${problems[0]?.offset ?? 0})` })
+      } catch (error) {
+        const code = error instanceof Error && 'code' in error ? String(error.code) : 'too long'
+        context.addIssue({ code: 'custom', message: `cannot be read (${code})` })
+      }
+      return z.NEVER
+    })
+    .pipe(schema(env))
+}
