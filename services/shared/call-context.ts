@@ -1,4 +1,10 @@
-import { type CallOptions, createContextKey, createContextValues, type HandlerContext } from '@connectrpc/connect'
+import {
+  type CallOptions,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect'
 import { Rejection } from '#shared/rejection.ts'
 
 /** What a principal may do; the names of portico.identity.v1.Principal.Kind. */
@@ -22,7 +28,25 @@ export interface CallContext {
 /** Where a call's context lies, for a caller and for a handler. */
 export const callContextKey = createContextKey<CallContext>({}, { description: 'call context' })
 
-/** Options of a call on behalf of somebody. */
+const drainKey = createContextKey<AbortSignal>(new AbortController().signal, { description: 'server drains' })
+
+/** Context values of a call that came in over a server which announces by `draining` that it is going to stop. */
+export function incomingValues(draining: AbortSignal): ContextValues {
+  return createContextValues().set(drainKey, draining)
+}
+
+/**
+ * Fires when the server that took this call begins to shut down. A stream without an end of its own (subscriptions)
+ * ends then; a generation goes on for as long as the server waits.
+ */
+export function drainSignalOf(context: Pick<HandlerContext, 'values'>): AbortSignal {
+  return context.values.get(drainKey)
+}
+
+/**
+ * Options of a call on behalf of somebody. Without `timeoutMs` a unary call has the default deadline and a stream has none.
+ * A time that is already over counts as one millisecond: to Connect zero means no deadline.
+ */
 export function callOptions(
   context: CallContext,
   options: { signal?: AbortSignal | undefined; timeoutMs?: number | undefined } = {},
@@ -30,7 +54,7 @@ export function callOptions(
   return {
     contextValues: createContextValues().set(callContextKey, context),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    ...(options.timeoutMs === undefined ? {} : { timeoutMs: Math.max(1, options.timeoutMs) }),
   }
 }
 

@@ -73,8 +73,10 @@ export class LocalContext implements HandlerContext {
     return this.#responseTrailer
   }
 
-  timeoutMs(): number | undefined {
-    return this.#deadline === undefined ? undefined : Math.max(0, this.#deadline - performance.now())
+  // A getter, because handlers take the function out of the context.
+  get timeoutMs(): () => number | undefined {
+    const deadline = this.#deadline
+    return () => (deadline === undefined ? undefined : Math.max(0, deadline - performance.now()))
   }
 
   /** Throws when the caller is gone or the deadline has passed. */

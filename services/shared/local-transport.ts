@@ -22,7 +22,8 @@ export function createLocalTransport(...all: Routes[]): Transport {
   for (const routes of all) {
     for (const { service, implementation } of routes.services) {
       for (const method of service.methods) {
-        const handler = implementation[method.localName] as Unary | ServerStream
+        const handler = implementation[method.localName] as Unary | ServerStream | undefined
+        if (handler === undefined) continue
         entries.set(method, { routes, handler: handler.bind(implementation) as Unary | ServerStream })
       }
     }

@@ -1,0 +1,57 @@
+import type { DescMethodServerStreaming, DescMethodUnary, DescService } from '@bufbuild/protobuf'
+import type { CallOptions, Client, Transport } from '@connectrpc/connect'
+
+type Init = Record<string, unknown>
+
+/**
+ * A typed client of a service: Connect's `createClient`, but leaving a `for await` over a stream ends the call (with
+ * Connect's it goes on until somebody aborts its signal). A stream starts when it is first pulled. Client streaming is
+ * not used in Portico and not offered here.
+ */
+export function createClient<S extends DescService>(service: S, transport: Transport): Client<S> {
+  const client: Record<string, unknown> = {}
+  for (const method of service.methods) {
+    if (method.methodKind === 'unary') client[method.localName] = unaryCall(transport, method as DescMethodUnary)
+    if (method.methodKind === 'server_streaming')
+      client[method.localName] = streamCall(transport, method as DescMethodServerStreaming)
+  }
+  return client as Client<S>
+}
+
+function unaryCall(transport: Transport, method: DescMethodUnary) {
+  return async (input: Init, options?: CallOptions): Promise<object> => {
+    const { signal, timeoutMs, headers, contextValues } = options ?? {}
+    const response = await transport.unary(method, signal, timeoutMs, headers, input, contextValues)
+    options?.onHeader?.(response.header)
+    options?.onTrailer?.(response.trailer)
+    return response.message
+  }
+}
+
+function streamCall(transport: Transport, method: DescMethodServerStreaming) {
+  return (input: Init, options?: CallOptions): AsyncIterable<object> => ({
+    [Symbol.asyncIterator]() {
+      let opened: Promise<AsyncIterator<object>> | undefined
+      const open = async (): Promise<AsyncIterator<object>> => {
+        const { signal, timeoutMs, headers, contextValues } = options ?? {}
+        const response = await transport.stream(method, signal, timeoutMs, headers, only(input), contextValues)
+        options?.onHeader?.(response.header)
+        return response.message[Symbol.asyncIterator]()
+      }
+      return {
+        async next() {
+          opened ??= open()
+          return (await opened).next()
+        },
+        async return() {
+          await (await opened)?.return?.()
+          return { done: true, value: undefined }
+        },
+      }
+    },
+  })
+}
+
+async function* only<T>(value: T): AsyncIterable<T> {
+  yield value
+}

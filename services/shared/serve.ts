@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import type { DescService } from '@bufbuild/protobuf'
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ConnectRouterOptions,
+  createConnectRouter,
+  type ServiceImpl,
+} from '@connectrpc/connect'
+import type { Logger } from 'pino'
+import { createHealth } from '#shared/health.ts'
+import { createHttp2Handler } from '#shared/http2-handler.ts'
+import { MAX_MESSAGE_BYTES } from '#shared/limits.ts'
+import { createReflection } from '#shared/reflection.ts'
+import { rejectInterceptor } from '#shared/reject-interceptor.ts'
+import type { Routes, ServiceRoute } from '#shared/routes.ts'
+import { secretGate } from '#shared/secret-gate.ts'
+
+/** How routes are served to other processes. */
+export interface ServeOptions {
+  readonly routes: readonly Routes[]
+  readonly host: string
+  /** 0 takes a free port. */
+  readonly port: number
+  /** What callers must know; see `secretGate`. Health is open without it. */
+  readonly secret: string
+  readonly logger: Logger
+  /** Serves grpc.reflection.v1 to callers with the secret. Default: false. */
+  readonly reflection?: boolean
+  /** How long calls may go on after the shutdown has begun, in milliseconds. Default: 10 s. */
+  readonly drainMs?: number
+}
+
+/** A running server. */
+export interface Server extends AsyncDisposable {
+  readonly url: string
+}
+
+const ABORT_GRACE_MS = 1_000
+
+/**
+ * Serves routes over HTTP/2 without TLS: Connect, gRPC and gRPC-web on one port, with grpc.health.v1. Messages above 64 MiB
+ * are refused; nothing is compressed. Disposal reports NOT_SERVING, sends GOAWAY, lets calls finish for `drainMs`
+ * (subscriptions end at once, see `drainSignalOf`), then aborts the signal of those that are left, and closes.
+ */
+export async function serve(options: ServeOptions): Promise<Server> {
+  const health = createHealth(options.routes.flatMap(({ services }) => services.map(({ service }) => service.typeName)))
+  const draining = new AbortController()
+  const shutdown = new AbortController()
+  const router = createConnectRouter({
+    acceptCompression: [],
+    readMaxBytes: MAX_MESSAGE_BYTES,
+    writeMaxBytes: MAX_MESSAGE_BYTES,
+    shutdownSignal: shutdown.signal,
+  })
+  register(router, options)
+  mount(router, health.route)
+
+  const handler = createHttp2Handler(router, draining.signal, options.logger)
+  const server = createServer(handler.handle)
+  const sessions = new Set<ServerHttp2Session>()
+  server.on('session', (session) => {
+    sessions.add(session)
+    session.on('close', () => sessions.delete(session))
+    session.on('error', (error) => options.logger.debug({ err: error }, 'A connection failed'))
+  })
+  server.listen(options.port, options.host)
+  await once(server, 'listening')
+
+  const close = async (): Promise<void> => {
+    health.stop()
+    draining.abort()
+    const closed = new Promise((resolve) => server.close(resolve))
+    for (const session of sessions) session.close()
+    await handler.idle(options.drainMs ?? 10_000)
+    shutdown.abort(new ConnectError('The server is shutting down', Code.Unavailable))
+    await handler.idle(ABORT_GRACE_MS)
+    for (const session of sessions) session.destroy()
+    await closed
+  }
+  let closing: Promise<void> | undefined
+  return {
+    url: urlOf(server),
+    [Symbol.asyncDispose]() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+function register(router: ConnectRouter, { routes: all, secret, logger, reflection }: ServeOptions): void {
+  const requestGate = secretGate(secret)
+  for (const routes of all) {
+    const interceptors = [rejectInterceptor(routes, logger)]
+    for (const each of routes.services) mount(router, each, { requestGate, interceptors })
+  }
+  if (reflection !== true) return
+  mount(router, createReflection(all.flatMap(({ services }) => services)), { requestGate })
+}
+
+function mount(router: ConnectRouter, { service, implementation }: ServiceRoute, options?: ConnectRouterOptions): void {
+  router.service(service, implementation as Partial<ServiceImpl<DescService>>, options)
+}
+
+function urlOf(server: Http2Server): string {
+  const { address, family, port } = server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
