@@ -112,7 +112,10 @@ export interface SessionStore extends AsyncDisposable {
   /** Writes a session and its session-created event. An existing id answers that session unchanged. */
   createSession(workspace: string, session: NewSession): Promise<Session>
   getSession(workspace: string, sessionId: string): Promise<Session | undefined>
-  /** Ordered by (timeUpdated, id). The cost of a page does not grow with the number of sessions. */
+  /**
+   * Ordered by (timeUpdated, id). The cost of a page does not grow with the number of sessions, but for what a search
+   * or a second filter passes over.
+   */
   listSessions(workspace: string, query: SessionQuery): Promise<Page<Session>>
 
   /**
@@ -136,8 +139,8 @@ export interface SessionStore extends AsyncDisposable {
   /** Sessions with a live lease. */
   listActive(workspace: string): Promise<readonly string[]>
   /**
-   * Asks whoever drains the session to stop, and makes a session that is due but not begun no longer due. Answers
-   * whether anything was to be stopped. Undefined: no such session.
+   * Asks whoever drains the session to stop its run, and makes a session that is due, with no run begun, no longer due.
+   * Answers whether anything was to be stopped. Undefined: no such session.
    */
   requestInterrupt(workspace: string, sessionId: string): Promise<boolean | undefined>
 
@@ -154,7 +157,8 @@ export interface SessionStore extends AsyncDisposable {
 
   /**
    * Gives the lease of one session that has work (a run begun and not ended, or due inputs) and no live lease, with a
-   * fence that is higher than any before. Undefined: there is none. Two callers never get one session at once.
+   * fence that is higher than any before. The session that has waited longest comes first. Undefined: there is none. Two
+   * callers never get one session at once.
    */
   acquireLease(owner: string, durationMs: number): Promise<AcquiredLease | undefined>
 
@@ -176,22 +180,26 @@ export interface SessionStore extends AsyncDisposable {
   lastAdmitter(lease: Lease): Promise<Admitter | undefined>
   /**
    * Turns inbox items into user messages, each with its inbox-delivered event: at a `step` boundary every steer in order
-   * of admission; at an `idle` boundary the same, and the oldest queued item besides. Begins the run (execution-started)
-   * when something was promoted and none is begun; the session is then no longer due unless items are left.
+   * of admission; at an `idle` boundary the oldest queued item too, all in order of admission. Begins the run
+   * (execution-started) when something was promoted and none is begun; a due session stays due only when items are left.
+   * Promotes nothing when no run is begun and the session is not due: an interrupt came before.
    */
   promote(lease: Lease, boundary: 'step' | 'idle'): Promise<Promotion>
   /** Writes the state of a step; its message is inserted the first time. Answers the session's last seq. */
   recordStep(lease: Lease, record: StepRecord): Promise<number>
   /** Writes a waiting request with its permission-asked event. */
   askPermission(lease: Lease, request: PermissionRequest): Promise<void>
-  /** The answer to a request; undefined while it waits. An expired or withdrawn one is answered `reject`. */
+  /**
+   * The answer to a request; undefined while it waits. An expired or withdrawn one is answered `reject`. Rejects with
+   * PERMISSION_REQUEST_NOT_FOUND when there is none, as closePermission does.
+   */
   readPermissionAnswer(lease: Lease, requestId: string): Promise<PermissionAnswer | undefined>
-  /** Ends a request nobody answered in time (`reject`) or that is no longer needed; with its event. */
+  /** Ends a request nobody answered in time or that is no longer needed, with its event; an answered one stays. */
   closePermission(lease: Lease, requestId: string, reply: PermissionReply): Promise<void>
   /**
    * Ends the run: an execution-ended event, an idle message, outcome and timeIdle; clears a wish to interrupt. After
    * `interrupted` nothing is due until the next wake. Answers true, keeping the lease, when inputs are due; else the
-   * lease is released and the answer is false.
+   * lease is released and the answer is false. Where no run is begun, only the lease is dealt with.
    */
   endRun(lease: Lease, outcome: Outcome, error?: StructuredError): Promise<boolean>
   /** Gives the lease back without ending the run: whoever acquires it next goes on. A lost lease is no error here. */
@@ -199,13 +207,13 @@ export interface SessionStore extends AsyncDisposable {
 
   /**
    * Calls the listener when something of a session may have changed: at once for writes of this process, within two
-   * seconds for those of others. Never throws; ends when the answer is disposed.
+   * seconds for those of others. Never throws, and the listener must not either; ends when the answer is disposed.
    */
   onChange(listener: (change: SessionChange) => void): Disposable
   /**
    * Events of a workspace in log order: after a position, or from now on; then live, until the signal aborts. Pulled: a
-   * slow reader holds nothing but its place. `missed` comes first when the position is unknown or too old. The first
-   * item is `ready`: everything written after it was seen will come.
+   * slow reader holds nothing but its place. The first item is `ready`: everything written after it was seen will come.
+   * `missed` follows at once when the position is unknown or too old, and stands later where a gap can't be filled.
    */
   tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem>
 }
