@@ -4,7 +4,7 @@ import type { SessionChange } from '../ports.ts'
 export class SessionChanges {
   readonly #listeners = new Set<(change: SessionChange) => void>()
 
-  /** Told of every change until the answer is disposed; what a listener throws is dropped. */
+  /** Tells a listener of every change until the answer is disposed. */
   listen(listener: (change: SessionChange) => void): Disposable {
     const own = (change: SessionChange): void => listener(change)
     this.#listeners.add(own)

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import type { SessionChange } from '#services/session/ports.ts'
+import {
+  admission,
+  admit,
+  eventsOf,
+  newSession,
+  OTHER,
+  plain,
+  type StoreTest,
+  TailReader,
+  tail,
+  W,
+} from './session-store.support.ts'
+
+/** The event log. */
+export function eventCases(test: StoreTest): void {
+  test('an event names its session, place, time and directory', async ({ store, clock }) => {
+    const [event] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
+    assert.ok(event)
+    const { id, position, ...rest } = event
+    assert.match(id, /^evt_/)
+    assert.notEqual(position, '')
+    assert.deepEqual(
+      plain(rest),
+      plain({
+        workspace: W,
+        sessionId: 'ses_1',
+        directory: '/project',
+        timeCreated: clock.now(),
+        seq: 1,
+        data: { type: 'session-created', session: await store.getSession(W, 'ses_1') },
+      }),
+    )
+  })
+
+  test('nothing written before is told to one who asks from now on', async ({ store }) => {
+    await store.createSession(W, newSession())
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const [event] = await eventsOf(store, 1, () => admit(store, 'steer', 'msg_1'))
+    assert.equal(event?.data.type, 'inbox-enqueued')
+  })
+
+  test('everything written after `ready` comes, in order, once', async ({ store }) => {
+    const ids = Array.from({ length: 150 }, (_, i) => `ses_${i}`)
+    const events = await eventsOf(store, ids.length, () =>
+      Promise.all(ids.map((id) => store.createSession(W, newSession(id)))),
+    )
+    assert.equal(new Set(events.map(({ sessionId }) => sessionId)).size, ids.length)
+    assert.equal(new Set(events.map(({ position }) => position)).size, ids.length)
+  })
+
+  test('the numbers of a session grow along the log', async ({ store }) => {
+    await store.createSession(W, newSession())
+    const ids = Array.from({ length: 40 }, (_, i) => `msg_${i}`)
+    const events = await eventsOf(store, ids.length, () =>
+      Promise.all(ids.map((id) => store.admitPrompt(W, admission(id)))),
+    )
+    const seqs = events.map(({ seq }) => seq)
+    assert.deepEqual(
+      seqs,
+      seqs.toSorted((a, b) => a - b),
+    )
+    assert.deepEqual(
+      events.map(({ data }) => data.type === 'inbox-enqueued' && data.item.id),
+      ids,
+    )
+  })
+
+  test('a reader goes on after the position that it saw last', async ({ store }) => {
+    const first = await eventsOf(store, 3, async () => {
+      for (const id of ['ses_1', 'ses_2', 'ses_3']) await store.createSession(W, newSession(id))
+    })
+    await using reader = await tail(store, first[0]?.position)
+    assert.deepEqual(plain(await reader.events(2)), plain(first.slice(1)))
+    await store.createSession(W, newSession('ses_4'))
+    assert.deepEqual(
+      (await reader.events(1)).map(({ sessionId }) => sessionId),
+      ['ses_4'],
+    )
+  })
+
+  test('a position that nobody gave is answered `missed`, and live events follow', async ({ store }) => {
+    const [event] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
+    const { position } = event as { position: string }
+    for (const wrong of ['', 'x', '99999999', `${position}0`, position.slice(1), '826900'.padEnd(100, '0')]) {
+      await using reader = await tail(store, wrong)
+      await reader.expect('missed')
+      await store.createSession(W, newSession(`ses_${wrong}`))
+      assert.deepEqual(
+        (await reader.events(1)).map(({ sessionId }) => sessionId),
+        [`ses_${wrong}`],
+      )
+    }
+  })
+
+  test('another workspace is not heard', async ({ store }) => {
+    await using reader = await tail(store)
+    await store.createSession(OTHER, newSession('ses_theirs'))
+    await store.createSession(W, newSession('ses_mine'))
+    assert.deepEqual(
+      (await reader.events(1)).map(({ sessionId }) => sessionId),
+      ['ses_mine'],
+    )
+  })
+
+  test('the signal ends a reader that waits, without an error', async ({ store }) => {
+    const reader = await tail(store)
+    const next = reader.next()
+    reader.abort()
+    assert.deepEqual(await next, { done: true, value: undefined })
+    assert.deepEqual(await reader.next(), { done: true, value: undefined })
+  })
+
+  test('a signal that has aborted before ends the tail', async ({ store }) => {
+    const reader = new TailReader(store)
+    reader.abort()
+    const items = [await reader.next(), await reader.next()]
+    assert.deepEqual(items.at(-1), { done: true, value: undefined })
+  })
+
+  test('a slow reader misses nothing, and does not hold up others', async ({ store }) => {
+    await using slow = await tail(store)
+    const ids = Array.from({ length: 300 }, (_, i) => `ses_${i}`)
+    const fast = await eventsOf(store, ids.length, () =>
+      Promise.all(ids.map((id) => store.createSession(W, newSession(id)))),
+    )
+    assert.deepEqual(plain(await slow.events(ids.length)), plain(fast))
+  })
+}
+
+/** Notices of change. */
+export function changeCases(test: StoreTest): void {
+  test('a listener hears of each write of this process, until it is disposed', async ({ store }) => {
+    const heard: SessionChange[] = []
+    const listener = store.onChange((change) => heard.push(change))
+    await store.createSession(W, newSession())
+    assert.ok(heard.some(({ workspace, sessionId }) => workspace === W && sessionId === 'ses_1'))
+    const before = heard.length
+    await admit(store, 'steer', 'msg_1')
+    assert.ok(heard.length > before)
+    listener[Symbol.dispose]()
+    const after = heard.length
+    await store.requestInterrupt(W, 'ses_1')
+    assert.equal(heard.length, after)
+  })
+}

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import {
+  acquire,
+  admission,
+  admit,
+  admitter,
+  assistant,
+  begin,
+  eventsOf,
+  get,
+  messages,
+  names,
+  newSession,
+  plain,
+  refusal,
+  type StoreTest,
+  W,
+} from './session-store.support.ts'
+
+/** Admission and promotion. */
+export function inboxCases(test: StoreTest): void {
+  test('an admitted input is answered with its event, and moves the session up', async ({ store, clock }) => {
+    await store.createSession(W, newSession())
+    clock.advance(9)
+    const prompt = {
+      text: 'Look \u0000 \ud83d\ude00',
+      files: [
+        {
+          blob: { hash: 'ab', size: 2 },
+          mime: 'text/plain',
+          uri: undefined,
+          name: 'a',
+          description: undefined,
+          mention: { start: 0, end: 1, text: 'L' },
+        },
+      ],
+      agents: [{ name: 'plan', mention: undefined }],
+      metadata: { $where: { 'a.b': 1e300 } },
+    }
+    const expected = { id: 'msg_1', sessionId: 'ses_1', prompt, delivery: 'queue', timeCreated: clock.now() }
+    const [event] = await eventsOf(store, 1, async () => {
+      const item = await store.admitPrompt(W, admission('msg_1', { prompt, delivery: 'queue' }))
+      assert.deepEqual(plain(item), plain(expected))
+    })
+    assert.deepEqual(plain(event?.data), { type: 'inbox-enqueued', item: plain(expected) })
+    assert.equal((await get(store)).timeUpdated, clock.now())
+    assert.deepEqual(await messages(store), [])
+    assert.equal(await store.getMessage(W, 'ses_1', 'msg_1'), undefined)
+  })
+
+  test('the same admission again answers the first item, and writes nothing', async ({ store, clock }) => {
+    await store.createSession(W, newSession())
+    const first = await store.admitPrompt(W, admission('msg_1'))
+    clock.advance(50)
+    const events = await eventsOf(store, 1, async () => {
+      const again = await store.admitPrompt(W, admission('msg_1', { delivery: 'queue' }))
+      assert.deepEqual(plain(again), plain(first))
+      await store.admitPrompt(W, admission('msg_2'))
+    })
+    assert.deepEqual(
+      events.map(({ data }) => data.type === 'inbox-enqueued' && data.item.id),
+      ['msg_2'],
+    )
+  })
+
+  test('the same admission again answers the first item when it is a message by now', async (fixture) => {
+    const { store, clock, longMs } = fixture
+    await store.createSession(W, newSession())
+    const first = await store.admitPrompt(W, admission('msg_1'))
+    clock.advance(50)
+    await store.promote(await acquire(store, longMs), 'idle')
+    assert.deepEqual(plain(await store.admitPrompt(W, admission('msg_1'))), plain(first))
+    assert.deepEqual(names(await messages(store)), ['msg_1'])
+  })
+
+  test('16 concurrent admissions of one id make one item', async ({ store, longMs }) => {
+    await store.createSession(W, newSession())
+    const items = await Promise.all(Array.from({ length: 16 }, () => store.admitPrompt(W, admission('msg_1'))))
+    assert.equal(new Set(items.map((item) => JSON.stringify(plain(item)))).size, 1)
+    const { messages: promoted } = await store.promote(await acquire(store, longMs), 'idle')
+    assert.deepEqual(names(promoted), ['msg_1'])
+  })
+
+  test('a reused id is a conflict with another digest, another session or another message', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await store.createSession(W, newSession('ses_2'))
+    await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
+    await store.selectAgent(W, 'ses_1', 'plan')
+    const switched = (await messages(store)).at(-1)?.message.id ?? ''
+    const conflict = (id: string) => refusal('PROMPT_CONFLICT', { message_id: id })
+    await assert.rejects(store.admitPrompt(W, admission('msg_first', { text: 'other' })), conflict('msg_first'))
+    await assert.rejects(store.admitPrompt(W, admission('msg_first', { sessionId: 'ses_2' })), conflict('msg_first'))
+    await assert.rejects(store.admitPrompt(W, admission('msg_step')), conflict('msg_step'))
+    await assert.rejects(store.admitPrompt(W, admission(switched)), conflict(switched))
+    await admit(store, 'queue', 'msg_waits')
+    await assert.rejects(store.admitPrompt(W, admission('msg_waits', { sessionId: 'ses_2' })), conflict('msg_waits'))
+    assert.equal(await store.isBusy(W, 'ses_2'), false)
+  })
+
+  test('one id admitted to two sessions at once goes to one of them', async ({ store }) => {
+    const ids = Array.from({ length: 8 }, (_, i) => `ses_${i}`)
+    await Promise.all(ids.map((id) => store.createSession(W, newSession(id))))
+    const outcomes = await Promise.allSettled(
+      ids.map((sessionId) => store.admitPrompt(W, admission('msg_1', { sessionId }))),
+    )
+    const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
+    assert.equal(refused.length, 7)
+    for (const { reason } of refused) assert.equal(reason.reason, 'PROMPT_CONFLICT')
+  })
+
+  test('one that is refused does not sink those beside it', async ({ store, longMs }) => {
+    await store.createSession(W, newSession())
+    await admit(store, 'steer', 'msg_0')
+    const outcomes = await Promise.allSettled(
+      ['msg_1', 'msg_0', 'msg_2', 'msg_0', 'msg_3'].map((id, i) =>
+        store.admitPrompt(W, admission(id, { text: `text ${i}` })),
+      ),
+    )
+    const statuses = outcomes.map(({ status }) => status === 'fulfilled')
+    assert.deepEqual(statuses, [true, false, true, false, true])
+    const { messages: promoted } = await store.promote(await acquire(store, longMs), 'idle')
+    assert.deepEqual(names(promoted), ['msg_0', 'msg_1', 'msg_2', 'msg_3'])
+  })
+
+  test('what is admitted at once keeps the order of the calls', async ({ store, longMs }) => {
+    await store.createSession(W, newSession())
+    const ids = Array.from({ length: 16 }, (_, i) => `msg_${15 - i}`)
+    await Promise.all(ids.map((id) => store.admitPrompt(W, admission(id))))
+    const { messages: promoted } = await store.promote(await acquire(store, longMs), 'idle')
+    assert.deepEqual(names(promoted), ids)
+    const seqs = promoted.map(({ seq }) => seq)
+    assert.deepEqual(
+      seqs,
+      seqs.toSorted((a, b) => a - b),
+    )
+  })
+
+  test('only a waking admission makes the session due', async ({ store, longMs }) => {
+    await store.createSession(W, newSession())
+    await store.admitPrompt(W, admission('msg_1', { wake: false }))
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    assert.equal(await store.acquireLease('own_1', longMs), undefined)
+    await store.admitPrompt(W, admission('msg_1', { wake: true }))
+    assert.equal(await store.isBusy(W, 'ses_1'), true)
+    const lease = await acquire(store, longMs)
+    await store.promote(lease, 'idle')
+    await store.endRun(lease, 'succeeded')
+    await store.admitPrompt(W, admission('msg_1', { wake: true }))
+    assert.equal(await store.isBusy(W, 'ses_1'), false, 'a message of old wakes nobody')
+  })
+}
+
+/** Promotion. */
+export function promotionCases(test: StoreTest): void {
+  test('promotion begins the run and makes user messages, each with its event', async ({ store, clock, longMs }) => {
+    await store.createSession(W, newSession())
+    await admit(store, 'steer', 'msg_1')
+    const lease = await acquire(store, longMs)
+    clock.advance(20)
+    const events = await eventsOf(store, 2, async () => {
+      const promotion = await store.promote(lease, 'idle')
+      assert.deepEqual(promotion.admitter, admitter)
+      assert.deepEqual(plain(promotion.messages), plain(await messages(store)))
+    })
+    assert.deepEqual(
+      events.map(({ data }) => plain(data)),
+      [{ type: 'execution-started' }, { type: 'inbox-delivered', messageId: 'msg_1' }],
+    )
+    const stored = await store.getMessage(W, 'ses_1', 'msg_1')
+    const { prompt } = admission('msg_1')
+    assert.deepEqual(plain(stored?.message), plain({ type: 'user', id: 'msg_1', prompt, timeCreated: clock.now() }))
+    assert.deepEqual(await store.lastAdmitter(lease), admitter)
+  })
+
+  test('a step boundary lets in every steer and no queued item', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await admit(store, 'queue', 'msg_q1')
+    await admit(store, 'steer', 'msg_s1', 'msg_s2')
+    assert.deepEqual(names((await store.promote(lease, 'step')).messages), ['msg_s1', 'msg_s2'])
+    assert.deepEqual(await store.promote(lease, 'step'), { messages: [], admitter: undefined })
+  })
+
+  test('an idle boundary lets in every steer and the oldest queued item, in order of admission', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await admit(store, 'steer', 'msg_s1')
+    await admit(store, 'queue', 'msg_q1', 'msg_q2')
+    await admit(store, 'steer', 'msg_s2')
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_s1', 'msg_q1', 'msg_s2'])
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q2'])
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), [])
+  })
+
+  test('the run begins once', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await admit(store, 'steer', 'msg_s1')
+    const [event] = await eventsOf(store, 1, () => store.promote(lease, 'step'))
+    assert.equal(event?.data.type, 'inbox-delivered')
+  })
+
+  test('who admitted the last promoted input is known', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const second = { ...admitter, apiKeyId: 'key_2' }
+    await store.admitPrompt(W, admission('msg_2', { admitter: second }))
+    assert.deepEqual(await store.lastAdmitter(lease), admitter)
+    assert.deepEqual((await store.promote(lease, 'step')).admitter, second)
+    assert.deepEqual(await store.lastAdmitter(lease), second)
+  })
+
+  test('before the first promotion nobody admitted', async ({ store, longMs }) => {
+    await store.createSession(W, newSession())
+    await admit(store, 'steer', 'msg_1')
+    assert.equal(await store.lastAdmitter(await acquire(store, longMs)), undefined)
+  })
+}

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import type { Lease, SessionStore } from '#services/session/ports.ts'
+import {
+  acquire,
+  admission,
+  admit,
+  assistant,
+  begin,
+  get,
+  messages,
+  names,
+  newSession,
+  OTHER,
+  plain,
+  refusal,
+  request,
+  type StoreTest,
+  stale,
+  W,
+} from './session-store.support.ts'
+
+/** Everything that is done under a lease, but for giving it back. */
+const leased: Readonly<Record<string, (store: SessionStore, lease: Lease) => Promise<unknown>>> = {
+  renewLease: (store, lease) => store.renewLease(lease, 1_000),
+  settleAborted: (store, lease) => store.settleAborted(lease),
+  readLeased: (store, lease) => store.readLeased(lease),
+  readTranscript: (store, lease) => store.readTranscript(lease, 0),
+  lastAdmitter: (store, lease) => store.lastAdmitter(lease),
+  promote: (store, lease) => store.promote(lease, 'idle'),
+  recordStep: (store, lease) => store.recordStep(lease, { message: assistant('msg_step'), events: [] }),
+  askPermission: (store, lease) => store.askPermission(lease, request('per_new')),
+  readPermissionAnswer: (store, lease) => store.readPermissionAnswer(lease, 'per_1'),
+  closePermission: (store, lease) => store.closePermission(lease, 'per_1', 'reject'),
+  endRun: (store, lease) => store.endRun(lease, 'succeeded'),
+}
+
+async function refusesAll(store: SessionStore, lease: Lease): Promise<void> {
+  const before = [await get(store), await messages(store), await store.listPermissionRequests(W)]
+  for (const [name, call] of Object.entries(leased)) {
+    await assert.rejects(call(store, lease), refusal('LEASE_LOST', { session_id: 'ses_1' }), name)
+  }
+  await store.releaseLease(lease)
+  assert.deepEqual([await get(store), await messages(store), await store.listPermissionRequests(W)], before)
+}
+
+/** Leases and fences. */
+export function leaseCases(test: StoreTest): void {
+  test('a lease is given for a due session, and no second one while it lives', async ({ store, longMs }) => {
+    assert.equal(await store.acquireLease('own_1', longMs), undefined)
+    await store.createSession(W, newSession())
+    assert.equal(await store.acquireLease('own_1', longMs), undefined, 'a new session has no work')
+    await admit(store, 'steer', 'msg_1')
+    const lease = await acquire(store, longMs)
+    assert.deepEqual(lease, { workspace: W, sessionId: 'ses_1', fence: lease.fence, unfinished: false })
+    await admit(store, 'steer', 'msg_2')
+    assert.equal(await store.acquireLease('own_2', longMs), undefined)
+    assert.deepEqual(await store.listActive(W), ['ses_1'])
+    assert.deepEqual(await store.listActive(OTHER), [])
+  })
+
+  test('callers at once never get one session twice, and get all of them', async ({ store, longMs }) => {
+    const ids = Array.from({ length: 6 }, (_, i) => `ses_${i}`)
+    for (const id of ids) {
+      await store.createSession(W, newSession(id))
+      await store.admitPrompt(W, admission(`msg_${id}`, { sessionId: id }))
+    }
+    const leases = await Promise.all(Array.from({ length: 12 }, (_, i) => store.acquireLease(`own_${i}`, longMs)))
+    assert.deepEqual(leases.flatMap((lease) => lease?.sessionId ?? []).toSorted(), ids)
+  })
+
+  test('the session that waits longest is given first', async ({ store, clock, longMs }) => {
+    for (const id of ['ses_b', 'ses_a', 'ses_c']) {
+      await store.createSession(W, newSession(id))
+      await store.admitPrompt(W, admission(`msg_${id}`, { sessionId: id }))
+      clock.advance(1)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    const order = [await acquire(store, longMs), await acquire(store, longMs), await acquire(store, longMs)]
+    assert.deepEqual(
+      order.map(({ sessionId }) => sessionId),
+      ['ses_b', 'ses_a', 'ses_c'],
+    )
+  })
+
+  test('a lease that has run out is refused, and the next owner is told of the unfinished run', async (fixture) => {
+    const { store, shortMs, longMs } = fixture
+    const lease = await begin(fixture, shortMs)
+    await fixture.outlast()
+    await refusesAll(store, lease)
+    assert.deepEqual(await store.listActive(W), [])
+    assert.equal(await store.isBusy(W, 'ses_1'), true)
+    const next = await acquire(store, longMs, 'own_2')
+    assert.ok(next.fence > lease.fence)
+    assert.equal(next.unfinished, true)
+  })
+
+  test('an older fence is refused after a takeover', async (fixture) => {
+    const { store, longMs } = fixture
+    const first = await begin(fixture)
+    await store.askPermission(first, request('per_1'))
+    await store.releaseLease(first)
+    const second = await acquire(store, longMs, 'own_2')
+    await refusesAll(store, first)
+    await refusesAll(store, stale(second))
+    assert.equal(await store.acquireLease('own_3', longMs), undefined, 'an old owner gives nothing back')
+    await store.recordStep(second, { message: assistant('msg_step'), events: [] })
+  })
+
+  test('a lease that was given back is refused', async (fixture) => {
+    const lease = await begin(fixture)
+    await fixture.store.releaseLease(lease)
+    await refusesAll(fixture.store, lease)
+  })
+
+  test('a lease is over when its run has ended with nothing due', async (fixture) => {
+    const lease = await begin(fixture)
+    await fixture.store.endRun(lease, 'succeeded')
+    await refusesAll(fixture.store, lease)
+  })
+
+  test('a renewed lease lives on', async (fixture) => {
+    const { store, shortMs, longMs } = fixture
+    const lease = await begin(fixture, shortMs)
+    assert.deepEqual(await store.renewLease(lease, longMs), { interruptRequested: false })
+    await fixture.outlast()
+    assert.equal(await store.acquireLease('own_2', longMs), undefined)
+    await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
+  })
+
+  test('giving a lease back leaves the run for the next owner', async (fixture) => {
+    const { store, longMs } = fixture
+    await store.releaseLease(await begin(fixture))
+    assert.equal(await store.isBusy(W, 'ses_1'), true)
+    const lease = await acquire(store, longMs, 'own_2')
+    assert.equal(lease.unfinished, true)
+    assert.deepEqual(names(await store.readTranscript(lease, 0)), ['msg_first'])
+  })
+
+  test('leases, renewals and releases do not move a session up', async (fixture) => {
+    const { store, clock, longMs } = fixture
+    const lease = await begin(fixture)
+    const before = await get(store)
+    clock.advance(100)
+    await store.renewLease(lease, longMs)
+    await store.releaseLease(lease)
+    assert.deepEqual(await get(store), before)
+  })
+
+  test('an owner reads the session as it is now', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await store.selectAgent(W, 'ses_1', 'plan')
+    const read = await store.readLeased(lease)
+    assert.deepEqual(plain(read), plain({ session: await get(store), interruptRequested: false }))
+  })
+}
+
+/** Interrupts. */
+export function interruptCases(test: StoreTest): void {
+  test('nothing is stopped where nothing runs or is due', async ({ store }) => {
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), undefined)
+    await store.createSession(W, newSession())
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), false)
+  })
+
+  test('a due session is no longer due, and its inputs wait for the next wake', async ({ store, longMs }) => {
+    await store.createSession(W, newSession())
+    await admit(store, 'steer', 'msg_1')
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), false)
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    assert.equal(await store.acquireLease('own_1', longMs), undefined)
+    await admit(store, 'steer', 'msg_2')
+    const lease = await acquire(store, longMs)
+    assert.equal((await store.readLeased(lease)).interruptRequested, false)
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_1', 'msg_2'])
+  })
+
+  test('an interrupt between lease and promotion keeps the run from beginning', async ({ store, longMs }) => {
+    await store.createSession(W, newSession())
+    await admit(store, 'steer', 'msg_1')
+    const lease = await acquire(store, longMs)
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
+    assert.deepEqual((await store.promote(lease, 'idle')).messages, [])
+    assert.equal(await store.endRun(lease, 'interrupted'), false)
+    assert.deepEqual(await messages(store), [], 'a run that was never begun does not end')
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+  })
+
+  test('the owner of a run hears of the interrupt until it ends the run', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    await admit(store, 'queue', 'msg_q')
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
+    assert.equal((await store.readLeased(lease)).interruptRequested, true)
+    assert.equal((await store.renewLease(lease, longMs)).interruptRequested, true)
+    assert.equal(await store.endRun(lease, 'interrupted'), false, 'nothing is due after an interrupt')
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    await admit(store, 'steer', 'msg_s')
+    const next = await acquire(store, longMs)
+    assert.deepEqual(await store.renewLease(next, longMs), { interruptRequested: false })
+    assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_q', 'msg_s'])
+  })
+
+  test('an interrupt outlives the owner who did not hear it', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    await store.requestInterrupt(W, 'ses_1')
+    await store.releaseLease(lease)
+    const next = await acquire(store, longMs, 'own_2')
+    assert.equal((await store.readLeased(next)).interruptRequested, true)
+  })
+}

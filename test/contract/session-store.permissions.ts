@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { begin, eventsOf, newSession, OTHER, refusal, request, type StoreTest, W } from './session-store.support.ts'
+
+const once = { reply: 'once', message: '' } as const
+
+/** Permission requests and approvals. */
+export function permissionCases(test: StoreTest): void {
+  test('a request waits, is listed oldest first, and is announced', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const [event] = await eventsOf(store, 1, () => store.askPermission(lease, request('per_b')))
+    assert.deepEqual(event?.data, { type: 'permission-asked', request: request('per_b') })
+    const second = request('per_a', { timeCreated: request('').timeCreated + 1 })
+    await store.askPermission(lease, second)
+    assert.deepEqual(await store.listPermissionRequests(W), [request('per_b'), second])
+    assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), [request('per_b'), second])
+    assert.deepEqual(await store.listPermissionRequests(W, 'ses_2'), [])
+    assert.deepEqual(await store.listPermissionRequests(OTHER), [])
+    assert.equal(await store.readPermissionAnswer(lease, 'per_a'), undefined)
+  })
+
+  test('an answer is read by the owner with its words, and answers only once', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await store.askPermission(lease, request('per_1'))
+    const answer = { reply: 'reject', message: 'use the other file' } as const
+    const [event] = await eventsOf(store, 1, () => store.replyPermission(W, 'ses_1', 'per_1', answer))
+    assert.deepEqual(event?.data, { type: 'permission-replied', requestId: 'per_1', reply: 'reject' })
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), answer)
+    const gone = refusal('PERMISSION_REQUEST_NOT_FOUND', { request_id: 'per_1' })
+    await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), answer)
+    assert.deepEqual(await store.listPermissionRequests(W), [])
+  })
+
+  test('of two answers at once one counts', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await store.askPermission(lease, request('per_1'))
+    const answers = [once, { reply: 'always', message: '' }, { reply: 'reject', message: 'no' }] as const
+    const outcomes = await Promise.allSettled(
+      answers.map((answer) => store.replyPermission(W, 'ses_1', 'per_1', answer)),
+    )
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+    assert.deepEqual(
+      await store.readPermissionAnswer(lease, 'per_1'),
+      answers[outcomes.findIndex(({ status }) => status === 'fulfilled')],
+    )
+  })
+
+  test('an unknown request is not found, nor is one of another session', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await store.createSession(W, newSession('ses_2'))
+    await store.askPermission(lease, request('per_1'))
+    const gone = refusal('PERMISSION_REQUEST_NOT_FOUND')
+    await assert.rejects(store.replyPermission(W, 'ses_1', 'per_9', once), gone)
+    await assert.rejects(store.replyPermission(W, 'ses_2', 'per_1', once), gone)
+    await assert.rejects(store.readPermissionAnswer(lease, 'per_9'), gone)
+    await assert.rejects(store.closePermission(lease, 'per_9', 'reject'), gone)
+  })
+
+  test('`always` saves its patterns for the project, `once` saves nothing', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await store.askPermission(lease, request('per_1'))
+    await store.askPermission(lease, request('per_2'))
+    await store.askPermission(lease, request('per_3', { action: 'bash', savePatterns: ['src/*'] }))
+    await store.replyPermission(W, 'ses_1', 'per_1', once)
+    assert.deepEqual(await store.savedApprovals(W, 'prj_1'), [])
+    await store.replyPermission(W, 'ses_1', 'per_2', { reply: 'always', message: '' })
+    await store.replyPermission(W, 'ses_1', 'per_3', { reply: 'always', message: '' })
+    const rules = (await store.savedApprovals(W, 'prj_1')).map((rule) => ({ ...rule }))
+    assert.deepEqual(
+      rules.toSorted((a, b) => (a.action + a.resource < b.action + b.resource ? -1 : 1)),
+      [
+        { action: 'bash', resource: 'src/*', effect: 'allow' },
+        { action: 'edit', resource: 'src/*', effect: 'allow' },
+        { action: 'edit', resource: 'test/*', effect: 'allow' },
+      ],
+    )
+    assert.deepEqual(await store.savedApprovals(W, 'prj_2'), [])
+    assert.deepEqual(await store.savedApprovals(OTHER, 'prj_1'), [])
+  })
+
+  test('the same approval again is no second rule', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    for (const id of ['per_1', 'per_2']) {
+      await store.askPermission(lease, request(id))
+      await store.replyPermission(W, 'ses_1', id, { reply: 'always', message: '' })
+    }
+    assert.equal((await store.savedApprovals(W, 'prj_1')).length, 2)
+  })
+
+  test('`reject` rejects the other waiting requests of the session too', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    for (const id of ['per_0', 'per_1', 'per_2']) await store.askPermission(lease, request(id))
+    await store.replyPermission(W, 'ses_1', 'per_0', once)
+    const events = await eventsOf(store, 2, () =>
+      store.replyPermission(W, 'ses_1', 'per_2', { reply: 'reject', message: 'no' }),
+    )
+    assert.deepEqual(
+      events.map(({ data }) => data.type === 'permission-replied' && [data.requestId, data.reply]),
+      [
+        ['per_2', 'reject'],
+        ['per_1', 'reject'],
+      ],
+    )
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_0'), once)
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: '' })
+  })
+
+  test('an expired request is answered `reject`, not listed, and can no longer be answered', async (fixture) => {
+    const { store, clock } = fixture
+    const lease = await begin(fixture)
+    await store.askPermission(lease, request('per_1', { timeExpires: clock.now() + 10 }))
+    clock.advance(10)
+    assert.deepEqual(await store.listPermissionRequests(W), [])
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: '' })
+    const gone = refusal('PERMISSION_REQUEST_NOT_FOUND')
+    await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
+    const [event] = await eventsOf(store, 1, () => store.closePermission(lease, 'per_1', 'reject'))
+    assert.deepEqual(event?.data, { type: 'permission-replied', requestId: 'per_1', reply: 'reject' })
+  })
+
+  test('closing an answered request changes nothing', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await store.askPermission(lease, request('per_1'))
+    await store.replyPermission(W, 'ses_1', 'per_1', once)
+    const [event] = await eventsOf(store, 1, async () => {
+      await store.closePermission(lease, 'per_1', 'reject')
+      await store.endRun(lease, 'succeeded')
+    })
+    assert.equal(event?.data.type, 'execution-ended')
+    assert.deepEqual(await store.listPermissionRequests(W), [])
+  })
+}

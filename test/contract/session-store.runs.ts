@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import type { MessageQuery } from '#services/session/ports.ts'
+import {
+  acquire,
+  admit,
+  assistant,
+  begin,
+  eventsOf,
+  get,
+  messages,
+  names,
+  newSession,
+  plain,
+  request,
+  type StoreTest,
+  toolPart,
+  W,
+} from './session-store.support.ts'
+
+const TOKENS = { input: 10, output: 5, reasoning: 3, cacheRead: 2, cacheWrite: 1 }
+
+/** Steps and the end of a run. */
+export function runCases(test: StoreTest): void {
+  test('the states of a step are one message, and their events follow each other', async (fixture) => {
+    const { store, clock } = fixture
+    const lease = await begin(fixture)
+    clock.advance(3)
+    const part = { messageId: 'msg_step', kind: 'text', ordinal: 0 } as const
+    const events = await eventsOf(store, 3, async () => {
+      const first = await store.recordStep(lease, {
+        message: assistant('msg_step'),
+        events: [{ type: 'step-started', messageId: 'msg_step', agent: 'build', model: assistant('').model }],
+      })
+      const second = await store.recordStep(lease, {
+        message: assistant('msg_step', { parts: [{ type: 'text', text: 'Hi' }], timeCompleted: clock.now() }),
+        events: [
+          { type: 'part-started', part },
+          { type: 'part-ended', part, text: 'Hi' },
+        ],
+      })
+      assert.ok(second > first)
+    })
+    assert.deepEqual(
+      events.map(({ data }) => data.type),
+      ['step-started', 'part-started', 'part-ended'],
+    )
+    assert.deepEqual(names(await messages(store)), ['msg_first', 'msg_step'])
+    const stored = await store.getMessage(W, 'ses_1', 'msg_step')
+    const parts = [{ type: 'text', text: 'Hi' }] as const
+    assert.deepEqual(plain(stored?.message), plain(assistant('msg_step', { parts, timeCompleted: clock.now() })))
+    assert.equal((await get(store)).timeUpdated, clock.now())
+  })
+
+  test('the answer is the number of the last event written', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    let last = 0
+    const [event] = await eventsOf(store, 1, async () => {
+      const events = [{ type: 'step-streamed', messageId: 'msg_step' }] as const
+      last = await store.recordStep(lease, { message: assistant('msg_step'), events })
+    })
+    assert.equal(event?.seq, last)
+  })
+
+  test('costs and tokens add up, exactly and beyond what a double holds', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const costNanos = 9_007_199_254_740_993n
+    const message = assistant('msg_step', { costNanos, tokens: TOKENS, timeCompleted: 1 })
+    const ended = { type: 'step-ended', messageId: 'msg_step', finish: 'stop', rawFinish: undefined } as const
+    const [event] = await eventsOf(store, 1, () =>
+      store.recordStep(lease, {
+        message,
+        events: [{ ...ended, costNanos, tokens: TOKENS }],
+        usage: { costNanos, tokens: TOKENS },
+      }),
+    )
+    await store.recordStep(lease, { message: assistant('msg_next'), events: [], usage: { costNanos, tokens: TOKENS } })
+    assert.deepEqual(plain(event?.data), plain({ ...ended, costNanos, tokens: TOKENS }))
+    const session = await get(store)
+    assert.equal(session.costNanos, 2n * costNanos)
+    assert.deepEqual(session.tokens, { input: 20, output: 10, reasoning: 6, cacheRead: 4, cacheWrite: 2 })
+    const stored = await store.getMessage(W, 'ses_1', 'msg_step')
+    assert.deepEqual(plain(stored?.message), plain(message))
+  })
+
+  test('the end of a run is an event, an idle message, an outcome and a time', async (fixture) => {
+    const { store, clock } = fixture
+    const lease = await begin(fixture)
+    clock.advance(4)
+    const error = { type: 'provider.unavailable', message: 'away', status: 503 }
+    const [event] = await eventsOf(store, 1, async () => {
+      assert.equal(await store.endRun(lease, 'failed', error), false)
+    })
+    assert.deepEqual(plain(event?.data), { type: 'execution-ended', outcome: 'failed', error })
+    const last = (await messages(store)).at(-1)?.message
+    assert.deepEqual(plain({ ...last, id: '' }), {
+      id: '',
+      type: 'idle',
+      outcome: 'failed',
+      error,
+      timeCreated: clock.now(),
+    })
+    const session = await get(store)
+    assert.deepEqual([session.outcome, session.timeIdle], ['failed', clock.now()])
+    assert.notEqual(session.timeUpdated, clock.now(), 'the end of a run is no activity')
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    assert.deepEqual(await store.listActive(W), [])
+  })
+
+  test('the time of idleness grows with each end, even when the clock stands', async (fixture) => {
+    const { store, longMs } = fixture
+    await store.endRun(await begin(fixture), 'succeeded')
+    const first = (await get(store)).timeIdle ?? 0
+    await admit(store, 'steer', 'msg_2')
+    const lease = await acquire(store, longMs)
+    await store.promote(lease, 'idle')
+    await store.endRun(lease, 'succeeded')
+    assert.equal((await get(store)).timeIdle, first + 1)
+  })
+
+  test('a run that ends with inputs due keeps the lease', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await admit(store, 'queue', 'msg_q1', 'msg_q2')
+    assert.equal(await store.endRun(lease, 'succeeded'), true)
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q1'])
+    assert.equal(await store.endRun(lease, 'failed', { type: 'x', message: '' }), true)
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q2'])
+    assert.equal(await store.endRun(lease, 'succeeded'), false)
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+  })
+
+  test('a steer that came too late for the last step begins the next run', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await admit(store, 'steer', 'msg_late')
+    assert.equal(await store.endRun(lease, 'succeeded'), true)
+    const events = await eventsOf(store, 2, () => store.promote(lease, 'idle'))
+    assert.deepEqual(
+      events.map(({ data }) => data.type),
+      ['execution-started', 'inbox-delivered'],
+    )
+  })
+
+  test('what an older owner left is settled: tool calls, the step, requests', async (fixture) => {
+    const { store, clock } = fixture
+    const lease = await begin(fixture)
+    const done = { ...toolPart('call_done', 'completed'), content: [{ type: 'text', text: 'read' } as const] }
+    const thought = {
+      type: 'reasoning',
+      text: 'hm',
+      state: undefined,
+      timeCreated: 1,
+      timeCompleted: undefined,
+    } as const
+    const parts = [thought, done, toolPart('call_ran', 'running'), toolPart('call_wrote', 'streaming')]
+    await store.recordStep(lease, { message: assistant('msg_old', { timeCompleted: 5, finish: 'stop' }), events: [] })
+    await store.recordStep(lease, { message: assistant('msg_step', { parts }), events: [] })
+    await store.askPermission(lease, request('per_1'))
+    clock.advance(8)
+    const events = await eventsOf(store, 4, () => store.settleAborted(lease))
+    assert.deepEqual(
+      events.map(({ data }) => [
+        data.type,
+        'callId' in data ? data.callId : '',
+        'error' in data ? data.error?.type : '',
+      ]),
+      [
+        ['tool-failed', 'call_ran', 'aborted'],
+        ['tool-failed', 'call_wrote', 'aborted'],
+        ['step-failed', '', 'aborted'],
+        ['permission-replied', '', ''],
+      ],
+    )
+    const message = (await store.getMessage(W, 'ses_1', 'msg_step'))?.message
+    assert.ok(message?.type === 'assistant')
+    assert.deepEqual([message.error?.type, message.timeCompleted], ['aborted', clock.now()])
+    const [reasoning, kept, ran, wrote] = message.parts
+    assert.deepEqual(plain(reasoning), plain({ ...thought, timeCompleted: clock.now() }))
+    assert.deepEqual(plain(kept), plain(done))
+    for (const part of [ran, wrote]) {
+      assert.ok(part?.type === 'tool')
+      assert.deepEqual([part.state, part.error?.type, part.timeCompleted], ['error', 'aborted', clock.now()])
+    }
+    const old = (await store.getMessage(W, 'ses_1', 'msg_old'))?.message
+    assert.deepEqual(plain(old), plain(assistant('msg_old', { timeCompleted: 5, finish: 'stop' })))
+    assert.deepEqual(await store.listPermissionRequests(W), [])
+    assert.equal((await store.readPermissionAnswer(lease, 'per_1'))?.reply, 'reject')
+  })
+
+  test('settling twice writes nothing the second time', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
+    const events = await eventsOf(store, 2, async () => {
+      await store.settleAborted(lease)
+      await store.settleAborted(lease)
+      await store.endRun(lease, 'failed')
+    })
+    assert.deepEqual(
+      events.map(({ data }) => data.type),
+      ['step-failed', 'execution-ended'],
+    )
+  })
+}
+
+/** Reading a conversation. */
+export function transcriptCases(test: StoreTest): void {
+  test('messages are paged both ways, and keep the order', async ({ store }) => {
+    await store.createSession(W, newSession())
+    for (const agent of ['a', 'b', 'c', 'd', 'e']) await store.selectAgent(W, 'ses_1', agent)
+    const list = async (query: MessageQuery) => {
+      const page = await store.listMessages(W, 'ses_1', query)
+      const agents = page?.items.map(({ message }) => message.type === 'agent-switched' && message.agent).join('')
+      return [agents, page?.more, page?.items.at(-1)?.seq ?? 0] as const
+    }
+    const [first, more, seq] = await list({ limit: 2, order: 'ascending' })
+    assert.deepEqual([first, more], ['ab', true])
+    const next = await list({ limit: 3, order: 'ascending', anchor: { seq, direction: 'next' } })
+    assert.deepEqual(next.slice(0, 2), ['cde', false])
+    const back = await list({ limit: 1, order: 'ascending', anchor: { seq: next[2], direction: 'previous' } })
+    assert.deepEqual(back.slice(0, 2), ['d', true])
+    const newest = await list({ limit: 2, order: 'descending' })
+    assert.deepEqual(newest.slice(0, 2), ['ed', true])
+    const before = await list({ limit: 9, order: 'descending', anchor: { seq: newest[2], direction: 'next' } })
+    assert.deepEqual(before.slice(0, 2), ['cba', false])
+    const after = await list({ limit: 9, order: 'descending', anchor: { seq: newest[2], direction: 'previous' } })
+    assert.deepEqual(after.slice(0, 2), ['e', false])
+  })
+
+  test('a session without messages has an empty page, and a missing one has none', async ({ store }) => {
+    await store.createSession(W, newSession())
+    const query = { limit: 5, order: 'ascending' } as const
+    assert.deepEqual(await store.listMessages(W, 'ses_1', query), { items: [], more: false })
+    assert.equal(await store.listMessages(W, 'ses_2', query), undefined)
+  })
+
+  test('a message of another session is not found', async (fixture) => {
+    await begin(fixture)
+    await fixture.store.createSession(W, newSession('ses_2'))
+    assert.equal(await fixture.store.getMessage(W, 'ses_2', 'msg_first'), undefined)
+  })
+
+  test('a transcript is read from the start or from a place, without what waits', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
+    await admit(store, 'steer', 'msg_waits')
+    const whole = await store.readTranscript(lease, 0)
+    assert.deepEqual(names(whole), ['msg_first', 'msg_step'])
+    assert.deepEqual(plain(whole), plain(await messages(store)))
+    assert.deepEqual(names(await store.readTranscript(lease, whole[0]?.seq ?? 0)), ['msg_step'])
+  })
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openSqliteSessionStore } from '#services/session/adapters/sqlite-session-store.ts'
+import { sessionStoreSuite } from './session-store.suite.ts'
+import {
+  acquire,
+  admit,
+  begin,
+  eventsOf,
+  ManualClock,
+  newSession,
+  refusal,
+  type StoreFixture,
+  tail,
+  W,
+} from './session-store.support.ts'
+
+async function open(): Promise<StoreFixture & { reopen(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-sessions-'))
+  const path = join(directory, 'session.sqlite')
+  const clock = new ManualClock()
+  let store = await openSqliteSessionStore({ path, clock })
+  return {
+    get store() {
+      return store
+    },
+    clock,
+    longMs: 60_000,
+    shortMs: 1_000,
+    async outlast() {
+      clock.advance(1_000)
+    },
+    async reopen() {
+      await store[Symbol.asyncDispose]()
+      store = await openSqliteSessionStore({ path, clock })
+    },
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+sessionStoreSuite('SQLite', open)
+
+test('opening a file voids its leases, so that work goes on at once', async () => {
+  await using fixture = await open()
+  const lease = await begin(fixture)
+  await fixture.reopen()
+  assert.deepEqual(await fixture.store.listActive(W), [])
+  await assert.rejects(fixture.store.promote(lease, 'step'), refusal('LEASE_LOST'))
+  const next = await acquire(fixture.store, fixture.longMs)
+  assert.deepEqual([next.sessionId, next.unfinished, next.fence > lease.fence], ['ses_1', true, true])
+})
+
+test('positions hold across a restart, and one of another file is not taken for its own', async () => {
+  await using fixture = await open()
+  const [event] = await eventsOf(fixture.store, 1, () => fixture.store.createSession(W, newSession()))
+  await fixture.reopen()
+  await admit(fixture.store, 'steer', 'msg_1')
+  await using reader = await tail(fixture.store, event?.position)
+  assert.equal((await reader.events(1))[0]?.data.type, 'inbox-enqueued')
+  await using other = await open()
+  await other.store.createSession(W, newSession())
+  await using stranger = await tail(other.store, event?.position)
+  await stranger.expect('missed')
+})

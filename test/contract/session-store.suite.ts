@@ -1,0 +1,27 @@
+import { suite, test } from 'node:test'
+import { changeCases, eventCases } from './session-store.events.ts'
+import { inboxCases, promotionCases } from './session-store.inbox.ts'
+import { interruptCases, leaseCases } from './session-store.leases.ts'
+import { permissionCases } from './session-store.permissions.ts'
+import { runCases, transcriptCases } from './session-store.runs.ts'
+import { listCases, sessionCases } from './session-store.sessions.ts'
+import type { StoreFixture, StoreTest } from './session-store.support.ts'
+
+/** What `SessionStore` promises. `open` makes an empty store for each test. */
+export function sessionStoreSuite(
+  name: string,
+  open: () => Promise<StoreFixture>,
+  options: { readonly skip?: string | false } = {},
+): void {
+  suite(`SessionStore on ${name}`, { skip: options.skip ?? false }, () => {
+    const run: StoreTest = (title, body) => {
+      test(title, async () => {
+        await using fixture = await open()
+        await body(fixture)
+      })
+    }
+    const groups = { sessionCases, listCases, inboxCases, promotionCases, runCases, transcriptCases }
+    const others = { leaseCases, interruptCases, permissionCases, eventCases, changeCases }
+    for (const cases of Object.values({ ...groups, ...others })) cases(run)
+  })
+}

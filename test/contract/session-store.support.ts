@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import type { Admitter, Delivery } from '#services/session/domain/inbox.ts'
+import type { AssistantMessage, Message, ToolPart } from '#services/session/domain/message.ts'
+import type { PermissionRequest } from '#services/session/domain/permission.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import type {
+  AcquiredLease,
+  Admission,
+  Lease,
+  NewSession,
+  SessionStore,
+  StoredMessage,
+  TailItem,
+} from '#services/session/ports.ts'
+import type { Clock } from '#shared/clock.ts'
+
+/** An empty store, and what a test may do to its surroundings. */
+export interface StoreFixture extends AsyncDisposable {
+  readonly store: SessionStore
+  /** The store's clock. */
+  readonly clock: ManualClock
+  /** A lease that outlives any test. */
+  readonly longMs: number
+  /** A lease that `outlast` outlasts. */
+  readonly shortMs: number
+  /** Lets time go by until a lease of `shortMs` has run out. */
+  outlast(): Promise<void>
+}
+
+/** Runs a test on an empty store of its own. */
+export type StoreTest = (title: string, body: (fixture: StoreFixture) => Promise<void>) => void
+
+/** A clock that moves when it is told to. */
+export class ManualClock implements Clock {
+  #now = 1_800_000_000_000
+
+  now(): number {
+    return this.#now
+  }
+
+  monotonic(): number {
+    return this.#now
+  }
+
+  advance(ms: number): void {
+    this.#now += ms
+  }
+}
+
+export const W = 'wrk_one'
+export const OTHER = 'wrk_other'
+
+export const admitter: Admitter = { organizationId: 'org_1', workspaceId: W, apiKeyId: 'key_1', kind: 'workspace' }
+
+export function newSession(id = 'ses_1', changes: Partial<NewSession> = {}): NewSession {
+  return {
+    id,
+    title: undefined,
+    agent: undefined,
+    model: undefined,
+    location: { directory: '/project', projectId: 'prj_1', subpath: '' },
+    metadata: undefined,
+    permissions: undefined,
+    ...changes,
+  }
+}
+
+export function admission(id: string, changes: Partial<Admission> & { text?: string } = {}): Admission {
+  const { text = id, ...rest } = changes
+  return {
+    id,
+    sessionId: 'ses_1',
+    prompt: { text, files: [], agents: [], metadata: undefined },
+    delivery: 'steer',
+    digest: `digest of ${text}`,
+    admitter,
+    wake: true,
+    ...rest,
+  }
+}
+
+/** Admits inputs of one delivery, one after the other. */
+export async function admit(store: SessionStore, delivery: Delivery, ...ids: string[]): Promise<void> {
+  for (const id of ids) await store.admitPrompt(W, admission(id, { delivery }))
+}
+
+/** A session with a begun run: the lease, and the message that began it (`msg_first`). */
+export async function begin({ store, longMs }: StoreFixture, durationMs = longMs): Promise<AcquiredLease> {
+  await store.createSession(W, newSession())
+  await admit(store, 'steer', 'msg_first')
+  const lease = await acquire(store, durationMs)
+  await store.promote(lease, 'idle')
+  return lease
+}
+
+export async function acquire(store: SessionStore, durationMs: number, owner = 'own_1'): Promise<AcquiredLease> {
+  const lease = await store.acquireLease(owner, durationMs)
+  assert.ok(lease, 'there is a session to drain')
+  return lease
+}
+
+export function assistant(id: string, changes: Partial<AssistantMessage> = {}): AssistantMessage {
+  return {
+    type: 'assistant',
+    id,
+    timeCreated: 1_800_000_000_000,
+    agent: 'build',
+    model: { providerId: 'portico', modelId: 'echo', variant: '' },
+    parts: [],
+    finish: undefined,
+    rawFinish: undefined,
+    costNanos: undefined,
+    tokens: undefined,
+    error: undefined,
+    retry: undefined,
+    timeStreamed: undefined,
+    timeCompleted: undefined,
+    ...changes,
+  }
+}
+
+export function toolPart(callId: string, state: ToolPart['state']): ToolPart {
+  return {
+    type: 'tool',
+    callId,
+    name: 'read',
+    state,
+    rawInput: '{"path":"README.md"}',
+    input: { path: 'README.md' },
+    content: [],
+    metadata: undefined,
+    error: undefined,
+    timeCreated: 1_800_000_000_000,
+    timeRan: state === 'streaming' ? undefined : 1_800_000_000_000,
+    timeCompleted: state === 'completed' ? 1_800_000_000_000 : undefined,
+  }
+}
+
+export function request(id: string, changes: Partial<PermissionRequest> = {}): PermissionRequest {
+  return {
+    id,
+    sessionId: 'ses_1',
+    action: 'edit',
+    resources: ['src/a.ts'],
+    savePatterns: ['src/*', 'test/*'],
+    messageId: 'msg_step',
+    callId: 'call_1',
+    timeCreated: 1_800_000_000_000,
+    timeExpires: 1_800_000_060_000,
+    ...changes,
+  }
+}
+
+/** The session, which is there. */
+export async function get(store: SessionStore, sessionId = 'ses_1'): Promise<Session> {
+  const session = await store.getSession(W, sessionId)
+  assert.ok(session)
+  return session
+}
+
+/** All messages of a session, in order. */
+export async function messages(store: SessionStore, sessionId = 'ses_1'): Promise<readonly StoredMessage[]> {
+  const page = await store.listMessages(W, sessionId, { limit: 1_000, order: 'ascending' })
+  assert.ok(page)
+  return page.items
+}
+
+/** Ids of messages, but for those that the store made itself: these are their kinds. */
+export function names(items: readonly { readonly message: Message }[]): string[] {
+  return items.map(({ message: { id, type } }) => (type === 'user' || type === 'assistant' ? id : type))
+}
+
+/** Without members that are undefined, as they come back from a store. */
+export function plain<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(plain) as T
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined)
+  return Object.fromEntries(entries.map(([key, member]) => [key, plain(member)])) as T
+}
+
+/** What `assert.rejects` expects of a refusal. */
+export function refusal(reason: string, metadata?: Record<string, string>) {
+  return { name: 'Rejection', reason, ...(metadata === undefined ? {} : { metadata }) }
+}
+
+/** A lease that is one takeover behind. */
+export function stale(lease: Lease): Lease {
+  return { ...lease, fence: lease.fence - 1 }
+}
+
+/** Reads a tail item by item. */
+export class TailReader implements AsyncDisposable {
+  readonly #controller = new AbortController()
+  readonly #iterator: AsyncIterator<TailItem>
+
+  constructor(store: SessionStore, position?: string, workspace = W) {
+    this.#iterator = store.tailEvents(workspace, position, this.#controller.signal)[Symbol.asyncIterator]()
+  }
+
+  next(): Promise<IteratorResult<TailItem>> {
+    return this.#iterator.next()
+  }
+
+  /** Reads until so many events have come; other items are refused. */
+  async events(count: number) {
+    const events = []
+    while (events.length < count) {
+      const { value } = await this.next()
+      assert.equal(value?.type, 'event')
+      events.push(value.event)
+    }
+    return events
+  }
+
+  /** Reads the next item, which is of that type. */
+  async expect(type: TailItem['type']): Promise<void> {
+    const { value } = await this.next()
+    assert.equal(value?.type, type)
+  }
+
+  abort(): void {
+    this.#controller.abort()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.abort()
+    await this.#iterator.return?.()
+  }
+}
+
+/** A reader that has seen `ready`. */
+export async function tail(store: SessionStore, position?: string, workspace = W): Promise<TailReader> {
+  const reader = new TailReader(store, position, workspace)
+  await reader.expect('ready')
+  return reader
+}
+
+/** The events of the workspace that follow on what `write` does. */
+export async function eventsOf(store: SessionStore, count: number, write: () => Promise<unknown>) {
+  await using reader = await tail(store)
+  await write()
+  return await reader.events(count)
+}
