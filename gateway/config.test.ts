@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { readConfig } from './config.ts'
+
+test('without settings it serves this machine only, on port 4096', () => {
+  const { host, port, auth, corsOrigins, bodyLimit, promptLimit, heartbeatMs } = readConfig({})
+  assert.deepEqual(
+    { host, port, auth, corsOrigins },
+    { host: '127.0.0.1', port: 4096, auth: { mode: 'none' }, corsOrigins: [] },
+  )
+  assert.deepEqual([bodyLimit, promptLimit, heartbeatMs], [1_048_576, 33_554_432, 15_000])
+})
+
+test('serving others without credentials is refused', () => {
+  for (const PORTICO_HOST of ['0.0.0.0', '::', '192.168.1.2', 'portico.example']) {
+    assert.throws(() => readConfig({ PORTICO_HOST }), /PORTICO_AUTH: none is only for a loopback address/)
+    assert.equal(readConfig({ PORTICO_HOST, PORTICO_AUTH: 'bearer' }).host, PORTICO_HOST)
+  }
+  for (const PORTICO_HOST of ['localhost', '127.0.0.2', '::1'])
+    assert.equal(readConfig({ PORTICO_HOST }).host, PORTICO_HOST)
+})
+
+test('basic needs a password', () => {
+  assert.throws(() => readConfig({ PORTICO_AUTH: 'basic' }), /PORTICO_BASIC_PASSWORD: must be set/)
+  const { auth } = readConfig({ PORTICO_AUTH: 'basic', PORTICO_BASIC_PASSWORD: 'p' })
+  assert.deepEqual(auth, { mode: 'basic', username: 'portico', password: 'p' })
+})
+
+test('every problem is told at once, without values', () => {
+  const env = {
+    PORTICO_PORT: 'secret-port',
+    PORTICO_AUTH: 'oauth',
+    PORTICO_CORS_ORIGINS: 'https://a.example,https://b.example/path',
+    PORTICO_BODY_LIMIT_BYTES: '12',
+  }
+  assert.throws(
+    () => readConfig(env),
+    (error: Error) => {
+      for (const name of Object.keys(env)) assert.match(error.message, new RegExp(name))
+      return !error.message.includes('secret-port')
+    },
+  )
+})

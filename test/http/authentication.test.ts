@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
+import { rawRequest } from '#test/support/raw-http.ts'
+
+const unauthorized = { _tag: 'UnauthorizedError', message: 'Authentication required' }
+const basic = { PORTICO_AUTH: 'basic', PORTICO_BASIC_PASSWORD: 'correct horse' }
+const basicHeader = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+
+test('none: any loopback name of this server is answered', async () => {
+  await using facade = await openFacade()
+  for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '[::1]', 'LOCALHOST']) {
+    const answer = await rawRequest(`${facade.url}/api/info`, { headers: { host: `${host}:${facade.listener.port}` } })
+    assert.equal(answer.status, 200, host)
+  }
+})
+
+test('none: another host name is 403, so that a rebound name reaches nothing', async () => {
+  await using facade = await openFacade()
+  const { port } = facade.listener
+  const hosts = [`evil.example:${port}`, `localhost.evil.example:${port}`, 'localhost', `127.0.0.1:${port + 1}`, 'x']
+  for (const host of hosts) {
+    const answer = await rawRequest(`${facade.url}/api/info`, { headers: { host } })
+    assert.equal(answer.status, 403, host)
+    const message = 'Requests must address a loopback name of this server'
+    assert.deepEqual(JSON.parse(answer.text), { _tag: 'ForbiddenError', message })
+  }
+})
+
+test('none: a page of another origin is 403, one of this machine is answered and may read', async () => {
+  await using facade = await openFacade()
+  for (const origin of ['https://evil.example', 'null', 'http://localhost.evil.example', 'file://']) {
+    const answer = await facade.fetch('/api/info', { headers: { origin } })
+    assert.equal(answer.status, 403, origin)
+    assert.equal(answer.headers.get('access-control-allow-origin'), null)
+    const message = 'Requests of this origin are not allowed'
+    assert.deepEqual(await answer.json(), { _tag: 'ForbiddenError', message })
+  }
+  for (const origin of [facade.url, 'http://localhost:5173', 'http://[::1]:80']) {
+    const answer = await facade.fetch('/api/info', { headers: { origin } })
+    assert.equal(answer.status, 200, origin)
+    assert.equal(answer.headers.get('access-control-allow-origin'), origin)
+    assert.equal(answer.headers.get('vary'), 'Origin')
+  }
+})
+
+test('a preflight needs no credentials; only allowed origins are told that they may', async () => {
+  await using facade = await openFacade({}, { ...basic, PORTICO_CORS_ORIGINS: 'https://app.example' })
+  const preflight = (origin: string) =>
+    facade.fetch('/api/session', { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } })
+  const allowed = await preflight('https://app.example')
+  assert.equal(allowed.status, 204)
+  assert.equal(allowed.headers.get('access-control-allow-origin'), 'https://app.example')
+  assert.equal(allowed.headers.get('access-control-allow-methods'), 'GET, POST, PUT, PATCH, DELETE')
+  const other = await preflight('http://localhost:5173')
+  assert.equal(other.status, 204)
+  assert.equal(other.headers.get('access-control-allow-origin'), null)
+  assert.equal(other.headers.get('access-control-allow-methods'), null)
+})
+
+test('basic: the right name and password are answered, under any host name', async () => {
+  await using facade = await openFacade({}, basic)
+  const headers = { authorization: basicHeader('portico', 'correct horse'), host: 'portico.example' }
+  assert.equal((await rawRequest(`${facade.url}/api/info`, { headers })).status, 200)
+})
+
+test('basic: missing and wrong credentials are 401 with a challenge', async () => {
+  await using facade = await openFacade({}, basic)
+  const wrong = [
+    undefined,
+    basicHeader('portico', 'wrong'),
+    basicHeader('opencode', 'correct horse'),
+    basicHeader('portico', 'correct horse '),
+    'Basic !!!',
+    'Basic',
+    `Bearer ${TEST_KEYS.workspace}`,
+  ]
+  for (const authorization of wrong) {
+    const answer = await facade.fetch('/api/info', authorization === undefined ? {} : { headers: { authorization } })
+    assert.equal(answer.status, 401, authorization ?? 'none')
+    assert.equal(answer.headers.get('www-authenticate'), 'Basic realm="Secure Area"')
+    assert.deepEqual(await answer.json(), unauthorized)
+  }
+})
+
+test('basic: a page of another origin is 403, since a browser remembers passwords', async () => {
+  await using facade = await openFacade({}, basic)
+  const headers = { authorization: basicHeader('portico', 'correct horse'), origin: 'http://localhost:5173' }
+  const answer = await facade.fetch('/api/session', { method: 'POST', headers })
+  assert.equal(answer.status, 403)
+  const message = 'Requests of this origin are not allowed'
+  assert.deepEqual(await answer.json(), { _tag: 'ForbiddenError', message })
+})
+
+test('bearer: an API key is answered, none and a bad one are 401, a management key is 403', async () => {
+  await using facade = await openFacade({}, { PORTICO_AUTH: 'bearer', PORTICO_HOST: '127.0.0.1' })
+  const get = (headers: Record<string, string>) => facade.fetch('/api/info', { headers })
+  assert.equal((await get({ authorization: `Bearer ${TEST_KEYS.workspace}` })).status, 200)
+  assert.equal((await get({ authorization: `bearer  ${TEST_KEYS.workspace} ` })).status, 200)
+  for (const headers of [{}, { authorization: 'Bearer sk-portico-wrong' }, { authorization: basicHeader('a', 'b') }]) {
+    const answer = await get(headers as Record<string, string>)
+    assert.equal(answer.status, 401)
+    assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="portico"')
+    assert.deepEqual(await answer.json(), unauthorized)
+  }
+  const management = await get({ authorization: `Bearer ${TEST_KEYS.management}` })
+  assert.equal(management.status, 403)
+  const message = 'Management keys have no access to sessions'
+  assert.deepEqual(await management.json(), { _tag: 'ForbiddenError', message })
+})
+
+test('the gateway API wants an API key in every mode', async () => {
+  await using facade = await openFacade()
+  const missing = await facade.fetch('/api/v1/responses', { method: 'POST' })
+  assert.equal(missing.status, 401)
+  assert.deepEqual(await missing.json(), { error: { code: 401, message: 'Missing Authentication header' } })
+  const authorization = 'Bearer sk-portico-wrong'
+  const wrong = await facade.fetch('/api/v1/responses', { method: 'POST', headers: { authorization } })
+  assert.equal(wrong.status, 401)
+  assert.deepEqual(await wrong.json(), { error: { code: 401, message: 'Invalid API key' } })
+})
+
+test('without credentials even an unknown route is 401', async () => {
+  await using facade = await openFacade({}, basic)
+  assert.equal((await facade.fetch('/api/nothing')).status, 401)
+  assert.equal((await facade.fetch('/api/v1/nothing')).status, 401)
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { openFacade, type TestFacade } from '#test/support/facade.ts'
+import { rawRequest } from '#test/support/raw-http.ts'
+
+const json = { 'content-type': 'application/json' }
+
+/** A facade whose session service answers whatever title it was given. */
+const echoing = (env: Record<string, string> = {}): Promise<TestFacade> =>
+  openFacade(
+    {
+      session: {
+        createSession: ({ sessionId, title, metadata }) => ({
+          session: {
+            sessionId,
+            ...(title === undefined ? {} : { title }),
+            ...(metadata === undefined ? {} : { metadata }),
+          },
+        }),
+      },
+    },
+    env,
+  )
+
+const create = (facade: TestFacade, body: string | Buffer, headers: Record<string, string> = json) =>
+  rawRequest(`${facade.url}/api/session`, { method: 'POST', headers, body })
+
+async function refused(facade: TestFacade, status: number, message: string, body: string | Buffer, headers = json) {
+  const answer = await create(facade, body, headers)
+  assert.equal(answer.status, status, `${message}: ${answer.text}`)
+  assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+  assert.deepEqual(JSON.parse(answer.text), { _tag: 'InvalidRequestError', message, kind: 'Payload' })
+}
+
+test('UTF-8 of any plane, escapes and a charset are understood', async () => {
+  await using facade = await echoing()
+  const headers = { 'content-type': 'Application/JSON; charset="UTF-8"' }
+  const title = 'Ünï 😀 \u0000 \\u'
+  const answer = await create(facade, JSON.stringify({ title }), headers)
+  assert.equal(answer.status, 200)
+  assert.equal(JSON.parse(answer.text).data.title, title)
+})
+
+test('a body that is missing, or null where null is no object, is 400', async () => {
+  await using facade = await echoing()
+  await refused(facade, 400, 'A request body is required', '')
+  await refused(facade, 400, 'A request body is required', '', {} as typeof json)
+  await refused(facade, 400, 'Invalid input: expected object, received null', 'null')
+  await refused(facade, 400, 'Invalid input: expected object, received array', '[]')
+})
+
+test('malformed JSON is 400', async () => {
+  await using facade = await echoing()
+  for (const body of ['{', '{"title":}', "{'title':1}", '{"a":1}x', '\ufeff{}', '{"title":"\u0001"}', 'NaN']) {
+    await refused(facade, 400, 'The body is not valid JSON', body)
+  }
+  await refused(facade, 400, 'The body is not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]))
+  await refused(facade, 400, 'A string has a lone surrogate', '{"title":"\\ud800"}')
+  await refused(facade, 400, 'A member name has a lone surrogate or NUL', '{"metadata":{"a\\u0000":1}}')
+})
+
+test('unknown members and those of a prototype are 400, and change nothing', async () => {
+  await using facade = await echoing()
+  await refused(facade, 400, 'Unrecognized key: "bogus"', '{"bogus":1}')
+  await refused(facade, 400, 'Unrecognized key: "__proto__"', '{"__proto__":{"title":"x"}}')
+  await refused(facade, 400, 'Unrecognized key: "constructor"', '{"constructor":{"prototype":{}}}')
+  const message = 'metadata: A member must not be called __proto__'
+  await refused(facade, 400, message, '{"metadata":{"a":[{"__proto__":{"polluted":1}}]}}')
+  assert.equal(({} as Record<string, unknown>).polluted, undefined)
+})
+
+test('absent and null mean the same', async () => {
+  await using facade = await echoing()
+  const body = { id: null, title: null, agent: null, model: null, location: null, metadata: null, permissions: null }
+  const answer = await create(facade, JSON.stringify(body))
+  assert.equal(answer.status, 200)
+  assert.match(JSON.parse(answer.text).data.id, /^ses_[0-9a-f]{14}[0-9A-Za-z]{12}$/)
+})
+
+test('a message names the path that is wrong', async () => {
+  await using facade = await echoing()
+  await refused(facade, 400, 'id: Expected a session id (ses…)', '{"id":"abc"}')
+  await refused(facade, 400, 'title: Invalid input: expected string, received number', '{"title":1}')
+  await refused(
+    facade,
+    400,
+    'model.id: Invalid input: expected string, received undefined',
+    '{"model":{"providerID":"x"}}',
+  )
+  const rules = '{"permissions":[{"action":"read","resource":"*","effect":"maybe"}]}'
+  await refused(facade, 400, 'permissions.0.effect: Invalid option: expected one of "allow"|"deny"|"ask"', rules)
+})
+
+test('free-form JSON may nest 24 levels deep, not more', async () => {
+  await using facade = await echoing()
+  const nested = (levels: number) => `{"metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
+  assert.equal((await create(facade, nested(24))).status, 200)
+  await refused(facade, 400, 'metadata: Nested more than 24 levels deep', nested(25))
+  await refused(facade, 400, 'metadata: Nested more than 24 levels deep', nested(100_000))
+})
+
+test('another content type is 415', async () => {
+  await using facade = await echoing()
+  const message = 'The content type must be application/json'
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=utf-16',
+    'application/jsonx',
+  ]) {
+    await refused(facade, 415, message, '{}', { 'content-type': type })
+  }
+  await refused(facade, 415, message, '{}', {} as typeof json)
+})
+
+test('a compressed body is 415', async () => {
+  await using facade = await echoing()
+  const headers = { ...json, 'content-encoding': 'gzip' }
+  await refused(facade, 415, 'The body must not be compressed', gzipSync('{}'), headers)
+})
+
+test('a body over the limit is 413, told before it is read when its length is known', async () => {
+  await using facade = await echoing({ PORTICO_BODY_LIMIT_BYTES: '2000' })
+  const body = JSON.stringify({ title: 'x'.repeat(2_000) })
+  await refused(facade, 413, 'The body has more than 2000 bytes', body)
+  await refused(facade, 413, 'The body has more than 2000 bytes', body, {
+    ...json,
+    'transfer-encoding': 'chunked',
+  } as typeof json)
+  const exact = `{"title":"${'x'.repeat(2_000 - 12)}"}`
+  assert.equal((await create(facade, exact)).status, 200)
+})
+
+test('a connection stays usable after a refused body', async () => {
+  await using facade = await echoing({ PORTICO_BODY_LIMIT_BYTES: '2000' })
+  for (let round = 0; round < 3; round++) {
+    const large = await facade.fetch('/api/session', { method: 'POST', headers: json, body: 'x'.repeat(300_000) })
+    assert.equal(large.status, 413)
+    await large.text()
+    const small = await facade.fetch('/api/session', { method: 'POST', headers: json, body: '{}' })
+    assert.equal(small.status, 200)
+    await small.text()
+  }
+})

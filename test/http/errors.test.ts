@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { gatewayErrors } from '#gateway/errors/gateway.ts'
+import { instanceErrors } from '#gateway/errors/instance.ts'
+import { oauthErrors } from '#gateway/errors/oauth.ts'
+import { publicError } from '#gateway/errors.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { openFacade } from '#test/support/facade.ts'
+
+const at = { field: 'session_id', problem: 'Wrong' }
+
+/** What each reason of a service becomes on `/api`: metadata, status, body. */
+const SERVICE_REASONS: Record<string, [Record<string, string>, number, object]> = {
+  PRINCIPAL_MISSING: [{}, 401, { _tag: 'UnauthorizedError', message: 'Authentication required' }],
+  REQUEST_INVALID: [at, 400, { _tag: 'InvalidRequestError', message: 'sessionID: Wrong', field: 'sessionID' }],
+  ATTACHMENT_INVALID: [{}, 400, { _tag: 'InvalidRequestError', message: 'M', field: 'files' }],
+  LOCATION_INVALID: [{}, 400, { _tag: 'InvalidRequestError', message: 'M', field: 'directory' }],
+  INVALID_CURSOR: [{}, 400, { _tag: 'InvalidCursorError', message: 'Invalid cursor' }],
+  AGENT_NOT_FOUND: [{ agent_id: 'x' }, 404, { _tag: 'AgentNotFoundError', message: 'M', agentID: 'x' }],
+  SESSION_NOT_FOUND: [{ session_id: 's' }, 404, { _tag: 'SessionNotFoundError', message: 'M', sessionID: 's' }],
+  MESSAGE_NOT_FOUND: [
+    { session_id: 's', message_id: 'm' },
+    404,
+    { _tag: 'MessageNotFoundError', message: 'M', sessionID: 's', messageID: 'm' },
+  ],
+  PERMISSION_REQUEST_NOT_FOUND: [
+    { request_id: 'p' },
+    404,
+    { _tag: 'PermissionNotFoundError', message: 'M', requestID: 'p' },
+  ],
+  LOCATION_NOT_FOUND: [
+    { directory: '/d' },
+    404,
+    { _tag: 'LocationNotFoundError', message: 'M', location: { directory: '/d' } },
+  ],
+  LOCATION_FORBIDDEN: [
+    { directory: '/d' },
+    403,
+    { _tag: 'LocationPermissionDeniedError', message: 'M', location: { directory: '/d' } },
+  ],
+  PROMPT_CONFLICT: [{ message_id: 'm' }, 409, { _tag: 'ConflictError', message: 'M', resource: 'm' }],
+  EVENTS_OVERFLOWED: [
+    {},
+    503,
+    { _tag: 'EventsOverflowedError', message: 'The reader fell behind; read on from the last id' },
+  ],
+}
+
+test('each reason of a service has its own public error on the instance API', async () => {
+  const reasons = Object.fromEntries(
+    Object.keys(SERVICE_REASONS).map((reason) => [reason, { code: Code.Unknown, message: 'M' }]),
+  )
+  let thrown = new Rejection('')
+  await using facade = await openFacade({
+    reasons,
+    session: {
+      getSession: () => {
+        throw thrown
+      },
+    },
+  })
+  for (const [reason, [metadata, status, body]] of Object.entries(SERVICE_REASONS)) {
+    thrown = new Rejection(reason, metadata)
+    const answer = await facade.fetch('/api/session/ses_1')
+    assert.equal(answer.status, status, reason)
+    assert.deepEqual(await answer.json(), body)
+  }
+})
+
+test('what a service did not plan is 500 with a reference, and only the log has the cause', async () => {
+  await using facade = await openFacade({
+    session: {
+      getSession: () => {
+        throw new Error('the secret cause')
+      },
+    },
+  })
+  const answer = await facade.fetch('/api/session/ses_1')
+  assert.equal(answer.status, 500)
+  const body = (await answer.json()) as { ref: string }
+  assert.match(body.ref, /^err_[0-9a-f]{8}$/)
+  assert.deepEqual(body, { _tag: 'UnknownError', message: 'Internal server error', ref: body.ref })
+  const line = facade.log.find(({ msg }) => msg === 'internal error')
+  assert.equal(line?.ref, body.ref)
+  assert.match(JSON.stringify(line), /the secret cause/)
+})
+
+test('a service that is not there, or too slow, is 503', async () => {
+  let code = Code.Unavailable
+  await using facade = await openFacade({
+    session: {
+      getSession: () => {
+        throw new ConnectError('x', code)
+      },
+    },
+  })
+  const unavailable = await facade.fetch('/api/session/ses_1')
+  assert.equal(unavailable.status, 503)
+  const message = 'A service is unavailable'
+  assert.deepEqual(await unavailable.json(), { _tag: 'ServiceUnavailableError', message })
+  code = Code.DeadlineExceeded
+  const slow = await facade.fetch('/api/session/ses_1')
+  assert.equal(slow.status, 503)
+  assert.deepEqual(await slow.json(), { _tag: 'ServiceUnavailableError', message: 'The request took too long' })
+})
+
+test('an error of an unknown reason tells nothing of it, in any family', () => {
+  const error = new Rejection('NEW_REASON', { secret: 'x' })
+  const instance = publicError('instance', error)
+  assert.deepEqual([instance.status, Object.keys(instance.body)], [500, ['_tag', 'message', 'ref']])
+  const { ref: _, ...gateway } = publicError('gateway', error)
+  assert.deepEqual(gateway, { status: 500, body: { error: { code: 500, message: 'Internal Server Error' } } })
+  const oauth = publicError('oauth', new Rejection('constructor'))
+  assert.deepEqual(oauth.body, { error: 'server_error', error_description: 'Internal server error' })
+})
+
+test('every row of every table gives a body of its family, with a status of an error', () => {
+  const reason = { domain: 'd', reason: 'R', metadata: {}, message: 'M' }
+  for (const row of Object.values(instanceErrors.reasons)) {
+    const { status, body } = row(reason)
+    assert.ok(status >= 400 && status < 600)
+    assert.equal(typeof body._tag, 'string')
+    assert.equal(typeof body.message, 'string')
+  }
+  for (const row of Object.values(gatewayErrors.reasons)) {
+    const { status, body } = row(reason)
+    const error = body.error as { code: number; message: string }
+    assert.equal(error.code, status)
+    assert.equal(typeof error.message, 'string')
+  }
+  for (const row of Object.values(oauthErrors.reasons)) {
+    const { body } = row(reason)
+    assert.deepEqual(Object.keys(body), ['error', 'error_description'])
+  }
+})
