@@ -1,0 +1,59 @@
+import { ConfigError } from '#shared/config.ts'
+
+/** How a process ends. */
+export interface LifecycleOptions {
+  /** How long disposal may take, in milliseconds, before the process ends all the same with code 1. */
+  readonly shutdownMs: number
+}
+
+/**
+ * Runs a process: `start` builds it and puts what must be released on the stack; SIGINT or SIGTERM releases it in reverse
+ * order, then the process ends with code 0. A second signal ends it at once. A failed start releases what there is and
+ * ends with code 1; settings that can't be used are told without a stack trace.
+ */
+export async function runUntilSignal(
+  start: (resources: AsyncDisposableStack) => Promise<void>,
+  options: LifecycleOptions,
+): Promise<never> {
+  const resources = new AsyncDisposableStack()
+  const signalled = firstSignal()
+  let code = 0
+  try {
+    await Promise.race([start(resources), signalled])
+    await signalled
+  } catch (error) {
+    code = 1
+    report(error)
+  }
+  // A timer that is not unref'd keeps the process alive for as long as disposal waits for something that never comes.
+  const late = setTimeout(() => {
+    process.stderr.write(`Not everything ended within ${options.shutdownMs} ms\n`)
+    process.exit(1)
+  }, options.shutdownMs)
+  try {
+    await resources.disposeAsync()
+  } catch (error) {
+    code = 1
+    report(error)
+  }
+  clearTimeout(late)
+  process.exit(code)
+}
+
+function firstSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let signals = 0
+    const onSignal = (signal: NodeJS.Signals): void => {
+      signals += 1
+      if (signals > 1) process.exit(signal === 'SIGINT' ? 130 : 143)
+      resolve()
+    }
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
+  })
+}
+
+function report(error: unknown): void {
+  const text = error instanceof ConfigError ? error.message : error instanceof Error ? error.stack : String(error)
+  process.stderr.write(`${text}\n`)
+}

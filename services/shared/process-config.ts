@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import {
+  booleanVariable,
+  type Environment,
+  integerVariable,
+  portVariable,
+  readEnvironment,
+  urlVariable,
+} from '#shared/config.ts'
+import { type LogLevel, logVariables } from '#shared/logging.ts'
+import { type TelemetryConfig, telemetryOf, telemetryVariables } from '#shared/telemetry-config.ts'
+
+/** The services, and the port that each listens on by default in a process of its own. */
+const PORTS = { session: 4101, catalog: 4102, inference: 4103, identity: 4104 } as const
+
+export type ServiceName = keyof typeof PORTS
+
+/** What a process that serves one service, or calls some, needs beside the service's own settings. */
+export interface ProcessConfig<P extends ServiceName = never> {
+  readonly logLevel: LogLevel
+  readonly telemetry: TelemetryConfig
+  /** Shared by all processes of an installation; at least 16 characters. */
+  readonly secret: string
+  /** Where the peers are. */
+  readonly peers: { readonly [K in P]: string }
+}
+
+/** What a process that serves one service needs besides. */
+export interface ServiceProcessConfig<P extends ServiceName = never> extends ProcessConfig<P> {
+  readonly host: string
+  readonly port: number
+  /** Whether grpc.reflection.v1 is served. */
+  readonly reflection: boolean
+  /** How long calls may go on after the shutdown has begun, in milliseconds. */
+  readonly drainMs: number
+}
+
+const commonVariables = {
+  ...logVariables,
+  ...telemetryVariables,
+  PORTICO_INTERNAL_SECRET: z.string().min(16, 'must have at least 16 characters'),
+}
+
+const serverVariables = {
+  PORTICO_SERVICE_HOST: z.string().default('127.0.0.1'),
+  PORTICO_SERVICE_PORT: portVariable().optional(),
+  PORTICO_GRPC_REFLECTION: booleanVariable().default(false),
+  PORTICO_DRAIN_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(10),
+}
+
+/** Reads the settings of a process that calls `peers` and serves nothing by RPC: the gateway. */
+export function readProcessConfig<P extends ServiceName>(env: Environment, peers: readonly P[]): ProcessConfig<P> {
+  return commonOf(readEnvironment(z.object({ ...commonVariables, ...peerVariables(peers) }), env), peers)
+}
+
+/** Reads the settings of the process of one service that calls `peers`. */
+export function readServiceProcessConfig<P extends ServiceName = never>(
+  env: Environment,
+  service: ServiceName,
+  peers: readonly P[] = [],
+): ServiceProcessConfig<P> {
+  const schema = z.object({ ...commonVariables, ...serverVariables, ...peerVariables(peers) })
+  const values = readEnvironment(schema, env)
+  return {
+    ...commonOf(values, peers),
+    host: values.PORTICO_SERVICE_HOST,
+    port: values.PORTICO_SERVICE_PORT ?? PORTS[service],
+    reflection: values.PORTICO_GRPC_REFLECTION,
+    drainMs: values.PORTICO_DRAIN_SECONDS * 1_000,
+  }
+}
+
+function commonOf<P extends ServiceName>(
+  values: z.output<z.ZodObject<typeof commonVariables>>,
+  peers: readonly P[],
+): ProcessConfig<P> {
+  const urls = values as unknown as Record<string, string>
+  return {
+    logLevel: values.PORTICO_LOG_LEVEL,
+    telemetry: telemetryOf(values),
+    secret: values.PORTICO_INTERNAL_SECRET,
+    peers: Object.fromEntries(peers.map((peer) => [peer, urls[peerVariable(peer)]])) as { [K in P]: string },
+  }
+}
+
+function peerVariables(peers: readonly ServiceName[]) {
+  const entries = peers.map((peer) => [peerVariable(peer), urlVariable().default(`http://127.0.0.1:${PORTS[peer]}`)])
+  return Object.fromEntries(entries) as Record<string, z.ZodType<string>>
+}
+
+function peerVariable(peer: ServiceName): string {
+  return `PORTICO_${peer.toUpperCase()}_URL`
+}
