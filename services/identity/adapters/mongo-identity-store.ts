@@ -1,0 +1,117 @@
+import type { ClientSession } from 'mongodb'
+import { openMongo } from '#shared/mongo.ts'
+import type { ApiKey } from '../domain/api-key.ts'
+import type { Bootstrap, Bootstrapped, IdentityStore, ListedApiKey, NewApiKey, OwnedApiKey } from '../ports.ts'
+import { type ApiKeyDocument, type Collections, openCollections, toKey } from './mongo-documents.ts'
+
+type Connection = Awaited<ReturnType<typeof openMongo>>
+
+/** The store in MongoDB. Writes are transactions: two bootstraps at once conflict on one document, and one is repeated. */
+export class MongoIdentityStore implements IdentityStore {
+  readonly #connection: Connection
+  readonly #collections: Collections
+
+  private constructor(connection: Connection, collections: Collections) {
+    this.#connection = connection
+    this.#collections = collections
+  }
+
+  /** Connects, and makes the indexes that are missing. */
+  static async open(options: { uri: string; database: string }): Promise<MongoIdentityStore> {
+    const connection = await openMongo(options)
+    try {
+      return new MongoIdentityStore(connection, await openCollections(connection.db))
+    } catch (error) {
+      await connection[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped> {
+    return this.#transaction(async (session) => {
+      const found = await this.#collections.deployment.findOne({ _id: 'bootstrap' }, { session })
+      const { workspaceId, organizationId } = found ?? (await this.#createBootstrapWorkspace(bootstrap, session))
+      const keys: (ApiKey | undefined)[] = []
+      for (const key of bootstrap.keys) {
+        const there = await this.#collections.apiKeys.findOne({ hash: key.hash }, { session })
+        if (there !== null) keys.push(toKey(there))
+        else keys.push(found !== null && !key.given ? undefined : await this.#insertKey(workspaceId, key, session))
+      }
+      return { organizationId, workspaceId, first: found === null, keys }
+    })
+  }
+
+  async findKey(hash: string): Promise<OwnedApiKey | undefined> {
+    const document = await this.#collections.apiKeys.findOne({ hash })
+    return document === null ? undefined : { organizationId: document.organizationId, key: toKey(document) }
+  }
+
+  async getKey(workspace: string, keyId: string): Promise<ApiKey | undefined> {
+    const document = await this.#collections.apiKeys.findOne({ _id: { workspace, id: keyId } })
+    return document === null ? undefined : toKey(document)
+  }
+
+  async listKeys(
+    workspace: string,
+    after: number,
+    limit: number,
+  ): Promise<{ items: readonly ListedApiKey[]; more: boolean }> {
+    const documents = await this.#collections.apiKeys
+      .find({ '_id.workspace': workspace, seq: { $gt: after } })
+      .sort({ seq: 1 })
+      .limit(limit + 1)
+      .toArray()
+    const items = documents.slice(0, limit).map((document) => ({ seq: document.seq, key: toKey(document) }))
+    return { items, more: documents.length > limit }
+  }
+
+  createKey(workspace: string, key: NewApiKey): Promise<ApiKey> {
+    return this.#transaction((session) => this.#insertKey(workspace, key, session))
+  }
+
+  async setKeyDisabled(workspace: string, keyId: string, disabled: boolean): Promise<ApiKey | undefined> {
+    const document = await this.#collections.apiKeys.findOneAndUpdate(
+      { _id: { workspace, id: keyId } },
+      { $set: { disabled } },
+      { returnDocument: 'after' },
+    )
+    return document === null ? undefined : toKey(document)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#connection[Symbol.asyncDispose]()
+  }
+
+  #transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {
+    return this.#connection.client.withSession((session) => session.withTransaction(() => work(session)))
+  }
+
+  async #createBootstrapWorkspace(bootstrap: Bootstrap, session: ClientSession) {
+    const { organization, workspace, timeCreated } = bootstrap
+    const ids = { organizationId: organization.id, workspaceId: workspace.id }
+    const { deployment, organizations, workspaces } = this.#collections
+    await deployment.insertOne({ _id: 'bootstrap', ...ids }, { session })
+    await organizations.insertOne({ _id: organization.id, name: organization.name, timeCreated }, { session })
+    await workspaces.insertOne(
+      { _id: workspace.id, organizationId: organization.id, name: workspace.name, lastSeq: 0, timeCreated },
+      { session },
+    )
+    return ids
+  }
+
+  async #insertKey(workspace: string, key: NewApiKey, session: ClientSession): Promise<ApiKey> {
+    const owner = await this.#collections.workspaces.findOneAndUpdate(
+      { _id: workspace },
+      { $inc: { lastSeq: 1 } },
+      { returnDocument: 'after', session },
+    )
+    if (owner === null) throw new Error(`There is no workspace ${workspace}`)
+    const { id, hash, kind, name, prefix, timeCreated } = key
+    const document: ApiKeyDocument = {
+      ...{ _id: { workspace, id }, organizationId: owner.organizationId, seq: owner.lastSeq, hash, kind, name, prefix },
+      ...{ disabled: false, timeCreated, timeExpires: key.timeExpires ?? null },
+    }
+    await this.#collections.apiKeys.insertOne(document, { session })
+    return toKey(document)
+  }
+}

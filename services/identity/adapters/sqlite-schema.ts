@@ -1,0 +1,32 @@
+/** Statements that bring identity.sqlite up to date; each can be repeated. */
+export const SCHEMA: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS organizations (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    time_created INTEGER NOT NULL
+  ) STRICT`,
+  `CREATE TABLE IF NOT EXISTS workspaces (
+    id TEXT NOT NULL PRIMARY KEY,
+    organization_id TEXT NOT NULL REFERENCES organizations (id),
+    name TEXT NOT NULL,
+    bootstrap INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
+    time_created INTEGER NOT NULL
+  ) STRICT`,
+  'CREATE UNIQUE INDEX IF NOT EXISTS workspaces_bootstrap ON workspaces (bootstrap) WHERE bootstrap = 1',
+  `CREATE TABLE IF NOT EXISTS api_keys (
+    workspace_id TEXT NOT NULL REFERENCES workspaces (id),
+    id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    prefix TEXT NOT NULL,
+    disabled INTEGER NOT NULL,
+    time_created INTEGER NOT NULL,
+    time_expires INTEGER,
+    PRIMARY KEY (workspace_id, id)
+  ) STRICT`,
+  'CREATE UNIQUE INDEX IF NOT EXISTS api_keys_hash ON api_keys (hash)',
+  'CREATE UNIQUE INDEX IF NOT EXISTS api_keys_seq ON api_keys (workspace_id, seq)',
+]

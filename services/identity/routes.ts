@@ -1,0 +1,26 @@
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import type { Clock } from '#shared/clock.ts'
+import { type Routes, route } from '#shared/routes.ts'
+import type { IdentityStore } from './ports.ts'
+import { reasons } from './reasons.ts'
+import { authenticate } from './rpc/authenticate.ts'
+import { checkApiKey } from './rpc/check-api-key.ts'
+import { createApiKey } from './rpc/create-api-key.ts'
+import { listApiKeys } from './rpc/list-api-keys.ts'
+import { updateApiKey } from './rpc/update-api-key.ts'
+
+/** What the identity service answers. */
+export function createRoutes(dependencies: {
+  readonly store: IdentityStore
+  readonly clock: Clock
+  readonly bootstrap: { readonly organizationId: string; readonly workspaceId: string }
+}): Routes {
+  const identity = route(IdentityService, {
+    authenticate: authenticate(dependencies),
+    checkApiKey: checkApiKey(dependencies),
+    createApiKey: createApiKey(dependencies),
+    listApiKeys: listApiKeys(dependencies),
+    updateApiKey: updateApiKey(dependencies),
+  })
+  return { domain: 'identity', reasons, services: [identity] }
+}

@@ -1,0 +1,32 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { isUsable } from '../domain/api-key.ts'
+import type { IdentityStore } from '../ports.ts'
+import { hashOf } from '../run/secret.ts'
+import { invalid } from './management.ts'
+import { fromPrincipal } from './messages.ts'
+
+/**
+ * Turns a credential into a principal. A key that is unknown, malformed, disabled or expired gets one and the same
+ * answer, so that nobody learns which keys exist.
+ */
+export function authenticate(dependencies: {
+  readonly store: IdentityStore
+  readonly clock: Clock
+  /** Where the local operator acts. */
+  readonly bootstrap: { readonly organizationId: string; readonly workspaceId: string }
+}): ServiceImpl<typeof IdentityService>['authenticate'] {
+  const { store, clock, bootstrap } = dependencies
+  const { organizationId, workspaceId } = bootstrap
+  const localOperator = fromPrincipal({ organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' })
+  return async ({ credential }) => {
+    if (credential.case === 'localOperator') return { principal: localOperator }
+    if (credential.case === undefined) throw invalid('credential', 'must be set')
+    const found = await store.findKey(hashOf(credential.value))
+    if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
+    const { id: apiKeyId, kind, workspaceId } = found.key
+    return { principal: fromPrincipal({ organizationId: found.organizationId, workspaceId, apiKeyId, kind }) }
+  }
+}

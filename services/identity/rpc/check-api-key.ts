@@ -1,0 +1,22 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { principalOf } from '#shared/call-context.ts'
+import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { isUsable } from '../domain/api-key.ts'
+import type { IdentityStore } from '../ports.ts'
+import { parseKeyId } from './management.ts'
+
+/** Checks that a key of the caller's workspace may still spend; its state is read from the store on each call. */
+export function checkApiKey(dependencies: {
+  readonly store: IdentityStore
+  readonly clock: Clock
+}): ServiceImpl<typeof IdentityService>['checkApiKey'] {
+  const { store, clock } = dependencies
+  return async (request, context) => {
+    const { workspaceId } = principalOf(context)
+    const key = await store.getKey(workspaceId, parseKeyId(request.keyId))
+    if (key === undefined || !isUsable(key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
+    return {}
+  }
+}
