@@ -22,10 +22,13 @@ const schema = z
     PORTICO_BOOTSTRAP_MANAGEMENT_KEY: key(),
     PORTICO_BOOTSTRAP_API_KEY: key(),
   })
-  .refine((values) => {
-    const { PORTICO_BOOTSTRAP_API_KEY: apiKey, PORTICO_BOOTSTRAP_MANAGEMENT_KEY: managementKey } = values
-    return apiKey === undefined || apiKey !== managementKey
-  }, { path: ['PORTICO_BOOTSTRAP_API_KEY'], message: 'must differ from PORTICO_BOOTSTRAP_MANAGEMENT_KEY' })
+  .refine(
+    (values) => {
+      const { PORTICO_BOOTSTRAP_API_KEY: apiKey, PORTICO_BOOTSTRAP_MANAGEMENT_KEY: managementKey } = values
+      return apiKey === undefined || apiKey !== managementKey
+    },
+    { path: ['PORTICO_BOOTSTRAP_API_KEY'], message: 'must differ from PORTICO_BOOTSTRAP_MANAGEMENT_KEY' },
+  )
 
 /**
  * Reads the settings of the identity service. `PORTICO_BOOTSTRAP_MANAGEMENT_KEY` and `PORTICO_BOOTSTRAP_API_KEY` are

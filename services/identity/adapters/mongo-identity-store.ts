@@ -1,17 +1,15 @@
 import type { ClientSession } from 'mongodb'
-import { openMongo } from '#shared/mongo.ts'
+import { type Mongo, openMongo } from '#shared/mongo.ts'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Bootstrap, Bootstrapped, IdentityStore, ListedApiKey, NewApiKey, OwnedApiKey } from '../ports.ts'
 import { type ApiKeyDocument, type Collections, openCollections, toKey } from './mongo-documents.ts'
 
-type Connection = Awaited<ReturnType<typeof openMongo>>
-
 /** The store in MongoDB. Writes are transactions: two bootstraps at once conflict on one document, and one is repeated. */
 export class MongoIdentityStore implements IdentityStore {
-  readonly #connection: Connection
+  readonly #connection: Mongo
   readonly #collections: Collections
 
-  private constructor(connection: Connection, collections: Collections) {
+  private constructor(connection: Mongo, collections: Collections) {
     this.#connection = connection
     this.#collections = collections
   }
@@ -78,8 +76,8 @@ export class MongoIdentityStore implements IdentityStore {
     return document === null ? undefined : toKey(document)
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#connection[Symbol.asyncDispose]()
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection[Symbol.asyncDispose]()
   }
 
   #transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {

@@ -44,7 +44,8 @@ export async function bootstrap(
   const problems = [management, api].flatMap((key, index) => {
     const record = keys[index]
     if (!key.given || record === undefined) return []
-    if (!isUsable(record, now)) logger.warn({ keyId: record.id }, `${key.variable} names a key that is disabled or expired`)
+    if (!isUsable(record, now))
+      logger.warn({ keyId: record.id }, `${key.variable} names a key that is disabled or expired`)
     const problem = conflictOf(key, record, workspaceId)
     return problem === undefined ? [] : [{ variable: key.variable, problem }]
   })
