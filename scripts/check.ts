@@ -1,6 +1,7 @@
 // `npm test` and `npm run check`: format, lint with the import matrix, proto lint, generated code in step, types, tests.
 // Usage: check.ts [TEST_FILE …]
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,7 +54,8 @@ async function test(files: readonly string[]): Promise<boolean> {
   }
   const patterns = files.length > 0 ? files : ['{services,gateway,test,scripts,bench}/**/*.test.ts']
   const words = ['--test', '--test-concurrency=2', '--test-timeout=180000', '--test-reporter=spec', ...patterns]
-  const { status } = spawnSync(process.execPath, words, { stdio: 'inherit', env: environment })
+  // Not spawnSync: while this process were blocked, nobody would read what mongod prints, and it would stop.
+  const [status] = await once(spawn(process.execPath, words, { stdio: 'inherit', env: environment }), 'exit')
   await mongo.stop()
   const minutes = ((performance.now() - started) / 60_000).toFixed(1)
   process.stdout.write(
