@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
+import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import {
+  type AuthenticateRequest,
+  AuthenticateRequestSchema,
+  type AuthenticateResponse,
+  AuthenticateResponseSchema,
+} from '#gen/portico/identity/v1/identity_service_pb.js'
+
+const secret = 'secret-between-processes'
+
+interface Running extends AsyncDisposable {
+  readonly process: ChildProcess
+  readonly url: URL
+  readonly told: string[]
+}
+
+async function startProcess(directory: string): Promise<Running> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./main.ts', import.meta.url))], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PORTICO_DATA_DIR: directory, PORTICO_SERVICE_PORT: '0', PORTICO_INTERNAL_SECRET: secret },
+  })
+  const told: string[] = []
+  createInterface({ input: child.stderr }).on('line', (line) => told.push(line))
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { url } = JSON.parse(line) as { url?: string }
+    if (url === undefined) continue
+    return {
+      ...{ process: child, url: new URL(url), told },
+      async [Symbol.asyncDispose]() {
+        if (child.exitCode !== null) return
+        const exit = once(child, 'exit')
+        child.kill('SIGTERM')
+        await exit
+      },
+    }
+  }
+  return assert.fail(`The process ended: ${told.join('\n')}`)
+}
+
+function authenticate(client: Client, key: string, metadata: Metadata): Promise<AuthenticateResponse> {
+  const request = create(AuthenticateRequestSchema, { credential: { case: 'apiKey', value: key } })
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest<AuthenticateRequest, AuthenticateResponse>(
+      '/portico.identity.v1.IdentityService/Authenticate',
+      (message) => Buffer.from(toBinary(AuthenticateRequestSchema, message)),
+      (bytes) => fromBinary(AuthenticateResponseSchema, bytes),
+      request,
+      metadata,
+      (error, response) => (error === null && response !== undefined ? resolve(response) : reject(error)),
+    )
+  })
+}
+
+test('the process serves a stock gRPC client, shows its first keys once, and ends on SIGTERM', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-identity-'))
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => rm(directory, { recursive: true }))
+  let key = ''
+  {
+    await using first = await startProcess(directory)
+    key = / (sk-portico-\w{40})$/.exec(first.told[1] ?? '')?.[1] ?? assert.fail(first.told.join('\n'))
+    assert.match(first.told[0] ?? '', /^Management key, shown once: mk-portico-\w{40}$/)
+    assert.equal(first.told.length, 2)
+    const client = new Client(first.url.host, credentials.createInsecure())
+    stack.defer(() => client.close())
+    const metadata = new Metadata()
+    metadata.set('portico-secret', secret)
+    const { principal } = await authenticate(client, key, metadata)
+    assert.equal(principal?.kind, Principal_Kind.WORKSPACE)
+    await assert.rejects(authenticate(client, 'sk-portico-unknown', metadata), (error: ServiceError) => {
+      assert.equal(error.code, 16)
+      assert.equal(error.details, 'The credential is not valid')
+      return true
+    })
+    await assert.rejects(authenticate(client, key, new Metadata()), (error: ServiceError) => error.code === 16)
+    client.close()
+    const exit = once(first.process, 'exit')
+    first.process.kill('SIGTERM')
+    assert.deepEqual(await exit, [0, null])
+  }
+  await using second = await startProcess(directory)
+  assert.deepEqual(second.told, [])
+})

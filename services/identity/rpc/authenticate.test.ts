@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { openIdentity, type TestIdentity, testKeys } from '#test/support/identity.ts'
+import { refusalOf } from '#test/support/rejects.ts'
+import { forEachTransport } from '#test/support/transports.ts'
+
+const refused = {
+  code: 'Unauthenticated',
+  domain: 'identity',
+  reason: 'CREDENTIAL_REFUSED',
+  metadata: {},
+  message: 'The credential is not valid',
+} as const
+
+const present = ({ client }: TestIdentity, key: string) =>
+  client.authenticate({ credential: { case: 'apiKey', value: key } })
+
+forEachTransport((name, connect) => {
+  test(`a key answers its organization, workspace, id and kind (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    for (const kind of [Principal_Kind.WORKSPACE, Principal_Kind.PERSONAL, Principal_Kind.MANAGEMENT]) {
+      const { keyId, secret } = await identity.create({ kind })
+      const { principal } = await present(identity, secret)
+      const { organizationId, workspaceId } = identity
+      const $typeName = 'portico.identity.v1.Principal'
+      assert.deepEqual({ ...principal }, { $typeName, organizationId, workspaceId, apiKeyId: keyId, kind })
+    }
+  })
+
+  test(`the keys that the operator chose are there from the start (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const management = await present(identity, testKeys.management)
+    assert.equal(management.principal?.kind, Principal_Kind.MANAGEMENT)
+    const workspace = await present(identity, testKeys.workspace)
+    assert.equal(workspace.principal?.kind, Principal_Kind.WORKSPACE)
+  })
+
+  test(`the local operator acts in the bootstrap workspace and has no key (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const { principal } = await identity.client.authenticate({ credential: { case: 'localOperator', value: {} } })
+    const { organizationId, workspaceId } = identity
+    assert.deepEqual(
+      { ...principal },
+      {
+        $typeName: 'portico.identity.v1.Principal',
+        ...{ organizationId, workspaceId, apiKeyId: '', kind: Principal_Kind.LOCAL_OPERATOR },
+      },
+    )
+  })
+
+  test(`an unknown, a disabled and an expired key get the same answer, from the next call on (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    for (const key of ['', 'sk-portico-unknown', 'x'.repeat(5000), `${testKeys.workspace} `, 'ключ']) {
+      assert.deepEqual(await refusalOf(present(identity, key)), refused)
+    }
+    const disabled = await identity.create()
+    await present(identity, disabled.secret)
+    await identity.client.updateApiKey({ keyId: disabled.keyId, disabled: true }, identity.as('management'))
+    assert.deepEqual(await refusalOf(present(identity, disabled.secret)), refused)
+
+    const expiring = await identity.create({ expireTime: timestampFromMs(identity.clock.time + 1000) })
+    identity.clock.time += 999
+    await present(identity, expiring.secret)
+    identity.clock.time += 1
+    assert.deepEqual(await refusalOf(present(identity, expiring.secret)), refused)
+  })
+
+  test(`a request without a credential is invalid (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    assert.deepEqual(await refusalOf(identity.client.authenticate({})), {
+      code: 'InvalidArgument',
+      domain: 'identity',
+      reason: 'REQUEST_INVALID',
+      metadata: { field: 'credential', problem: 'must be set' },
+      message: 'credential: must be set',
+    })
+  })
+})

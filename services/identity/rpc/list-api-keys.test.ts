@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { callOptions } from '#shared/call-context.ts'
+import { openIdentity } from '#test/support/identity.ts'
+import { refusalOf } from '#test/support/rejects.ts'
+import { forEachTransport } from '#test/support/transports.ts'
+
+forEachTransport((name, connect) => {
+  test(`pages hold the workspace's keys, oldest first, without a gap or a repetition (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const { client, as, create } = identity
+    const made: string[] = []
+    for (let index = 0; index < 5; index += 1) made.push((await create({ name: `key ${index}` })).keyId)
+    const seen: string[] = []
+    const sizes: number[] = []
+    let pageToken = ''
+    do {
+      const page = await client.listApiKeys({ pageSize: 3, pageToken }, as('management'))
+      seen.push(...page.apiKeys.map((key) => key.keyId))
+      sizes.push(page.apiKeys.length)
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    // The first two are the keys that the operator chose.
+    assert.deepEqual(seen.slice(2), made)
+    assert.deepEqual(sizes, [3, 3, 1])
+  })
+
+  test(`a page has 50 keys unless asked otherwise, and at most 100 (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const { client, as, create } = identity
+    await Promise.all(Array.from({ length: 100 }, () => create()))
+    const sizeOf = async (pageSize: number) => (await client.listApiKeys({ pageSize }, as('management'))).apiKeys.length
+    assert.deepEqual([await sizeOf(0), await sizeOf(99), await sizeOf(1000)], [50, 99, 100])
+    const { reason, metadata } = await refusalOf(client.listApiKeys({ pageSize: -1 }, as('management')))
+    assert.equal(reason, 'REQUEST_INVALID')
+    assert.deepEqual(metadata, { field: 'page_size', problem: 'must not be negative' })
+  })
+
+  test(`a page token of another workspace, or of nobody, is refused (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const { client, as, organizationId } = identity
+    const { nextPageToken } = await client.listApiKeys({ pageSize: 1 }, as('management'))
+    const principal = { organizationId, workspaceId: 'wrk_other', apiKeyId: '', kind: 'management' } as const
+    const refusal = {
+      code: 'InvalidArgument',
+      domain: 'identity',
+      reason: 'INVALID_CURSOR',
+      metadata: {},
+      message: 'The page token is not one of this list',
+    }
+    const other = client.listApiKeys({ pageToken: nextPageToken }, callOptions({ principal }))
+    assert.deepEqual(await refusalOf(other), refusal)
+    assert.deepEqual(await refusalOf(client.listApiKeys({ pageToken: 'x' }, as('management'))), refusal)
+    assert.deepEqual((await client.listApiKeys({}, callOptions({ principal }))).apiKeys, [])
+  })
+
+  test(`only a management key and the local operator may list keys (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const { reason } = await refusalOf(identity.client.listApiKeys({}, identity.as('workspace', 'key_1')))
+    assert.equal(reason, 'MANAGEMENT_KEY_REQUIRED')
+    assert.equal((await identity.client.listApiKeys({}, identity.as('local-operator'))).apiKeys.length, 2)
+  })
+})
