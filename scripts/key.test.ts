@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { readConfig } from '#services/identity/config.ts'
+import { open } from '#services/identity/open.ts'
+import { createClient } from '#shared/client.ts'
+import { systemClock } from '#shared/clock.ts'
+import { createLocalTransport } from '#shared/local-transport.ts'
+import { refusalOf } from '#test/support/rejects.ts'
+import { silentLogger } from '#test/support/transports.ts'
+
+interface Outcome {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+async function newFolder() {
+  const path = await mkdtemp(join(tmpdir(), 'portico-key-'))
+  const env = { PORTICO_DATA_DIR: path }
+  const key = (...words: string[]): Promise<Outcome> =>
+    new Promise((resolve) => {
+      const script = fileURLToPath(new URL('./key.ts', import.meta.url))
+      execFile(process.execPath, [script, ...words], { env }, (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+      })
+    })
+  const openService = async () => {
+    const service = await open(readConfig(env), { clock: systemClock, logger: silentLogger })
+    const client = createClient(IdentityService, createLocalTransport(service.routes))
+    const authenticate = (value: string) => client.authenticate({ credential: { case: 'apiKey', value } })
+    return { authenticate, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
+  }
+  return { key, openService, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) }
+}
+
+test('create prints the key alone on standard output; a running server takes it, and refuses it once disabled', async () => {
+  await using folder = await newFolder()
+  await using server = await folder.openService()
+  const created = await folder.key('create', '--kind', 'personal', '--name', 'of a test', '--expires-in-days', '7')
+  assert.match(created.stdout, /^pk-portico-\w{40}\n$/)
+  assert.match(
+    created.stderr,
+    /^Made key_\w{24} {2}pk-portico-\w{4}… {2}personal {2}enabled {2}expires \S+Z {2}"of a test"\. It is shown this once\.\n$/,
+  )
+  const secret = created.stdout.trim()
+  const { principal } = await server.authenticate(secret)
+  const keyId = principal?.apiKeyId ?? ''
+
+  const disabled = await folder.key('disable', keyId)
+  assert.deepEqual([disabled.code, disabled.stdout], [0, ''])
+  assert.equal((await refusalOf(server.authenticate(secret))).reason, 'CREDENTIAL_REFUSED')
+  const { stdout } = await folder.key('list')
+  const lines = stdout.trimEnd().split('\n')
+  assert.equal(lines.length, 3)
+  assert.match(lines[2] ?? '', new RegExp(`^${keyId} .* personal  disabled `))
+  assert.equal(stdout.includes(secret), false)
+
+  assert.equal((await folder.key('enable', keyId)).code, 0)
+  await server.authenticate(secret)
+})
+
+test('without a server, and before the first start, the first keys are shown beside the new one', async () => {
+  await using folder = await newFolder()
+  const created = await folder.key('create')
+  assert.match(created.stdout, /^sk-portico-\w{40}\n$/)
+  const [, first] = /Workspace API key, shown once: (sk-portico-\w{40})\n/.exec(created.stderr) ?? []
+  assert.match(created.stderr, /Management key, shown once: mk-portico-\w{40}\n/)
+  await using server = await folder.openService()
+  await server.authenticate(created.stdout.trim())
+  await server.authenticate(first ?? '')
+})
+
+test('what cannot be understood is told with the usage, and what is refused in one line', async () => {
+  await using folder = await newFolder()
+  for (const words of [
+    [],
+    ['create', '--kind', 'local-operator'],
+    ['create', '--expires-in-days', '0.5'],
+    ['disable'],
+    ['disable', 'key_1', 'key_2'],
+  ]) {
+    const { code, stdout, stderr } = await folder.key(...words)
+    assert.deepEqual([code, stdout], [2, ''], words.join(' '))
+    assert.match(stderr, /\nUsage: npm run key -- create /)
+  }
+  assert.equal((await folder.key('list')).code, 0)
+  const missing = await folder.key('disable', 'key_unknown')
+  assert.deepEqual(missing, { code: 1, stdout: '', stderr: 'There is no API key key_unknown\n' })
+})
