@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Keys that every product started here is given; at least 16 characters each. */
+export const KEYS = { api: 'sk-portico-test-0123456789', management: 'mk-portico-test-0123456789' }
+
+/** A process of the product, started as its users start it. */
+export interface Process {
+  readonly child: ChildProcess
+  /** Where it listens. */
+  readonly url: string
+  /** All it has printed. */
+  output(): string
+  /** Ends it as Ctrl-C does; answers its exit code. */
+  stop(): Promise<number | null>
+  /** Ends it as a power cut does. */
+  kill(): Promise<void>
+}
+
+/** A folder that is gone when the test is over. */
+export function scratchDirectory(): { readonly path: string } & Disposable {
+  const path = mkdtempSync(join(tmpdir(), 'portico-e2e-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) }
+}
+
+/** Starts an entry file and waits until it says where it listens; rejects with its output when it ends before. */
+export async function startProcess(
+  entry: string,
+  environment: Readonly<Record<string, string>>,
+  words: readonly string[] = [],
+): Promise<Process> {
+  const child = spawn(process.execPath, [join(ROOT, entry), ...words], {
+    cwd: ROOT,
+    env: { ...process.env, PORTICO_LOG_LEVEL: 'info', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const exited = once(child, 'exit')
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString()
+      const found = /listening.*?(https?:\/\/[^\s"/]+)/i.exec(output) ?? /"url":"(https?:\/\/[^"/]+)"/.exec(output)
+      if (found?.[1] !== undefined) resolve(found[1])
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    exited.then(([code]) => reject(new Error(`${entry} ended with ${code}:\n${output}`)))
+  })
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill(signal)
+      await exited
+    }
+  }
+  return {
+    child,
+    url,
+    output: () => output,
+    stop: async () => {
+      await end('SIGINT')
+      return child.exitCode
+    },
+    kill: () => end('SIGKILL'),
+  }
+}
