@@ -15,10 +15,14 @@ const PORTS = { session: 4101, catalog: 4102, inference: 4103, identity: 4104 } 
 
 export type ServiceName = keyof typeof PORTS
 
-/** What a process that serves one service, or calls some, needs beside the service's own settings. */
-export interface ProcessConfig<P extends ServiceName = never> {
+/** What every process needs. */
+export interface SingleProcessConfig {
   readonly logLevel: LogLevel
   readonly telemetry: TelemetryConfig
+}
+
+/** What a process that serves one service, or calls some, needs beside the service's own settings. */
+export interface ProcessConfig<P extends ServiceName = never> extends SingleProcessConfig {
   /** Shared by all processes of an installation; at least 16 characters. */
   readonly secret: string
   /** Where the peers are. */
@@ -35,9 +39,10 @@ export interface ServiceProcessConfig<P extends ServiceName = never> extends Pro
   readonly drainMs: number
 }
 
+const singleVariables = { ...logVariables, ...telemetryVariables }
+
 const commonVariables = {
-  ...logVariables,
-  ...telemetryVariables,
+  ...singleVariables,
   PORTICO_INTERNAL_SECRET: z.string().min(16, 'must have at least 16 characters'),
 }
 
@@ -46,6 +51,12 @@ const serverVariables = {
   PORTICO_SERVICE_PORT: portVariable().optional(),
   PORTICO_GRPC_REFLECTION: booleanVariable().default(false),
   PORTICO_DRAIN_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(10),
+}
+
+/** Reads the settings of the process that holds everything. */
+export function readSingleProcessConfig(env: Environment): SingleProcessConfig {
+  const values = readEnvironment(z.object(singleVariables), env)
+  return { logLevel: values.PORTICO_LOG_LEVEL, telemetry: telemetryOf(values) }
 }
 
 /** Reads the settings of a process that calls `peers` and serves nothing by RPC: the gateway. */
