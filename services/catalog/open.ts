@@ -1,11 +1,22 @@
+import { existsSync } from 'node:fs'
 import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/logging.ts'
 import type { Routes } from '#shared/routes.ts'
 import { FileAgents } from './adapters/file-agents.ts'
+import { FileAttachments } from './adapters/file-attachments.ts'
 import { FileLocations } from './adapters/file-locations.ts'
+import { bashTool } from './adapters/tool-bash.ts'
+import { ToolBox } from './adapters/tool-box.ts'
+import { editTool } from './adapters/tool-edit.ts'
+import { globTool } from './adapters/tool-glob.ts'
+import { grepTool } from './adapters/tool-grep.ts'
+import { listTool } from './adapters/tool-list.ts'
+import { readTool } from './adapters/tool-read.ts'
+import { writeTool } from './adapters/tool-write.ts'
 import { WorkspaceRoots } from './adapters/workspace-roots.ts'
 import type { Config } from './config.ts'
 import { catalogRoutes } from './routes.ts'
+import { ToolCalls } from './run/tool-calls.ts'
 
 /** What the catalog service needs from outside. */
 export interface Dependencies {
@@ -13,12 +24,19 @@ export interface Dependencies {
   readonly logger: Logger
 }
 
-/** Opens the service. */
+/** Opens the service. Disposing the answer ends every tool call, and resolves when nothing of them is left. */
 export async function open(config: Config, dependencies: Dependencies): Promise<{ routes: Routes } & AsyncDisposable> {
   const { clock, logger } = dependencies
   const { directory, configDirectory, home, environment } = config
   const roots = new WorkspaceRoots(config.roots)
-  const locations = new FileLocations({ directory, roots, clock, path: environment.PATH ?? '' })
-  const agents = new FileAgents({ configDirectory, home, logger })
-  return { routes: catalogRoutes({ locations, agents }), [Symbol.asyncDispose]: async () => {} }
+  const bash = bashTool(environment, existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh')
+  const calls = new ToolCalls()
+  const routes = catalogRoutes({
+    locations: new FileLocations({ directory, roots, clock, path: environment.PATH ?? '' }),
+    agents: new FileAgents({ configDirectory, home, logger }),
+    attachments: new FileAttachments(),
+    tools: new ToolBox([readTool, listTool, globTool, grepTool, writeTool, editTool, bash]),
+    calls,
+  })
+  return { routes, [Symbol.asyncDispose]: () => calls.close() }
 }

@@ -27,11 +27,17 @@ export interface ToolAccess {
   readonly resources: readonly string[]
 }
 
-/** What is known of a tool call before it is run. */
-export interface Preparation {
+/** A tool call that has not begun. */
+export interface PreparedCall {
   readonly accesses: readonly ToolAccess[]
   /** Patterns that an `always` answer saves; none when they would match more than this call. */
   readonly savePatterns: readonly string[]
+  /**
+   * Does what was prepared, to the real paths that `accesses` names and to no others. Settles only when everything that
+   * it started has ended, also when the signal aborts (then it throws the signal's reason) or its time is over.
+   * `progress` may be called any number of times before.
+   */
+  run(signal: AbortSignal, progress: (metadata: JsonObject) => void): Promise<ToolOutcome>
 }
 
 export interface ToolDescription {
@@ -59,20 +65,8 @@ export type ToolOutcome =
 export interface Tools {
   /** In a fixed order. */
   list(): readonly ToolDescription[]
-  /** Checks a call and says what it touches now: real paths, not only the ones that are written. */
-  prepare(location: Location, name: string, input: JsonObject): Promise<Preparation>
-  /**
-   * Runs a call that was prepared. Settles only when everything that it started has ended, also when the signal aborts
-   * (then it throws the signal's reason) or its time is over. `progress` may be called any number of times before.
-   */
-  run(location: Location, call: ToolRun): Promise<ToolOutcome>
-}
-
-export interface ToolRun {
-  readonly name: string
-  readonly input: JsonObject
-  readonly signal: AbortSignal
-  readonly progress: (metadata: JsonObject) => void
+  /** Checks a call and says what it touches now: real paths, not only the ones that are written. Changes nothing. */
+  prepare(location: Location, name: string, input: JsonObject): Promise<PreparedCall>
 }
 
 export interface Attachment {

@@ -14,6 +14,7 @@ export const reasons = {
   TOOL_INPUT_INVALID: { code: Code.InvalidArgument, message: 'Invalid input for {name}: {problem}' },
   TOOL_FENCED: { code: Code.Aborted, message: 'A newer owner runs the session' },
   TOOL_CALL_STARTED: { code: Code.AlreadyExists, message: 'The call was started before: {call_id}' },
+  SERVICE_CLOSING: { code: Code.Unavailable, message: 'The service is closing' },
   TOOL_ACCESS_CHANGED: {
     code: Code.FailedPrecondition,
     message: 'What the call touches is no longer what leave was given for',

@@ -1,20 +1,24 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { type Routes, route } from '#shared/routes.ts'
-import type { Agents, Locations } from './ports.ts'
+import type { Agents, Attachments, Locations, Tools } from './ports.ts'
 import { reasons } from './reasons.ts'
+import { endTools } from './rpc/end-tools.ts'
 import { getAgent } from './rpc/get-agent.ts'
 import { listAgents } from './rpc/list-agents.ts'
+import { listTools } from './rpc/list-tools.ts'
+import { prepareTool } from './rpc/prepare-tool.ts'
+import { readAttachment } from './rpc/read-attachment.ts'
 import { resolveLocation } from './rpc/resolve-location.ts'
+import { runTool } from './rpc/run-tool.ts'
+import type { ToolCalls } from './run/tool-calls.ts'
 
 /** What the handlers need. */
 export interface HandlerDependencies {
   readonly locations: Locations
   readonly agents: Agents
-}
-
-const unserved = (): never => {
-  throw new ConnectError('Not served', Code.Unimplemented)
+  readonly attachments: Attachments
+  readonly tools: Tools
+  readonly calls: ToolCalls
 }
 
 /** The routes of the catalog service. */
@@ -23,11 +27,11 @@ export function catalogRoutes(dependencies: HandlerDependencies): Routes {
     resolveLocation: resolveLocation(dependencies),
     listAgents: listAgents(dependencies),
     getAgent: getAgent(dependencies),
-    listTools: unserved,
-    readAttachment: unserved,
-    prepareTool: unserved,
-    runTool: unserved,
-    endTools: unserved,
+    listTools: listTools(dependencies),
+    readAttachment: readAttachment(dependencies),
+    prepareTool: prepareTool(dependencies),
+    runTool: runTool(dependencies),
+    endTools: endTools(dependencies),
   }
   return { domain: 'catalog', reasons, services: [route(CatalogService, implementation)] }
 }

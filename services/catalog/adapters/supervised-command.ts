@@ -1,0 +1,141 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { killAll, signalGroup } from './process-table.ts'
+import { ToolError } from './tool.ts'
+
+/** What to run. */
+export interface CommandOptions {
+  readonly shell: string
+  readonly command: string
+  readonly directory: string
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** How a command ended. */
+export interface CommandEnd {
+  /** Null: ended by a signal. */
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+const SHELL = '/bin/sh'
+const OUTPUT_GRACE_MS = 500
+
+// Waits for the word to go, with the write end of pipe 3 held by the server alone: without a server there is no word.
+const GATE = 'IFS= read -r word <&3 || exit 125; exec 3<&- 2>&1; exec "$0" -c "$1"'
+
+// Lies outside of the group that it watches, and blocks on a pipe whose other end only the server has. `end` is said when
+// all is over; the end of the pipe without it means that the server died: then everything of the call is killed.
+const WATCHER = `
+trap '' HUP INT TERM
+IFS= read -r group && IFS= read -r mark || exit 0
+IFS= read -r word
+[ "$word" = end ] && exit 0
+for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  kill -s KILL -- "-$group" 2>/dev/null
+  found=
+  for file in /proc/[0-9]*/environ; do
+    if grep -qsF "$mark" "$file"; then
+      pid=\${file#/proc/}
+      kill -s KILL "\${pid%/environ}" 2>/dev/null && found=1
+    fi
+  done
+  [ -n "$found" ] || exit 0
+done`
+
+/**
+ * A shell command in a process group of its own, that ends with all it started when it is disposed, and also when this
+ * process is killed with SIGKILL (design decision 11). What it started is found by its group and by a mark in the
+ * environment, so that neither `&`, `nohup` nor `setsid` keeps it; only a process that left the group and wiped its
+ * environment stays unseen. This is supervision, not a sandbox: a command can do whatever the user can that runs Portico.
+ */
+export class SupervisedCommand implements AsyncDisposable {
+  /** Standard output and error, in the order in which they were written. */
+  readonly output: Readable
+  /** Resolves when the command itself has ended; rejects with ToolError when its supervision failed. */
+  readonly ended: Promise<CommandEnd>
+  readonly #leader: ChildProcess
+  readonly #watcher: ChildProcess
+  readonly #group: number
+  readonly #mark: string
+
+  private constructor(leader: ChildProcess, watcher: ChildProcess, group: number, mark: string) {
+    this.#leader = leader
+    this.#watcher = watcher
+    this.#group = group
+    this.#mark = mark
+    this.output = leader.stdout as Readable
+    const end = once(leader, 'exit').then(([code, signal]): CommandEnd => ({ code, signal }))
+    const unwatched = once(watcher, 'exit').then((): CommandEnd => {
+      throw new ToolError('supervision_lost', 'The process that watched over the command was ended')
+    })
+    this.ended = Promise.race([end, unwatched])
+    this.ended.catch(() => {})
+    unwatched.catch(() => {})
+  }
+
+  /** Starts a command. Throws ToolError when the system cannot. */
+  static async start(options: CommandOptions): Promise<SupervisedCommand> {
+    const mark = `CATALOG_TOOL_CALL=${randomUUID()}`
+    const [name = '', value = ''] = mark.split('=')
+    const path = options.environment.PATH
+    const watcher = spawn(SHELL, ['-c', WATCHER], {
+      cwd: '/',
+      detached: true,
+      env: { ...(path !== undefined && { PATH: path }) },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
+    const leader = spawn(SHELL, ['-c', GATE, options.shell, options.command], {
+      cwd: options.directory,
+      detached: true,
+      env: { ...options.environment, PWD: options.directory, [name]: value },
+      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
+    })
+    const gate = leader.stdio[3] as Writable
+    for (const part of [watcher, leader, watcher.stdin, gate]) part?.on('error', () => {})
+    const group = leader.pid
+    if (group === undefined || watcher.pid === undefined) {
+      for (const part of [watcher, leader]) part.kill('SIGKILL')
+      throw new ToolError('not_started', 'The system cannot start a process now')
+    }
+    // The command begins only when the watcher is sure to hear of it.
+    await new Promise((written) => watcher.stdin?.write(`${group}\n${mark}\n`, written))
+    gate.end('go\n')
+    return new SupervisedCommand(leader, watcher, group, mark)
+  }
+
+  /** Asks the whole group to end, and waits for the command at most `graceMs`. */
+  async terminate(graceMs: number): Promise<void> {
+    signalGroup(this.#group, 'SIGTERM')
+    const waiting = new AbortController()
+    const over = (): void => waiting.abort()
+    this.ended.then(over, over)
+    await delay(graceMs, undefined, { signal: waiting.signal }).catch(() => {})
+  }
+
+  /** Ends everything that the command started, and resolves when it has ended and its output has been read. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await killAll(this.#group, this.#mark)
+    await this.#drain()
+    if (this.#watcher.exitCode === null && this.#watcher.signalCode === null) {
+      const gone = once(this.#watcher, 'exit')
+      this.#watcher.kill('SIGKILL')
+      await gone
+    }
+  }
+
+  // An unseen process may hold the output open: nobody waits for it.
+  async #drain(): Promise<void> {
+    if (this.output.readableEnded || this.output.destroyed) return
+    this.output.resume()
+    const waiting = new AbortController()
+    const close = once(this.output, 'close', { signal: waiting.signal }).catch(() => {})
+    await Promise.race([close, delay(OUTPUT_GRACE_MS, undefined, { ref: false })])
+    waiting.abort()
+    this.output.destroy()
+    this.#leader.unref()
+  }
+}

@@ -1,0 +1,63 @@
+import { compileGlob, GlobError } from '../domain/path-glob.ts'
+import { truncateLines } from '../domain/truncate.ts'
+import { confine, locate, nameIn } from './confinement.ts'
+import { FILE_TOOL_TIMEOUT_MS, InputError, objectSchema, pathSchema, type Tool, textOf } from './tool.ts'
+import { walk } from './walk.ts'
+
+const MAX_FOUND = 500
+
+interface Input {
+  readonly pattern: string
+  readonly path?: string
+}
+
+/** Finds files by a pattern for their paths. */
+export const globTool: Tool<Input> = {
+  name: 'glob',
+  description:
+    'Finds files of the project by a pattern for their paths, such as "src/**/*.ts" or "**/*.{json,yaml}". Answers ' +
+    'paths, sorted, at most 500. Leaves out .git, node_modules and what .gitignore excludes.',
+  inputSchema: objectSchema(
+    {
+      pattern: globSchema('The pattern, relative to path: * and ? within a name, ** over directories, [a-z], {a,b}.'),
+      path: pathSchema('Directory to look in. Default: the project directory.'),
+    },
+    ['pattern'],
+  ),
+  async plan(directory, { pattern, path = '.' }) {
+    const { real, resources } = await locate(directory, path)
+    const matches = compilePattern(pattern)
+    return {
+      accesses: [{ action: 'glob', resources }],
+      timeoutMs: FILE_TOOL_TIMEOUT_MS,
+      run: async ({ signal }) => {
+        confine(directory, real)
+        const found: string[] = []
+        for await (const file of walk(directory, real, signal)) {
+          if (matches(file.path) && found.push(nameIn(directory, file.real)) > MAX_FOUND) break
+        }
+        const { text, truncated } = truncateLines(
+          found.slice(0, MAX_FOUND),
+          '(more files match; only the first are shown: use a narrower pattern)',
+          found.length > MAX_FOUND,
+        )
+        return textOf(text || '(no file matches)', { count: Math.min(found.length, MAX_FOUND), truncated })
+      },
+    }
+  },
+}
+
+/** JSON Schema of a path pattern. */
+export function globSchema(description: string) {
+  return { type: 'string', minLength: 1, maxLength: 1000, description }
+}
+
+/** Compiles a path pattern of the model's. Throws InputError. */
+export function compilePattern(pattern: string): (path: string) => boolean {
+  try {
+    return compileGlob(pattern.replace(/^\.\//, ''))
+  } catch (error) {
+    if (error instanceof GlobError) throw new InputError(`pattern: ${error.message}`)
+    throw error
+  }
+}

@@ -1,0 +1,23 @@
+/** What became of a text, or why nothing did. */
+export type Replacement =
+  | { readonly type: 'replaced'; readonly text: string; readonly count: number }
+  | { readonly type: 'missing' }
+  | { readonly type: 'ambiguous'; readonly count: number }
+
+/**
+ * Replaces a passage that occurs exactly once, or every occurrence. Line ends may be given as `\n` for a text that has
+ * `\r\n` throughout the passage.
+ */
+export function replaceText(text: string, from: string, to: string, all: boolean): Replacement {
+  const found = replaceExact(text, from, to, all)
+  if (found.type !== 'missing' || !text.includes('\r\n') || from.includes('\r')) return found
+  return replaceExact(text, from.replaceAll('\n', '\r\n'), to.replaceAll(/\r?\n/g, '\r\n'), all)
+}
+
+function replaceExact(text: string, from: string, to: string, all: boolean): Replacement {
+  const parts = text.split(from)
+  const count = parts.length - 1
+  if (count === 0) return { type: 'missing' }
+  if (count > 1 && !all) return { type: 'ambiguous', count }
+  return { type: 'replaced', text: parts.join(to), count }
+}

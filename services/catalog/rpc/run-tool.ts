@@ -1,0 +1,30 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { principalOf } from '#shared/call-context.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { Locations, Tools } from '../ports.ts'
+import { runCall } from '../run/run-call.ts'
+import type { ToolCalls } from '../run/tool-calls.ts'
+import { toRunToolResponse } from './messages.ts'
+
+/** Runs a tool call once, under the session's newest fence. */
+export function runTool(dependencies: {
+  readonly locations: Locations
+  readonly tools: Tools
+  readonly calls: ToolCalls
+}): ServiceImpl<typeof CatalogService>['runTool'] {
+  const { locations, tools, calls } = dependencies
+  return async function* (request, context) {
+    const { workspaceId } = principalOf(context)
+    const { sessionId, callId, fence, name, input = {}, grant } = request
+    for (const [field, value] of Object.entries({ session_id: sessionId, call_id: callId })) {
+      if (value === '') throw new Rejection('REQUEST_INVALID', { field, problem: 'must not be empty' })
+    }
+    if (fence < 1n) throw new Rejection('REQUEST_INVALID', { field: 'fence', problem: 'must be at least 1' })
+    const location = await locations.resolve(principalOf(context), request.directory)
+    const call = await calls.begin(workspaceId, sessionId, callId, fence)
+    for await (const event of runCall(tools, location, call, { name, input, grant }, context.signal)) {
+      yield toRunToolResponse(event)
+    }
+  }
+}

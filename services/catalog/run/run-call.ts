@@ -1,0 +1,81 @@
+import { Rejection } from '#shared/rejection.ts'
+import { sameAccesses } from '../domain/access.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { Location } from '../domain/location.ts'
+import type { ToolAccess, ToolOutcome, Tools } from '../ports.ts'
+import type { Call } from './tool-calls.ts'
+
+/** What is to be run. */
+export interface CallRequest {
+  readonly name: string
+  readonly input: JsonObject
+  /** What leave was given for. */
+  readonly grant: readonly ToolAccess[]
+}
+
+/** What a running call tells: how far it is, any number of times, and at last how it ended. */
+export type CallEvent = { readonly type: 'progressed'; readonly metadata: JsonObject } | ToolOutcome
+
+/**
+ * Runs an admitted call. The work does not depend on anybody pulling: it goes on, and settles the call, by itself. Of
+ * what is told of the progress only the newest is kept for a slow reader. Aborting the caller's signal, or leaving the
+ * iteration, ends the work; the iteration ends, by a throw of the signal's reason, when nothing of it is left.
+ * Rejects with TOOL_ACCESS_CHANGED when the call touches something else than leave was given for.
+ */
+export async function* runCall(
+  tools: Tools,
+  location: Location,
+  call: Call,
+  request: CallRequest,
+  caller: AbortSignal,
+): AsyncGenerator<CallEvent> {
+  const left = new AbortController()
+  const signal = AbortSignal.any([caller, call.signal, left.signal])
+  let newest: JsonObject | undefined
+  let changed = Promise.withResolvers<void>()
+  const progress = (metadata: JsonObject): void => {
+    newest = metadata
+    changed.resolve()
+  }
+  const work = execute(tools, location, call, request, signal, progress)
+  const done = work.then(
+    () => true,
+    () => true,
+  )
+  try {
+    for (;;) {
+      const ended = await Promise.race([done, changed.promise])
+      if (newest !== undefined && !signal.aborted) {
+        const metadata = newest
+        newest = undefined
+        changed = Promise.withResolvers()
+        yield { type: 'progressed', metadata }
+      }
+      if (ended === true) break
+    }
+    yield await work
+  } finally {
+    left.abort()
+    await done
+  }
+}
+
+async function execute(
+  tools: Tools,
+  location: Location,
+  call: Call,
+  { name, input, grant }: CallRequest,
+  signal: AbortSignal,
+  progress: (metadata: JsonObject) => void,
+): Promise<ToolOutcome> {
+  let started = false
+  try {
+    const prepared = await tools.prepare(location, name, input)
+    if (!sameAccesses(prepared.accesses, grant)) throw new Rejection('TOOL_ACCESS_CHANGED')
+    signal.throwIfAborted()
+    started = true
+    return await prepared.run(signal, progress)
+  } finally {
+    call.settle(!started)
+  }
+}

@@ -1,0 +1,106 @@
+import { Rejection } from '#shared/rejection.ts'
+
+/** A call that may run. Whoever has it must settle it. */
+export interface Call {
+  /** Aborts when the caller is gone, a newer fence ends the call, or the service closes. */
+  readonly signal: AbortSignal
+  /** Nothing of the call is left. `forget`: it was never started, so that its id may be used again. */
+  settle(forget: boolean): void
+}
+
+interface Running {
+  readonly fence: bigint
+  readonly controller: AbortController
+  readonly settled: Promise<void>
+}
+
+interface Session {
+  fence: bigint
+  /** Every call of the present fence; undefined once it has ended. */
+  readonly calls: Map<string, Running | undefined>
+}
+
+const MAX_IDLE_SESSIONS = 10_000
+const MAX_ENDED_CALLS = 10_000
+
+/**
+ * Sees to it that a session's calls run under one fence at a time, and each call at most once (design decision 11).
+ * Memory is bounded: a session's ended calls are remembered until its next fence, the last 10,000 of them, and so are
+ * the last 10,000 sessions, fences included; what runs is never forgotten.
+ */
+export class ToolCalls {
+  /** The least recently used first. */
+  readonly #sessions = new Map<string, Session>()
+  #closed = false
+
+  /**
+   * Admits a call: raises the session's fence, and waits until what an older one left running has ended. Rejects with
+   * TOOL_FENCED when a newer fence is known and TOOL_CALL_STARTED when the call was admitted before.
+   */
+  async begin(workspace: string, sessionId: string, callId: string, fence: bigint): Promise<Call> {
+    await this.endOlder(workspace, sessionId, fence)
+    const session = this.#session(workspace, sessionId)
+    if (this.#closed) throw new Rejection('SERVICE_CLOSING')
+    if (session.fence > fence) throw new Rejection('TOOL_FENCED')
+    session.fence = fence
+    if (session.calls.has(callId)) throw new Rejection('TOOL_CALL_STARTED', { call_id: callId })
+    const controller = new AbortController()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    session.calls.set(callId, { fence, controller, settled: promise })
+    return {
+      signal: controller.signal,
+      settle: (forget) => {
+        if (forget) session.calls.delete(callId)
+        else session.calls.set(callId, undefined)
+        resolve()
+        trim(session.calls, MAX_ENDED_CALLS, (running) => running === undefined)
+      },
+    }
+  }
+
+  /**
+   * Raises the session's fence and ends its calls under older ones. Resolves with their ids when nothing of them is
+   * left. Rejects with TOOL_FENCED when a newer fence is known.
+   */
+  async endOlder(workspace: string, sessionId: string, fence: bigint): Promise<string[]> {
+    const session = this.#session(workspace, sessionId)
+    if (session.fence > fence) throw new Rejection('TOOL_FENCED')
+    if (session.fence < fence) {
+      session.fence = fence
+      for (const [id, call] of session.calls) if (call === undefined) session.calls.delete(id)
+    }
+    const older = [...session.calls].filter(([, call]) => call !== undefined && call.fence < fence)
+    for (const [, call] of older) call?.controller.abort(new Rejection('TOOL_FENCED'))
+    await Promise.all(older.map(([, call]) => call?.settled))
+    for (const [id] of older) session.calls.delete(id)
+    return older.map(([id]) => id)
+  }
+
+  /** Admits no call from now on, ends all that run, and resolves when nothing of them is left. */
+  async close(): Promise<void> {
+    this.#closed = true
+    const running = [...this.#sessions.values()].flatMap(({ calls }) => [...calls.values()])
+    for (const call of running) call?.controller.abort(new Rejection('SERVICE_CLOSING'))
+    await Promise.all(running.map((call) => call?.settled))
+  }
+
+  #session(workspace: string, sessionId: string): Session {
+    const key = `${workspace}\0${sessionId}`
+    const session = this.#sessions.get(key) ?? { fence: 0n, calls: new Map() }
+    this.#sessions.delete(key)
+    this.#sessions.set(key, session)
+    trim(this.#sessions, MAX_IDLE_SESSIONS, ({ calls }) => [...calls.values()].every((call) => call === undefined))
+    return session
+  }
+}
+
+// Removes the oldest entries that may go while there are too many; the newest stays.
+function trim<T>(map: Map<string, T>, limit: number, mayGo: (value: T) => boolean): void {
+  let excess = map.size - limit
+  for (const [key, value] of map) {
+    if (excess <= 0) return
+    if (!mayGo(value)) continue
+    map.delete(key)
+    excess--
+  }
+}
