@@ -5,8 +5,8 @@ import type { Lifecycle } from './lifecycle.ts'
 /** Most text that is collected before it is written, in characters. */
 const COLLECTED_LIMIT = 16_384
 
-/** How long a client waits before it reconnects after the server has stopped, in milliseconds. */
-const RETRY_MS = 1_000
+/** How long a client waits before it comes back after a stream was ended by the server, in milliseconds. */
+export const RETRY_MS = 1_000
 
 /** What a stream of server-sent events is made from. */
 export interface EventSource<T> {

@@ -8,7 +8,7 @@ import { publicError } from '../errors.ts'
 import { queryText, readQuery } from '../query.ts'
 import type { Facade, Route } from '../route.ts'
 import { eventJson } from '../schemas/event.ts'
-import { sendEvents } from '../sse.ts'
+import { RETRY_MS, sendEvents } from '../sse.ts'
 
 /**
  * `GET /api/event`: the events of the workspace as server-sent events (`contract/instance-facts.md` 3.16). Durable
@@ -35,7 +35,7 @@ export function eventRoutes(facade: Facade): Route[] {
           failed(error) {
             const { body, ref } = publicError('instance', error)
             if (ref !== undefined) facade.logger.error({ requestId: call.requestId, ref, err: error }, 'internal error')
-            return serverEvent('server.error', body, clock)
+            return `retry: ${RETRY_MS}\n${serverEvent('server.error', body, clock)}`
           },
           heartbeat: 'heartbeat',
           heartbeatMs: config.heartbeatMs,
