@@ -58,7 +58,7 @@ function beginCall({ clock, logger }: Facade) {
       const status = response.headersSent ? response.statusCode : 499
       const ms = Math.round((clock.monotonic() - started) * 100) / 100
       logger.info({ requestId, method, path, status, ms, cut: !response.writableFinished, ref: call.ref }, 'request')
-      call.end()
+      if (!response.writableFinished) call.end()
     })
     next()
   }
@@ -92,7 +92,7 @@ function refuseUnknownRoute(): void {
 function answerError({ logger }: Facade) {
   return function answer(error: unknown, _request: Request, response: Response, _next: NextFunction): void {
     const call = callOf(response)
-    if (call.over) return
+    if (response.destroyed) return
     const { status, body, headers, ref } = publicError(call.family, error)
     if (ref !== undefined) {
       call.ref = ref

@@ -40,7 +40,9 @@ function readBytes(request: Request, limit: number): Promise<Buffer> {
     })
     request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     request.on('error', reject)
-    request.on('close', () => reject(new Rejection('BODY_MALFORMED', { problem: 'the body was cut off' })))
+    request.on('close', () => {
+      if (!request.complete) reject(new Rejection('BODY_MALFORMED', { problem: 'the body was cut off' }))
+    })
   })
 }
 

@@ -1,12 +1,17 @@
+import { Code, ConnectError } from '@connectrpc/connect'
 import { timedId } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { checkBody, readJson } from '../body.ts'
-import { callOf } from '../call.ts'
+import { type Call, callOf } from '../call.ts'
+import type { Clients } from '../clients.ts'
 import { queryWord, readQuery } from '../query.ts'
 import { sendJson, sendNothing } from '../respond.ts'
 import { type Facade, type Route, sessionParameter } from '../route.ts'
 import { inboxUser } from '../schemas/prompt.ts'
 import { promptBody } from '../schemas/session.ts'
+
+/** How long one call that waits may take, in milliseconds. */
+const WAIT_ROUND_MS = 50_000
 
 /** What makes a session run, and stop: prompt, wait, interrupt. */
 export function promptRoutes(facade: Facade): Route[] {
@@ -71,10 +76,26 @@ export function promptRoutes(facade: Facade): Route[] {
 function waitUntilIdle({ clients, lifecycle }: Facade): Route['handle'] {
   return async (request, response) => {
     const sessionId = sessionParameter(request)
+    const call = callOf(response)
     const stopped = Promise.withResolvers<never>()
     using _ = lifecycle.onDrain(() => stopped.reject(new Rejection('NOT_READY')))
-    const idle = clients.session.waitSession({ sessionId }, callOf(response).options({ timeoutMs: undefined }))
-    await Promise.race([idle, stopped.promise])
-    sendNothing(response)
+    try {
+      await Promise.race([stopped.promise, waitInRounds(clients.session, sessionId, call)])
+      sendNothing(response)
+    } finally {
+      call.end()
+    }
+  }
+}
+
+/** Between processes every unary call has a deadline: who waits longer asks again. */
+async function waitInRounds(session: Clients['session'], sessionId: string, call: Call): Promise<void> {
+  for (;;) {
+    try {
+      await session.waitSession({ sessionId }, call.options({ timeoutMs: WAIT_ROUND_MS }))
+      return
+    } catch (error) {
+      if (!(error instanceof ConnectError && error.code === Code.DeadlineExceeded)) throw error
+    }
   }
 }
