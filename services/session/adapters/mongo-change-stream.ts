@@ -1,0 +1,90 @@
+import {
+  type ChangeStreamDocument,
+  type Collection,
+  type Db,
+  type Document,
+  MongoServerError,
+  type ResumeToken,
+} from 'mongodb'
+import { MAX_TIME_MS, type Table } from './mongo-collections.ts'
+
+/** A place in the server's log of changes: the text in a resume token. Places sort as their texts do. */
+export type Place = string
+
+/** Answers where the log ends now: what is changed later lies behind it. */
+export function endOfLog(db: Db, table: Table): Promise<Place> {
+  return openStream(db, table, {})
+}
+
+/** Whether the server knows a place and still has what follows on it. */
+export async function isKnown(db: Db, table: Table, place: Place): Promise<boolean> {
+  try {
+    await openStream(db, table, { startAfter: tokenOf(place) })
+    return true
+  } catch (error) {
+    if (isLost(error)) return false
+    throw error
+  }
+}
+
+/** Whether a stream failed because of its place, not because of the network or a change of primary. */
+export function isLost(error: unknown): boolean {
+  return error instanceof MongoServerError && !error.hasErrorLabel('ResumableChangeStreamError')
+}
+
+/**
+ * The changes of a collection after a place, each with its own place, until the signal aborts. Without a change it
+ * yields a place alone from time to time, as a sign of life. The driver reconnects by itself once; then it throws.
+ */
+export async function* changesAfter<T extends Document>(
+  collection: Collection<T>,
+  pipeline: readonly Document[],
+  place: Place,
+  signal: AbortSignal,
+  maxAwaitTimeMS: number,
+): AsyncGenerator<{ readonly place: Place; readonly change: ChangeStreamDocument<T> | undefined }> {
+  const stream = collection.watch<T, ChangeStreamDocument<T>>([...pipeline], {
+    startAfter: tokenOf(place),
+    maxAwaitTimeMS,
+  })
+  const close = (): void => void stream.close().catch(() => {})
+  signal.addEventListener('abort', close, { once: true })
+  try {
+    while (!signal.aborted) {
+      const change = (await stream.tryNext()) ?? undefined
+      if (change === undefined && signal.aborted) return
+      yield { place: placeOf(change?._id ?? stream.resumeToken), change }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    signal.removeEventListener('abort', close)
+    await stream.close()
+  }
+}
+
+/** The driver's own streams tell their place only after a wait; a bare cursor tells it at once. */
+function openStream(db: Db, table: Table, $changeStream: Document): Promise<Place> {
+  return db.client.withSession(async (session) => {
+    const { cursor } = await db.command(
+      {
+        aggregate: table,
+        pipeline: [{ $changeStream }],
+        cursor: { batchSize: 1 },
+        readConcern: { level: 'majority' },
+        maxTimeMS: MAX_TIME_MS,
+      },
+      { session },
+    )
+    await db.command({ killCursors: table, cursors: [cursor.id] }, { session })
+    return placeOf(cursor.postBatchResumeToken)
+  })
+}
+
+function tokenOf(place: Place): ResumeToken {
+  return { _data: place }
+}
+
+function placeOf(token: ResumeToken): Place {
+  return (token as { readonly _data: string })._data
+}

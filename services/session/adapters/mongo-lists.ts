@@ -1,0 +1,69 @@
+import type { Document, Filter } from 'mongodb'
+import type { PermissionRequest } from '../domain/permission.ts'
+import type { Session } from '../domain/session.ts'
+import type { MessageQuery, Page, SessionQuery, StoredMessage } from '../ports.ts'
+import { type Collections, MAX_TIME_MS, type SessionDocument } from './mongo-collections.ts'
+import { toRequest, toStoredMessage } from './records.ts'
+import { readsForward, sessionListIndex, toPage } from './session-lists.ts'
+import { toSession } from './session-record.ts'
+
+export async function listSessions(
+  { sessions }: Collections,
+  workspace: string,
+  query: SessionQuery,
+): Promise<Page<Session>> {
+  const forward = readsForward(query)
+  const filter: Document = { workspace }
+  if (query.directory !== undefined) filter.directory = query.directory
+  if (query.projectId !== undefined) filter.projectId = query.projectId
+  if (query.subpath !== undefined) filter.subpath = query.subpath
+  if (query.parentId !== undefined) filter.parentId = query.parentId
+  if (query.search !== undefined) {
+    // Not a regular expression: these have rules of their own for some characters.
+    const place = { $indexOfCP: ['$titleSearch', { $literal: query.search.toLowerCase() }] }
+    filter.$expr = { $gte: [place, 0] }
+  }
+  if (query.anchor !== undefined) {
+    const { timeUpdated, id } = query.anchor
+    filter.timeUpdated = forward ? { $gte: timeUpdated } : { $lte: timeUpdated }
+    filter.$or = forward
+      ? [{ timeUpdated: { $gt: timeUpdated } }, { id: { $gt: id } }]
+      : [{ timeUpdated: { $lt: timeUpdated } }, { id: { $lt: id } }]
+  }
+  const direction = forward ? 1 : -1
+  const cursor = sessions.find(filter as Filter<SessionDocument>, {
+    sort: { timeUpdated: direction, id: direction },
+    limit: query.limit + 1,
+    hint: sessionListIndex(query),
+    maxTimeMS: MAX_TIME_MS,
+  })
+  return toPage(await cursor.toArray(), query, toSession)
+}
+
+export async function listMessages(
+  { messages }: Collections,
+  workspace: string,
+  sessionId: string,
+  query: MessageQuery,
+): Promise<Page<StoredMessage>> {
+  const forward = readsForward(query)
+  const from = query.anchor?.seq ?? (forward ? 0 : Number.MAX_SAFE_INTEGER)
+  const cursor = messages.find(
+    { workspace, sessionId, seq: forward ? { $gt: from } : { $gt: 0, $lt: from } },
+    { sort: { seq: forward ? 1 : -1 }, limit: query.limit + 1, maxTimeMS: MAX_TIME_MS },
+  )
+  return toPage(await cursor.toArray(), query, toStoredMessage)
+}
+
+export async function listPermissionRequests(
+  { requests }: Collections,
+  workspace: string,
+  sessionId: string | undefined,
+  now: number,
+): Promise<PermissionRequest[]> {
+  const cursor = requests.find(
+    { workspace, reply: null, timeExpires: { $gt: now }, ...(sessionId === undefined ? {} : { sessionId }) },
+    { sort: sessionId === undefined ? { timeCreated: 1, seq: 1 } : { seq: 1 }, limit: 1_000, maxTimeMS: MAX_TIME_MS },
+  )
+  return (await cursor.toArray()).map(toRequest)
+}

@@ -1,0 +1,161 @@
+import type { Clock } from '#shared/clock.ts'
+import { timedId } from '#shared/ids.ts'
+import type { Mongo } from '#shared/mongo.ts'
+import type { PermissionRequest, PermissionRule } from '../domain/permission.ts'
+import { type NewId, Revision } from '../domain/revision.ts'
+import type { Session } from '../domain/session.ts'
+import type {
+  AcquiredLease,
+  MessageQuery,
+  NewSession,
+  Page,
+  SessionChange,
+  SessionQuery,
+  SessionStore,
+  StoredMessage,
+  TailItem,
+} from '../ports.ts'
+import { DrainingStore } from './draining-store.ts'
+import { type Collections, MAX_TIME_MS, openCollections } from './mongo-collections.ts'
+import { MongoEventLog } from './mongo-event-log.ts'
+import { claimLease, listActive } from './mongo-leases.ts'
+import { listMessages, listPermissionRequests, listSessions } from './mongo-lists.ts'
+import { MongoNotices } from './mongo-notices.ts'
+import { type MongoJob, MongoQueue } from './mongo-queue.ts'
+import { MongoReads } from './mongo-reads.ts'
+import { toStoredMessage } from './records.ts'
+import { requireSession } from './refusals.ts'
+import type { Found, Maybe, Reads, Target } from './revising-store.ts'
+import { newSession, newSessionRecord, newState } from './session-record.ts'
+
+/**
+ * Sessions in MongoDB, shared by any number of processes; collections and indexes are made where they are missing.
+ * Disposing the store leaves the connection open.
+ */
+export async function openMongoSessionStore(options: {
+  readonly mongo: Mongo
+  readonly clock: Clock
+  readonly newId?: NewId
+}): Promise<SessionStore> {
+  const { mongo, clock, newId = (prefix) => timedId(prefix, clock) } = options
+  const collections = await openCollections(mongo.db)
+  return new MongoSessionStore(collections, new MongoQueue(mongo.client, collections), clock, newId)
+}
+
+class MongoSessionStore extends DrainingStore implements SessionStore {
+  readonly #collections: Collections
+  readonly #queue: MongoQueue
+  readonly #clock: Clock
+  readonly #newId: NewId
+  readonly #notices: MongoNotices
+  readonly #log: MongoEventLog
+
+  constructor(collections: Collections, queue: MongoQueue, clock: Clock, newId: NewId) {
+    super()
+    this.#collections = collections
+    this.#queue = queue
+    this.#clock = clock
+    this.#newId = newId
+    this.#notices = new MongoNotices(collections)
+    this.#log = new MongoEventLog(collections)
+  }
+
+  createSession(workspace: string, input: NewSession): Promise<Session> {
+    return this.#run(workspace, input.id, async (batch) => {
+      const existing = await batch.reads.sessionIfAny()
+      if (existing !== undefined) return existing
+      const now = this.#clock.now()
+      const session = newSession(input, now)
+      const revision = new Revision(newState(session), now, now, this.#newId)
+      revision.event({ type: 'session-created', session })
+      batch.create(newSessionRecord(workspace, session, revision.state), revision)
+      return session
+    })
+  }
+
+  getSession(workspace: string, sessionId: string): Promise<Session | undefined> {
+    return this.reads(workspace, sessionId).sessionIfAny()
+  }
+
+  listSessions(workspace: string, query: SessionQuery): Promise<Page<Session>> {
+    return listSessions(this.#collections, workspace, query)
+  }
+
+  async listMessages(workspace: string, sessionId: string, query: MessageQuery) {
+    const page = await listMessages(this.#collections, workspace, sessionId, query)
+    if (page.items.length === 0 && (await this.find(workspace, sessionId)) === undefined) return undefined
+    return page
+  }
+
+  async getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
+    const record = await this.reads(workspace, sessionId).message(messageId)
+    if (record === undefined || record.seq === null || record.sessionId !== sessionId) return undefined
+    return toStoredMessage(record)
+  }
+
+  listActive(workspace: string): Promise<readonly string[]> {
+    return listActive(this.#collections, workspace)
+  }
+
+  listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {
+    return listPermissionRequests(this.#collections, workspace, sessionId, this.#clock.now())
+  }
+
+  async savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]> {
+    const cursor = this.#collections.approvals.find({ workspace, projectId }, { maxTimeMS: MAX_TIME_MS })
+    return (await cursor.toArray()).map(({ action, pattern }) => ({ action, resource: pattern, effect: 'allow' }))
+  }
+
+  async acquireLease(owner: string, durationMs: number): Promise<AcquiredLease | undefined> {
+    const lease = await claimLease(this.#collections, owner, durationMs)
+    if (lease !== undefined) this.#notices.tell(lease.workspace, lease.sessionId)
+    return lease
+  }
+
+  onChange(listener: (change: SessionChange) => void): Disposable {
+    return this.#notices.listen(listener)
+  }
+
+  tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem> {
+    return this.#log.tail(workspace, position, signal)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#notices[Symbol.asyncDispose]()
+    await this.#log[Symbol.asyncDispose]()
+  }
+
+  protected override revise<R, T>(
+    target: Target,
+    read: (reads: Reads) => Maybe<R>,
+    decide: (revision: Revision, read: R) => T,
+  ): Promise<T> {
+    return this.#run(target.workspace, target.sessionId, async (batch) => {
+      const found = this.#at(await batch.found())
+      requireSession(target, found)
+      const revision = new Revision(found.state, found.now, found.leaseNow, this.#newId)
+      const answer = decide(revision, await read(batch.reads))
+      revision.finish()
+      if (!revision.isEmpty) batch.add(revision)
+      return answer
+    })
+  }
+
+  protected override async find(workspace: string, sessionId: string): Promise<Found | undefined> {
+    return this.#at(await this.reads(workspace, sessionId).state())
+  }
+
+  protected override reads(workspace: string, sessionId: string): MongoReads {
+    return new MongoReads(this.#collections, workspace, sessionId)
+  }
+
+  #at(found: Omit<Found, 'now'> | undefined): Found | undefined {
+    return found && { ...found, now: this.#clock.now() }
+  }
+
+  async #run<T>(workspace: string, sessionId: string, job: MongoJob<T>): Promise<T> {
+    const answer = await this.#queue.run(workspace, sessionId, job)
+    this.#notices.tell(workspace, sessionId)
+    return answer
+  }
+}
