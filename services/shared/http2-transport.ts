@@ -1,8 +1,12 @@
-import type { Interceptor, Transport } from '@connectrpc/connect'
-import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node'
-import { callContextKey } from '#shared/call-context.ts'
-import { headersOfContext, SECRET_HEADER } from '#shared/call-metadata.ts'
-import { DEFAULT_TIMEOUT_MS, MAX_MESSAGE_BYTES } from '#shared/limits.ts'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { Code, ConnectError, type Transport } from '@connectrpc/connect'
+import { requestHeaders, streamMessages, streamStands, unaryMessage } from '#shared/connect-wire.ts'
+import { sealEnvelope } from '#shared/envelope.ts'
+import { Http2Call, type Http2CallOptions } from '#shared/http2-call.ts'
+import { keepHttp2Session } from '#shared/http2-session.ts'
+import { DEFAULT_TIMEOUT_MS } from '#shared/limits.ts'
+import { retryUnavailable } from '#shared/retry.ts'
+import { onlyMessage } from '#shared/streams.ts'
 
 /** A peer in another process. */
 export interface Peer {
@@ -11,35 +15,56 @@ export interface Peer {
   readonly secret: string
 }
 
-/** A transport over one HTTP/2 connection. */
+/** A transport over one HTTP/2 connection. Disposal cuts off what is under way. */
 export interface Http2Transport extends Transport, AsyncDisposable {}
 
+const noHeaders = { header: new Headers(), trailer: new Headers() }
+
 /**
- * A Connect transport to a service in another process. It sends the internal secret and the call's context, connects when
- * it is first used, and connects again when the connection is lost.
+ * A transport to a service in another process: the Connect protocol in binary, without compression, over one HTTP/2
+ * connection made when first used and remade when lost (ADR 0003). It sends the internal secret and the call's context, and
+ * tries again what may be tried again (`retryUnavailable`; a stream only until it stands). Of streams it offers server
+ * streaming; headers and trailers of answers are not read.
  */
-export function createHttp2Transport(peer: Peer): Http2Transport {
-  const metadata: Interceptor = (next) => (request) => {
-    request.header.set(SECRET_HEADER, peer.secret)
-    for (const [name, value] of Object.entries(headersOfContext(request.contextValues.get(callContextKey)))) {
-      request.header.set(name, value)
-    }
-    return next(request)
-  }
-  const sessionManager = new Http2SessionManager(peer.url)
-  const transport = createConnectTransport({
-    sessionManager,
-    baseUrl: peer.url,
-    httpVersion: '2',
-    acceptCompression: [],
-    interceptors: [metadata],
-    readMaxBytes: MAX_MESSAGE_BYTES,
-    defaultTimeoutMs: DEFAULT_TIMEOUT_MS,
-  })
+export function createHttp2Transport({ url, secret }: Peer): Http2Transport {
+  const keeper = keepHttp2Session(url)
+  const start = (options: Http2CallOptions): Http2Call => new Http2Call(keeper.session(), options)
   return {
-    ...transport,
-    async [Symbol.asyncDispose]() {
-      sessionManager.abort()
+    async unary(method, signal, timeoutMs, header, input, contextValues) {
+      const body = toBinary(method.input, create(method.input, input))
+      const left = countdown(signal, timeoutMs ?? DEFAULT_TIMEOUT_MS)
+      const message = await retryUnavailable(method, signal, () => {
+        const headers = requestHeaders(method, { secret, timeoutMs: left(), header, contextValues })
+        return unaryMessage(method.output, start({ headers, body, signal, timeoutMs: left() }))
+      })
+      return { stream: false, service: method.parent, method, ...noHeaders, message }
     },
+    async stream(method, signal, timeoutMs, header, input, contextValues) {
+      const body = sealEnvelope(toBinary(method.input, create(method.input, await onlyMessage(input))))
+      const left = countdown(signal, timeoutMs ?? 0)
+      const call = await retryUnavailable(method, signal, async () => {
+        const headers = requestHeaders(method, { secret, timeoutMs: left(), header, contextValues })
+        const attempt = start({ headers, body, signal, timeoutMs: left() })
+        await streamStands(attempt)
+        return attempt
+      })
+      const message = streamMessages(method.output, call)
+      return { stream: true, service: method.parent, method, ...noHeaders, message }
+    },
+    async [Symbol.asyncDispose]() {
+      keeper[Symbol.dispose]()
+    },
+  }
+}
+
+/** Tells how many milliseconds a call has left; throws when it has none or was aborted. Not above zero: no limit. */
+function countdown(signal: AbortSignal | undefined, timeoutMs: number): () => number | undefined {
+  const deadline = timeoutMs > 0 ? performance.now() + timeoutMs : undefined
+  return () => {
+    if (signal?.aborted) throw new ConnectError('The call was canceled', Code.Canceled)
+    if (deadline === undefined) return undefined
+    const left = deadline - performance.now()
+    if (left <= 0) throw new ConnectError('The deadline has passed', Code.DeadlineExceeded)
+    return left
   }
 }

@@ -3,6 +3,7 @@ import { Code, ConnectError, createContextValues, type Transport } from '@connec
 import { LocalContext } from '#shared/local-context.ts'
 import { toConnectError } from '#shared/rejection.ts'
 import type { Routes } from '#shared/routes.ts'
+import { onlyMessage } from '#shared/streams.ts'
 
 type Unary = (input: unknown, context: LocalContext) => unknown
 type ServerStream = (input: unknown, context: LocalContext) => AsyncIterable<unknown>
@@ -58,7 +59,7 @@ export function createLocalTransport(...all: Routes[]): Transport {
     async stream(method, signal, timeoutMs, header, input, contextValues) {
       const { routes, handler } = entryOf(method)
       const context = new LocalContext(method, signal, timeoutMs, header, contextValues ?? createContextValues())
-      const first = await firstOf(input)
+      const first = await onlyMessage(input)
       return {
         stream: true,
         service: method.parent,
@@ -69,11 +70,6 @@ export function createLocalTransport(...all: Routes[]): Transport {
       }
     },
   }
-}
-
-async function firstOf<T>(input: AsyncIterable<T>): Promise<T> {
-  for await (const message of input) return message
-  throw new ConnectError('A request message is missing', Code.Unimplemented)
 }
 
 async function* pull<O extends DescMessage>(

@@ -1,3 +1,5 @@
+import { Code, ConnectError } from '@connectrpc/connect'
+
 /** One step of a stream: a pull or its end. */
 export type StreamStep<T> = () => Promise<IteratorResult<T, undefined>>
 
@@ -15,4 +17,10 @@ export function wrapSteps<T>(source: AsyncIterable<T>, wrap: (step: StreamStep<T
       }
     },
   }
+}
+
+/** The only message of a request whose answer is a stream. */
+export async function onlyMessage<T>(input: AsyncIterable<T>): Promise<T> {
+  for await (const message of input) return message
+  throw new ConnectError('A request message is missing', Code.Unimplemented)
 }

@@ -1,0 +1,199 @@
+// What a hop between services costs: CPU of both ends per call, each transport beside a plain function call and beside the
+// references, in one process and interleaved. Usage: node bench/hop.ts [ROUNDS]
+
+import { promisify } from 'node:util'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { createClient as createConnectClient, createRouterTransport, type Transport } from '@connectrpc/connect'
+import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import { type handleUnaryCall, Server, ServerCredentials } from '@grpc/grpc-js'
+import {
+  type GetSessionRequest,
+  GetSessionRequestSchema,
+  type GetSessionResponse,
+  GetSessionResponseSchema,
+  SessionService,
+} from '#gen/portico/session/v1/session_service_pb.js'
+import { callOptions } from '#shared/call-context.ts'
+import { SECRET_HEADER } from '#shared/call-metadata.ts'
+import { createClient } from '#shared/client.ts'
+import { createHttp2Transport } from '#shared/http2-transport.ts'
+import { createLocalTransport } from '#shared/local-transport.ts'
+import { type Routes, route } from '#shared/routes.ts'
+import { serve } from '#shared/serve.ts'
+import { createGrpcJsClient } from '#test/support/grpc-js.ts'
+import { silentLogger, testSecret } from '#test/support/transports.ts'
+
+const ROUNDS = Number(process.argv[2] ?? 7)
+const MESSAGES = 1_000
+const session = { sessionId: 'ses_1', title: 'x'.repeat(1_000) }
+const event = { message: { case: 'event' as const, value: { position: 'x'.repeat(90) } } }
+
+const implementation = {
+  getSession: ({ sessionId }: { sessionId: string }) => ({ session: { ...session, sessionId } }),
+  async *streamEvents() {
+    for (let sent = 0; sent < MESSAGES; sent++) yield event
+  },
+}
+const routes: Routes = { domain: 'session', reasons: {}, services: [route(SessionService, implementation as never)] }
+
+interface Case {
+  readonly name: string
+  readonly calls: number
+  readonly concurrency: number
+  run(): Promise<unknown>
+}
+
+await using stack = new AsyncDisposableStack()
+const server = stack.use(
+  await serve({ routes: [routes], host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger, drainMs: 0 }),
+)
+
+// As the gateway calls: a principal, a request id, the signal of a client that is still there, a deadline.
+const principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' } as const
+const options = () =>
+  callOptions({ principal, requestId: 'req_1' }, { signal: new AbortController().signal, timeoutMs: 30_000 })
+
+function connectNode(): Transport {
+  const sessionManager = new Http2SessionManager(server.url)
+  stack.defer(() => sessionManager.abort())
+  return createConnectTransport({
+    baseUrl: server.url,
+    httpVersion: '2',
+    acceptCompression: [],
+    sessionManager,
+    interceptors: [
+      (next) => (request) => {
+        request.header.set(SECRET_HEADER, testSecret)
+        return next(request)
+      },
+    ],
+  })
+}
+
+async function grpcJsServer(): Promise<string> {
+  const grpc = new Server()
+  const { getSession } = SessionService.method
+  const answer: handleUnaryCall<GetSessionRequest, GetSessionResponse> = ({ request }, done) =>
+    done(null, create(GetSessionResponseSchema, implementation.getSession(request)))
+  const definition = {
+    path: `/${SessionService.typeName}/${getSession.name}`,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: (message: GetSessionRequest) => Buffer.from(toBinary(GetSessionRequestSchema, message)),
+    requestDeserialize: (bytes: Buffer) => fromBinary(GetSessionRequestSchema, bytes),
+    responseSerialize: (message: GetSessionResponse) => Buffer.from(toBinary(GetSessionResponseSchema, message)),
+    responseDeserialize: (bytes: Buffer) => fromBinary(GetSessionResponseSchema, bytes),
+  } as const
+  grpc.addService({ getSession: definition }, { getSession: answer })
+  const bind = promisify(grpc.bindAsync.bind(grpc))
+  const port = await bind('127.0.0.1:0', ServerCredentials.createInsecure())
+  stack.defer(() => grpc.forceShutdown())
+  return `http://127.0.0.1:${port}`
+}
+
+const local = createClient(SessionService, createLocalTransport(routes))
+const router = createConnectClient(
+  SessionService,
+  createRouterTransport(({ service }) => void service(SessionService, implementation as never)),
+)
+const http2 = createClient(SessionService, stack.use(createHttp2Transport({ url: server.url, secret: testSecret })))
+const connect = createConnectClient(SessionService, connectNode())
+const grpcMixed = stack.use(createGrpcJsClient(server.url))
+const grpcBoth = stack.use(createGrpcJsClient(await grpcJsServer()))
+const { getSession } = SessionService.method
+
+const drain = async (stream: AsyncIterable<unknown>): Promise<void> => {
+  let count = 0
+  for await (const _ of stream) count++
+  if (count !== MESSAGES) throw new Error(`${count} messages`)
+}
+const plain = async (sessionId: string) => create(GetSessionResponseSchema, implementation.getSession({ sessionId }))
+
+const unary: Case[] = [
+  { name: 'plain async function', calls: 100_000, concurrency: 1, run: () => plain('ses_1') },
+  {
+    name: 'local transport',
+    calls: 50_000,
+    concurrency: 1,
+    run: () => local.getSession({ sessionId: 'ses_1' }, options()),
+  },
+  {
+    name: 'connect router transport',
+    calls: 3_000,
+    concurrency: 1,
+    run: () => router.getSession({ sessionId: 'ses_1' }, options()),
+  },
+  {
+    name: 'HTTP/2, our client',
+    calls: 5_000,
+    concurrency: 16,
+    run: () => http2.getSession({ sessionId: 'ses_1' }, options()),
+  },
+  {
+    name: 'HTTP/2, connect-node client',
+    calls: 3_000,
+    concurrency: 16,
+    run: () => connect.getSession({ sessionId: 'ses_1' }, options()),
+  },
+  {
+    name: 'HTTP/2, grpc-js client',
+    calls: 3_000,
+    concurrency: 16,
+    run: () => grpcMixed.unary(getSession, { sessionId: 'ses_1' }),
+  },
+  {
+    name: 'grpc-js on both ends',
+    calls: 3_000,
+    concurrency: 16,
+    run: () => grpcBoth.unary(getSession, { sessionId: 'ses_1' }),
+  },
+]
+const streams: Case[] = [
+  { name: 'local transport', calls: 50, concurrency: 1, run: () => drain(local.streamEvents({}, options())) },
+  { name: 'connect router transport', calls: 4, concurrency: 1, run: () => drain(router.streamEvents({}, options())) },
+  { name: 'HTTP/2, our client', calls: 8, concurrency: 1, run: () => drain(http2.streamEvents({}, options())) },
+  {
+    name: 'HTTP/2, connect-node client',
+    calls: 8,
+    concurrency: 1,
+    run: () => drain(connect.streamEvents({}, options())),
+  },
+  {
+    name: 'HTTP/2, grpc-js client',
+    calls: 8,
+    concurrency: 1,
+    run: () => drain(grpcMixed.stream(SessionService.method.streamEvents, {})),
+  },
+]
+
+async function measure({ calls, concurrency, run }: Case): Promise<number> {
+  const before = process.cpuUsage()
+  let left = calls
+  const worker = async (): Promise<void> => {
+    while (left-- > 0) await run()
+  }
+  await Promise.all(Array.from({ length: concurrency }, worker))
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / calls
+}
+
+async function table(title: string, cases: readonly Case[], per: number): Promise<void> {
+  const samples = new Map<Case, number[]>(cases.map((each) => [each, []]))
+  for (let round = -1; round < ROUNDS; round++) {
+    for (const each of round % 2 === 0 ? cases : [...cases].reverse()) {
+      const sample = await measure(each)
+      if (round >= 0) samples.get(each)?.push(sample / per)
+    }
+  }
+  const medians = cases.map((each) => samples.get(each)?.sort((a, b) => a - b)[ROUNDS >> 1] ?? Number.NaN)
+  console.log(`\n${title}: µs of CPU, both ends together, median of ${ROUNDS} rounds (ratio to the first row)`)
+  cases.forEach(({ name }, at) => {
+    const median = medians[at] ?? Number.NaN
+    console.log(
+      `  ${name.padEnd(32)} ${median.toFixed(2).padStart(9)}  ${(median / (medians[0] ?? 1)).toFixed(1).padStart(8)}×`,
+    )
+  })
+}
+
+await table('Unary call, answer of 1 KB', unary, 1)
+await table(`Message of 100 bytes in a stream of ${MESSAGES}`, streams, MESSAGES)
