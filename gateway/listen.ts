@@ -1,12 +1,14 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
+import { ConfigError } from '#shared/config.ts'
 import type { Config } from './config.ts'
 import { Lifecycle } from './lifecycle.ts'
 
 /** The facade's port. */
 export interface Listener extends AsyncDisposable {
   readonly port: number
+  /** Reaches the server from this machine. */
   readonly url: string
   readonly lifecycle: Lifecycle
   /** Answers requests from now on. */
@@ -29,10 +31,9 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
     server.listen(config.port, config.host, resolve)
   })
   const { port } = server.address() as AddressInfo
-  const name = config.host.includes(':') ? `[${config.host}]` : config.host
   return {
     port,
-    url: `http://${name}:${port}`,
+    url: `http://${reachableName(config.host)}:${port}`,
     lifecycle,
     serve(listener) {
       app = listener
@@ -53,9 +54,22 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
   }
 }
 
-function explain(error: NodeJS.ErrnoException, { host, port }: Config): Error {
-  if (error.code !== 'EADDRINUSE') return error
-  return new Error(`Port ${port} of ${host} is in use; set PORTICO_PORT to another one`, { cause: error })
+function reachableName(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function explain(error: NodeJS.ErrnoException, config: Config): Error {
+  return error.code === 'EADDRINUSE' ? new PortInUseError(config) : error
+}
+
+/** Somebody else listens there. Told in one line: other agent servers use port 4096 too. */
+class PortInUseError extends ConfigError {
+  constructor({ host, port }: Config) {
+    super([{ variable: 'PORTICO_PORT', problem: 'is in use' }])
+    this.message = `Port ${port} of ${host} is in use: set PORTICO_PORT to another one`
+  }
 }
 
 function answerStarting(request: IncomingMessage, response: ServerResponse): void {

@@ -22,7 +22,8 @@ export interface EventSource<T> {
   readonly heartbeat: string
   /** Milliseconds between two heartbeats. */
   readonly heartbeatMs: number
-  readonly lifecycle: Lifecycle
+  /** Ends a subscription when the server stops; without it the stream goes on for as long as the server waits. */
+  readonly lifecycle?: Lifecycle
 }
 
 const HEADERS = [
@@ -51,7 +52,7 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   const writer = new EventWriter(response, call)
   const heartbeat = setInterval(() => writer.beat(`: ${source.heartbeat}\n\n`), source.heartbeatMs)
   // A stream that ends with the server tells the client when to come back.
-  using _ = source.lifecycle.onDrain(() => {
+  using _ = source.lifecycle?.onDrain(() => {
     writer.finish(`retry: ${RETRY_MS}\n\n`)
     call.end()
   })

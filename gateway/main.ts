@@ -1,0 +1,32 @@
+// The process of the facade alone; the four services are processes of their own.
+import { systemClock } from '#shared/clock.ts'
+import { type Environment, readTogether } from '#shared/config.ts'
+import { createHttp2Transport } from '#shared/http2-transport.ts'
+import { runUntilSignal } from '#shared/lifecycle.ts'
+import { createLogger } from '#shared/logging.ts'
+import { readProcessConfig } from '#shared/process-config.ts'
+import { createApp } from './app.ts'
+import { createClients } from './clients.ts'
+import { readConfig } from './config.ts'
+import { listen } from './listen.ts'
+
+const readProcess = (env: Environment) => readProcessConfig(env, ['session', 'catalog', 'inference', 'identity'])
+const options = { shutdownMs: 10_000 }
+
+await runUntilSignal(async (resources) => {
+  const { config, own } = readTogether(process.env, { config: readConfig, own: readProcess })
+  options.shutdownMs = config.drainMs + 5_000
+  const logger = createLogger({ service: 'gateway', level: own.logLevel })
+  const to = (url: string) => resources.use(createHttp2Transport({ url, secret: own.secret }))
+  const { session, catalog, inference, identity } = own.peers
+  const clients = createClients({
+    session: to(session),
+    catalog: to(catalog),
+    inference: to(inference),
+    identity: to(identity),
+  })
+  // Taken last, so that it ends first: no request finds a connection closed.
+  const { lifecycle, serve, url } = resources.use(await listen(config, logger))
+  serve(createApp({ config, clients, clock: systemClock, logger, lifecycle, urls: () => [url] }))
+  logger.info({ url }, 'Serving')
+}, options)
