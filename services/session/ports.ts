@@ -1,4 +1,7 @@
+import type { CallContext, Principal } from '#shared/call-context.ts'
+import type { Agent, PreparedCall, ToolAccess, ToolDescription } from './domain/agent.ts'
 import type { DurableEvent, DurableEventData } from './domain/event.ts'
+import type { GenerationEvent, GenerationRequest } from './domain/generation.ts'
 import type { Admitter, Delivery, InboxItem } from './domain/inbox.ts'
 import type { AssistantMessage, BlobRef, Message, Prompt, StructuredError } from './domain/message.ts'
 import type { PermissionAnswer, PermissionReply, PermissionRequest, PermissionRule } from './domain/permission.ts'
@@ -125,6 +128,8 @@ export interface SessionStore extends AsyncDisposable {
    * has another digest, another session of the workspace, or names another message.
    */
   admitPrompt(workspace: string, admission: Admission): Promise<InboxItem>
+  /** The input of that id as it was admitted, whether it still waits or is a message by now. */
+  getInput(workspace: string, sessionId: string, messageId: string): Promise<InboxItem | undefined>
   /** Writes the selection, an agent-switched message and an agent-selected event; moves timeUpdated. */
   selectAgent(workspace: string, sessionId: string, agent: string): Promise<void>
   /** Likewise; the selected model again (a variant `default` equals none) writes nothing. */
@@ -229,4 +234,68 @@ export interface BlobStore extends AsyncDisposable {
   put(workspace: string, data: Uint8Array): Promise<BlobRef>
   /** The content, or undefined when the workspace has none with that hash. */
   get(workspace: string, hash: string): Promise<Uint8Array | undefined>
+}
+
+/** What a call to another service carries: on whose behalf it is made, and a signal that ends it. */
+export interface PeerCall extends CallContext {
+  readonly principal: Principal
+  readonly signal: AbortSignal
+}
+
+/** A tool call that is to run. `fence` is its drain's, `grant` what leave was given for. */
+export interface ToolRun {
+  readonly directory: string
+  readonly sessionId: string
+  readonly callId: string
+  readonly fence: number
+  readonly name: string
+  readonly input: JsonObject
+  readonly grant: readonly ToolAccess[]
+}
+
+/** A file that the catalog read; the name is empty when it has none. */
+export interface ReadFile {
+  readonly data: Uint8Array
+  readonly mime: string
+  readonly name: string
+}
+
+export type ToolOutput = { readonly type: 'text'; readonly text: string } | ({ readonly type: 'file' } & ReadFile)
+
+/** What a running tool tells; `completed` or `failed` comes last. */
+export type ToolEvent =
+  | { readonly type: 'progressed'; readonly metadata: JsonObject }
+  | { readonly type: 'completed'; readonly content: readonly ToolOutput[]; readonly metadata: JsonObject | undefined }
+  | {
+      readonly type: 'failed'
+      readonly error: StructuredError
+      readonly content: readonly ToolOutput[]
+      readonly metadata: JsonObject | undefined
+    }
+
+/**
+ * The catalog service: directories, agents, tools. Rejects with the reasons of catalog_service.proto, and with
+ * PEER_UNAVAILABLE when it can't be reached or does not answer in time.
+ */
+export interface Catalog {
+  resolveLocation(call: PeerCall, directory: string): Promise<SessionLocation>
+  /** An empty id: the location's default agent. */
+  getAgent(call: PeerCall, directory: string, agentId: string): Promise<Agent>
+  listTools(call: PeerCall, directory: string): Promise<readonly ToolDescription[]>
+  readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile>
+  prepareTool(call: PeerCall, directory: string, name: string, input: JsonObject): Promise<PreparedCall>
+  /** Runs a call once, for as long as it takes; never to be repeated. */
+  runTool(call: PeerCall, run: ToolRun): AsyncIterable<ToolEvent>
+  endTools(call: PeerCall, sessionId: string, fence: number): Promise<void>
+}
+
+/** The inference service. Rejects with the reasons of inference_service.proto, and with PEER_UNAVAILABLE. */
+export interface Inference {
+  defaultModel(call: PeerCall): Promise<ModelRef>
+  /** `blobs` holds the content of every medium in the request, by hash. Each item is what came at once. */
+  generate(
+    call: PeerCall,
+    request: GenerationRequest,
+    blobs: ReadonlyMap<string, Uint8Array>,
+  ): AsyncIterable<readonly GenerationEvent[]>
 }

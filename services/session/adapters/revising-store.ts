@@ -84,6 +84,12 @@ export abstract class RevisingStore {
     )
   }
 
+  async getInput(workspace: string, sessionId: string, messageId: string): Promise<InboxItem | undefined> {
+    const record = await this.reads(workspace, sessionId).message(messageId)
+    if (record === undefined || record.sessionId !== sessionId || record.admitted === null) return undefined
+    return toInboxItem(record)
+  }
+
   selectAgent(workspace: string, sessionId: string, agent: string): Promise<void> {
     return this.revise({ workspace, sessionId }, nothing, (revision) => selectAgent(revision, agent))
   }

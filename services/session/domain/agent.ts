@@ -1,0 +1,38 @@
+import type { PermissionRule } from './permission.ts'
+import type { JsonObject, ModelRef } from './session.ts'
+
+/** A role that a session runs in, as far as running it goes. */
+export interface Agent {
+  readonly id: string
+  /** Instructions; empty: none of its own. */
+  readonly system: string
+  readonly model: ModelRef | undefined
+  /** Most steps after one input; 0: no limit. */
+  readonly steps: number
+  /** In order; the last rule that matches wins. */
+  readonly permissions: readonly PermissionRule[]
+  /** Passed on to the provider. */
+  readonly requestHeaders: Readonly<Record<string, string>>
+  readonly requestBody: JsonObject | undefined
+}
+
+/** A tool as the model sees it. */
+export interface ToolDescription {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema. */
+  readonly inputSchema: JsonObject
+}
+
+/** What a tool call needs leave for. */
+export interface ToolAccess {
+  readonly action: string
+  readonly resources: readonly string[]
+}
+
+/** A tool call that was checked and has not begun. */
+export interface PreparedCall {
+  readonly accesses: readonly ToolAccess[]
+  /** Patterns that an `always` answer saves. */
+  readonly savePatterns: readonly string[]
+}
