@@ -30,7 +30,7 @@ export function eventJson(event: SessionEvent): Data | undefined {
 }
 
 /** Type of an event, and its data beside `sessionID`. */
-function describe({ event }: SessionEvent): readonly [type: string, data: Data] | undefined {
+function describe({ event, createTime }: SessionEvent): readonly [type: string, data: Data] | undefined {
   switch (event.case) {
     case 'sessionCreated':
       return ['session.created', created(event.value)]
@@ -59,7 +59,8 @@ function describe({ event }: SessionEvent): readonly [type: string, data: Data] 
     }
     case 'stepStarted': {
       const { messageId, agent, model } = event.value
-      return ['session.step.started', { assistantMessageID: messageId, agent, model: modelRefJson(model) }]
+      const started = milliseconds(createTime)
+      return ['session.step.started', { assistantMessageID: messageId, agent, model: modelRefJson(model), started }]
     }
     case 'stepStreamed':
       return ['session.step.streamed', { assistantMessageID: event.value.messageId }]
