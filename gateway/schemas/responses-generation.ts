@@ -1,0 +1,97 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import {
+  type ResponseFormatSchema,
+  ToolChoice_Mode,
+  type ToolChoiceSchema,
+  type ToolSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import type { StreamGenerateRequestSchema } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { toMessages } from './responses-messages.ts'
+import type { ResponsesRequest } from './responses-request.ts'
+import type { FreeObject } from './shape.ts'
+
+type Generation = MessageInitShape<typeof StreamGenerateRequestSchema>
+type Struct = NonNullable<Generation['providerBody']>
+
+/** What the inference service is asked for. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
+export function toGeneration(body: ResponsesRequest, requestId: string, sessionHeader: string): Generation {
+  const choice = toChoice(body)
+  const format = toFormat(body.text?.format)
+  const extra = providerBody(body)
+  return {
+    requestId,
+    origin: 'responses',
+    model: body.model,
+    messages: toMessages(body),
+    tools: toTools(body),
+    user: body.user ?? body.safety_identifier ?? '',
+    // What keeps requests on one upstream, in order of preference (`contract/gateway-facts.md` 6.3).
+    sessionId: body.session_id ?? (sessionHeader || (body.prompt_cache_key ?? '')),
+    sampling: {
+      ...given('temperature', body.temperature),
+      ...given('topP', body.top_p),
+      ...given('topK', body.top_k),
+      ...given('frequencyPenalty', body.frequency_penalty),
+      ...given('presencePenalty', body.presence_penalty),
+    },
+    ...given('maxOutputTokens', body.max_output_tokens),
+    ...given('parallelToolCalls', body.parallel_tool_calls),
+    ...given('reasoning', toReasoning(body.reasoning)),
+    ...given('toolChoice', choice),
+    ...given('responseFormat', format),
+    ...given('providerBody', extra),
+  }
+}
+
+/** A member that is left out when there is nothing to say. */
+function given<K extends string, T>(name: K, value: T | null | undefined): { readonly [name in K]?: T } {
+  return value == null ? {} : ({ [name]: value } as { readonly [name in K]: T })
+}
+
+function toTools(body: ResponsesRequest): MessageInitShape<typeof ToolSchema>[] {
+  const choice = body.tool_choice
+  const narrowed = typeof choice === 'object' && choice?.type === 'allowed_tools' ? choice.tools : undefined
+  const allowed = narrowed === undefined ? undefined : new Set(narrowed.map(({ name }) => name))
+  const offered = (body.tools ?? []).filter(({ name }) => allowed?.has(name) !== false)
+  return offered.map(({ name, description, parameters, strict }) => ({
+    name,
+    description: description ?? '',
+    ...given('parameters', parameters as Struct | null | undefined),
+    ...given('strict', strict),
+  }))
+}
+
+const MODES = { auto: ToolChoice_Mode.AUTO, none: ToolChoice_Mode.NONE, required: ToolChoice_Mode.REQUIRED } as const
+
+function toChoice({ tool_choice: choice }: ResponsesRequest): MessageInitShape<typeof ToolChoiceSchema> | undefined {
+  if (choice == null) return undefined
+  if (typeof choice === 'string') return { mode: MODES[choice] }
+  return choice.type === 'function' ? { mode: ToolChoice_Mode.NAMED, name: choice.name } : { mode: MODES[choice.mode] }
+}
+
+function toReasoning(reasoning: ResponsesRequest['reasoning']): Generation['reasoning'] | undefined {
+  if (reasoning == null) return undefined
+  const { effort, summary, enabled, max_tokens: maxTokens } = reasoning
+  const implied = enabled === false ? 'none' : enabled === true && maxTokens == null ? 'medium' : ''
+  return { effort: effort ?? implied, summary: summary ?? '', maxTokens: maxTokens ?? 0 }
+}
+
+function toFormat(
+  format: NonNullable<ResponsesRequest['text']>['format'],
+): MessageInitShape<typeof ResponseFormatSchema> | undefined {
+  if (format == null || format.type === 'text') return undefined
+  if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
+  const { name, schema, strict, description } = format
+  const value = { name, schema: schema as Struct, description: description ?? '', ...given('strict', strict) }
+  return { format: { case: 'jsonSchema', value } }
+}
+
+/** What has no place of its own in a generation, as chat completions name it. */
+function providerBody({ modalities, image_config, text }: ResponsesRequest): Struct | undefined {
+  const pictures = modalities?.includes('image') === true
+  const extra: FreeObject = {
+    ...(pictures ? { modalities, ...(image_config == null ? {} : { image_config }) } : {}),
+    ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
+  }
+  return Object.keys(extra).length === 0 ? undefined : (extra as Struct)
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import { assistantContent, resultContent, systemContent, userContent } from './responses-parts.ts'
+import { byShape, byType } from './shape.ts'
+
+/** Most items of an input; the inference service takes as many messages. */
+const MAX_ITEMS = 20_000
+
+const id = z.string().min(1).max(512)
+const callId = z.string().min(1).max(512)
+const status = z.enum(['in_progress', 'completed', 'incomplete'])
+
+const message = {
+  type: z.literal('message').nullish(),
+  id: id.nullish(),
+  status: status.nullish(),
+}
+const systemMessage = z.object({ ...message, role: z.enum(['system', 'developer']), content: systemContent })
+const userMessage = z.object({ ...message, role: z.literal('user'), content: userContent })
+const assistantMessage = z.object({
+  ...message,
+  role: z.literal('assistant'),
+  content: z.null().or(assistantContent),
+  phase: z.enum(['commentary', 'final_answer']).nullish(),
+})
+const unknownRole = z.object({ role: z.enum(['user', 'assistant', 'system', 'developer']) })
+
+type AnyMessage = z.output<typeof systemMessage> | z.output<typeof userMessage> | z.output<typeof assistantMessage>
+
+const anyMessage = byShape<AnyMessage>((value) => {
+  const { role } = value as { role?: unknown }
+  if (role === 'user') return userMessage
+  if (role === 'assistant') return byShape((inner) => assistantBy((inner as { content?: unknown }).content))
+  return role === 'system' || role === 'developer' ? systemMessage : (unknownRole as unknown as z.ZodType<AnyMessage>)
+})
+
+/** Only null is let through as null, so that a problem within the content is told by its own path. */
+function assistantBy(content: unknown): z.ZodType<z.output<typeof assistantMessage>> {
+  return content === null ? assistantMessage : assistantMessage.extend({ content: assistantContent })
+}
+
+const functionCall = z.object({
+  type: z.literal('function_call'),
+  call_id: callId,
+  name: z.string().min(1).max(128),
+  arguments: z.string(),
+  id: id.nullish(),
+  status: status.nullish(),
+  namespace: z.null({ error: 'namespaces are not supported' }).optional(),
+})
+
+const functionCallOutput = z.object({
+  type: z.literal('function_call_output'),
+  call_id: callId,
+  output: resultContent,
+  id: id.nullish(),
+  status: status.nullish(),
+})
+
+const reasoning = z.object({
+  type: z.literal('reasoning'),
+  id: id.nullish(),
+  summary: z.array(z.object({ type: z.literal('summary_text'), text: z.string() })).nullish(),
+  content: z.array(z.object({ type: z.literal('reasoning_text'), text: z.string() })).nullish(),
+  encrypted_content: z.string().nullish(),
+  signature: z.string().nullish(),
+  format: z.string().nullish(),
+  status: status.nullish(),
+})
+
+const item = byType(
+  { message: anyMessage, function_call: functionCall, function_call_output: functionCallOutput, reasoning },
+  {
+    absent: 'message',
+    unknown: (type) =>
+      type === 'item_reference'
+        ? 'nothing is stored here that an item_reference could name: send the item itself'
+        : `items of the type "${type.slice(0, 64)}" are not supported`,
+  },
+)
+
+/** One item of an input (`contract/gateway-facts.md` 1.2). */
+export type InputItem = z.output<typeof item>
+
+const list = z.array(item).min(1).max(MAX_ITEMS)
+
+/** What is to be answered: a text, or the whole history. */
+export const input = byShape<string | InputItem[]>((value) => {
+  return Array.isArray(value) ? list : z.string({ error: 'expected a string or a list of items' })
+})

@@ -1,0 +1,146 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import {
+  Message_Role,
+  type MessageSchema,
+  type Part as PartMessage,
+  type PartSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import { Rejection } from '#shared/rejection.ts'
+import type { InputItem } from './responses-items.ts'
+import { mediaFromAudio, mediaFromUrl } from './responses-media.ts'
+import type { ContentPart } from './responses-parts.ts'
+import type { ResponsesRequest } from './responses-request.ts'
+
+type Message = MessageInitShape<typeof MessageSchema>
+type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
+
+/** Ids that the dialect gave to thoughts without one: to the provider they mean nothing. */
+const OWN_REASONING_ID = /^rs_[0-9A-Za-z]{24}_\d+$/
+
+/**
+ * Refuses assistant history in structured form without `id` or `status`, as the specification wants; a plain string needs neither
+ * (`contract/gateway-facts.md` 1.2.1). Rejects with BODY_INVALID.
+ */
+export function requireHistoryIds(input: string | readonly InputItem[]): void {
+  if (typeof input === 'string') return
+  for (const [i, item] of input.entries()) {
+    if (!('role' in item) || item.role !== 'assistant' || typeof item.content === 'string') continue
+    const missing = item.id == null ? 'id' : item.status == null ? 'status' : undefined
+    if (missing === undefined) continue
+    throw new Rejection('BODY_INVALID', { field: `input.${i}.${missing}`, problem: 'assistant messages need it' })
+  }
+}
+
+/**
+ * The conversation: what the model said, thought and called between two other turns is one message, and so are the results of its
+ * calls. Rejects with BODY_INVALID where a picture, file or sound cannot be read, or where nothing is said.
+ */
+export function toMessages(
+  body: Pick<ResponsesRequest, 'instructions' | 'input' | 'prompt_cache_options' | 'cache_control'>,
+): Message[] {
+  const { instructions, input, cache_control: cache } = body
+  const turns = new Turns()
+  if (instructions != null && instructions !== '') turns.add(Message_Role.SYSTEM, [text(instructions)])
+  const ttl = body.prompt_cache_options?.ttl ?? ''
+  if (typeof input === 'string') turns.add(Message_Role.USER, [text(input)])
+  else for (const [i, item] of input.entries()) addItem(turns, item, `input.${i}`, ttl)
+  if (turns.messages.length === 0) throw new Rejection('BODY_INVALID', { field: 'input', problem: 'says nothing' })
+  if (cache != null) turns.cacheWhole(cache.ttl ?? '')
+  return turns.messages
+}
+
+class Turns {
+  readonly messages: Message[] = []
+  #role = Message_Role.UNSPECIFIED
+  #parts: Part[] = []
+
+  /** Content without a part says nothing, and is left out. */
+  add(role: Message_Role, parts: readonly Part[]): void {
+    if (parts.length === 0) return
+    const joins = role === this.#role && (role === Message_Role.ASSISTANT || role === Message_Role.TOOL)
+    if (joins) this.#parts.push(...parts)
+    else {
+      this.#role = role
+      this.#parts = [...parts]
+      this.messages.push({ role, parts: this.#parts })
+    }
+  }
+
+  /** Caches all there is: the last part ends the prefix. */
+  cacheWhole(ttl: string): void {
+    const last = this.#parts.pop()
+    if (last !== undefined) this.#parts.push({ ...last, cacheControl: { ttl } })
+  }
+}
+
+const ROLES = {
+  system: Message_Role.SYSTEM,
+  developer: Message_Role.SYSTEM,
+  user: Message_Role.USER,
+  assistant: Message_Role.ASSISTANT,
+} as const
+
+function addItem(turns: Turns, item: InputItem, field: string, ttl: string): void {
+  if ('role' in item) {
+    turns.add(ROLES[item.role], toParts(item.content ?? [], `${field}.content`, ttl))
+    return
+  }
+  switch (item.type) {
+    case 'function_call': {
+      const { call_id: callId, name } = item
+      const value = { callId, name, arguments: item.arguments }
+      turns.add(Message_Role.ASSISTANT, [{ part: { case: 'toolCall', value } }])
+      return
+    }
+    case 'function_call_output': {
+      const content = toParts(item.output, `${field}.output`, ttl)
+      const value = { callId: item.call_id, content }
+      turns.add(Message_Role.TOOL, [{ part: { case: 'toolResult', value } }])
+      return
+    }
+    case 'reasoning': {
+      const value = {
+        text: item.content?.map((part) => part.text).join('') ?? '',
+        summary: item.summary?.map((part) => part.text).join('\n\n') ?? '',
+        signature: item.signature ?? '',
+        encrypted: item.encrypted_content ?? '',
+        id: item.id == null || OWN_REASONING_ID.test(item.id) ? '' : item.id,
+      }
+      const empty = `${value.text}${value.summary}${value.signature}${value.encrypted}` === ''
+      if (!empty) turns.add(Message_Role.ASSISTANT, [{ part: { case: 'reasoning', value } }])
+    }
+  }
+}
+
+function toParts(content: string | readonly ContentPart[], field: string, ttl: string): Part[] {
+  if (typeof content === 'string') return [text(content)]
+  return content.map((part, i) => toPart(part, `${field}.${i}`, ttl))
+}
+
+function toPart(part: ContentPart, field: string, ttl: string): Part {
+  switch (part.type) {
+    case 'input_text':
+      return part.prompt_cache_breakpoint == null ? text(part.text) : { ...text(part.text), cacheControl: { ttl } }
+    case 'output_text':
+      return text(part.text)
+    case 'refusal':
+      return { part: { case: 'refusal', value: { text: part.refusal } } }
+    case 'input_image': {
+      const media = mediaFromUrl(part.image_url, `${field}.image_url`)
+      return { part: { case: 'image', value: { ...media, detail: part.detail ?? '' } } }
+    }
+    case 'input_file': {
+      const url = part.file_data ?? part.file_url ?? ''
+      const media = mediaFromUrl(url, `${field}.${part.file_data == null ? 'file_url' : 'file_data'}`)
+      return { part: { case: 'file', value: { ...media, name: part.filename ?? '' } } }
+    }
+    case 'input_audio': {
+      const { data, format } = part.input_audio
+      return { part: { case: 'audio', value: mediaFromAudio(data, format, `${field}.input_audio.data`) } }
+    }
+  }
+}
+
+function text(value: string): Part {
+  return { part: { case: 'text', value: { text: value } } }
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import { input } from './responses-items.ts'
+import { include, metadata, plugins, provider, reasoning, stopConditions, trace } from './responses-settings.ts'
+import { text, toolChoice, tools } from './responses-tools.ts'
+import { freeObject, notYet } from './shape.ts'
+
+const MAX_INT32 = 2_147_483_647
+const id = z.string().max(256)
+const penalty = z.number().min(-2).max(2).nullish()
+const ttl = z.enum(['5m', '1h']).nullish()
+
+const members = z.object({
+  model: z.string().min(1).max(512),
+  input,
+  stream: z.boolean().nullish(),
+
+  // Honoured.
+  instructions: z.string().nullish(),
+  max_output_tokens: z.int().min(1).max(MAX_INT32).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_k: z.int().min(0).max(MAX_INT32).nullish(),
+  frequency_penalty: penalty,
+  presence_penalty: penalty,
+  tools: tools.nullish(),
+  tool_choice: toolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  reasoning: reasoning.nullish(),
+  text: text.nullish(),
+  modalities: z.array(z.enum(['text', 'image'])).nullish(),
+  image_config: freeObject.nullish(),
+  user: id.nullish(),
+  safety_identifier: id.nullish(),
+  session_id: id.nullish(),
+  prompt_cache_key: id.nullish(),
+  prompt_cache_options: z.object({ mode: z.literal('explicit').nullish(), ttl }).nullish(),
+  cache_control: z.object({ type: z.literal('ephemeral'), ttl }).nullish(),
+  metadata: metadata.nullish(),
+
+  // Checked, and idle with one upstream for each model and no hosted tools.
+  max_tool_calls: z.int().min(1).max(MAX_INT32).nullish(),
+  stop_server_tools_when: stopConditions.nullish(),
+  include: include.nullish(),
+  provider: provider.nullish(),
+  plugins: plugins.nullish(),
+  route: z.enum(['fallback', 'sort']).nullish(),
+  trace: trace.nullish(),
+  service_tier: z.enum(['auto', 'default', 'flex', 'priority', 'scale', 'fast']).nullish(),
+  truncation: z.enum(['auto', 'disabled']).nullish(),
+
+  // Refused unless they ask for nothing.
+  store: z.literal(false, { error: 'nothing is stored: only false is allowed' }).nullish(),
+  previous_response_id: z.null({ error: 'nothing is stored: send the whole history as input' }).optional(),
+  background: z.literal(false, { error: 'background responses are not supported' }).nullish(),
+  models: z.array(z.string().min(1)).nullish(),
+  top_logprobs: z.literal(0, { error: 'log probabilities are not supported' }).nullish(),
+  prompt: notYet('a stored prompt'),
+  x_search_filter: notYet('a search of X'),
+  debug: z
+    .object({ echo_upstream_body: z.literal(false, { error: 'echoing upstream bodies is not supported' }).nullish() })
+    .nullish(),
+  preset: z.string().nullish(),
+})
+
+/** A checked body of `POST /api/v1/responses`. */
+export type ResponsesRequest = z.output<typeof members>
+
+/**
+ * The body of `POST /api/v1/responses` (`contract/gateway-facts.md` 1.1). Unknown members are ignored. What would change the
+ * answer and cannot be honoured is refused.
+ */
+export const responsesRequest = members.superRefine((body, context) => {
+  const refuse = (path: (string | number)[], message: string): void =>
+    void context.addIssue({ code: 'custom', path, message })
+  if (body.models?.some((model) => model !== body.model)) refuse(['models'], 'fallback models are not supported')
+  const offered = new Set(body.tools?.map(({ name }) => name))
+  const { tool_choice: choice } = body
+  if (choice === 'required' && offered.size === 0) refuse(['tool_choice'], 'demands a call, but there are no tools')
+  if (typeof choice !== 'object' || choice === null) return
+  const wanted = choice.type === 'function' ? [choice] : choice.tools
+  const missing = wanted.find(({ name }) => !offered.has(name))
+  if (missing !== undefined) refuse(['tool_choice'], `there is no tool "${missing.name}"`)
+})

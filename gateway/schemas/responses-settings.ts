@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import { byShape, byType, freeObject, notYet } from './shape.ts'
+
+const EFFORTS = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
+
+/** How the model thinks. */
+export const reasoning = z.object({
+  effort: z.enum(EFFORTS).nullish(),
+  summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+  enabled: z.boolean().nullish(),
+  max_tokens: z.int().min(1).max(2_147_483_647).nullish(),
+  mode: z.enum(['standard'], { error: 'only "standard" is supported' }).nullish(),
+  context: z.enum(['auto', 'all_turns'], { error: 'only "auto" and "all_turns" are supported' }).nullish(),
+})
+
+/** Up to 16 pairs, which are echoed (`contract/gateway-facts.md` 1.1). */
+export const metadata = z
+  .record(
+    z
+      .string()
+      .max(64, 'keys have at most 64 characters')
+      .regex(/^[^[\]]*$/, 'keys have no brackets'),
+    z.string().max(512),
+  )
+  .refine((pairs) => Object.keys(pairs).length <= 16, { message: 'must have at most 16 pairs' })
+
+const price = z.union([z.number(), z.string()]).nullish()
+const speed = z.union([z.number(), z.record(z.string(), z.unknown())]).nullish()
+const slugs = z.array(z.string().min(1)).nullish()
+
+/**
+ * Which upstream to use. There is one for each model, so wishes that only order several are idle, and demands that might exclude
+ * it are refused. The object is closed (`contract/gateway-facts.md` 6.1).
+ */
+export const provider = z
+  .strictObject({
+    order: slugs,
+    allow_fallbacks: z.boolean().nullish(),
+    sort: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
+    preferred_max_latency: speed,
+    preferred_min_throughput: speed,
+    only: notYet('a choice of upstreams'),
+    ignore: notYet('a choice of upstreams'),
+    require_parameters: notYet('a choice of upstreams'),
+    data_collection: z
+      .enum(['allow', 'deny'])
+      .nullish()
+      .refine((value) => value !== 'deny', { message: 'a choice of upstreams is not supported' }),
+    zdr: notYet('a choice of upstreams'),
+    enforce_distillable_text: notYet('a choice of upstreams'),
+    quantizations: notYet('a choice of upstreams'),
+    max_price: z
+      .object({ prompt: price, completion: price, request: price, image: price, audio: price })
+      .nullish()
+      .refine((value) => value == null || Object.values(value).every((one) => one == null), {
+        message: 'a choice of upstreams is not supported',
+      }),
+  })
+  .refine(({ order, allow_fallbacks }) => allow_fallbacks !== false || order == null || order.length === 0, {
+    path: ['order'],
+    message: 'a choice of upstreams is not supported',
+  })
+
+const PLUGINS = [
+  ...['auto-router', 'auto-beta-router', 'moderation', 'web', 'web-fetch', 'file-parser', 'response-healing'],
+  ...['context-compression', 'pareto-router', 'fusion', 'switchyard-router'],
+] as const
+
+/** Plugins that are switched off; none can be switched on. */
+export const plugins = z.array(
+  z
+    .object({ id: z.enum(PLUGINS), enabled: z.boolean().optional() })
+    .refine(({ enabled }) => enabled === false, { message: 'plugins are not supported' }),
+)
+
+/** When a loop of server tools stops. There are no such tools, so the conditions are only checked. */
+export const stopConditions = z
+  .array(
+    byType({
+      step_count_is: z.object({ type: z.string(), step_count: z.int().min(1) }),
+      has_tool_call: z.object({ type: z.string(), tool_name: z.string().min(1) }),
+      max_tokens_used: z.object({ type: z.string(), max_tokens: z.int().min(1) }),
+      max_cost: z.object({ type: z.string(), max_cost_in_dollars: z.number().min(0) }),
+      finish_reason_is: z.object({ type: z.string(), reason: z.string().min(1) }),
+    }),
+  )
+  .min(1)
+
+/** Ids for observability; other keys pass. */
+export const trace = byShape((value) => {
+  const word = z.string().optional()
+  const known = { trace_id: word, trace_name: word, span_name: word, generation_name: word, parent_span_id: word }
+  return Array.isArray(value) ? z.record(z.string(), z.never()) : z.object(known).and(freeObject)
+})
+
+/** Further members of an answer; those of hosted tools never come to pass. */
+export const include = z.array(
+  z.enum([
+    'reasoning.encrypted_content',
+    'message.input_image.image_url',
+    'file_search_call.results',
+    'computer_call_output.output.image_url',
+    'code_interpreter_call.outputs',
+  ]),
+)

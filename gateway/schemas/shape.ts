@@ -1,0 +1,76 @@
+import { type ZodType, z } from 'zod'
+
+/** JSON objects from outside, nested deeper than this, are refused: what handles them later may recurse. */
+const MAX_DEPTH = 64
+
+/** A JSON object that is passed on as it is, nested at most 64 deep. */
+export type FreeObject = { readonly [name: string]: unknown }
+
+/** A schema chosen by what the value looks like, so that a problem names the member and not just the whole. */
+export function byShape<T>(choose: (value: unknown) => ZodType<T>): ZodType<T> {
+  return z.unknown().transform((value, context) => {
+    const result = choose(value).safeParse(value)
+    if (result.success) return result.data
+    for (const { message, path } of result.error.issues) {
+      context.issues.push({ code: 'custom', message, path: [...path], input: value })
+    }
+    return z.NEVER
+  })
+}
+
+/**
+ * An object whose `type` names one of the schemas. One without a `type` takes the schema called `absent`; a type that has no
+ * schema is refused with what `unknown` says of it.
+ */
+export function byType<S extends Readonly<Record<string, ZodType>>>(
+  schemas: S,
+  options: { readonly absent?: keyof S & string; readonly unknown?: (type: string) => string } = {},
+): ZodType<z.output<S[keyof S]>> {
+  const known = Object.keys(schemas).join(', ')
+  const describe = options.unknown ?? ((type: string) => `"${type.slice(0, 64)}" is none of ${known}`)
+  return byShape((value) => {
+    if (!isObject(value)) return z.record(z.string(), z.never()) as unknown as ZodType<z.output<S[keyof S]>>
+    const type = value.type ?? options.absent
+    if (typeof type !== 'string') return refusal(`expected one of ${known}`, ['type'])
+    const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined
+    return (schema ?? refusal(describe(type), ['type'])) as ZodType<z.output<S[keyof S]>>
+  })
+}
+
+/** A schema that nothing fulfils. */
+export function refusal(message: string, path: readonly string[] = []): ZodType<never> {
+  return z.unknown().transform((value, context) => {
+    context.issues.push({ code: 'custom', message, path: [...path], input: value })
+    return z.NEVER
+  })
+}
+
+/** A setting that may be there, but may not ask for anything: null, false, and empty lists and objects pass. */
+export function notYet(what: string): ZodType<unknown> {
+  return z.unknown().refine(asksNothing, { message: `${what} is not supported` })
+}
+
+/** A JSON object whose members are passed on untouched. */
+export const freeObject: ZodType<FreeObject> = z
+  .custom<FreeObject>(isObject, { message: 'Invalid input: expected object' })
+  .refine((value) => !deeperThan(value, MAX_DEPTH), { message: `must be nested at most ${MAX_DEPTH} deep` })
+
+function asksNothing(value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function deeperThan(root: object, most: number): boolean {
+  let level: object[] = [root]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === most) return true
+    level = level.flatMap((value) =>
+      Object.values(value).filter((inner) => typeof inner === 'object' && inner !== null),
+    )
+  }
+  return false
+}
