@@ -15,6 +15,7 @@ import { locationRoutes } from './routes/location.ts'
 import { messageRoutes } from './routes/message.ts'
 import { permissionRoutes } from './routes/permission.ts'
 import { promptRoutes } from './routes/prompt.ts'
+import { responsesRoutes } from './routes/responses.ts'
 import { sessionRoutes } from './routes/session.ts'
 
 /** Makes the Express app. Reading it top to bottom is reading what happens to a request. */
@@ -36,6 +37,7 @@ export function createApp(facade: Facade): Express {
     ...agentRoutes(facade),
     ...locationRoutes(facade),
     ...infoRoutes(facade),
+    ...responsesRoutes(facade),
     ...healthRoutes(facade),
   ])
   app.use(refuseUnknownRoute)

@@ -22,8 +22,12 @@ export interface EventSource<T> {
   readonly heartbeat: string
   /** Milliseconds between two heartbeats. */
   readonly heartbeatMs: number
-  /** Ends a subscription when the server stops; without it the stream goes on for as long as the server waits. */
-  readonly lifecycle?: Lifecycle
+  /**
+   * When the server stops: how long the stream may go on, in milliseconds, and its last frames. Left out: it ends at once and
+   * tells the client when to come back.
+   */
+  readonly stop?: { readonly afterMs: number; readonly frames: () => string }
+  readonly lifecycle: Lifecycle
 }
 
 const HEADERS = [
@@ -51,10 +55,13 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   response.flushHeaders()
   const writer = new EventWriter(response, call)
   const heartbeat = setInterval(() => writer.beat(`: ${source.heartbeat}\n\n`), source.heartbeatMs)
-  // A stream that ends with the server tells the client when to come back.
-  using _ = source.lifecycle?.onDrain(() => {
-    writer.finish(`retry: ${RETRY_MS}\n\n`)
-    call.end()
+  const { afterMs, frames } = source.stop ?? COME_BACK
+  let grace: NodeJS.Timeout | undefined
+  using _ = source.lifecycle.onDrain(() => {
+    grace = setTimeout(() => {
+      writer.finish(frames())
+      call.end()
+    }, afterMs)
   })
   try {
     for (let next = first; next.done !== true; next = await iterator.next()) {
@@ -67,9 +74,12 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
     if (!call.over) writer.finish(source.failed(error))
   } finally {
     clearInterval(heartbeat)
+    clearTimeout(grace)
     call.end()
   }
 }
+
+const COME_BACK = { afterMs: 0, frames: () => `retry: ${RETRY_MS}\n\n` }
 
 /** Collects the text of one turn of the event loop and writes it at once. */
 class EventWriter {

@@ -72,7 +72,7 @@ export class ReasoningItem implements OutputItem {
     tellAdded(this.#place, this)
     const added = { ...this.#at, part: this.#part('') }
     if (this.#summarises) frames.schema('response.reasoning_summary_part.added', added)
-    else frames.schema('response.content_part.added', added)
+    else frames.schema('response.content_part.added', { response_id: this.#place.responseId, ...added })
     const type = this.#summarises ? 'response.reasoning_summary_text.delta' : 'response.reasoning_text.delta'
     this.#delta = frames.prefix(type, this.#at)
   }

@@ -1,4 +1,6 @@
+import type { Reason } from '#shared/rejection.ts'
 import type { ErrorTable, PublicError } from '../errors.ts'
+import { providerFailure } from './provider.ts'
 
 const INVALID = 'Invalid request parameters'
 
@@ -24,6 +26,13 @@ export const gatewayErrors: ErrorTable = {
     HEADER_INVALID: ({ metadata }) => failure(400, located(metadata)),
     PATH_INVALID: () => failure(400, `${INVALID}: the path is not valid`),
     REQUEST_INVALID: ({ metadata }) => failure(400, located(metadata)),
+    GENERATION_INVALID: ({ metadata }) => failure(400, located(metadata)),
+    MODEL_NOT_FOUND: ({ message }) => failure(400, located({ field: 'model', problem: message })),
+    REQUEST_DUPLICATE: () => failure(409, 'Resource conflict. Please try again later.'),
+    PROVIDER_REFUSED: providerError,
+    PROVIDER_RATE_LIMITED: providerError,
+    PROVIDER_UNAVAILABLE: providerError,
+    PROVIDER_TIMEOUT: providerError,
     NOT_READY: () => failure(503, 'The server is starting or stopping'),
   },
   unavailable: (deadlinePassed) =>
@@ -35,8 +44,20 @@ function failure(code: number, message: string): PublicError {
   return { status: code, body: { error: { code, message } } }
 }
 
+/** What a provider said of the request, and when to try again where it said so. */
+function providerError(reason: Reason): PublicError {
+  const { status, errorType } = providerFailure(reason) ?? { status: 502, errorType: 'provider_unavailable' }
+  const { provider = '', retry_after: retryAfter = '' } = reason.metadata
+  const metadata = { provider_name: provider, error_type: errorType }
+  return {
+    status,
+    body: { error: { code: status, message: reason.message, metadata } },
+    ...(/^[\w ,:+-]{1,64}$/.test(retryAfter) ? { headers: ['retry-after', retryAfter] } : {}),
+  }
+}
+
 function located(metadata: Readonly<Record<string, string>>): string {
-  const problem = metadata.problem ?? 'invalid'
+  const problem = (metadata.problem ?? 'invalid').replace(/^Invalid (input|option): /, '')
   const field = metadata.field ?? ''
   return field === '' ? `${INVALID}: ${problem}` : `${INVALID}: ${field}: ${problem}`
 }

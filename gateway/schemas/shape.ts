@@ -47,7 +47,10 @@ export function refusal(message: string, path: readonly string[] = []): ZodType<
 
 /** A setting that may be there, but may not ask for anything: null, false, and empty lists and objects pass. */
 export function notYet(what: string): ZodType<unknown> {
-  return z.unknown().refine(asksNothing, { message: `${what} is not supported` })
+  return z
+    .unknown()
+    .refine(asksNothing, { message: `${what} is not supported` })
+    .optional()
 }
 
 /** A JSON object whose members are passed on untouched. */

@@ -1,0 +1,41 @@
+import type { Reason } from '#shared/rejection.ts'
+
+/** What a client of the gateway is told of a provider's failure (`contract/gateway-facts.md` 5.2). */
+export interface ProviderFailure {
+  /** HTTP status, as long as nothing was sent. */
+  readonly status: number
+  /** Canonical type of the error. */
+  readonly errorType: string
+}
+
+const RATE_LIMITED: ProviderFailure = { status: 429, errorType: 'rate_limit_exceeded' }
+const TIMED_OUT: ProviderFailure = { status: 408, errorType: 'timeout' }
+const OVERLOADED: ProviderFailure = { status: 503, errorType: 'provider_overloaded' }
+const UNAVAILABLE: ProviderFailure = { status: 502, errorType: 'provider_unavailable' }
+const INVALID: ProviderFailure = { status: 400, errorType: 'invalid_request' }
+
+/** A provider that refuses Portico's own key or account is unavailable: the client's key is another, and good. */
+const REFUSALS: Readonly<Record<string, ProviderFailure>> = {
+  '401': UNAVAILABLE,
+  '402': UNAVAILABLE,
+  '403': { status: 403, errorType: 'permission_denied' },
+  '404': { status: 404, errorType: 'not_found' },
+  '413': { status: 413, errorType: 'payload_too_large' },
+  '422': { status: 422, errorType: 'unprocessable' },
+}
+
+/** Says what a reason of the inference service means to the client; undefined: it is not about a provider. */
+export function providerFailure({ reason, metadata: { status = '' } }: Reason): ProviderFailure | undefined {
+  switch (reason) {
+    case 'PROVIDER_RATE_LIMITED':
+      return RATE_LIMITED
+    case 'PROVIDER_TIMEOUT':
+      return TIMED_OUT
+    case 'PROVIDER_UNAVAILABLE':
+      return status === '503' || status === '529' ? OVERLOADED : UNAVAILABLE
+    case 'PROVIDER_REFUSED':
+      return REFUSALS[status] ?? INVALID
+    default:
+      return undefined
+  }
+}
