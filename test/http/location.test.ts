@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import test from 'node:test'
+import { git } from '#test/support/catalog.ts'
+import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'
+
+const at = (directory: string) => `/api/location?location[directory]=${encodeURIComponent(directory)}`
+
+test('location.get resolves the default directory, outside any repository', async () => {
+  await using portico = await openPortico()
+  const answer = await portico.fetch('/api/location')
+  assert.equal(answer.status, 200)
+  const { project } = portico
+  const global = { id: 'global', directory: project, canonical: project }
+  assert.deepEqual(await answer.json(), { directory: project, project: global })
+})
+
+test('location.get tells the project of a directory inside a repository', async () => {
+  await using portico = await openPortico({}, { 'repo/src/a.txt': 'a' })
+  const repo = join(portico.project, 'repo')
+  git(repo, 'init', '-q')
+  git(repo, 'add', '.')
+  git(repo, 'commit', '-qm', 'first')
+  const id = git(repo, 'rev-list', '--max-parents=0', 'HEAD')
+  const directory = join(repo, 'src')
+  const answer = await portico.fetch(at(directory))
+  assert.deepEqual(await answer.json(), { directory, project: { id, directory: repo, canonical: repo } })
+})
+
+test('the directory comes from the query, else from the header, which is percent-encoded', async () => {
+  await using portico = await openPortico({}, { 'ünï code/a.txt': 'a' })
+  const directory = join(portico.project, 'ünï code')
+  const directoryOf = async (path: string, header: string) => {
+    const answer = await portico.fetch(path, { headers: { 'x-opencode-directory': header } })
+    return ((await answer.json()) as { directory: string }).directory
+  }
+  assert.equal(await directoryOf('/api/location', encodeURIComponent(directory)), directory)
+  assert.equal(await directoryOf(at(portico.outside), encodeURIComponent(directory)), portico.outside)
+  const clients1x = `${at(directory)}&location[workspace]=w&directory=x&workspace=y`
+  assert.equal(await directoryOf(clients1x, ''), directory)
+  assert.equal(await directoryOf('/api/location?location=', ''), portico.project)
+})
+
+test('a location that is no object of one directory is 400', async () => {
+  await using portico = await openPortico()
+  const expected = { _tag: 'InvalidRequestError', message: 'location: Expected location[directory]', kind: 'Query' }
+  for (const query of ['location=/x', 'location[directory][a]=/x', 'location[other]=/x', 'location[]=x']) {
+    const answer = await portico.fetch(`/api/location?${query}`)
+    assert.equal(answer.status, 400, query)
+    assert.deepEqual(await answer.json(), expected)
+  }
+  const twice = await portico.fetch('/api/location?location[directory]=/a&location[directory]=/b')
+  assert.equal(twice.status, 400)
+  const message = 'location[directory]: Given more than once'
+  assert.deepEqual(await twice.json(), { _tag: 'InvalidRequestError', message, kind: 'Query' })
+  const header = await portico.fetch('/api/location', { headers: { 'x-opencode-directory': '%E0%A4' } })
+  assert.equal(header.status, 400)
+  assert.deepEqual(await header.json(), {
+    _tag: 'InvalidRequestError',
+    message: 'x-opencode-directory: Not percent-encoded',
+    kind: 'Headers',
+  })
+})
+
+test('a relative path, NUL, and a file instead of a directory are 400', async () => {
+  await using portico = await openPortico({}, { 'a.txt': 'a' })
+  for (const directory of ['relative/path', '/a\0b', join(portico.project, 'a.txt')]) {
+    const answer = await portico.fetch(at(directory))
+    assert.equal(answer.status, 400, directory)
+    assert.equal(((await answer.json()) as { _tag: string })._tag, 'InvalidRequestError')
+  }
+})
+
+test('bearer: a directory outside the roots of the workspace is 403', async () => {
+  await using portico = await openPortico({ PORTICO_AUTH: 'bearer' })
+  const headers = { authorization: `Bearer ${PORTICO_KEYS.api}` }
+  const answer = await portico.fetch(at(portico.outside), { headers })
+  assert.equal(answer.status, 403)
+  assert.deepEqual(await answer.json(), {
+    _tag: 'LocationPermissionDeniedError',
+    message: `Directory not allowed: ${portico.outside}`,
+    location: { directory: portico.outside },
+  })
+})
+
+test('a directory that does not exist is 404', async () => {
+  await using portico = await openPortico()
+  const directory = join(portico.project, 'missing')
+  const answer = await portico.fetch(at(directory))
+  assert.equal(answer.status, 404)
+  assert.deepEqual(await answer.json(), {
+    _tag: 'LocationNotFoundError',
+    message: `Directory not found: ${directory}`,
+    location: { directory },
+  })
+})

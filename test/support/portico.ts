@@ -1,0 +1,93 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import pino from 'pino'
+import { createApp } from '#gateway/app.ts'
+import { createClients } from '#gateway/clients.ts'
+import { readConfig as readGatewayConfig } from '#gateway/config.ts'
+import { type Listener, listen } from '#gateway/listen.ts'
+import { readConfig as readCatalogConfig } from '#services/catalog/config.ts'
+import { open as openCatalog } from '#services/catalog/open.ts'
+import { readConfig as readIdentityConfig } from '#services/identity/config.ts'
+import { open as openIdentity } from '#services/identity/open.ts'
+import { readConfig as readInferenceConfig } from '#services/inference/config.ts'
+import { open as openInference } from '#services/inference/open.ts'
+import { systemClock } from '#shared/clock.ts'
+import { createLocalTransport } from '#shared/local-transport.ts'
+
+/** Keys that exist in the first workspace. */
+export const PORTICO_KEYS = { api: 'sk-portico-of-the-tests', management: 'mk-portico-of-the-tests' }
+
+/** The whole product in this process, on a free port, with folders of its own. */
+export interface Portico extends AsyncDisposable {
+  readonly url: string
+  readonly listener: Listener
+  /** Default project directory, a real path. */
+  readonly project: string
+  /** A directory beside the project. */
+  readonly outside: string
+  /** Lines that were logged, parsed. */
+  readonly log: Record<string, unknown>[]
+  fetch(path: string, init?: RequestInit): Promise<Response>
+  /** Posts JSON. */
+  post(path: string, body: unknown): Promise<Response>
+}
+
+/** Starts everything. `files` (path → text) are written into the project; `env` is added to the environment. */
+export async function openPortico(
+  env: Record<string, string> = {},
+  files: Readonly<Record<string, string>> = {},
+): Promise<Portico> {
+  const stack = new AsyncDisposableStack()
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'portico-')))
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  const [project, outside, home] = ['project', 'outside', 'home'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  for (const directory of [project, outside, home]) await mkdir(directory)
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(project, path)), { recursive: true })
+    await writeFile(join(project, path), text)
+  }
+  const whole = {
+    HOME: home,
+    PATH: process.env.PATH ?? '',
+    PORTICO_PORT: '0',
+    PORTICO_DATA_DIR: join(folder, 'data'),
+    PORTICO_DIRECTORY: project,
+    PORTICO_BOOTSTRAP_API_KEY: PORTICO_KEYS.api,
+    PORTICO_BOOTSTRAP_MANAGEMENT_KEY: PORTICO_KEYS.management,
+    ...env,
+  }
+  const log: Record<string, unknown>[] = []
+  const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(JSON.parse(line)) })
+  const common = { clock: systemClock, logger }
+  const config = readGatewayConfig(whole)
+
+  const identity = stack.use(await openIdentity(readIdentityConfig(whole), common))
+  const toIdentity = createLocalTransport(identity.routes)
+  const inference = stack.use(await openInference(readInferenceConfig(whole), { ...common, identity: toIdentity }))
+  const catalog = stack.use(await openCatalog(readCatalogConfig(whole), common))
+  const peers = { catalog: createLocalTransport(catalog.routes), inference: createLocalTransport(inference.routes) }
+  const listener = stack.use(await listen(config, logger))
+  const { lifecycle, url } = listener
+  const clients = createClients({ ...peers, identity: toIdentity, session: createLocalTransport() })
+  listener.serve(createApp({ ...common, config, clients, lifecycle, urls: () => [url] }))
+  return {
+    url,
+    listener,
+    project,
+    outside,
+    log,
+    fetch: (path, init) => fetch(`${url}${path}`, init),
+    post: (path, body) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
