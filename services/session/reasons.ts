@@ -1,0 +1,20 @@
+import { Code } from '@connectrpc/connect'
+import type { ReasonTable } from '#shared/rejection.ts'
+
+/** What the session service rejects with. */
+export const reasons: ReasonTable = {
+  PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
+  REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
+  INVALID_CURSOR: { code: Code.InvalidArgument, message: 'Invalid cursor' },
+  SESSION_NOT_FOUND: { code: Code.NotFound, message: 'Session not found: {session_id}' },
+  MESSAGE_NOT_FOUND: { code: Code.NotFound, message: 'Message not found: {message_id}' },
+  PERMISSION_REQUEST_NOT_FOUND: { code: Code.NotFound, message: 'Permission request not found: {request_id}' },
+  PROMPT_CONFLICT: { code: Code.AlreadyExists, message: 'The id {message_id} was used for something else' },
+  ATTACHMENT_INVALID: { code: Code.InvalidArgument, message: '{problem}' },
+  LOCATION_NOT_FOUND: { code: Code.NotFound, message: 'Directory not found: {directory}' },
+  LOCATION_FORBIDDEN: { code: Code.PermissionDenied, message: 'Directory not allowed: {directory}' },
+  LOCATION_INVALID: { code: Code.InvalidArgument, message: 'Not a usable directory: {directory}' },
+  LEASE_LOST: { code: Code.Aborted, message: 'The lease of session {session_id} was lost' },
+  EVENTS_OVERFLOWED: { code: Code.ResourceExhausted, message: 'The reader fell behind the events' },
+  PEER_UNAVAILABLE: { code: Code.Unavailable, message: 'A service that is needed can not be reached' },
+}

@@ -1,0 +1,32 @@
+import type { Message } from '../domain/message.ts'
+import type { BlobStore } from '../ports.ts'
+
+/** Content by hash. */
+export type BlobContents = ReadonlyMap<string, Uint8Array>
+
+export const NO_BLOBS: BlobContents = new Map()
+
+/** Reads the content of every file of some messages; one that is not there is a broken store. */
+export async function readBlobs(
+  blobs: BlobStore,
+  workspace: string,
+  messages: readonly Message[],
+): Promise<BlobContents> {
+  const hashes = new Set(messages.flatMap(hashesOf))
+  if (hashes.size === 0) return NO_BLOBS
+  const contents = new Map<string, Uint8Array>()
+  for (const hash of hashes) {
+    const content = await blobs.get(workspace, hash)
+    if (content === undefined) throw new Error(`Blob ${hash} is missing`)
+    contents.set(hash, content)
+  }
+  return contents
+}
+
+function hashesOf(message: Message): string[] {
+  if (message.type === 'user') return message.prompt.files.map(({ blob }) => blob.hash)
+  if (message.type !== 'assistant') return []
+  return message.parts.flatMap((part) =>
+    part.type === 'tool' ? part.content.flatMap((content) => (content.type === 'file' ? [content.blob.hash] : [])) : [],
+  )
+}

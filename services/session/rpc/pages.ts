@@ -1,0 +1,60 @@
+import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
+import type { Page } from '../ports.ts'
+
+/** Which way a page is read from its anchor. */
+export type Direction = 'next' | 'previous'
+
+/** The page tokens of an answer. */
+export interface PageTokens {
+  readonly nextPageToken: string
+  readonly previousPageToken: string
+}
+
+/** What a page token holds: the query it continues, and the item it continues at. */
+export interface Continuation<Q, A> {
+  readonly query: Q
+  readonly anchor: A & { readonly direction: Direction }
+}
+
+/**
+ * Tokens for the pages around one. There is a next page when the store says that more follows, or when the page was
+ * reached backwards, as then its neighbour is where the reader came from; the page before likewise.
+ */
+export function pageTokens<T, Q, A extends object>(
+  scope: string,
+  query: Q,
+  page: Page<T>,
+  arrived: Direction | undefined,
+  anchorOf: (item: T) => A,
+): PageTokens {
+  const first = page.items[0]
+  const last = page.items.at(-1)
+  const following = arrived === 'previous' || page.more
+  const preceding = arrived === 'next' || (arrived === 'previous' && page.more)
+  const token = (item: T | undefined, direction: Direction): string =>
+    item === undefined ? '' : encodePageToken(scope, { query, anchor: { ...anchorOf(item), direction } })
+  return {
+    nextPageToken: following ? token(last, 'next') : '',
+    previousPageToken: preceding ? token(first, 'previous') : '',
+  }
+}
+
+/** What a token continues, checked in shape; undefined for the first page. Rejects with INVALID_CURSOR. */
+export function continuationOf<Q, A>(
+  scope: string,
+  token: string,
+  isQuery: (value: unknown) => value is Q,
+  isAnchor: (value: Record<string, unknown>) => boolean,
+): Continuation<Q, A> | undefined {
+  if (token === '') return undefined
+  return decodePageToken(scope, token, (payload): payload is Continuation<Q, A> => {
+    if (!isRecord(payload) || !isRecord(payload.anchor) || !isQuery(payload.query)) return false
+    const { direction } = payload.anchor
+    return (direction === 'next' || direction === 'previous') && isAnchor(payload.anchor)
+  })
+}
+
+/** Whether a value is an object with members. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,19 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { principalOf } from '#shared/call-context.ts'
+import type { SessionStore } from '../ports.ts'
+import { parseText } from './parse.ts'
+
+const MAX_NAME_LENGTH = 256
+
+/** Selects the agent of the next steps. */
+export function switchSessionAgent(dependencies: {
+  readonly store: SessionStore
+}): ServiceImpl<typeof SessionService>['switchSessionAgent'] {
+  const { store } = dependencies
+  return async ({ sessionId, agent }, context) => {
+    const { workspaceId } = principalOf(context)
+    await store.selectAgent(workspaceId, sessionId, parseText('agent', agent, 1, MAX_NAME_LENGTH))
+    return {}
+  }
+}

@@ -1,0 +1,19 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { principalOf } from '#shared/call-context.ts'
+import type { SessionStore } from '../ports.ts'
+import { invalid } from './parse.ts'
+import { parseModel } from './session-to-proto.ts'
+
+/** Selects the model of the next steps. */
+export function switchSessionModel(dependencies: {
+  readonly store: SessionStore
+}): ServiceImpl<typeof SessionService>['switchSessionModel'] {
+  const { store } = dependencies
+  return async ({ sessionId, model }, context) => {
+    const { workspaceId } = principalOf(context)
+    if (model === undefined) throw invalid('model', 'must be set')
+    await store.selectModel(workspaceId, sessionId, parseModel(model))
+    return {}
+  }
+}
