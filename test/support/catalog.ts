@@ -1,16 +1,23 @@
+import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { randomInt } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
 import { type Client, createClient } from '@connectrpc/connect'
 import { pino } from 'pino'
+import type { ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { Config } from '#services/catalog/config.ts'
 import { open } from '#services/catalog/open.ts'
 import { callOptions, type Principal } from '#shared/call-context.ts'
 import { systemClock } from '#shared/clock.ts'
-import { createLocalTransport } from '#shared/local-transport.ts'
+import { randomId } from '#shared/ids.ts'
+import { reasonOf } from '#shared/rejection.ts'
 import type { Routes } from '#shared/routes.ts'
+import { type Connect, connectLocal, forEachTransport } from '#test/support/transports.ts'
 
 const operator: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: '', kind: 'local-operator' }
 
@@ -37,7 +44,10 @@ export interface CatalogFixture extends AsyncDisposable {
 }
 
 /** Opens a catalog service; disposing the answer ends it and removes its folder. */
-export async function openCatalog(overrides: Partial<Config> = {}): Promise<CatalogFixture> {
+export async function openCatalog(
+  overrides: Partial<Config> = {},
+  connect: Connect = connectLocal,
+): Promise<CatalogFixture> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'portico-catalog-')))
   const [project, config, outside] = ['project', 'config', 'outside'].map((name) => join(folder, name)) as [
     string,
@@ -52,9 +62,10 @@ export async function openCatalog(overrides: Partial<Config> = {}): Promise<Cata
   const environment = { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: folder }
   const whole = { directory: project, configDirectory: config, home: folder, roots: {}, environment, ...overrides }
   const service = await open(whole, { clock, logger })
+  const connection = await connect(service.routes)
   return {
     routes: service.routes,
-    client: createClient(CatalogService, createLocalTransport(service.routes)),
+    client: createClient(CatalogService, connection.transport),
     project,
     config,
     outside,
@@ -63,10 +74,78 @@ export async function openCatalog(overrides: Partial<Config> = {}): Promise<Cata
       offset += milliseconds
     },
     [Symbol.asyncDispose]: async () => {
+      await connection[Symbol.asyncDispose]()
       await service[Symbol.asyncDispose]()
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Defines a test of a catalog service of its own, once for each way to call it. */
+export function catalogTest(title: string, body: (catalog: CatalogFixture) => Promise<void>): void {
+  forEachTransport((name, connect) => {
+    test(`${title} (${name})`, async () => {
+      await using catalog = await openCatalog({}, connect)
+      await body(catalog)
+    })
+  })
+}
+
+/** Runs a tool call to its end, with leave for what it touches. */
+export async function runTool(
+  { client }: CatalogFixture,
+  name: string,
+  input: JsonObject,
+  call: { readonly callId?: string; readonly fence?: bigint; readonly signal?: AbortSignal } = {},
+): Promise<ToolEnd> {
+  const { accesses } = await client.prepareTool({ name, input }, asOperator)
+  const { signal, callId = randomId('call'), fence = 1n } = call
+  const request = { sessionId: 'ses_1', callId, fence, name, input, grant: accesses }
+  const progress: JsonObject[] = []
+  let end: ToolEnd | undefined
+  for await (const { event } of client.runTool(request, { ...asOperator, ...(signal && { signal }) })) {
+    if (event.case === 'progressed') {
+      progress.push(event.value.metadata ?? {})
+    } else if (event.value !== undefined) {
+      const { metadata = {}, content } = event.value
+      const text = content.map((part) => (part.content.case === 'text' ? part.content.value : '')).join('')
+      const files = content.flatMap((part) => (part.content.case === 'file' ? [part.content.value] : []))
+      const failure = event.case === 'failed' ? { type: event.value.type, message: event.value.message } : undefined
+      end = { text, files, metadata, failure, progress }
+    }
+  }
+  assert.ok(end, 'the stream tells how the call ended')
+  return end
+}
+
+/** How a tool call ended. */
+export interface ToolEnd {
+  readonly text: string
+  readonly files: readonly ToolFile[]
+  readonly metadata: JsonObject
+  readonly failure: { readonly type: string; readonly message: string } | undefined
+  readonly progress: readonly JsonObject[]
+}
+
+/** Says whether an error is this rejection, for assert.rejects. */
+export function rejection(reason: string, metadata: Readonly<Record<string, string>> = {}) {
+  return (error: unknown): true => {
+    const found = reasonOf(error)
+    assert.deepEqual({ reason: found?.reason, metadata: { ...found?.metadata } }, { reason, metadata })
+    return true
+  }
+}
+
+/** Seconds that no other command of a test sleeps: found again by `processesWith`. */
+export function longSleep(): string {
+  return String(randomInt(10 ** 11, 10 ** 12))
+}
+
+/** Process ids of processes whose command line contains a text. */
+export async function processesWith(text: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
+  return pids.filter((_, index) => lines[index]?.includes(text))
 }
 
 /** Writes files (path → text) below a directory. */

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
 import { Agent_Mode as Mode, PermissionRule_Effect as RuleEffect } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { asOperator, type CatalogFixture, openCatalog, writeFiles } from '#test/support/catalog.ts'
+import { asOperator, type CatalogFixture, catalogTest, writeFiles } from '#test/support/catalog.ts'
 
 async function list(catalog: CatalogFixture, directory = '') {
   return (await catalog.client.listAgents({ directory }, asOperator)).agents
@@ -26,8 +25,7 @@ const DEFAULTS = [
 const rulesOf = (agent: Awaited<ReturnType<typeof find>>) =>
   agent.permissions.map(({ action, resource, effect }) => `${action} ${resource} ${RuleEffect[effect]}`)
 
-test('without configuration there are the built-in agents, build first', async () => {
-  await using catalog = await openCatalog()
+catalogTest('without configuration there are the built-in agents, build first', async (catalog) => {
   const agents = await list(catalog)
   assert.deepEqual(
     agents.map(({ agentId, mode, hidden }) => [agentId, Mode[mode], hidden]),
@@ -49,10 +47,11 @@ test('without configuration there are the built-in agents, build first', async (
   ])
 })
 
-test('a configured agent has every member that the document gives, and defaults for the rest', async () => {
-  await using catalog = await openCatalog()
-  await writeFiles(catalog.project, {
-    'opencode.jsonc': `{
+catalogTest(
+  'a configured agent has every member that the document gives, and defaults for the rest',
+  async (catalog) => {
+    await writeFiles(catalog.project, {
+      'opencode.jsonc': `{
       // comments and trailing commas are fine
       "agents": {
         "review": {
@@ -64,87 +63,89 @@ test('a configured agent has every member that the document gives, and defaults 
         "plain": {},
       },
     }`,
-  })
-  const { $typeName, permissions, model, ...review } = await find(catalog, 'review')
-  assert.deepEqual(
-    { ...review, model: { providerId: model?.providerId, modelId: model?.modelId, variant: model?.variant } },
-    {
-      agentId: 'review',
-      name: 'review',
-      description: 'Reviews',
-      mode: Mode.ALL,
-      hidden: true,
-      color: '#a0B1c2',
-      system: 'Review.',
-      model: { providerId: 'openrouter', modelId: 'anthropic/claude-x', variant: 'high' },
-      steps: 7,
-      requestHeaders: { 'x-a': '1' },
-      requestBody: { temperature: 0.5 },
-      requestSettings: { timeout: false },
-    },
-  )
-  const { $typeName: _, permissions: rules, model: none, ...plain } = await find(catalog, 'plain')
-  assert.equal(none, undefined)
-  assert.equal(rules.length, DEFAULTS.length)
-  assert.deepEqual(plain, {
-    agentId: 'plain',
-    name: 'plain',
-    description: '',
-    mode: Mode.PRIMARY,
-    hidden: false,
-    color: '',
-    system: '',
-    steps: 0,
-    requestHeaders: {},
-    requestBody: {},
-    requestSettings: {},
-  })
-})
-
-test('nearer documents win member by member; rules add up: defaults, built-in, for all, for the agent', async () => {
-  await using catalog = await openCatalog()
-  const rule = (action: string, resource = '*') => ({ action, resource, effect: 'deny' })
-  const document = (name: string, more: object = {}) =>
-    JSON.stringify({
-      permissions: [rule(`all-${name}`)],
-      agents: { plan: { description: name, permissions: [rule(name)], ...more } },
     })
-  await writeFiles(catalog.config, {
-    'opencode.json': document('global', { steps: 3, color: '#000000' }),
-    'agents/plan.md': '---\ndescription: markdown\nsteps: 4\n---\nBy hand.',
-  })
-  await writeFiles(catalog.project, {
-    'opencode.json': document('json'),
-    'opencode.jsonc': document('jsonc'),
-    '.opencode/opencode.json': document('dot', {
-      permissions: [rule('read', '~/x'), rule('edit', '$HOME'), rule('bash', '~')],
-    }),
-  })
-  const plan = await find(catalog, 'plan')
-  assert.deepEqual(
-    [plan.description, plan.steps, plan.color, plan.system, plan.mode],
-    ['dot', 4, '#000000', 'By hand.', Mode.PRIMARY],
-  )
-  const home = join(catalog.project, '..')
-  assert.deepEqual(rulesOf(plan), [
-    ...DEFAULTS,
-    'edit * DENY',
-    'edit .opencode/plans/*.md ALLOW',
-    'all-global * DENY',
-    'all-json * DENY',
-    'all-jsonc * DENY',
-    'all-dot * DENY',
-    'global * DENY',
-    'json * DENY',
-    'jsonc * DENY',
-    `read ${home}/x DENY`,
-    `edit ${home} DENY`,
-    'bash ~ DENY',
-  ])
-})
+    const { $typeName, permissions, model, ...review } = await find(catalog, 'review')
+    assert.deepEqual(
+      { ...review, model: { providerId: model?.providerId, modelId: model?.modelId, variant: model?.variant } },
+      {
+        agentId: 'review',
+        name: 'review',
+        description: 'Reviews',
+        mode: Mode.ALL,
+        hidden: true,
+        color: '#a0B1c2',
+        system: 'Review.',
+        model: { providerId: 'openrouter', modelId: 'anthropic/claude-x', variant: 'high' },
+        steps: 7,
+        requestHeaders: { 'x-a': '1' },
+        requestBody: { temperature: 0.5 },
+        requestSettings: { timeout: false },
+      },
+    )
+    const { $typeName: _, permissions: rules, model: none, ...plain } = await find(catalog, 'plain')
+    assert.equal(none, undefined)
+    assert.equal(rules.length, DEFAULTS.length)
+    assert.deepEqual(plain, {
+      agentId: 'plain',
+      name: 'plain',
+      description: '',
+      mode: Mode.PRIMARY,
+      hidden: false,
+      color: '',
+      system: '',
+      steps: 0,
+      requestHeaders: {},
+      requestBody: {},
+      requestSettings: {},
+    })
+  },
+)
 
-test('Markdown files of agent, agents, mode and modes define agents by their paths', async () => {
-  await using catalog = await openCatalog()
+catalogTest(
+  'nearer documents win member by member; rules add up: defaults, built-in, for all, for the agent',
+  async (catalog) => {
+    const rule = (action: string, resource = '*') => ({ action, resource, effect: 'deny' })
+    const document = (name: string, more: object = {}) =>
+      JSON.stringify({
+        permissions: [rule(`all-${name}`)],
+        agents: { plan: { description: name, permissions: [rule(name)], ...more } },
+      })
+    await writeFiles(catalog.config, {
+      'opencode.json': document('global', { steps: 3, color: '#000000' }),
+      'agents/plan.md': '---\ndescription: markdown\nsteps: 4\n---\nBy hand.',
+    })
+    await writeFiles(catalog.project, {
+      'opencode.json': document('json'),
+      'opencode.jsonc': document('jsonc'),
+      '.opencode/opencode.json': document('dot', {
+        permissions: [rule('read', '~/x'), rule('edit', '$HOME'), rule('bash', '~')],
+      }),
+    })
+    const plan = await find(catalog, 'plan')
+    assert.deepEqual(
+      [plan.description, plan.steps, plan.color, plan.system, plan.mode],
+      ['dot', 4, '#000000', 'By hand.', Mode.PRIMARY],
+    )
+    const home = join(catalog.project, '..')
+    assert.deepEqual(rulesOf(plan), [
+      ...DEFAULTS,
+      'edit * DENY',
+      'edit .opencode/plans/*.md ALLOW',
+      'all-global * DENY',
+      'all-json * DENY',
+      'all-jsonc * DENY',
+      'all-dot * DENY',
+      'global * DENY',
+      'json * DENY',
+      'jsonc * DENY',
+      `read ${home}/x DENY`,
+      `edit ${home} DENY`,
+      'bash ~ DENY',
+    ])
+  },
+)
+
+catalogTest('Markdown files of agent, agents, mode and modes define agents by their paths', async (catalog) => {
   await writeFiles(join(catalog.project, '.opencode'), {
     'agent/one.md': 'First.',
     'agents/deep/er/two.md': '---\nname: Two\nmode: subagent\nmodel: openai/gpt-5\nvariant: low\n---\nSecond.',
@@ -166,8 +167,7 @@ test('Markdown files of agent, agents, mode and modes define agents by their pat
   assert.equal(own[1]?.model?.variant, 'low')
 })
 
-test('front matter with unknown keys is read as the older form', async () => {
-  await using catalog = await openCatalog()
+catalogTest('front matter with unknown keys is read as the older form', async (catalog) => {
   await writeFiles(catalog.config, {
     'agent/old.md': [
       '---',
@@ -203,21 +203,22 @@ test('front matter with unknown keys is read as the older form', async () => {
   )
 })
 
-test("the configured default agent comes first when it can be a session's, else build, else the first that can", async () => {
-  await using catalog = await openCatalog()
-  const first = async (document: object) => {
-    await writeFiles(catalog.project, { 'opencode.json': JSON.stringify(document) })
-    return (await list(catalog))[0]?.agentId
-  }
-  assert.equal(await first({ default_agent: 'plan' }), 'plan')
-  assert.equal(await first({ default_agent: 'explore' }), 'build')
-  assert.equal(await first({ default_agent: 'title' }), 'build')
-  assert.equal(await first({ default_agent: 'nobody' }), 'build')
-  assert.equal(await first({ agents: { build: { disabled: true } } }), 'plan')
-})
+catalogTest(
+  "the configured default agent comes first when it can be a session's, else build, else the first that can",
+  async (catalog) => {
+    const first = async (document: object) => {
+      await writeFiles(catalog.project, { 'opencode.json': JSON.stringify(document) })
+      return (await list(catalog))[0]?.agentId
+    }
+    assert.equal(await first({ default_agent: 'plan' }), 'plan')
+    assert.equal(await first({ default_agent: 'explore' }), 'build')
+    assert.equal(await first({ default_agent: 'title' }), 'build')
+    assert.equal(await first({ default_agent: 'nobody' }), 'build')
+    assert.equal(await first({ agents: { build: { disabled: true } } }), 'plan')
+  },
+)
 
-test('what cannot be read is skipped and logged, and the rest counts', async () => {
-  await using catalog = await openCatalog()
+catalogTest('what cannot be read is skipped and logged, and the rest counts', async (catalog) => {
   await writeFiles(catalog.config, {
     'opencode.json': '{ "agents": { "lost": {} ',
     'opencode.jsonc': JSON.stringify({
@@ -256,15 +257,13 @@ test('what cannot be read is skipped and logged, and the rest counts', async () 
   )
 })
 
-test('rules for all agents that cannot be read ask for everything', async () => {
-  await using catalog = await openCatalog()
+catalogTest('rules for all agents that cannot be read ask for everything', async (catalog) => {
   const permissions = [{ action: 'bash', resource: '*', effect: 'forbid' }]
   await writeFiles(catalog.project, { 'opencode.json': JSON.stringify({ permissions }) })
   assert.deepEqual(rulesOf(await find(catalog, 'build')), [...DEFAULTS, '* * ASK'])
 })
 
-test('a changed, new or removed file counts at the next call', async () => {
-  await using catalog = await openCatalog()
+catalogTest('a changed, new or removed file counts at the next call', async (catalog) => {
   const description = async () => (await find(catalog, 'build')).description
   const before = await description()
   await writeFiles(catalog.project, { '.opencode/agents/build.md': '---\ndescription: one\n---\n' })
@@ -275,8 +274,7 @@ test('a changed, new or removed file counts at the next call', async () => {
   assert.equal(await description(), before)
 })
 
-test('a project cannot show a file from outside of it as an agent', async () => {
-  await using catalog = await openCatalog()
+catalogTest('a project cannot show a file from outside of it as an agent', async (catalog) => {
   await writeFiles(catalog.outside, { 'secret.md': 'secret', 'opencode.json': '{"agents":{"out":{}}}' })
   await mkdir(join(catalog.project, '.opencode/agents'), { recursive: true })
   await symlink(join(catalog.outside, 'secret.md'), join(catalog.project, '.opencode/agents/secret.md'))

@@ -2,14 +2,16 @@ import assert from 'node:assert/strict'
 import { chmod, mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { reasonOf } from '#shared/rejection.ts'
-import { asOperator, asWorkspace, type CatalogFixture, git, openCatalog, writeFiles } from '#test/support/catalog.ts'
-
-const rejection = (reason: string, metadata: Record<string, string>) => (error: unknown) => {
-  const found = reasonOf(error)
-  assert.deepEqual({ reason: found?.reason, metadata: { ...found?.metadata } }, { reason, metadata })
-  return true
-}
+import {
+  asOperator,
+  asWorkspace,
+  type CatalogFixture,
+  catalogTest,
+  git,
+  openCatalog,
+  rejection,
+  writeFiles,
+} from '#test/support/catalog.ts'
 
 async function locationOf(catalog: CatalogFixture, directory: string) {
   const { location } = await catalog.client.resolveLocation({ directory }, asOperator)
@@ -30,28 +32,31 @@ function commit(directory: string): string {
   return git(directory, 'rev-parse', 'HEAD')
 }
 
-test('outside git a directory is a project of its own, called global; empty means the default directory', async () => {
-  await using catalog = await openCatalog()
-  const { project } = catalog
-  const global = { directory: project, id: 'global', root: project, canonical: project, subpath: '' }
-  assert.deepEqual(await locationOf(catalog, ''), global)
-  assert.deepEqual(await locationOf(catalog, project), global)
-})
+catalogTest(
+  'outside git a directory is a project of its own, called global; empty means the default directory',
+  async (catalog) => {
+    const { project } = catalog
+    const global = { directory: project, id: 'global', root: project, canonical: project, subpath: '' }
+    assert.deepEqual(await locationOf(catalog, ''), global)
+    assert.deepEqual(await locationOf(catalog, project), global)
+  },
+)
 
-test('in a repository the root commit is the project, also below its root and through links', async () => {
-  await using catalog = await openCatalog()
-  const { project } = catalog
-  const id = commit(project)
-  git(project, 'commit', '--allow-empty', '-m', 'second')
-  await mkdir(join(project, 'a/b'), { recursive: true })
-  await symlink(join(project, 'a/b'), join(catalog.outside, 'link'))
-  const expected = { directory: join(project, 'a/b'), id, root: project, canonical: project, subpath: 'a/b' }
-  assert.deepEqual(await locationOf(catalog, join(project, 'a/b')), expected)
-  assert.deepEqual(await locationOf(catalog, join(catalog.outside, 'link')), expected)
-})
+catalogTest(
+  'in a repository the root commit is the project, also below its root and through links',
+  async (catalog) => {
+    const { project } = catalog
+    const id = commit(project)
+    git(project, 'commit', '--allow-empty', '-m', 'second')
+    await mkdir(join(project, 'a/b'), { recursive: true })
+    await symlink(join(project, 'a/b'), join(catalog.outside, 'link'))
+    const expected = { directory: join(project, 'a/b'), id, root: project, canonical: project, subpath: 'a/b' }
+    assert.deepEqual(await locationOf(catalog, join(project, 'a/b')), expected)
+    assert.deepEqual(await locationOf(catalog, join(catalog.outside, 'link')), expected)
+  },
+)
 
-test('of several root commits the first in order is the project', async () => {
-  await using catalog = await openCatalog()
+catalogTest('of several root commits the first in order is the project', async (catalog) => {
   const roots = [commit(catalog.project)]
   git(catalog.project, 'checkout', '-q', '--orphan', 'other')
   git(catalog.project, 'commit', '--allow-empty', '-m', 'other root')
@@ -60,8 +65,7 @@ test('of several root commits the first in order is the project', async () => {
   assert.equal((await locationOf(catalog, '')).id, roots.sort()[0])
 })
 
-test('a repository without commits is global until the first commit', async () => {
-  await using catalog = await openCatalog()
+catalogTest('a repository without commits is global until the first commit', async (catalog) => {
   git(catalog.project, 'init')
   assert.equal((await locationOf(catalog, '')).id, 'global')
   git(catalog.project, 'commit', '--allow-empty', '-m', 'root')
@@ -69,8 +73,7 @@ test('a repository without commits is global until the first commit', async () =
   assert.equal((await locationOf(catalog, '')).id, git(catalog.project, 'rev-parse', 'HEAD'))
 })
 
-test('a linked worktree is its own root and names the main checkout', async () => {
-  await using catalog = await openCatalog()
+catalogTest('a linked worktree is its own root and names the main checkout', async (catalog) => {
   const id = commit(catalog.project)
   const worktree = join(catalog.outside, 'tree')
   git(catalog.project, 'worktree', 'add', '-q', worktree)
@@ -78,8 +81,7 @@ test('a linked worktree is its own root and names the main checkout', async () =
   assert.deepEqual(await locationOf(catalog, worktree), expected)
 })
 
-test('a submodule is a project of its own', async () => {
-  await using catalog = await openCatalog()
+catalogTest('a submodule is a project of its own', async (catalog) => {
   const id = commit(catalog.outside)
   commit(catalog.project)
   git(catalog.project, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', catalog.outside, 'part')
@@ -93,8 +95,7 @@ test('a submodule is a project of its own', async () => {
   })
 })
 
-test('an answer is at most a second old', async () => {
-  await using catalog = await openCatalog()
+catalogTest('an answer is at most a second old', async (catalog) => {
   assert.equal((await locationOf(catalog, '')).id, 'global')
   const id = commit(catalog.project)
   assert.equal((await locationOf(catalog, '')).id, 'global')
@@ -105,8 +106,7 @@ test('an answer is at most a second old', async () => {
   await assert.rejects(locationOf(catalog, ''), rejection('LOCATION_NOT_FOUND', { directory: catalog.project }))
 })
 
-test('nothing that a repository configures is run', async () => {
-  await using catalog = await openCatalog()
+catalogTest('nothing that a repository configures is run', async (catalog) => {
   const id = commit(catalog.project)
   const witness = join(catalog.outside, 'witness')
   const script = join(catalog.project, 'evil.sh')
@@ -122,14 +122,12 @@ test('nothing that a repository configures is run', async () => {
   await assert.rejects(realpath(witness), { code: 'ENOENT' })
 })
 
-test('a missing directory is LOCATION_NOT_FOUND', async () => {
-  await using catalog = await openCatalog()
+catalogTest('a missing directory is LOCATION_NOT_FOUND', async (catalog) => {
   const directory = join(catalog.project, 'none')
   await assert.rejects(locationOf(catalog, directory), rejection('LOCATION_NOT_FOUND', { directory }))
 })
 
-test('what is no absolute path of a directory is LOCATION_INVALID', async () => {
-  await using catalog = await openCatalog()
+catalogTest('what is no absolute path of a directory is LOCATION_INVALID', async (catalog) => {
   await writeFiles(catalog.project, { file: '' })
   const cases = [
     ['relative', 'relative', 'it is not absolute'],
@@ -171,7 +169,6 @@ test('a key works only below the roots of its workspace, and is not told what ex
   await assert.rejects(resolve(''), rejection('LOCATION_FORBIDDEN', { directory: catalog.project }))
 })
 
-test('a call without a principal is PRINCIPAL_MISSING', async () => {
-  await using catalog = await openCatalog()
+catalogTest('a call without a principal is PRINCIPAL_MISSING', async (catalog) => {
   await assert.rejects(catalog.client.resolveLocation({}), rejection('PRINCIPAL_MISSING', {}))
 })

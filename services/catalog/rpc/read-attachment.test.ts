@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { asOperator, type CatalogFixture, catalogTest, rejection, writeFiles } from '#test/support/catalog.ts'
+
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+
+async function read({ client }: CatalogFixture, uri: string) {
+  const { data, mime, name } = await client.readAttachment({ uri }, asOperator)
+  return [mime, name, mime.startsWith('image/') ? Buffer.from(data).toString('hex') : Buffer.from(data).toString()]
+}
+
+catalogTest('reads data: in canonical base64 and percent-encoded; its content says what it is', async (catalog) => {
+  assert.deepEqual(await read(catalog, 'data:text/html;base64,aGVsbG8='), ['text/plain', '', 'hello'])
+  assert.deepEqual(await read(catalog, 'data:,h%C3%A4%25+b'), ['text/plain', '', 'hä%+b'])
+  const png = `data:text/plain;base64,${PNG.toString('base64')}`
+  assert.deepEqual(await read(catalog, png), ['image/png', '', PNG.toString('hex')])
+  assert.equal((await read(catalog, 'data:;base64,AAEC'))[0], 'application/octet-stream')
+})
+
+catalogTest('reads file: in the location, with lines from start to end', async (catalog) => {
+  await writeFiles(catalog.project, { 'a b.txt': 'one\ntwo\nthree\n' })
+  await writeFile(join(catalog.project, 'p.txt'), PNG)
+  const uri = pathToFileURL(join(catalog.project, 'a b.txt')).href
+  assert.deepEqual(await read(catalog, uri), ['text/plain', 'a b.txt', 'one\ntwo\nthree\n'])
+  assert.deepEqual(await read(catalog, `${uri}?start=2&end=2`), ['text/plain', 'a b.txt', 'two\n'])
+  assert.deepEqual(await read(catalog, `${uri}?start=2`), ['text/plain', 'a b.txt', 'two\nthree\n'])
+  assert.deepEqual(await read(catalog, `${uri}?end=1`), ['text/plain', 'a b.txt', 'one\n'])
+  assert.deepEqual(await read(catalog, `${uri}?start=9`), ['text/plain', 'a b.txt', ''])
+  const image = `${pathToFileURL(join(catalog.project, 'p.txt')).href}?start=1&end=1`
+  assert.deepEqual(await read(catalog, image), ['image/png', 'p.txt', PNG.toString('hex')])
+})
+
+catalogTest('a directory is a sorted listing', async (catalog) => {
+  await writeFiles(catalog.project, { 'dir/b': '', 'dir/a': '' })
+  await mkdir(join(catalog.project, 'dir/aa'))
+  const uri = pathToFileURL(join(catalog.project, 'dir')).href
+  assert.deepEqual(await read(catalog, uri), ['application/x-directory', 'dir', 'a\naa/\nb'])
+})
+
+catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {
+  await writeFiles(catalog.outside, { secret: 'secret' })
+  await writeFiles(catalog.project, { 'large.txt': '', text: 'a' })
+  await truncate(join(catalog.project, 'large.txt'), (20 << 20) + 1)
+  await symlink(join(catalog.outside, 'secret'), join(catalog.project, 'link'))
+  const file = (path: string) => pathToFileURL(path).href
+  const outside = join(catalog.outside, 'secret')
+  const confined = `${outside} lies outside of the project directory ${catalog.project}`
+  const cases: readonly (readonly [uri: string, problem: string])[] = [
+    ['https://example.com/a', 'only data: and file: are read'],
+    ['', 'only data: and file: are read'],
+    ['data:text/plain;base64', 'a data: URI needs a comma'],
+    ['data:;base64,aGVsbG8', 'its base64 is not canonical'],
+    ['data:;base64,aGVsbG9=', 'its base64 is not canonical'],
+    ['data:;base64,aGVs bG8=', 'its base64 is not canonical'],
+    ['data:,100%', 'a percent sign is not followed by two digits'],
+    [`data:;base64,${'A'.repeat(4 * Math.ceil((20 << 20) / 3) + 4)}`, 'it has more than 20971520 bytes'],
+    [`data:,${'a'.repeat((20 << 20) + 1)}`, 'it has more than 20971520 bytes'],
+    ['file://elsewhere/a', 'it names no path of this machine'],
+    ['file:///a%2Fb', 'it names no path of this machine'],
+    ['file:///a%00b', 'it names no path of this machine'],
+    [`${file(join(catalog.project, 'text'))}?start=0`, 'start is no line number'],
+    [`${file(join(catalog.project, 'text'))}?start=2&end=1`, 'end lies before start'],
+    [file(join(catalog.project, 'none')), 'none does not exist'],
+    [file(join(catalog.project, 'large.txt')), 'it has more than 20971520 bytes'],
+    [file(outside), confined],
+    [file(join(catalog.project, 'link')), confined],
+  ]
+  for (const [uri, problem] of cases) {
+    await assert.rejects(read(catalog, uri), rejection('ATTACHMENT_INVALID', { problem }), uri.slice(0, 60))
+  }
+})
