@@ -1,6 +1,7 @@
-import { createClient, type Transport } from '@connectrpc/connect'
+import type { Transport } from '@connectrpc/connect'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { callOptions, type Principal } from '#shared/call-context.ts'
+import { createClient } from '#shared/client.ts'
 import { Rejection, reasonOf } from '#shared/rejection.ts'
 import type { KeyChecker } from '../ports.ts'
 

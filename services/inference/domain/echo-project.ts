@@ -3,6 +3,8 @@ import type { ScriptedCall } from './echo-script.ts'
 import type { Exchange } from './echo-turn.ts'
 import type { Tool } from './generation.ts'
 
+/** A link ends in `@`, a directory in `/`. */
+const README = /(^|\/)readme(\.\w+)?@?$/i
 const MAX_ENTRIES = 20
 const MAX_PARAGRAPH = 400
 const HOW_TO_GO_ON =
@@ -17,8 +19,8 @@ export function nextLook(tools: readonly Tool[], done: readonly Exchange[]): Scr
   const listing = done.find(({ call }) => call.name === 'list')
   if (listing === undefined) return { name: 'list', arguments: pathArgument(list, '.') }
   if (done.some(({ call }) => call.name === 'read')) return undefined
-  const readme = entriesOf(listing).find((entry) => /(^|\/)readme(\.\w+)?$/i.test(entry))
-  return readme === undefined ? undefined : { name: 'read', arguments: pathArgument(read, readme) }
+  const readme = entriesOf(listing).find((entry) => README.test(entry))
+  return readme === undefined ? undefined : { name: 'read', arguments: pathArgument(read, readme.replace(/@$/, '')) }
 }
 
 /** Tells what was seen. */
