@@ -12,6 +12,7 @@ import { headersOfContext, SECRET_HEADER } from '#shared/call-metadata.ts'
 import { EnvelopeReader } from '#shared/envelope.ts'
 import type { Http2Call, ResponseHead } from '#shared/http2-call.ts'
 import { MAX_MESSAGE_BYTES } from '#shared/limits.ts'
+import type { Carrier, OpenSpan } from '#shared/tracing.ts'
 
 /** The headers of a call by the Connect protocol in binary (https://connectrpc.com/docs/protocol). */
 export function requestHeaders(
@@ -21,6 +22,7 @@ export function requestHeaders(
     readonly timeoutMs: number | undefined
     readonly header: ConstructorParameters<typeof Headers>[0]
     readonly contextValues: ContextValues | undefined
+    readonly span: OpenSpan | undefined
   },
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {
@@ -35,6 +37,7 @@ export function requestHeaders(
     Object.assign(headers, headersOfContext(call.contextValues.get(callContextKey)))
   }
   if (call.header !== undefined) Object.assign(headers, Object.fromEntries(new Headers(call.header)))
+  call.span?.inject(headers as Carrier)
   return headers
 }
 
@@ -42,6 +45,9 @@ export function requestHeaders(
 export async function unaryMessage<O extends DescMessage>(output: O, call: Http2Call): Promise<MessageShape<O>> {
   const head = await call.head()
   const bytes = await readAll(call)
+  if (Number(head['content-length'] ?? bytes.byteLength) !== bytes.byteLength) {
+    throw new ConnectError('The answer ended half-way', Code.Unavailable)
+  }
   if (head[':status'] !== 200) throw errorOf(head, bytes)
   return fromBinary(output, bytes)
 }

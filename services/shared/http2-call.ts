@@ -46,11 +46,7 @@ export class Http2Call {
       this.#wake?.()
     })
     this.#stream.on('data', (chunk: Uint8Array) => this.#receive(chunk))
-    this.#stream.on('end', () => {
-      this.#ended = true
-      this.#release()
-      this.#wake?.()
-    })
+    this.#stream.on('end', () => this.#finish())
     this.#stream.on('error', (error) => this.#fail(failureOf(error, this.#stream.rstCode)))
     this.#stream.on('close', () => {
       if (!this.#ended) this.#fail(failureOf(undefined, this.#stream.rstCode))
@@ -108,6 +104,16 @@ export class Http2Call {
     this.#wake?.()
   }
 
+  // Node ends a stream that was reset as if it were complete; the reset's code tells them apart.
+  #finish(): void {
+    const { rstCode } = this.#stream
+    if (rstCode !== undefined && rstCode !== constants.NGHTTP2_NO_ERROR) this.#fail(failureOf(undefined, rstCode))
+    if (this.#failure !== undefined) return
+    this.#ended = true
+    this.#release()
+    this.#wake?.()
+  }
+
   #fail(failure: ConnectError): void {
     if (this.#failure !== undefined || this.#ended) return
     this.#failure = failure
@@ -132,7 +138,7 @@ function request(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Cli
 }
 
 // Whoever gave up on this side has set its failure already: a reset that arrives here is the peer's doing.
-function failureOf(error: unknown, resetCode: number): ConnectError {
+function failureOf(error: unknown, resetCode: number | undefined): ConnectError {
   switch (resetCode) {
     case constants.NGHTTP2_PROTOCOL_ERROR:
     case constants.NGHTTP2_FLOW_CONTROL_ERROR:

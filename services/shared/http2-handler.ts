@@ -1,43 +1,45 @@
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
-import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node'
+import type { UniversalHandler, UniversalServerRequest } from '@connectrpc/connect/protocol'
 import type { Logger } from 'pino'
 import { incomingValues } from '#shared/call-context.ts'
+import { sendAnswer } from '#shared/http2-answer.ts'
 
-/** Takes the requests of an HTTP/2 server and knows how many are being answered. */
+/** Takes the streams of an HTTP/2 server and knows how many are being answered. */
 export interface Http2Handler {
-  handle(request: Http2ServerRequest, response: Http2ServerResponse): void
+  handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void
   /** Resolves when nothing is being answered, or after the time given. */
   idle(timeoutMs: number): Promise<void>
 }
 
-/** Gives requests to a router, with `draining` among their context values. A caller that hangs up is not an error. */
+/**
+ * Gives the streams of an HTTP/2 server to a router, with `draining` among the context values. It takes the place of
+ * connect-node's adapter, which goes through Node's HTTP/1 imitation and waits for ever when a caller hangs up while the
+ * handler is ahead of it. A caller that hangs up is not an error.
+ */
 export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal, logger: Logger): Http2Handler {
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
   let active = 0
   let notifyIdle = (): void => {}
-  const answer = async (request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> => {
-    const handler = handlers.get(request.url.split('?', 1)[0] ?? '')
-    if (handler === undefined) {
-      response.writeHead(404).end()
-      return
-    }
-    const values = incomingValues(draining)
-    const answered = await handler(universalRequestFromNodeRequest(request, response, undefined, values))
-    await universalResponseToNodeResponse(answered, response)
+  const settled = (): void => {
+    active -= 1
+    if (active === 0) notifyIdle()
   }
   return {
-    handle(request, response) {
+    handle(stream, headers) {
       active += 1
-      response.once('close', () => {
-        active -= 1
-        if (active === 0) notifyIdle()
-      })
-      answer(request, response).catch((error: unknown) => {
-        const { code } = ConnectError.from(error)
-        if (code === Code.Aborted || code === Code.Canceled || response.stream?.destroyed !== false) return
-        logger.error({ err: error, path: request.url }, 'A call could not be answered')
-        response.stream.close()
+      stream.once('close', settled)
+      // The stream's close tells the handler; an error says nothing more.
+      stream.on('error', () => {})
+      const handler = handlers.get(pathOf(headers))
+      if (handler === undefined) {
+        stream.respond({ ':status': 404 }, { endStream: true })
+        return
+      }
+      answer(handler, stream, headers, draining).catch((error: unknown) => {
+        if (stream.destroyed) return
+        logger.error({ err: error, path: headers[':path'] }, 'A call could not be answered')
+        stream.destroy()
       })
     },
     idle(timeoutMs) {
@@ -51,4 +53,43 @@ export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal,
       })
     },
   }
+}
+
+async function answer(
+  handler: UniversalHandler,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  draining: AbortSignal,
+): Promise<void> {
+  const hungUp = new AbortController()
+  stream.once('close', () => hungUp.abort(new ConnectError('The caller hung up', Code.Canceled)))
+  await sendAnswer(stream, await handler(requestOf(stream, headers, hungUp.signal, draining)))
+}
+
+function requestOf(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  signal: AbortSignal,
+  draining: AbortSignal,
+): UniversalServerRequest {
+  const header = new Headers()
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !name.startsWith(':')) header.set(name, Array.isArray(value) ? value.join(', ') : value)
+  }
+  return {
+    httpVersion: '2.0',
+    method: headers[':method'] ?? '',
+    url: `http://${headers[':authority'] ?? 'localhost'}${headers[':path'] ?? '/'}`,
+    header,
+    // A handler that stops reading must still be able to answer.
+    body: stream.iterator({ destroyOnReturn: false }),
+    signal,
+    contextValues: incomingValues(draining),
+  }
+}
+
+function pathOf(headers: IncomingHttpHeaders): string {
+  const path = headers[':path'] ?? ''
+  const query = path.indexOf('?')
+  return query === -1 ? path : path.slice(0, query)
 }

@@ -6,7 +6,9 @@ import { Http2Call, type Http2CallOptions } from '#shared/http2-call.ts'
 import { keepHttp2Session } from '#shared/http2-session.ts'
 import { DEFAULT_TIMEOUT_MS } from '#shared/limits.ts'
 import { retryUnavailable } from '#shared/retry.ts'
+import { openRpcSpan } from '#shared/rpc-span.ts'
 import { onlyMessage } from '#shared/streams.ts'
+import { pullInSpan } from '#shared/tracing.ts'
 
 /** A peer in another process. */
 export interface Peer {
@@ -33,23 +35,37 @@ export function createHttp2Transport({ url, secret }: Peer): Http2Transport {
     async unary(method, signal, timeoutMs, header, input, contextValues) {
       const body = toBinary(method.input, create(method.input, input))
       const left = countdown(signal, timeoutMs ?? DEFAULT_TIMEOUT_MS)
-      const message = await retryUnavailable(method, signal, () => {
-        const headers = requestHeaders(method, { secret, timeoutMs: left(), header, contextValues })
-        return unaryMessage(method.output, start({ headers, body, signal, timeoutMs: left() }))
-      })
-      return { stream: false, service: method.parent, method, ...noHeaders, message }
+      const span = openRpcSpan(method, 'client')
+      try {
+        const message = await retryUnavailable(method, signal, () => {
+          const headers = requestHeaders(method, { secret, timeoutMs: left(), header, contextValues, span })
+          return unaryMessage(method.output, start({ headers, body, signal, timeoutMs: left() }))
+        })
+        span?.end()
+        return { stream: false, service: method.parent, method, ...noHeaders, message }
+      } catch (error) {
+        span?.end({ error })
+        throw error
+      }
     },
     async stream(method, signal, timeoutMs, header, input, contextValues) {
       const body = sealEnvelope(toBinary(method.input, create(method.input, await onlyMessage(input))))
       const left = countdown(signal, timeoutMs ?? 0)
-      const call = await retryUnavailable(method, signal, async () => {
-        const headers = requestHeaders(method, { secret, timeoutMs: left(), header, contextValues })
-        const attempt = start({ headers, body, signal, timeoutMs: left() })
-        await streamStands(attempt)
-        return attempt
-      })
-      const message = streamMessages(method.output, call)
-      return { stream: true, service: method.parent, method, ...noHeaders, message }
+      const span = openRpcSpan(method, 'client')
+      try {
+        const call = await retryUnavailable(method, signal, async () => {
+          const headers = requestHeaders(method, { secret, timeoutMs: left(), header, contextValues, span })
+          const attempt = start({ headers, body, signal, timeoutMs: left() })
+          await streamStands(attempt)
+          return attempt
+        })
+        const messages = streamMessages(method.output, call)
+        const message = span === undefined ? messages : pullInSpan(span, messages)
+        return { stream: true, service: method.parent, method, ...noHeaders, message }
+      } catch (error) {
+        span?.end({ error })
+        throw error
+      }
     },
     async [Symbol.asyncDispose]() {
       keeper[Symbol.dispose]()

@@ -1,6 +1,9 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ContextValues, type HandlerContext } from '@connectrpc/connect'
 
+// Made once: making an error costs more than the rest of a call.
+const callIsOver = new ConnectError('The call is over', Code.Canceled)
+
 /**
  * What a handler sees of a local call. Everything that costs is made when it is first asked for: most handlers never
  * look at headers or at the signal.
@@ -21,12 +24,15 @@ export class LocalContext implements HandlerContext {
   #requestHeader: Headers | undefined
   #responseHeader: Headers | undefined
   #responseTrailer: Headers | undefined
+  /** Called when the caller is gone or the deadline has passed. */
+  onEnd: (() => void) | undefined
   readonly #onAbort = (): void => this.#end(new ConnectError('The call was canceled', Code.Canceled))
 
+  /** A `timeoutMs` that is not above zero means no deadline, as with Connect's own transports. */
   constructor(
     method: DescMethod,
     signal: AbortSignal | undefined,
-    timeoutMs: number | undefined,
+    timeoutMs: number,
     header: ConstructorParameters<typeof Headers>[0],
     values: ContextValues,
   ) {
@@ -38,11 +44,10 @@ export class LocalContext implements HandlerContext {
       if (signal.aborted) this.#onAbort()
       else signal.addEventListener('abort', this.#onAbort, { once: true })
     }
-    if (timeoutMs !== undefined) {
+    if (timeoutMs > 0) {
       this.#deadline = performance.now() + timeoutMs
       const expire = (): void => this.#end(new ConnectError('The deadline has passed', Code.DeadlineExceeded))
-      if (timeoutMs <= 0) expire()
-      else this.#timer = setTimeout(expire, timeoutMs)
+      this.#timer = setTimeout(expire, timeoutMs)
     }
   }
 
@@ -104,14 +109,15 @@ export class LocalContext implements HandlerContext {
   close(): void {
     this.#callerSignal?.removeEventListener('abort', this.#onAbort)
     if (this.#timer !== undefined) clearTimeout(this.#timer)
-    if (this.#controller !== undefined && !this.#controller.signal.aborted) {
-      this.#controller.abort(new ConnectError('The call is over', Code.Canceled))
-    }
+    this.#failure ??= callIsOver
+    this.#controller?.abort(this.#failure)
   }
 
   #end(failure: ConnectError): void {
+    if (this.#failure !== undefined) return
     this.#failure = failure
     this.#controller?.abort(failure)
     this.#fail?.(failure)
+    this.onEnd?.()
   }
 }

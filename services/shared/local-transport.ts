@@ -1,16 +1,18 @@
-import { create, type DescMessage, type DescMethod, type MessageInitShape } from '@bufbuild/protobuf'
+import { create, type DescMethod, type MessageInitShape } from '@bufbuild/protobuf'
 import { Code, ConnectError, createContextValues, type Transport } from '@connectrpc/connect'
+import { DEFAULT_TIMEOUT_MS } from '#shared/limits.ts'
 import { LocalContext } from '#shared/local-context.ts'
+import { LocalStream, type StreamHandler } from '#shared/local-stream.ts'
 import { toConnectError } from '#shared/rejection.ts'
 import type { Routes } from '#shared/routes.ts'
+import { openRpcSpan, runIn } from '#shared/rpc-span.ts'
 import { onlyMessage } from '#shared/streams.ts'
 
-type Unary = (input: unknown, context: LocalContext) => unknown
-type ServerStream = (input: unknown, context: LocalContext) => AsyncIterable<unknown>
+type UnaryHandler = (input: unknown, context: LocalContext) => unknown
 
 interface Entry {
   readonly routes: Routes
-  readonly handler: Unary | ServerStream
+  readonly handler: UnaryHandler | StreamHandler
 }
 
 /**
@@ -23,9 +25,9 @@ export function createLocalTransport(...all: Routes[]): Transport {
   for (const routes of all) {
     for (const { service, implementation } of routes.services) {
       for (const method of service.methods) {
-        const handler = implementation[method.localName] as Unary | ServerStream | undefined
+        const handler = implementation[method.localName] as UnaryHandler | StreamHandler | undefined
         if (handler === undefined) continue
-        entries.set(method, { routes, handler: handler.bind(implementation) as Unary | ServerStream })
+        entries.set(method, { routes, handler: handler.bind(implementation) as UnaryHandler | StreamHandler })
       }
     }
   }
@@ -35,63 +37,51 @@ export function createLocalTransport(...all: Routes[]): Transport {
     return entry
   }
   return {
-    async unary(method, signal, timeoutMs, header, message, contextValues) {
+    async unary(method, signal, timeoutMs = DEFAULT_TIMEOUT_MS, header, message, contextValues) {
       const { routes, handler } = entryOf(method)
       const context = new LocalContext(method, signal, timeoutMs, header, contextValues ?? createContextValues())
+      const span = openRpcSpan(method, 'internal')
       try {
         context.throwIfDone()
         const input = create(method.input, message)
-        const output = await context.race((handler as Unary)(input, context) as Promise<unknown>)
+        const output = await context.race(runIn(span, () => (handler as UnaryHandler)(input, context)))
+        span?.end()
         return {
           stream: false,
           service: method.parent,
           method,
-          header: context.responseHeader,
-          trailer: context.responseTrailer,
+          get header() {
+            return context.responseHeader
+          },
+          get trailer() {
+            return context.responseTrailer
+          },
           message: create(method.output, output as MessageInitShape<typeof method.output>),
         }
-      } catch (error) {
-        throw context.explain(error) ?? toConnectError(error, routes.domain, routes.reasons)
+      } catch (thrown) {
+        const error = context.explain(thrown) ?? toConnectError(thrown, routes.domain, routes.reasons)
+        span?.end({ error })
+        throw error
       } finally {
         context.close()
       }
     },
-    async stream(method, signal, timeoutMs, header, input, contextValues) {
+    async stream(method, signal, timeoutMs, header, messages, contextValues) {
       const { routes, handler } = entryOf(method)
-      const context = new LocalContext(method, signal, timeoutMs, header, contextValues ?? createContextValues())
-      const first = await onlyMessage(input)
+      const input = create(method.input, await onlyMessage(messages))
+      const context = new LocalContext(method, signal, timeoutMs ?? 0, header, contextValues ?? createContextValues())
       return {
         stream: true,
         service: method.parent,
         method,
-        header: context.responseHeader,
-        trailer: context.responseTrailer,
-        message: pull(method.output, routes, handler as ServerStream, create(method.input, first as never), context),
+        get header() {
+          return context.responseHeader
+        },
+        get trailer() {
+          return context.responseTrailer
+        },
+        message: new LocalStream(method.output, routes, handler as StreamHandler, input, context),
       }
     },
-  }
-}
-
-async function* pull<O extends DescMessage>(
-  output: O,
-  routes: Routes,
-  handler: ServerStream,
-  input: unknown,
-  context: LocalContext,
-) {
-  let iterator: AsyncIterator<unknown> | undefined
-  try {
-    context.throwIfDone()
-    iterator = handler(input, context)[Symbol.asyncIterator]()
-    for (;;) {
-      const next = await context.race(iterator.next())
-      if (next.done === true) return
-      yield create(output, next.value as MessageInitShape<O>)
-    }
-  } catch (error) {
-    throw context.explain(error) ?? toConnectError(error, routes.domain, routes.reasons)
-  } finally {
-    context.close()
-    void iterator?.return?.()?.catch(() => {})
   }
 }

@@ -17,6 +17,7 @@ import { MAX_MESSAGE_BYTES } from '#shared/limits.ts'
 import { createReflection } from '#shared/reflection.ts'
 import { rejectInterceptor } from '#shared/reject-interceptor.ts'
 import type { Routes, ServiceRoute } from '#shared/routes.ts'
+import { scopeInterceptor } from '#shared/rpc-span.ts'
 import { secretGate } from '#shared/secret-gate.ts'
 
 /** How routes are served to other processes. */
@@ -60,7 +61,8 @@ export async function serve(options: ServeOptions): Promise<Server> {
   mount(router, health.route)
 
   const handler = createHttp2Handler(router, draining.signal, options.logger)
-  const server = createServer(handler.handle)
+  const server = createServer()
+  server.on('stream', handler.handle)
   const sessions = new Set<ServerHttp2Session>()
   server.on('session', (session) => {
     sessions.add(session)
@@ -94,7 +96,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
 function register(router: ConnectRouter, { routes: all, secret, logger, reflection }: ServeOptions): void {
   const requestGate = secretGate(secret)
   for (const routes of all) {
-    const interceptors = [rejectInterceptor(routes, logger)]
+    const interceptors = [scopeInterceptor, rejectInterceptor(routes, logger)]
     for (const each of routes.services) mount(router, each, { requestGate, interceptors })
   }
   if (reflection !== true) return

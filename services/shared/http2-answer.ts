@@ -1,0 +1,54 @@
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import type { UniversalServerResponse } from '@connectrpc/connect/protocol'
+
+/**
+ * Sends an answer at the pace of its reader: the next piece is asked for when the one before found room. When the stream
+ * closes early, the pieces that are left are given up, and their source is told.
+ */
+export async function sendAnswer(stream: ServerHttp2Stream, answer: UniversalServerResponse): Promise<void> {
+  const pieces = answer.body?.[Symbol.asyncIterator]()
+  try {
+    // The handler may set headers until its first piece is there, and trailers until its last.
+    let piece = await pieces?.next()
+    if (stream.destroyed) return
+    respond(stream, answer)
+    while (piece !== undefined && piece.done !== true) {
+      if (stream.destroyed) return
+      if (!stream.write(piece.value)) await room(stream)
+      piece = await pieces?.next()
+    }
+    stream.end(() => {
+      // What the caller still sends is not wanted any more.
+      if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+    })
+  } finally {
+    // Not waited for: a handler may take its time to stop.
+    void pieces?.return?.()?.catch(() => {})
+  }
+}
+
+function respond(stream: ServerHttp2Stream, { status, header, trailer }: UniversalServerResponse): void {
+  const head = { ':status': status, ...(header === undefined ? {} : entriesOf(header)) }
+  if (trailer === undefined) {
+    stream.respond(head)
+    return
+  }
+  stream.respond(head, { waitForTrailers: true })
+  stream.once('wantTrailers', () => stream.sendTrailers(entriesOf(trailer)))
+}
+
+function entriesOf(headers: Headers): OutgoingHttpHeaders {
+  return Object.fromEntries(headers)
+}
+
+function room(stream: ServerHttp2Stream): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stream.off('drain', done)
+      stream.off('close', done)
+      resolve()
+    }
+    stream.on('drain', done)
+    stream.on('close', done)
+  })
+}
