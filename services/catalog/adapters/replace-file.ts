@@ -29,6 +29,8 @@ export async function replaceFile(
   expected?: FileVersion,
 ): Promise<{ readonly created: boolean }> {
   confine(directory, real)
+  // Its parent is no place of the location.
+  if (real === directory) throw new ToolError('is_directory', `${nameIn(directory, real)} is a directory`)
   try {
     await using parent = await openParent(directory, dirname(real))
     const at = handlePath(parent.handle, dirname(real))

@@ -16,8 +16,9 @@ interface Running {
 
 interface Session {
   fence: bigint
-  /** Every call of the present fence; undefined once it has ended. */
-  readonly calls: Map<string, Running | undefined>
+  readonly running: Map<string, Running>
+  /** Calls that ended under the present fence, the oldest first. */
+  readonly ended: Set<string>
 }
 
 const MAX_IDLE_SESSIONS = 10_000
@@ -43,17 +44,17 @@ export class ToolCalls {
     if (this.#closed) throw new Rejection('SERVICE_CLOSING')
     if (session.fence > fence) throw new Rejection('TOOL_FENCED')
     session.fence = fence
-    if (session.calls.has(callId)) throw new Rejection('TOOL_CALL_STARTED', { call_id: callId })
+    if (session.running.has(callId) || session.ended.has(callId))
+      throw new Rejection('TOOL_CALL_STARTED', { call_id: callId })
     const controller = new AbortController()
     const { promise, resolve } = Promise.withResolvers<void>()
-    session.calls.set(callId, { fence, controller, settled: promise })
+    session.running.set(callId, { fence, controller, settled: promise })
     return {
       signal: controller.signal,
       settle: (forget) => {
-        if (forget) session.calls.delete(callId)
-        else session.calls.set(callId, undefined)
+        session.running.delete(callId)
+        if (!forget && session.fence === fence) remember(session.ended, callId)
         resolve()
-        trim(session.calls, MAX_ENDED_CALLS, (running) => running === undefined)
       },
     }
   }
@@ -65,42 +66,42 @@ export class ToolCalls {
   async endOlder(workspace: string, sessionId: string, fence: bigint): Promise<string[]> {
     const session = this.#session(workspace, sessionId)
     if (session.fence > fence) throw new Rejection('TOOL_FENCED')
-    if (session.fence < fence) {
-      session.fence = fence
-      for (const [id, call] of session.calls) if (call === undefined) session.calls.delete(id)
-    }
-    const older = [...session.calls].filter(([, call]) => call !== undefined && call.fence < fence)
-    for (const [, call] of older) call?.controller.abort(new Rejection('TOOL_FENCED'))
-    await Promise.all(older.map(([, call]) => call?.settled))
-    for (const [id] of older) session.calls.delete(id)
+    if (session.fence < fence) session.ended.clear()
+    session.fence = fence
+    const older = [...session.running].filter(([, call]) => call.fence < fence)
+    for (const [, call] of older) call.controller.abort(new Rejection('TOOL_FENCED'))
+    await Promise.all(older.map(([, call]) => call.settled))
     return older.map(([id]) => id)
   }
 
   /** Admits no call from now on, ends all that run, and resolves when nothing of them is left. */
   async close(): Promise<void> {
     this.#closed = true
-    const running = [...this.#sessions.values()].flatMap(({ calls }) => [...calls.values()])
-    for (const call of running) call?.controller.abort(new Rejection('SERVICE_CLOSING'))
-    await Promise.all(running.map((call) => call?.settled))
+    const running = [...this.#sessions.values()].flatMap(({ running }) => [...running.values()])
+    for (const call of running) call.controller.abort(new Rejection('SERVICE_CLOSING'))
+    await Promise.all(running.map((call) => call.settled))
   }
 
   #session(workspace: string, sessionId: string): Session {
     const key = `${workspace}\0${sessionId}`
-    const session = this.#sessions.get(key) ?? { fence: 0n, calls: new Map() }
+    const session = this.#sessions.get(key) ?? { fence: 0n, running: new Map(), ended: new Set() }
     this.#sessions.delete(key)
     this.#sessions.set(key, session)
-    trim(this.#sessions, MAX_IDLE_SESSIONS, ({ calls }) => [...calls.values()].every((call) => call === undefined))
+    if (this.#sessions.size > MAX_IDLE_SESSIONS) this.#forgetIdle(key)
     return session
+  }
+
+  #forgetIdle(except: string): void {
+    for (const [key, { running }] of this.#sessions) {
+      if (running.size > 0 || key === except) continue
+      this.#sessions.delete(key)
+      return
+    }
   }
 }
 
-// Removes the oldest entries that may go while there are too many; the newest stays.
-function trim<T>(map: Map<string, T>, limit: number, mayGo: (value: T) => boolean): void {
-  let excess = map.size - limit
-  for (const [key, value] of map) {
-    if (excess <= 0) return
-    if (!mayGo(value)) continue
-    map.delete(key)
-    excess--
-  }
+function remember(ended: Set<string>, callId: string): void {
+  ended.add(callId)
+  const [oldest] = ended
+  if (ended.size > MAX_ENDED_CALLS && oldest !== undefined) ended.delete(oldest)
 }

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { longSleep, openCatalog, processesWith, runTool } from '#test/support/catalog.ts'
+
+const linux = process.platform === 'linux' ? {} : { skip: 'needs /proc' }
+
+test('a command runs in the location, and sees of the environment only what is on the list', async () => {
+  await using catalog = await openCatalog({ environment: { PATH: process.env.PATH ?? '', LANG: 'C' } })
+  const { text } = await runTool(catalog, 'bash', { command: 'pwd; env | cut -d= -f1 | sort | tr "\\n" " "' })
+  assert.equal(text, `${catalog.project}\nCATALOG_TOOL_CALL LANG PATH PWD SHLVL _ `)
+})
+
+test('nothing can be read from standard input, and nothing but the output is open', async () => {
+  await using catalog = await openCatalog()
+  assert.equal((await runTool(catalog, 'bash', { command: 'cat; echo end' })).text, 'end')
+  const { text } = await runTool(catalog, 'bash', { command: 'echo hidden >&3' })
+  assert.match(text, /3: Bad file descriptor\n\(exit code 1\)$/)
+})
+
+test('a command that is killed says by what', async () => {
+  await using catalog = await openCatalog()
+  const { text, metadata } = await runTool(catalog, 'bash', { command: 'echo a; kill -SEGV $$' })
+  assert.equal(text, 'a\n(ended by SIGSEGV)')
+  assert.deepEqual(metadata, { signal: 'SIGSEGV', bytes: 2, truncated: false })
+})
+
+test('a command without output says so', async () => {
+  await using catalog = await openCatalog()
+  assert.equal((await runTool(catalog, 'bash', { command: 'true' })).text, '(no output)')
+})
+
+test('output is capped: the beginning and the end are kept', async () => {
+  await using catalog = await openCatalog()
+  const { text, metadata } = await runTool(catalog, 'bash', {
+    command: 'echo first; head -c 5000000 /dev/zero | tr "\\0" x; echo; echo last',
+  })
+  assert.ok(text.startsWith('first\nxxx') && text.endsWith('xxx\nlast'))
+  assert.ok(Buffer.byteLength(text) < 52_000)
+  assert.deepEqual(metadata, { exit_code: 0, bytes: 5_000_012, truncated: true })
+})
+
+test('after its time a command is ended, and what it printed is told', async () => {
+  await using catalog = await openCatalog()
+  const tag = longSleep()
+  const { failure, text } = await runTool(catalog, 'bash', {
+    command: `echo up; sleep ${tag} & sleep ${tag}`,
+    timeout: 300,
+  })
+  const message = 'The command took longer than 300 ms and was ended'
+  assert.deepEqual([failure, text], [{ type: 'timeout', message }, 'up\n'])
+  assert.deepEqual(await processesWith(tag), [])
+})
+
+test('a command that can end in order may, before it is killed', async () => {
+  await using catalog = await openCatalog()
+  const command = "trap 'echo tidy; exit' TERM; echo up; sleep 100 & wait"
+  const { text } = await runTool(catalog, 'bash', { command, timeout: 300 })
+  assert.equal(text, 'up\ntidy\n')
+})
+
+test('when a command ends, everything that it left running is ended', linux, async () => {
+  await using catalog = await openCatalog()
+  const tag = longSleep()
+  const left = [
+    `sleep ${tag} &`,
+    `nohup sleep ${tag} >/dev/null 2>&1 &`,
+    `setsid sleep ${tag} >/dev/null 2>&1 &`,
+    `(setsid sh -c 'trap "" TERM HUP; sleep ${tag}; sleep ${tag}' &)`,
+    `(trap '' TERM; sleep ${tag}) & disown -a`,
+  ]
+  const { text } = await runTool(catalog, 'bash', { command: `${left.join('\n')}\nsleep 0.2\necho over` })
+  assert.equal(text, 'over')
+  assert.deepEqual(await processesWith(tag), [])
+})
+
+test('a call whose watcher is ended ends too', linux, async () => {
+  await using catalog = await openCatalog()
+  const tag = longSleep()
+  // The watcher is the other child of this process; its command line contains its script.
+  const command = `sleep ${tag} & for p in $(pgrep -P $PPID -f 'read -r group'); do kill -9 $p; done; sleep ${tag}`
+  const { failure } = await runTool(catalog, 'bash', { command })
+  assert.equal(failure?.type, 'supervision_lost')
+  assert.deepEqual(await processesWith(tag), [])
+})
+
+test('closing the service ends what runs', async () => {
+  const tag = longSleep()
+  const catalog = await openCatalog()
+  const running = assert.rejects(runTool(catalog, 'bash', { command: `sleep ${tag}` }))
+  for (let tries = 0; tries < 500 && (await processesWith(tag)).length === 0; tries++) await delay(10)
+  await catalog[Symbol.asyncDispose]()
+  assert.deepEqual(await processesWith(tag), [])
+  await running
+})
+
+test('when the server is killed with SIGKILL, nothing of a call stays alive', linux, async () => {
+  await using catalog = await openCatalog()
+  const tag = longSleep()
+  const command = `sleep ${tag} & nohup sleep ${tag} & setsid sleep ${tag} & trap '' TERM HUP; echo up; sleep ${tag}; sleep ${tag}`
+  const module = fileURLToPath(import.meta.resolve('#test/support/catalog.ts'))
+  const script = join(catalog.outside, 'server/server.ts')
+  await mkdir(join(catalog.outside, 'server'))
+  await writeFile(
+    script,
+    `import { openCatalog, asOperator } from ${JSON.stringify(module)}
+     const catalog = await openCatalog()
+     const grant = [{ action: 'bash', resources: [process.argv[2]] }]
+     const call = { sessionId: 's', callId: 'c', fence: 1n, name: 'bash', input: { command: process.argv[2] }, grant }
+     for await (const { event } of catalog.client.runTool(call, asOperator)) console.log(event.case, catalog.project)`,
+  )
+  const server = spawn(process.execPath, [script, command], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = await once(createInterface(server.stdout), 'line')
+  assert.match(String(line), /^progressed /)
+  // The command line of the server contains the command as well.
+  assert.ok((await processesWith(tag)).filter((pid) => pid !== server.pid).length >= 4)
+  server.kill('SIGKILL')
+  await once(server, 'exit')
+  for (let tries = 0; tries < 1000 && (await processesWith(tag)).length > 0; tries++) await delay(10)
+  assert.deepEqual(await processesWith(tag), [])
+})
