@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ListSessionsRequest_Order } from '#gen/portico/session/v1/session_service_pb.js'
+import { refusalOf } from '#test/support/rejects.ts'
+import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
+import { type Connect, forEachTransport } from '#test/support/transports.ts'
+
+async function withSessions(connect: Connect, count: number): Promise<SessionRpc> {
+  const service = await openSessionRpc(connect)
+  for (let index = 0; index < count; index++) {
+    service.clock.time += 1
+    const directory = index % 2 === 0 ? '/even' : '/odd'
+    await service.client.createSession({ sessionId: `ses_${index}`, title: `Title ${index}`, directory }, service.as())
+  }
+  return service
+}
+
+forEachTransport((name, connect) => {
+  test(`pages follow each other both ways, newest first, and end (${name})`, async () => {
+    await using service = await withSessions(connect, 5)
+    const list = (pageToken: string, pageSize = 2) => service.client.listSessions({ pageSize, pageToken }, service.as())
+    const ids = (page: { sessions: { sessionId: string }[] }) => page.sessions.map(({ sessionId }) => sessionId)
+    const first = await list('')
+    assert.deepEqual(ids(first), ['ses_4', 'ses_3'])
+    assert.equal(first.previousPageToken, '')
+    const second = await list(first.nextPageToken)
+    assert.deepEqual(ids(second), ['ses_2', 'ses_1'])
+    const third = await list(second.nextPageToken)
+    assert.deepEqual(ids(third), ['ses_0'])
+    assert.equal(third.nextPageToken, '')
+    const back = await list(third.previousPageToken)
+    assert.deepEqual(ids(back), ['ses_2', 'ses_1'])
+    const start = await list(back.previousPageToken)
+    assert.deepEqual(ids(start), ['ses_4', 'ses_3'])
+    assert.equal(start.previousPageToken, '')
+    assert.notEqual(start.nextPageToken, '')
+  })
+
+  test(`a token carries order and filter, whatever stands beside it (${name})`, async () => {
+    await using service = await withSessions(connect, 6)
+    const order = ListSessionsRequest_Order.ASCENDING
+    const first = await service.client.listSessions({ pageSize: 1, order, directory: '/odd' }, service.as())
+    const beside = { pageToken: first.nextPageToken, directory: '/even', order: ListSessionsRequest_Order.DESCENDING }
+    const rest = await service.client.listSessions(beside, service.as())
+    assert.deepEqual(
+      [...first.sessions, ...rest.sessions].map(({ sessionId }) => sessionId),
+      ['ses_1', 'ses_3', 'ses_5'],
+    )
+  })
+
+  test(`filters are exact, a search ignores case, and roots have no parent (${name})`, async () => {
+    await using service = await withSessions(connect, 3)
+    const count = async (request: object) => (await service.client.listSessions(request, service.as())).sessions.length
+    assert.equal(await count({ search: 'tITLE 1' }), 1)
+    assert.equal(await count({ search: '%' }), 0)
+    assert.equal(await count({ directory: '/eve' }), 0)
+    assert.equal(await count({ projectId: 'global', subpath: '' }), 3)
+    assert.equal(await count({ parentId: '' }), 3)
+    assert.equal(await count({ parentId: 'ses_0' }), 0)
+  })
+
+  test(`another workspace's token, a changed one and bad arguments are refused (${name})`, async () => {
+    await using service = await withSessions(connect, 3)
+    const { nextPageToken } = await service.client.listSessions({ pageSize: 1 }, service.as())
+    for (const pageToken of [`${nextPageToken}A`, 'not a token', nextPageToken.slice(1)]) {
+      assert.equal((await refusalOf(service.client.listSessions({ pageToken }, service.as()))).reason, 'INVALID_CURSOR')
+    }
+    const foreign = service.client.listSessions({ pageToken: nextPageToken }, service.as('wrk_2'))
+    assert.equal((await refusalOf(foreign)).reason, 'INVALID_CURSOR')
+    for (const [request, field] of [
+      [{ pageSize: -1 }, 'page_size'],
+      [{ order: 9 as ListSessionsRequest_Order }, 'order'],
+      [{ subpath: 'a' }, 'subpath'],
+      [{ search: 'x'.repeat(1_025) }, 'search'],
+    ] as const) {
+      const { reason, metadata } = await refusalOf(service.client.listSessions(request, service.as()))
+      assert.deepEqual([reason, metadata.field], ['REQUEST_INVALID', field])
+    }
+  })
+})

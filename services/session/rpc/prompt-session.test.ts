@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
+import type { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
+import { refusalOf } from '#test/support/rejects.ts'
+import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
+import { type Connect, forEachTransport } from '#test/support/transports.ts'
+
+const sessionId = 'ses_a'
+
+async function withSession(connect: Connect): Promise<SessionRpc> {
+  const service = await openSessionRpc(connect)
+  await service.client.createSession({ sessionId }, service.as())
+  return service
+}
+
+forEachTransport((name, connect) => {
+  test(`an input is admitted with its files read, and makes the session due (${name})`, async () => {
+    await using service = await withSession(connect)
+    const mention = { start: 0, end: 5, text: 'Hello' }
+    const request = {
+      ...{ sessionId, messageId: 'msg_1', text: 'Hello', delivery: Delivery.QUEUE, metadata: { from: 'test' } },
+      files: [
+        { uri: 'data:,inline' },
+        { uri: 'file:///project/file.txt', name: 'mine', description: 'a file', mention },
+      ],
+      agents: [{ name: 'plan', mention }],
+    }
+    const { item } = await service.client.promptSession(request, service.as())
+    assert.ok(item?.prompt && item.createTime)
+    assert.deepEqual([item.messageId, item.sessionId, item.delivery], ['msg_1', sessionId, Delivery.QUEUE])
+    assert.equal(timestampMs(item.createTime), service.clock.time)
+    assert.equal(item.prompt.text, 'Hello')
+    assert.deepEqual(item.prompt.metadata, { from: 'test' })
+    assert.equal(item.prompt.agents[0]?.name, 'plan')
+    assert.deepEqual(
+      item.prompt.files.map(({ data, mime, uri, name, description }) => [
+        Buffer.from(data).toString(),
+        mime,
+        uri,
+        name,
+        description,
+      ]),
+      [
+        ['data:,inline', 'text/plain', '', undefined, undefined],
+        ['file:///project/file.txt', 'text/plain', 'file:///project/file.txt', 'mine', 'a file'],
+      ],
+    )
+    assert.deepEqual(service.read, ['/project data:,inline', '/project file:///project/file.txt'])
+    assert.equal(await service.store.isBusy('wrk_1', sessionId), true)
+  })
+
+  test(`a parked input waits without waking the session (${name})`, async () => {
+    await using service = await withSession(connect)
+    const { item } = await service.client.promptSession(
+      { sessionId, messageId: 'msg_1', text: 'a', parked: true },
+      service.as(),
+    )
+    assert.equal(item?.delivery, Delivery.STEER)
+    assert.equal(await service.store.isBusy('wrk_1', sessionId), false)
+  })
+
+  test(`the same id with the same content answers the first admission, and reads no file again (${name})`, async () => {
+    await using service = await withSession(connect)
+    const request = { sessionId, messageId: 'msg_1', text: 'a', files: [{ uri: 'data:,x' }], parked: true }
+    const first = await service.client.promptSession(request, service.as())
+    service.clock.time += 1000
+    const again = await service.client.promptSession({ ...request, parked: false }, service.as())
+    assert.deepEqual(again.item, first.item)
+    assert.equal(service.read.length, 1)
+    assert.equal(await service.store.isBusy('wrk_1', sessionId), true)
+  })
+
+  test(`the same id with other content, or in another session, is a conflict (${name})`, async () => {
+    await using service = await withSession(connect)
+    await service.client.createSession({ sessionId: 'ses_b' }, service.as())
+    const request = { sessionId, messageId: 'msg_1', text: 'a' }
+    await service.client.promptSession(request, service.as())
+    for (const other of [{ text: 'b' }, { delivery: Delivery.QUEUE }, { sessionId: 'ses_b' }, { metadata: {} }]) {
+      const refusal = await refusalOf(service.client.promptSession({ ...request, ...other }, service.as()))
+      assert.deepEqual(
+        [refusal.code, refusal.reason, refusal.metadata.message_id],
+        ['AlreadyExists', 'PROMPT_CONFLICT', 'msg_1'],
+      )
+    }
+  })
+
+  test(`what is out of bounds is refused, and nothing is admitted (${name})`, async () => {
+    await using service = await withSession(connect)
+    const cases: readonly (readonly [MessageInitShape<typeof PromptSessionRequestSchema>, string])[] = [
+      [{ messageId: 'abc' }, 'message_id'],
+      [{ messageId: `msg_${'a'.repeat(125)}` }, 'message_id'],
+      [{ text: 'x'.repeat(1_048_577) }, 'text'],
+      [{ files: Array(33).fill({ uri: 'data:,' }) }, 'files'],
+      [{ agents: Array(33).fill({ name: 'a' }) }, 'agents'],
+      [{ agents: [{ name: '' }] }, 'agents'],
+      [{ metadata: { long: 'x'.repeat(65_536) } }, 'metadata'],
+      [{ delivery: 9 }, 'delivery'],
+    ]
+    for (const [request, field] of cases) {
+      const call = service.client.promptSession({ sessionId, messageId: 'msg_1', ...request }, service.as())
+      const { reason, metadata } = await refusalOf(call)
+      assert.deepEqual([reason, metadata.field], ['REQUEST_INVALID', field])
+    }
+    const files = [{ uri: 'https://example.com/' }]
+    const attachment = service.client.promptSession({ sessionId, messageId: 'msg_1', files }, service.as())
+    assert.equal((await refusalOf(attachment)).reason, 'ATTACHMENT_INVALID')
+    assert.equal(await service.store.isBusy('wrk_1', sessionId), false)
+  })
+
+  test(`an unknown session, and another workspace's, is not found (${name})`, async () => {
+    await using service = await withSession(connect)
+    for (const files of [[], [{ uri: 'data:,x' }]]) {
+      const request = { sessionId, messageId: 'msg_1', text: 'a', files }
+      const refusal = await refusalOf(service.client.promptSession(request, service.as('wrk_2')))
+      assert.deepEqual([refusal.code, refusal.reason], ['NotFound', 'SESSION_NOT_FOUND'])
+    }
+  })
+})
