@@ -97,7 +97,7 @@ forEachTransport((name, connect) => {
       [{ agents: Array(33).fill({ name: 'a' }) }, 'agents'],
       [{ agents: [{ name: '' }] }, 'agents'],
       [{ metadata: { long: 'x'.repeat(65_536) } }, 'metadata'],
-      [{ delivery: 9 }, 'delivery'],
+      [{ delivery: 9 as Delivery }, 'delivery'],
     ]
     for (const [request, field] of cases) {
       const call = service.client.promptSession({ sessionId, messageId: 'msg_1', ...request }, service.as())
