@@ -31,13 +31,21 @@ export interface SpanOptions {
   readonly carrier?: Carrier
 }
 
+/** What became of a span. */
+export interface SpanOutcome {
+  readonly error?: unknown
+  readonly attributes?: Attributes
+  /** A better name than the one it began with, when it became known on the way. */
+  readonly name?: string
+}
+
 /** A span under way. */
 export interface OpenSpan {
   /** Runs a function inside the span: what it starts becomes its children. */
   run<T>(work: () => T): T
   /** Adds the span's name to the headers of a call to somebody else. */
   inject(carrier: Carrier): void
-  end(outcome?: { readonly error?: unknown; readonly attributes?: Attributes }): void
+  end(outcome?: SpanOutcome): void
 }
 
 const KINDS = { server: SpanKind.SERVER, internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const
@@ -144,9 +152,10 @@ class RunningSpan implements OpenSpan {
     propagation.inject(this.#context, carrier)
   }
 
-  end({ error, attributes }: { readonly error?: unknown; readonly attributes?: Attributes } = {}): void {
+  end({ error, attributes, name }: SpanOutcome = {}): void {
     if (this.#ended) return
     this.#ended = true
+    if (name !== undefined) this.#span.updateName(name)
     if (attributes !== undefined) this.#span.setAttributes(attributes)
     if (error !== undefined) {
       this.#span.setAttributes(errorAttributes(error))
