@@ -1,8 +1,8 @@
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
-import { randomId } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { authenticate } from './auth.ts'
-import { Call, callOf, type Family } from './call.ts'
+import { beginCall } from './begin.ts'
+import { callOf } from './call.ts'
 import { cors } from './cors.ts'
 import { publicError } from './errors.ts'
 import { sendJson } from './respond.ts'
@@ -45,33 +45,6 @@ export function createApp(facade: Facade): Express {
   return app
 }
 
-const REQUEST_ID = /^[\w.:+/=-]{1,128}$/
-
-/** Gives the request its id and its abort signal, and logs it when it is over. */
-function beginCall({ clock, logger }: Facade) {
-  return function beginRequest(request: Request, response: Response, next: NextFunction): void {
-    const given = request.headers['x-request-id']
-    const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomId('req')
-    const call = new Call(familyOf(request.path), requestId)
-    response.locals.call = call
-    const started = clock.monotonic()
-    const { method, path } = request
-    response.on('close', () => {
-      const status = response.headersSent ? response.statusCode : 499
-      const ms = Math.round((clock.monotonic() - started) * 100) / 100
-      logger.info({ requestId, method, path, status, ms, cut: !response.writableFinished, ref: call.ref }, 'request')
-      if (!response.writableFinished) call.end()
-    })
-    next()
-  }
-}
-
-function familyOf(path: string): Family {
-  if (!path.startsWith('/api/v1')) return 'instance'
-  if (path.startsWith('/api/v1/oauth/')) return 'oauth'
-  return path.length === 7 || path[7] === '/' ? 'gateway' : 'instance'
-}
-
 /** Registers routes by path, so that a known path answers a wrong method with 405 and the methods it has. */
 function addRoutes(app: Express, routes: readonly Route[]): void {
   const byPath = Map.groupBy(routes, ({ path }) => path)
@@ -96,6 +69,7 @@ function answerError({ logger }: Facade) {
     const call = callOf(response)
     if (response.destroyed) return
     const { status, body, headers, ref } = publicError(call.family, error)
+    if (status >= 500) call.error = error
     if (ref !== undefined) {
       call.ref = ref
       logger.error({ requestId: call.requestId, ref, err: error }, 'internal error')

@@ -22,6 +22,8 @@ export class Call {
   readonly headers: string[]
   /** Reference id of the internal error that was answered, for the access log. */
   ref: string | undefined
+  /** What made the answer a 5xx, for the trace. */
+  error: unknown
   #controller: AbortController | undefined
   #over = false
 

@@ -18,9 +18,10 @@ export class Lifecycle {
     for (const end of [...this.#endings]) end()
   }
 
-  /** Has `end` called when the server stops, unless the answer is disposed before. */
+  /** Has `end` called when the server stops, or soon when it already does, unless the answer is disposed before. */
   onDrain(end: () => void): Disposable {
     this.#endings.add(end)
+    if (this.#state === 'draining') setImmediate(() => this.#endings.has(end) && end())
     return { [Symbol.dispose]: () => void this.#endings.delete(end) }
   }
 

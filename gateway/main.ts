@@ -5,6 +5,7 @@ import { createHttp2Transport } from '#shared/http2-transport.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger } from '#shared/logging.ts'
 import { readProcessConfig } from '#shared/process-config.ts'
+import { startTelemetry } from '#shared/telemetry.ts'
 import { createApp } from './app.ts'
 import { createClients } from './clients.ts'
 import { readConfig } from './config.ts'
@@ -17,6 +18,7 @@ await runUntilSignal(async (resources) => {
   const { config, own } = readTogether(process.env, { config: readConfig, own: readProcess })
   options.shutdownMs = config.drainMs + 5_000
   const logger = createLogger({ service: 'gateway', level: own.logLevel })
+  resources.use(await startTelemetry('gateway', own.telemetry))
   const to = (url: string) => resources.use(createHttp2Transport({ url, secret: own.secret }))
   const { session, catalog, inference, identity } = own.peers
   const clients = createClients({

@@ -48,6 +48,7 @@ export const instanceErrors: ErrorTable = {
       tagged(403, 'LocationPermissionDeniedError', message, location(metadata)),
     PROMPT_CONFLICT: ({ metadata, message }) =>
       tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
+    PEER_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'A service is unavailable'),
     NOT_READY: () => tagged(503, 'ServiceUnavailableError', 'The server is starting or stopping'),
   },
   unavailable: (deadlinePassed) =>

@@ -40,6 +40,7 @@ const SERVICE_REASONS: Record<string, [Record<string, string>, number, object]> 
     { _tag: 'LocationPermissionDeniedError', message: 'M', location: { directory: '/d' } },
   ],
   PROMPT_CONFLICT: [{ message_id: 'm' }, 409, { _tag: 'ConflictError', message: 'M', resource: 'm' }],
+  PEER_UNAVAILABLE: [{}, 503, { _tag: 'ServiceUnavailableError', message: 'A service is unavailable' }],
   EVENTS_OVERFLOWED: [
     {},
     503,

@@ -1,0 +1,50 @@
+import type { NextFunction, Request, Response } from 'express'
+import { randomId } from '#shared/ids.ts'
+import { withRequestId } from '#shared/request-scope.ts'
+import { openSpan } from '#shared/tracing.ts'
+import { Call, type Family } from './call.ts'
+import type { Facade } from './route.ts'
+
+const REQUEST_ID = /^[\w.:+/=-]{1,128}$/
+
+/** Gives the request its id, its span and its abort signal, and logs it when it is over. */
+export function beginCall({ clock, config, logger }: Facade) {
+  return function beginRequest(request: Request, response: Response, next: NextFunction): void {
+    const { method, path } = request
+    const given = request.headers['x-request-id']
+    const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomId('req')
+    const call = new Call(familyOf(path), requestId)
+    response.locals.call = call
+    const started = clock.monotonic()
+    const span = openSpan(method, {
+      kind: 'server',
+      attributes: { 'http.request.method': method, 'url.path': path },
+      // Only who sits at the machine may decide what is traced, and under which trace.
+      ...(config.auth.mode === 'none' ? { carrier: request.headers } : {}),
+    })
+    response.on('close', () => {
+      const cut = !response.writableFinished
+      const status = response.headersSent ? response.statusCode : 499
+      const ms = Math.round((clock.monotonic() - started) * 100) / 100
+      logger.info({ requestId, method, path, status, ms, cut, ref: call.ref }, 'request')
+      if (cut) call.end()
+      if (span === undefined) return
+      const route = request.route?.path as string | undefined
+      const attributes = {
+        'http.response.status_code': status,
+        ...(route === undefined ? {} : { 'http.route': route }),
+      }
+      const name = route === undefined ? method : `${method} ${route}`
+      span.end({ attributes, name, ...(call.error === undefined ? {} : { error: call.error }) })
+    })
+    const proceed = (): void => withRequestId(requestId, next)
+    if (span === undefined) proceed()
+    else span.run(proceed)
+  }
+}
+
+function familyOf(path: string): Family {
+  if (!path.startsWith('/api/v1')) return 'instance'
+  if (path.startsWith('/api/v1/oauth/')) return 'oauth'
+  return path.length === 7 || path[7] === '/' ? 'gateway' : 'instance'
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { SpanStatusCode } from '@opentelemetry/api'
+import { openFacade } from '#test/support/facade.ts'
+import { type RecordedSpans, recordSpans } from '#test/support/spans.ts'
+
+const GET = 'portico.session.v1.SessionService/GetSession'
+const traceId = '0af7651916cd43dd8448eb211c80319c'
+const traceparent = `00-${traceId}-b7ad6b7169203331-01`
+
+async function settled(spans: RecordedSpans, name: string): Promise<void> {
+  while (!spans.ended().some((span) => span.name === name)) await new Promise(setImmediate)
+}
+
+test('a request is one span, named by its route, above the spans of its calls', async () => {
+  await using spans = await recordSpans()
+  await using facade = await openFacade({ session: { getSession: ({ sessionId }) => ({ session: { sessionId } }) } })
+  await (await facade.fetch('/api/session/ses_1?secret=1', { headers: { traceparent } })).text()
+  const name = 'GET /api/session/:sessionID'
+  await settled(spans, name)
+  const span = spans.named(name)
+  assert.deepEqual(span.attributes, {
+    'http.request.method': 'GET',
+    'url.path': '/api/session/ses_1',
+    'http.response.status_code': 200,
+    'http.route': '/api/session/:sessionID',
+  })
+  assert.equal(span.spanContext().traceId, traceId)
+  assert.equal(spans.named(GET).parentSpanContext?.spanId, span.spanContext().spanId)
+})
+
+test('a failure marks the span; a trace of a caller from elsewhere is not continued', async () => {
+  await using spans = await recordSpans()
+  const env = { PORTICO_AUTH: 'basic', PORTICO_BASIC_PASSWORD: 'p' }
+  await using facade = await openFacade(
+    {
+      session: {
+        getSession: () => {
+          throw new Error('x')
+        },
+      },
+    },
+    env,
+  )
+  const authorization = `Basic ${Buffer.from('portico:p').toString('base64')}`
+  await (await facade.fetch('/api/session/ses_1', { headers: { traceparent, authorization } })).text()
+  const name = 'GET /api/session/:sessionID'
+  await settled(spans, name)
+  const span = spans.named(name)
+  assert.equal(span.status.code, SpanStatusCode.ERROR)
+  assert.notEqual(span.spanContext().traceId, traceId)
+})
