@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type OutputPipe, openOutputPipe } from './output-pipe.ts'
+import { codeOf } from './paths.ts'
 import { killAll, signalGroup } from './process-table.ts'
 import { ToolError } from './tool.ts'
 
@@ -25,7 +27,7 @@ const SHELL = '/bin/sh'
 const OUTPUT_GRACE_MS = 500
 
 // Waits for the word to go, with the write end of pipe 3 held by the server alone: without a server there is no word.
-const GATE = 'IFS= read -r word <&3 || exit 125; exec 3<&- 2>&1; exec "$0" -c "$1"'
+const GATE = 'IFS= read -r word <&3 || exit 125; exec 3<&-; exec "$0" -c "$1"'
 
 // Lies outside of the group that it watches, and blocks on a pipe whose other end only the server has. `end` is said when
 // all is over; the end of the pipe without it means that the server died: then everything of the call is killed.
@@ -62,12 +64,12 @@ export class SupervisedCommand implements AsyncDisposable {
   readonly #group: number
   readonly #mark: string
 
-  private constructor(leader: ChildProcess, watcher: ChildProcess, group: number, mark: string) {
+  private constructor(leader: ChildProcess, watcher: ChildProcess, output: Readable, group: number, mark: string) {
     this.#leader = leader
     this.#watcher = watcher
     this.#group = group
     this.#mark = mark
-    this.output = leader.stdout as Readable
+    this.output = output
     const end = once(leader, 'exit').then(([code, signal]): CommandEnd => ({ code, signal }))
     const unwatched = once(watcher, 'exit').then((): CommandEnd => {
       throw new ToolError('supervision_lost', 'The process that watched over the command was ended')
@@ -81,30 +83,33 @@ export class SupervisedCommand implements AsyncDisposable {
   static async start(options: CommandOptions): Promise<SupervisedCommand> {
     const mark = `CATALOG_TOOL_CALL=${randomUUID()}`
     const [name = '', value = ''] = mark.split('=')
-    const path = options.environment.PATH
+    const { PATH = '', TMPDIR = '/tmp' } = options.environment
+    const output = await openPipe(TMPDIR, PATH)
     const watcher = spawn(SHELL, ['-c', WATCHER], {
       cwd: '/',
       detached: true,
-      env: { ...(path !== undefined && { PATH: path }) },
+      env: { PATH },
       stdio: ['pipe', 'ignore', 'ignore'],
     })
     const leader = spawn(SHELL, ['-c', GATE, options.shell, options.command], {
       cwd: options.directory,
       detached: true,
       env: { ...options.environment, PWD: options.directory, [name]: value },
-      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
+      stdio: ['ignore', output.writer, output.writer, 'pipe'],
     })
     const gate = leader.stdio[3] as Writable
-    for (const part of [watcher, leader, watcher.stdin, gate]) part?.on('error', () => {})
+    for (const part of [watcher, leader, watcher.stdin, gate, output.reader]) part?.on('error', () => {})
+    await output.closeWriter()
     const group = leader.pid
     if (group === undefined || watcher.pid === undefined) {
       for (const part of [watcher, leader]) part.kill('SIGKILL')
+      output.reader.destroy()
       throw new ToolError('not_started', 'The system cannot start a process now')
     }
     // The command begins only when the watcher is sure to hear of it.
     await new Promise((written) => watcher.stdin?.write(`${group}\n${mark}\n`, written))
     gate.end('go\n')
-    return new SupervisedCommand(leader, watcher, group, mark)
+    return new SupervisedCommand(leader, watcher, output.reader, group, mark)
   }
 
   /** Asks the whole group to end, and waits for the command at most `graceMs`. */
@@ -137,5 +142,13 @@ export class SupervisedCommand implements AsyncDisposable {
     waiting.abort()
     this.output.destroy()
     this.#leader.unref()
+  }
+}
+
+async function openPipe(folder: string, path: string): Promise<OutputPipe> {
+  try {
+    return await openOutputPipe(folder, path)
+  } catch (error) {
+    throw new ToolError('not_started', `The system cannot make a pipe now: ${codeOf(error) ?? 'mkfifo failed'}`)
   }
 }

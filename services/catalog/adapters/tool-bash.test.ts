@@ -24,6 +24,12 @@ test('nothing can be read from standard input, and nothing but the output is ope
   assert.match(text, /3: Bad file descriptor\n\(exit code 1\)$/)
 })
 
+test('output can be opened by name, and keeps its order', async () => {
+  await using catalog = await openCatalog()
+  const command = 'echo a > /dev/stdout; echo b > /dev/stderr; echo c | tee /dev/stderr'
+  assert.equal((await runTool(catalog, 'bash', { command })).text, 'a\nb\nc\nc')
+})
+
 test('a command that is killed says by what', async () => {
   await using catalog = await openCatalog()
   const { text, metadata } = await runTool(catalog, 'bash', { command: 'echo a; kill -SEGV $$' })
@@ -115,7 +121,9 @@ test('when the server is killed with SIGKILL, nothing of a call stays alive', li
      const call = { sessionId: 's', callId: 'c', fence: 1n, name: 'bash', input: { command: process.argv[2] }, grant }
      for await (const { event } of catalog.client.runTool(call, asOperator)) console.log(event.case, catalog.project)`,
   )
-  const server = spawn(process.execPath, [script, command], { stdio: ['ignore', 'pipe', 'inherit'] })
+  // What the server cannot remove any more is removed with the folder of this test.
+  const env = { ...process.env, TMPDIR: catalog.outside }
+  const server = spawn(process.execPath, [script, command], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const [line] = await once(createInterface(server.stdout), 'line')
   assert.match(String(line), /^progressed /)
   // The command line of the server contains the command as well.

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import {
@@ -93,6 +95,30 @@ catalogTest('a submodule is a project of its own', async (catalog) => {
     canonical: directory,
     subpath: '',
   })
+})
+
+test('git runs once for a repository and its HEAD, not once for a call', async () => {
+  const bin = await mkdtemp(join(tmpdir(), 'portico-git-'))
+  const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()
+  await writeFile(join(bin, 'git'), `#!/bin/sh\necho run >> '${bin}/log'\nexec '${real}' "$@"\n`, { mode: 0o755 })
+  try {
+    await using catalog = await openCatalog({ environment: { PATH: `${bin}:${process.env.PATH}` } })
+    commit(catalog.project)
+    await mkdir(join(catalog.project, 'a'))
+    const runs = async () => (await readFile(join(bin, 'log'), 'utf8')).split('\n').length - 1
+    for (const directory of ['', catalog.project, join(catalog.project, 'a')]) {
+      await Promise.all(Array.from({ length: 10 }, () => locationOf(catalog, directory)))
+      catalog.advance(1000)
+      await locationOf(catalog, directory)
+    }
+    assert.equal(await runs(), 1)
+    git(catalog.project, 'checkout', '-q', '-b', 'other')
+    catalog.advance(1000)
+    await locationOf(catalog, '')
+    assert.equal(await runs(), 2)
+  } finally {
+    await rm(bin, { recursive: true })
+  }
 })
 
 catalogTest('an answer is at most a second old', async (catalog) => {

@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process'
+import { close, constants, open } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Socket } from 'node:net'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+
+/** A pipe: what is written to one end comes out of the other. */
+export interface OutputPipe {
+  readonly reader: Readable
+  /** Descriptor for a child process; to be closed by `closeWriter` when the child has it. */
+  readonly writer: number
+  closeWriter(): Promise<void>
+}
+
+const openFile = promisify(open)
+const closeFile = promisify(close)
+const run = promisify(execFile)
+
+/**
+ * Makes a pipe. What Node gives a child process for its output is a socket, and a socket cannot be opened by name: with
+ * one, `tee /dev/stderr` and `> /dev/stdout` fail. `folder` is where the pipe has a name for a moment; `path` is the PATH
+ * that mkfifo(1) is looked for in.
+ */
+export async function openOutputPipe(folder: string, path: string): Promise<OutputPipe> {
+  const directory = await mkdtemp(join(folder, 'portico-pipe-'))
+  try {
+    const name = join(directory, 'pipe')
+    await run('mkfifo', ['-m', '600', name], { env: { PATH: path } })
+    // The reading end first: opening the other one would wait for it.
+    const reading = await openFile(name, constants.O_RDONLY | constants.O_NONBLOCK)
+    const writer = await openFile(name, constants.O_WRONLY)
+    const reader = new Socket({ fd: reading, readable: true, writable: false })
+    return { reader, writer, closeWriter: () => closeFile(writer) }
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
