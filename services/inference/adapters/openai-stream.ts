@@ -45,12 +45,11 @@ export class OpenaiStream {
       this.#started = true
       this.#writer.push({ type: 'started' })
     }
-    const choices = chunk.choices
-    if (Array.isArray(choices) && choices.length > 0) this.#choice(choices[0] as Json)
-    if (typeof chunk.usage === 'object' && chunk.usage !== null) {
-      const usage = openaiUsage(chunk.usage as Json)
-      if (usage !== undefined) this.#writer.push({ type: 'usage', usage })
-    }
+    const choice = objectAt(listAt(chunk.choices)[0])
+    if (choice !== undefined) this.#choice(choice)
+    const reported = objectAt(chunk.usage)
+    const usage = reported === undefined ? undefined : openaiUsage(reported)
+    if (usage !== undefined) this.#writer.push({ type: 'usage', usage })
   }
 
   /** Events since the last call. */
