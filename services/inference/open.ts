@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
 import { openMongo } from '#shared/mongo.ts'
 import type { Routes } from '#shared/routes.ts'
+import { tracedPort } from '#shared/traced-port.ts'
 import { MongoLedger } from './adapters/mongo-ledger.ts'
 import { ProviderSet } from './adapters/provider-set.ts'
 import { RpcKeyChecker } from './adapters/rpc-key-checker.ts'
@@ -43,6 +44,9 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
 }
 
 async function openLedger({ store, generationTimeoutMs }: Config, clock: Clock): Promise<Ledger> {
-  if (store.kind === 'sqlite') return SqliteLedger.open(join(store.directory, 'inference.sqlite'), clock)
-  return MongoLedger.open(await openMongo(store), clock, generationTimeoutMs)
+  const ledger =
+    store.kind === 'sqlite'
+      ? await SqliteLedger.open(join(store.directory, 'inference.sqlite'), clock)
+      : await MongoLedger.open(await openMongo(store), clock, generationTimeoutMs)
+  return tracedPort(ledger, 'Ledger', { 'db.system.name': store.kind })
 }

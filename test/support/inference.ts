@@ -19,22 +19,34 @@ export const operator: Principal = {
   kind: 'local-operator',
 }
 
-/** An inference service of its own in a folder of its own; disposing it removes both. */
+/** An inference service of a test. */
+export interface TestInference extends AsyncDisposable {
+  readonly routes: Routes
+  /** Where the ledger lies. */
+  readonly directory: string
+  /** Removes the folder. */
+  remove(): Promise<void>
+}
+
+/** An inference service of its own in a folder of its own; disposing it removes both, or leaves the folder. */
 export async function openInference(
-  config: Partial<Config> = {},
+  { keepDirectory = false, ...config }: Partial<Config> & { keepDirectory?: boolean } = {},
   identity = createLocalTransport(),
-): Promise<{ routes: Routes; directory: string } & AsyncDisposable> {
+): Promise<TestInference> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-inference-'))
   const defaults = { ...readConfig({ PORTICO_DATA_DIR: directory }), generationTimeoutMs: 60_000 }
-  const service = await open(
-    { ...defaults, ...config },
-    { clock: systemClock, logger: pino({ level: 'silent' }), identity },
-  )
-  const dispose = async (): Promise<void> => {
-    await service[Symbol.asyncDispose]()
-    await rm(directory, { recursive: true })
+  const logger = pino({ level: 'silent' })
+  const service = await open({ ...defaults, ...config }, { clock: systemClock, logger, identity })
+  const remove = (): Promise<void> => rm(directory, { recursive: true })
+  return {
+    routes: service.routes,
+    directory,
+    remove,
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]()
+      if (!keepDirectory) await remove()
+    },
   }
-  return { routes: service.routes, directory, [Symbol.asyncDispose]: dispose }
 }
 
 /** A user message with one text. */

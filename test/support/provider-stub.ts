@@ -16,17 +16,22 @@ export interface SeenRequest {
 export interface ProviderStub extends AsyncDisposable {
   readonly url: string
   readonly seen: SeenRequest[]
-  /** Resolves when the next answer's connection is closed before its end. */
+  /** Resolves when a client closed its connection before the end of the answer. */
   readonly hungUp: Promise<void>
+  /** How often one did. */
+  readonly hangUps: number
 }
 
 /** Starts a server that answers every request with `answer`. */
 export async function startStub(answer: (response: ServerResponse) => unknown): Promise<ProviderStub> {
   const seen: SeenRequest[] = []
+  let hangUps = 0
   const hungUp = Promise.withResolvers<void>()
   const server = createServer(async (request, response) => {
     response.on('close', () => {
-      if (!response.writableFinished) hungUp.resolve()
+      if (response.writableFinished) return
+      hangUps++
+      hungUp.resolve()
     })
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -40,6 +45,9 @@ export async function startStub(answer: (response: ServerResponse) => unknown): 
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
     hungUp: hungUp.promise,
+    get hangUps() {
+      return hangUps
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       server.close()

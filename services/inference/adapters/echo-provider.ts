@@ -58,7 +58,7 @@ export class EchoProvider implements ModelProvider {
           cut = true
           break
         }
-        if (slowMs > 0) await delay(slowMs, undefined, { signal })
+        if (slowMs > 0) await delay(slowMs, undefined, { signal }).catch(() => signal.throwIfAborted())
         writer.extend(part, word)
         tokens++
         if (kind === 'reasoning') reasoningTokens++

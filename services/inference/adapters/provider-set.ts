@@ -1,4 +1,5 @@
 import { Agent } from 'undici'
+import { isTracing } from '#shared/tracing.ts'
 import type { ProviderConfig } from '../config-file.ts'
 import { echoEntry } from '../domain/catalogue.ts'
 import type { ModelProvider } from '../ports.ts'
@@ -6,13 +7,14 @@ import { AnthropicProvider } from './anthropic-provider.ts'
 import { EchoProvider } from './echo-provider.ts'
 import { OpenaiProvider } from './openai-provider.ts'
 import type { OpenaiDialect } from './openai-request.ts'
+import { TracedProvider } from './traced-provider.ts'
 import { Upstream } from './upstream.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const ANTHROPIC_VERSION = '2023-06-01'
 const DIALECTS: Readonly<Record<string, OpenaiDialect>> = { openai: 'openai', openrouter: 'openrouter' }
 
-/** The configured providers and the built-in one, by id. Disposing it closes their connections. */
+/** The configured providers and the built-in one, by id; with spans when tracing is on by now. Disposing it closes their connections. */
 export class ProviderSet implements AsyncDisposable {
   readonly byId: ReadonlyMap<string, ModelProvider>
   readonly #agent: Agent
@@ -27,6 +29,7 @@ export class ProviderSet implements AsyncDisposable {
     })
     const byId = new Map<string, ModelProvider>([[echoEntry.id, new EchoProvider(echoEntry.id)]])
     for (const provider of providers) byId.set(provider.id, this.#open(provider))
+    if (isTracing()) for (const [id, provider] of byId) byId.set(id, new TracedProvider(id, provider))
     this.byId = byId
   }
 

@@ -1,42 +1,298 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createClient } from '@connectrpc/connect'
-import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { callOptions } from '#shared/call-context.ts'
-import { createLocalTransport } from '#shared/local-transport.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { Code, ConnectError } from '@connectrpc/connect'
+import {
+  InferenceService,
+  type StreamGenerateRequestSchema,
+  type StreamGenerateResponse,
+} from '#gen/portico/inference/v1/inference_service_pb.js'
+import { SqliteLedger } from '#services/inference/adapters/sqlite-ledger.ts'
+import type { Config } from '#services/inference/config.ts'
+import type { LedgerEntry } from '#services/inference/ports.ts'
+import { callOptions, type Principal } from '#shared/call-context.ts'
+import { createClient } from '#shared/client.ts'
+import { systemClock } from '#shared/clock.ts'
+import { openIdentity } from '#test/support/identity.ts'
 import { openInference, operator, plain, userMessage } from '#test/support/inference.ts'
+import { fixture, startStub, streams } from '#test/support/provider-stub.ts'
+import { refusalOf } from '#test/support/rejects.ts'
+import { recordSpans } from '#test/support/spans.ts'
+import { connectLocal, forEachTransport } from '#test/support/transports.ts'
 
-test('started, the parts and finished come in order, with usage and cost at the end', async () => {
-  await using service = await openInference()
-  const client = createClient(InferenceService, createLocalTransport(service.routes))
-  const request = { requestId: 'req_1', messages: [userMessage('/reasoning hm so\nHello there')] }
+type Request = MessageInitShape<typeof StreamGenerateRequestSchema>
+
+/** Everything that a generation answers. */
+async function collect(messages: AsyncIterable<StreamGenerateResponse>): Promise<unknown[]> {
   const events: unknown[] = []
-  for await (const message of client.streamGenerate(request, callOptions({ principal: operator }))) {
-    events.push(...message.events.map(({ event }) => plain(event)))
+  for await (const { events: batch } of messages) events.push(...batch.map(({ event }) => plain(event)))
+  return events
+}
+
+function hello(requestId: string, text = 'Hello there', model = ''): Request {
+  return { requestId, model, messages: [userMessage(text)] }
+}
+
+/** The configuration of one provider at an address, with a price. */
+function served(url: string): Partial<Config> {
+  const pricing = { inputNanos: 2_000_000n, outputNanos: 3_000_000n, cacheReadNanos: 1_000n, cacheWriteNanos: 0n }
+  const models = [{ id: 'gpt', displayName: 'GPT', contextLength: 0, pricing }]
+  return {
+    providers: [{ id: 'p', protocol: 'openai', baseUrl: url, apiKey: undefined, headers: {}, models }],
+    defaultModel: 'p/gpt',
   }
-  const said = ['This ', 'is ', 'portico/echo, ', 'the ', 'built-in ', 'model ', 'that ', 'needs ', 'no ', 'network. ']
-  const words = [...said, 'You ', 'said: ', 'Hello ', 'there']
-  const noReasoning = { summary: '', signature: '', encrypted: '', id: '' }
-  assert.deepEqual(events, [
-    { case: 'started', value: { model: 'portico/echo', providerId: 'portico' } },
-    { case: 'partStarted', value: { index: 0, kind: 2, callId: '', toolName: '' } },
-    { case: 'partExtended', value: { index: 0, text: 'hm ' } },
-    { case: 'partExtended', value: { index: 0, text: 'so' } },
-    {
-      case: 'partEnded',
-      value: { index: 0, part: { part: { case: 'reasoning', value: { text: 'hm so', ...noReasoning } } } },
-    },
-    { case: 'partStarted', value: { index: 1, kind: 1, callId: '', toolName: '' } },
-    ...words.map((text) => ({ case: 'partExtended', value: { index: 1, text } })),
-    { case: 'partEnded', value: { index: 1, part: { part: { case: 'text', value: { text: words.join('') } } } } },
-    {
-      case: 'finished',
-      value: {
-        reason: 1,
-        rawReason: 'stop',
-        usage: { inputTokens: 5n, outputTokens: 16n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 2n },
-        costNanos: 0n,
+}
+
+/** Closes a service, and reads rows of its ledger. */
+async function rowsOf(service: { directory: string } & AsyncDisposable, ...ids: string[]) {
+  await service[Symbol.asyncDispose]()
+  await using ledger = await SqliteLedger.open(`${service.directory}/inference.sqlite`, systemClock)
+  const rows: (Partial<LedgerEntry> | undefined)[] = []
+  for (const id of ids) {
+    const row = await ledger.get('wrk_1', id)
+    if (row === undefined) rows.push(row)
+    else {
+      const { startedAt, finishedAt, ...rest } = row
+      assert.ok(finishedAt !== undefined && finishedAt >= startedAt)
+      rows.push(rest)
+    }
+  }
+  return rows
+}
+
+forEachTransport((name, connect) => {
+  const open = async (config: Partial<Config> = {}) => {
+    const service = await openInference({ ...config, keepDirectory: true })
+    const connection = await connect(service.routes)
+    const client = createClient(InferenceService, connection.transport)
+    return { service, connection, client }
+  }
+
+  test(`${name}: started, the parts and finished come in order, with usage and cost at the end`, async () => {
+    await using service = await openInference()
+    await using connection = await connect(service.routes)
+    const client = createClient(InferenceService, connection.transport)
+    const request = hello('req_1', '/reasoning hm so\nHello there')
+    const events = await collect(client.streamGenerate(request, callOptions({ principal: operator })))
+    const said = [
+      'This ',
+      'is ',
+      'portico/echo, ',
+      'the ',
+      'built-in ',
+      'model ',
+      'that ',
+      'needs ',
+      'no ',
+      'network. ',
+    ]
+    const words = [...said, 'You ', 'said: ', 'Hello ', 'there']
+    const noReasoning = { summary: '', signature: '', encrypted: '', id: '' }
+    assert.deepEqual(events, [
+      { case: 'started', value: { model: 'portico/echo', providerId: 'portico' } },
+      { case: 'partStarted', value: { index: 0, kind: 2, callId: '', toolName: '' } },
+      { case: 'partExtended', value: { index: 0, text: 'hm ' } },
+      { case: 'partExtended', value: { index: 0, text: 'so' } },
+      {
+        case: 'partEnded',
+        value: { index: 0, part: { part: { case: 'reasoning', value: { text: 'hm so', ...noReasoning } } } },
       },
-    },
-  ])
+      { case: 'partStarted', value: { index: 1, kind: 1, callId: '', toolName: '' } },
+      ...words.map((text) => ({ case: 'partExtended', value: { index: 1, text } })),
+      { case: 'partEnded', value: { index: 1, part: { part: { case: 'text', value: { text: words.join('') } } } } },
+      {
+        case: 'finished',
+        value: {
+          reason: 1,
+          rawReason: 'stop',
+          usage: { inputTokens: 5n, outputTokens: 16n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 2n },
+          costNanos: 0n,
+        },
+      },
+    ])
+  })
+
+  test(`${name}: one row of the ledger for each request, with its cost in whole nano-dollars`, async () => {
+    await using stub = await startStub(streams(fixture('openai-text.sse')))
+    const { service, connection, client } = await open(served(stub.url))
+    const request = { ...hello('req_1'), origin: 'responses', sessionId: 'ses_1' }
+    const events = await collect(client.streamGenerate(request, callOptions({ principal: operator })))
+    // 176 fresh input tokens, 1,024 cached ones and 12 of output: 352 + 1.024 + 36 nano-dollars.
+    const usage = {
+      inputTokens: 1200n,
+      outputTokens: 12n,
+      cacheReadTokens: 1024n,
+      cacheWriteTokens: 0n,
+      reasoningTokens: 8n,
+    }
+    const value = { reason: 1, rawReason: 'stop', usage, costNanos: 389n }
+    assert.deepEqual(events.at(-1), { case: 'finished', value })
+    const repeated = collect(client.streamGenerate(request, callOptions({ principal: operator })))
+    const { reason, code, metadata } = await refusalOf(repeated)
+    assert.deepEqual([reason, code, metadata], ['REQUEST_DUPLICATE', 'AlreadyExists', { request_id: 'req_1' }])
+    assert.equal(stub.seen.length, 1)
+    await connection[Symbol.asyncDispose]()
+    assert.deepEqual(await rowsOf(service, 'req_1'), [
+      {
+        workspace: 'wrk_1',
+        requestId: 'req_1',
+        apiKeyId: '',
+        origin: 'responses',
+        sessionId: 'ses_1',
+        providerId: 'p',
+        modelId: 'gpt',
+        status: 'completed',
+        usage,
+        costNanos: 389n,
+        error: '',
+      },
+    ])
+    await service.remove()
+  })
+
+  test(`${name}: a caller that hangs up aborts the provider’s request, and the row says so`, async () => {
+    const chunk = { choices: [{ delta: { content: 'a' } }], usage: { prompt_tokens: 7, completion_tokens: 1 } }
+    await using stub = await startStub((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(`data: ${JSON.stringify(chunk)}\n\n`)
+    })
+    const { service, connection, client } = await open(served(stub.url))
+    const controller = new AbortController()
+    const options = callOptions({ principal: operator }, { signal: controller.signal })
+    const call = async (): Promise<void> => {
+      for await (const _ of client.streamGenerate(hello('req_1'), options)) controller.abort()
+    }
+    await assert.rejects(call(), (error) => error instanceof ConnectError && error.code === Code.Canceled)
+    const left = client.streamGenerate(hello('req_2'), callOptions({ principal: operator }))
+    for await (const _ of left) break
+    while (stub.hangUps < 2) await delay(5)
+    await connection[Symbol.asyncDispose]()
+    const usage = { inputTokens: 7n, outputTokens: 1n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n }
+    const rows = await rowsOf(service, 'req_1', 'req_2')
+    for (const row of rows) {
+      assert.deepEqual([row?.status, row?.usage, row?.costNanos, row?.error], ['aborted', usage, 17n, ''])
+    }
+    await service.remove()
+  })
+
+  test(`${name}: a failing provider is told by its reason, and the row is closed as failed`, async () => {
+    const { service, connection, client } = await open()
+    const call = (id: string, text: string) =>
+      refusalOf(collect(client.streamGenerate(hello(id, text), callOptions({ principal: operator }))))
+    const told = (status: string) => ({ provider: 'portico', status, message: `The prompt asked for status ${status}` })
+    for (const [status, reason, code] of [
+      ['402', 'PROVIDER_REFUSED', 'FailedPrecondition'],
+      ['429', 'PROVIDER_RATE_LIMITED', 'ResourceExhausted'],
+      ['503', 'PROVIDER_UNAVAILABLE', 'Unavailable'],
+      ['504', 'PROVIDER_TIMEOUT', 'DeadlineExceeded'],
+    ] as const) {
+      const refusal = await call(`req_${status}`, `/fail ${status}`)
+      assert.deepEqual([refusal.reason, refusal.code, refusal.metadata], [reason, code, told(status)])
+    }
+    assert.equal((await call('req_after', '/fail 500 after 2\nHello')).reason, 'PROVIDER_UNAVAILABLE')
+    await connection[Symbol.asyncDispose]()
+    const [refused, after] = await rowsOf(service, 'req_402', 'req_after')
+    assert.deepEqual([refused?.status, refused?.error, refused?.usage], ['failed', 'PROVIDER_REFUSED', undefined])
+    assert.deepEqual([after?.status, after?.usage?.outputTokens], ['failed', 2n])
+    await service.remove()
+  })
+
+  test(`${name}: a generation that takes too long is a timeout`, async () => {
+    await using service = await openInference({ generationTimeoutMs: 100 })
+    await using connection = await connect(service.routes)
+    const client = createClient(InferenceService, connection.transport)
+    const call = collect(
+      client.streamGenerate(hello('req_1', '/slow 60000\nHello'), callOptions({ principal: operator })),
+    )
+    const { reason, metadata } = await refusalOf(call)
+    assert.deepEqual([reason, metadata], ['PROVIDER_TIMEOUT', { provider: 'portico' }])
+  })
+
+  test(`${name}: what cannot be generated is refused by its field, and no row is written`, async () => {
+    const { service, connection, client } = await open()
+    const messages = [userMessage('Hello')]
+    const cases: readonly (readonly [Request, string])[] = [
+      [{ messages }, 'request_id'],
+      [{ requestId: 'x'.repeat(129), messages }, 'request_id'],
+      [{ requestId: 'r' }, 'messages'],
+      [{ requestId: 'r', messages: [{ parts: [] }] }, 'messages[0].role'],
+      [{ requestId: 'r', messages: [{ role: 2, parts: [{}] }] }, 'messages[0].parts[0]'],
+      [{ requestId: 'r', messages, maxOutputTokens: 0 }, 'max_output_tokens'],
+      [{ requestId: 'r', messages, tools: [{}] }, 'tools[0].name'],
+      [{ requestId: 'r', messages, toolChoice: { mode: 3 } }, 'tool_choice'],
+      [{ requestId: 'r', messages, toolChoice: {} }, 'tool_choice.mode'],
+      [{ requestId: 'r', messages, toolChoice: { mode: 4, name: 'x' } }, 'tool_choice.name'],
+      [{ requestId: 'r', messages, sampling: { temperature: 2.1 } }, 'sampling.temperature'],
+      [{ requestId: 'r', messages, sampling: { stop: ['a', 'b', 'c', 'd', 'e'] } }, 'sampling.stop'],
+      [{ requestId: 'r', messages, providerHeaders: { 'a b': 'c' } }, 'provider_headers'],
+      [{ requestId: 'r', messages, user: 'x'.repeat(257) }, 'user'],
+      [
+        { requestId: 'r', messages, responseFormat: { format: { case: 'jsonSchema', value: {} } } },
+        'response_format.json_schema.name',
+      ],
+    ]
+    for (const [request, field] of cases) {
+      const refusal = await refusalOf(collect(client.streamGenerate(request, callOptions({ principal: operator }))))
+      assert.deepEqual(
+        [refusal.reason, refusal.code, refusal.metadata.field],
+        ['GENERATION_INVALID', 'InvalidArgument', field],
+      )
+    }
+    for (const model of ['nobody/gpt', 'portico/other', 'gpt']) {
+      const call = collect(client.streamGenerate(hello('r', 'Hello', model), callOptions({ principal: operator })))
+      const { reason, code, metadata } = await refusalOf(call)
+      assert.deepEqual([reason, code, metadata], ['MODEL_NOT_FOUND', 'NotFound', { model }])
+    }
+    assert.equal((await refusalOf(collect(client.streamGenerate(hello('r'))))).reason, 'PRINCIPAL_MISSING')
+    await connection[Symbol.asyncDispose]()
+    assert.deepEqual(await rowsOf(service, 'r'), [undefined])
+    await service.remove()
+  })
+
+  test(`${name}: a key that was disabled spends nothing`, async () => {
+    await using identity = await openIdentity(connectLocal)
+    const peer = await connectLocal(identity.routes)
+    await using service = await openInference({}, peer.transport)
+    await using connection = await connect(service.routes)
+    const client = createClient(InferenceService, connection.transport)
+    const { keyId } = await identity.create()
+    const { organizationId, workspaceId } = identity
+    const principal: Principal = { organizationId, workspaceId, apiKeyId: keyId, kind: 'workspace' }
+    const call = (id: string) => collect(client.streamGenerate(hello(id), callOptions({ principal })))
+    await call('req_1')
+    await identity.client.updateApiKey({ keyId, disabled: true }, identity.as('management'))
+    assert.deepEqual(await refusalOf(call('req_2')), {
+      code: 'Unauthenticated',
+      domain: 'inference',
+      reason: 'CREDENTIAL_REFUSED',
+      metadata: {},
+      message: 'The API key is not valid',
+    })
+  })
+})
+
+test('a generation has a span with the model, the usage and the end, inside the call’s', async () => {
+  await using spans = await recordSpans()
+  await using service = await openInference()
+  await using connection = await connectLocal(service.routes)
+  const client = createClient(InferenceService, connection.transport)
+  await collect(client.streamGenerate({ ...hello('req_1'), sessionId: 'ses_1' }, callOptions({ principal: operator })))
+  const span = spans.named('chat echo')
+  assert.deepEqual(span.attributes, {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'portico',
+    'gen_ai.request.model': 'echo',
+    'gen_ai.request.stream': true,
+    'gen_ai.conversation.id': 'ses_1',
+    'gen_ai.usage.input_tokens': 2,
+    'gen_ai.usage.output_tokens': 14,
+    'gen_ai.usage.cache_read.input_tokens': 0,
+    'gen_ai.usage.cache_creation.input_tokens': 0,
+    'gen_ai.usage.reasoning.output_tokens': 0,
+    'gen_ai.response.finish_reasons': ['stop'],
+  })
+  const call = spans.named('portico.inference.v1.InferenceService/StreamGenerate')
+  assert.equal(span.parentSpanContext?.spanId, call.spanContext().spanId)
+  assert.deepEqual(spans.named('Ledger.begin').attributes, { 'db.system.name': 'sqlite' })
 })

@@ -1,0 +1,65 @@
+import { type Attributes, type OpenSpan, streamInSpan } from '#shared/tracing.ts'
+import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
+import type { ModelProvider } from '../ports.ts'
+
+/**
+ * A provider whose every generation has a span. Names are those of the GenAI semantic conventions, 2026-10 (all of them still
+ * "development"); nothing of the conversation itself is in it.
+ */
+export class TracedProvider implements ModelProvider {
+  readonly #providerId: string
+  readonly #provider: ModelProvider
+
+  constructor(providerId: string, provider: ModelProvider) {
+    this.#providerId = providerId
+    this.#provider = provider
+  }
+
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+    const options = { kind: 'client', attributes: asked(this.#providerId, request) } as const
+    return streamInSpan(`chat ${request.modelId}`, options, (span) => {
+      const events = this.#provider.generate(request, signal)
+      return span === undefined ? events : observed(events, span)
+    })
+  }
+}
+
+/** Passes batches on, and ends the span with what the last one tells. */
+async function* observed(
+  batches: AsyncIterable<readonly GenerationEvent[]>,
+  span: OpenSpan,
+): AsyncGenerator<readonly GenerationEvent[]> {
+  let attributes: Attributes = {}
+  for await (const batch of batches) {
+    for (const event of batch) {
+      if (event.type === 'usage') {
+        attributes = {
+          'gen_ai.usage.input_tokens': Number(event.usage.inputTokens),
+          'gen_ai.usage.output_tokens': Number(event.usage.outputTokens),
+          'gen_ai.usage.cache_read.input_tokens': Number(event.usage.cacheReadTokens),
+          'gen_ai.usage.cache_creation.input_tokens': Number(event.usage.cacheWriteTokens),
+          'gen_ai.usage.reasoning.output_tokens': Number(event.usage.reasoningTokens),
+        }
+      }
+      if (event.type !== 'finished') continue
+      const reason = event.rawReason === '' ? event.reason : event.rawReason
+      span.end({ attributes: { ...attributes, 'gen_ai.response.finish_reasons': [reason] } })
+    }
+    yield batch
+  }
+}
+
+function asked(providerId: string, { modelId, sampling, maxOutputTokens, sessionId }: GenerationRequest): Attributes {
+  const attributes = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': providerId,
+    'gen_ai.request.model': modelId,
+    'gen_ai.request.stream': true,
+    'gen_ai.request.max_tokens': maxOutputTokens,
+    'gen_ai.request.temperature': sampling?.temperature,
+    'gen_ai.request.top_p': sampling?.topP,
+    'gen_ai.request.top_k': sampling?.topK,
+    'gen_ai.conversation.id': sessionId === '' ? undefined : sessionId,
+  }
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined)) as Attributes
+}
