@@ -1,9 +1,11 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { setTimeout as delay } from 'node:timers/promises'
+import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { codeOf } from './paths.ts'
 
 const MAX_ROUNDS = 200
 const MAX_PAUSE_MS = 25
+const PROCESSES_AT_ONCE = 64
 
 /**
  * Kills every process of a group, and on Linux every process whose environment began with `mark` in it, wherever it has
@@ -33,17 +35,22 @@ export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
 
 async function livingProcesses(group: number, mark: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
-  const mine = await Promise.all(pids.map((pid) => isMine(pid, group, mark)))
-  return pids.filter((_, index) => mine[index])
+  const found: number[] = []
+  for (const [index, pid] of pids.entries()) {
+    // Files in /proc cost the thread pool ten times what reading them here does; a break now and then lets others work.
+    if (index % PROCESSES_AT_ONCE === PROCESSES_AT_ONCE - 1) await setImmediate()
+    if (isMine(pid, group, mark)) found.push(pid)
+  }
+  return found
 }
 
-async function isMine(pid: number, group: number, mark: string): Promise<boolean> {
+function isMine(pid: number, group: number, mark: string): boolean {
   try {
     // proc_pid_stat(5): pid (name) state parent group …; the name may contain anything.
-    const stat = await readFile(`/proc/${pid}/stat`, 'latin1')
-    const [state = '', , processGroup = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const [state = '', , processGroup = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3)
     if (state === 'Z' || state === 'X') return false
-    return Number(processGroup) === group || (await readFile(`/proc/${pid}/environ`)).includes(mark)
+    return Number(processGroup) === group || readFileSync(`/proc/${pid}/environ`).includes(mark)
   } catch {
     // Ended meanwhile, or somebody else's.
     return false
