@@ -216,9 +216,10 @@ export interface SessionStore extends AsyncDisposable {
    */
   onChange(listener: (change: SessionChange) => void): Disposable
   /**
-   * Events of a workspace in log order: after a position, or from now on; then live, until the signal aborts. Pulled: a
-   * slow reader holds nothing but its place. The first item is `ready`: everything written after it was seen will come.
-   * `missed` follows at once when the position is unknown or too old, and stands later where a gap can't be filled.
+   * Events of a workspace in log order: after a position, or from now on; then live, until the signal aborts or the store
+   * is disposed. Pulled: a slow reader holds nothing but its place. The first item is `ready`: everything written after
+   * it was seen will come. `missed` follows at once when the position is unknown or too old, and stands later where a
+   * gap can't be filled.
    */
   tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem>
 }

@@ -119,6 +119,13 @@ export function eventCases(test: StoreTest): void {
     assert.deepEqual(items.at(-1), { done: true, value: undefined })
   })
 
+  test('disposing the store ends its readers', async ({ store }) => {
+    const reader = await tail(store)
+    const next = reader.next()
+    await store[Symbol.asyncDispose]()
+    assert.deepEqual(await next, { done: true, value: undefined })
+  })
+
   test('a slow reader misses nothing, and does not hold up others', async ({ store }) => {
     await using slow = await tail(store)
     const ids = Array.from({ length: 300 }, (_, i) => `ses_${i}`)

@@ -1,31 +1,236 @@
-import { after } from 'node:test'
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openMongoSessionStore } from '#services/session/adapters/mongo-session-store.ts'
+import type { SessionStore } from '#services/session/ports.ts'
 import { openMongo } from '#shared/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { sessionStoreSuite } from './session-store.suite.ts'
-import { ManualClock, type StoreFixture } from './session-store.support.ts'
+import {
+  acquire,
+  admission,
+  admit,
+  assistant,
+  begin,
+  eventsOf,
+  ManualClock,
+  messages,
+  names,
+  newSession,
+  plain,
+  refusal,
+  type StoreFixture,
+  tail,
+  W,
+} from './session-store.support.ts'
 
-const opened =
-  mongoUri() === undefined ? undefined : await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
+const uri = mongoUri()
+const mongo = uri === undefined ? undefined : await openMongo({ uri, database: freshDatabaseName() })
 after(async () => {
-  await opened?.db.dropDatabase()
-  await opened?.[Symbol.asyncDispose]()
+  await mongo?.db.dropDatabase()
+  await mongo?.[Symbol.asyncDispose]()
 })
 
-async function open(): Promise<StoreFixture> {
-  const mongo = opened as NonNullable<typeof opened>
+/** Two stores on the same data, as two processes have them. */
+async function open(): Promise<StoreFixture & { readonly second: SessionStore }> {
+  assert.ok(mongo)
   for (const collection of await mongo.db.collections()) await collection.deleteMany({})
   const clock = new ManualClock()
   const store = await openMongoSessionStore({ mongo, clock })
+  const second = await openMongoSessionStore({ mongo, clock })
   return {
     store,
+    second,
     clock,
     longMs: 60_000,
     shortMs: 500,
     outlast: () => delay(600),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]()
+      await second[Symbol.asyncDispose]()
+    },
   }
 }
 
+/** The cursors of the change streams on a collection. */
+async function changeStreams(collection: string): Promise<unknown[]> {
+  assert.ok(mongo)
+  const stages = [
+    { $currentOp: { allUsers: true, idleCursors: true, localOps: true } },
+    { $match: { ns: `${mongo.db.databaseName}.${collection}`, 'cursor.tailable': true } },
+  ]
+  const operations = mongo.client.db('admin').aggregate(stages, { readConcern: { level: 'local' } })
+  return (await operations.toArray()).map(({ cursor }) => cursor.cursorId)
+}
+
+/** Kills the cursors of the change streams on the events, as a server does that loses them. */
+async function dropChangeStreams(): Promise<void> {
+  await mongo?.db.command({ killCursors: 'events', cursors: await changeStreams('events') })
+}
+
 sessionStoreSuite('MongoDB', open, { skip: skipWithoutMongo })
+
+suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
+  test('may open an empty database at once', async () => {
+    assert.ok(uri)
+    await using empty = await openMongo({ uri, database: freshDatabaseName() })
+    const clock = new ManualClock()
+    await Promise.all(Array.from({ length: 4 }, () => openMongoSessionStore({ mongo: empty, clock })))
+    await empty.db.dropDatabase()
+  })
+
+  test('admit to one session, and nothing is lost, doubled or out of order', async () => {
+    await using fixture = await open()
+    const { store, second, longMs } = fixture
+    await store.createSession(W, newSession())
+    const ids = Array.from({ length: 24 }, (_, i) => `msg_${i}`)
+    const halves = [ids.filter((_, i) => i % 2 === 0), ids.filter((_, i) => i % 2 === 1)] as const
+    await Promise.all([
+      ...halves[0].map((id) => store.admitPrompt(W, admission(id))),
+      ...halves[1].map((id) => second.admitPrompt(W, admission(id))),
+      // What both admit is one item.
+      ...halves[0].map((id) => second.admitPrompt(W, admission(id))),
+    ])
+    const { messages: promoted } = await store.promote(await acquire(store, longMs), 'idle')
+    assert.deepEqual(names(promoted).toSorted(), ids.toSorted())
+    const odd = names(promoted).filter((id) => halves[1].includes(id))
+    assert.deepEqual(odd, halves[1], 'what one process admits keeps its order')
+    const seqs = promoted.map(({ seq }) => seq)
+    assert.equal(new Set(seqs).size, ids.length)
+  })
+
+  test('make one session of one id', async () => {
+    await using fixture = await open()
+    const stores = [fixture.store, fixture.second]
+    const made = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        stores[i % 2]?.createSession(W, newSession('ses_1', { title: `title ${i}` })),
+      ),
+    )
+    assert.equal(new Set(made.map((session) => session?.title)).size, 1)
+  })
+
+  test('never drain one session at once', async () => {
+    await using fixture = await open()
+    const { store, second, longMs } = fixture
+    const ids = Array.from({ length: 10 }, (_, i) => `ses_${i}`)
+    for (const id of ids) {
+      await store.createSession(W, newSession(id))
+      await store.admitPrompt(W, admission(`msg_${id}`, { sessionId: id }))
+    }
+    const leases = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? store : second).acquireLease(`own_${i}`, longMs)),
+    )
+    assert.deepEqual(leases.flatMap((lease) => lease?.sessionId ?? []).toSorted(), ids)
+  })
+
+  test('a process that slept through its lease writes nothing any more', async () => {
+    await using fixture = await open()
+    const { store, second, shortMs, longMs } = fixture
+    const slept = await begin(fixture, shortMs)
+    await store.recordStep(slept, { message: assistant('msg_step'), events: [] })
+    await fixture.outlast()
+    const lease = await acquire(second, longMs, 'own_2')
+    assert.equal(lease.unfinished, true)
+    // At once, so that the late writes race those of the new owner.
+    const late = Array.from({ length: 8 }, (_, i) =>
+      assert.rejects(store.recordStep(slept, { message: assistant(`msg_${i}`), events: [] }), refusal('LEASE_LOST')),
+    )
+    await Promise.all([second.settleAborted(lease), ...late])
+    assert.deepEqual(names(await messages(second)), ['msg_first', 'msg_step'])
+    const step = (await second.getMessage(W, 'ses_1', 'msg_step'))?.message
+    assert.equal(step?.type === 'assistant' && step.error?.type, 'aborted')
+  })
+
+  test('a takeover in the middle of a write refuses the write or follows on it', async () => {
+    await using fixture = await open()
+    const { store, second, longMs } = fixture
+    const lease = await begin(fixture)
+    const outcomes: boolean[] = []
+    const writes = Array.from({ length: 10 }, async (_, i) => {
+      const write = store.recordStep(lease, { message: assistant(`msg_${i}`, { timeCompleted: 1 }), events: [] })
+      outcomes[i] = await write.then(
+        () => true,
+        () => false,
+      )
+    })
+    await store.releaseLease(lease)
+    const next = await acquire(second, longMs, 'own_2')
+    const seen = names(await second.readTranscript(next, 0))
+    await Promise.all(writes)
+    const kept = outcomes.flatMap((ok, i) => (ok ? `msg_${i}` : []))
+    assert.deepEqual(seen, ['msg_first', ...kept])
+  })
+
+  test('hear each other: events and changes', async () => {
+    await using fixture = await open()
+    const { store, second } = fixture
+    let heard = false
+    using _listener = second.onChange(({ sessionId }) => {
+      heard ||= sessionId === 'ses_1'
+    })
+    await using reader = await tail(second)
+    await store.createSession(W, newSession())
+    assert.deepEqual(
+      (await reader.events(1)).map(({ sessionId }) => sessionId),
+      ['ses_1'],
+    )
+    // Whoever has just begun to listen hears of the writes from a moment on.
+    for (let i = 0; !heard; i++) await store.selectAgent(W, 'ses_1', `agent ${i}`)
+  })
+
+  test('go on when the server drops their cursors', async () => {
+    await using fixture = await open()
+    const { store, second } = fixture
+    await using reader = await tail(second)
+    await store.createSession(W, newSession())
+    await reader.events(1)
+    await dropChangeStreams()
+    await store.createSession(W, newSession('ses_2'))
+    await dropChangeStreams()
+    await store.createSession(W, newSession('ses_3'))
+    assert.deepEqual(
+      (await reader.events(2)).map(({ sessionId }) => sessionId),
+      ['ses_2', 'ses_3'],
+    )
+  })
+
+  test('leave no cursor open when their readers have gone', async () => {
+    await using fixture = await open()
+    const readers = [await tail(fixture.store), await tail(fixture.store), await tail(fixture.second)]
+    await fixture.store.createSession(W, newSession())
+    for (const reader of readers) await reader.events(1)
+    const waiting = readers.map((reader) => reader.next())
+    for (const reader of readers) reader.abort()
+    for (const item of await Promise.all(waiting)) assert.equal(item.done, true)
+    while ((await changeStreams('events')).length > 0) await delay(20)
+  })
+
+  test('a position of one is good for the other', async () => {
+    await using fixture = await open()
+    const { store, second } = fixture
+    const [first, next] = await eventsOf(store, 2, async () => {
+      await store.createSession(W, newSession())
+      await admit(store, 'steer', 'msg_1')
+    })
+    await using reader = await tail(second, first?.position)
+    assert.deepEqual(plain(await reader.events(1)), plain([next]))
+    await admit(store, 'steer', 'msg_2')
+    await reader.events(1)
+  })
+
+  test('a reader that falls behind by more than is kept misses nothing', async () => {
+    await using fixture = await open()
+    const { store } = fixture
+    await using slow = await tail(store)
+    const ids = Array.from({ length: 1_100 }, (_, i) => `ses_${i}`)
+    const fast = await eventsOf(store, ids.length, async () => {
+      for (let i = 0; i < ids.length; i += 100) {
+        await Promise.all(ids.slice(i, i + 100).map((id) => store.createSession(W, newSession(id))))
+      }
+    })
+    assert.deepEqual(plain(await slow.events(ids.length)), plain(fast))
+    await admit(store, 'steer', 'msg_1')
+    await slow.events(0)
+  })
+})

@@ -47,20 +47,24 @@ export async function* changesAfter<T extends Document>(
     startAfter: tokenOf(place),
     maxAwaitTimeMS,
   })
-  const close = (): void => void stream.close().catch(() => {})
-  signal.addEventListener('abort', close, { once: true })
   try {
     while (!signal.aborted) {
-      const change = (await stream.tryNext()) ?? undefined
-      if (change === undefined && signal.aborted) return
+      const change = (await unlessAborted(stream.tryNext(), signal)) ?? undefined
+      if (signal.aborted) return
       yield { place: placeOf(change?._id ?? stream.resumeToken), change }
     }
-  } catch (error) {
-    if (!signal.aborted) throw error
   } finally {
-    signal.removeEventListener('abort', close)
-    await stream.close()
+    void stream.close().catch(() => {})
   }
+}
+
+/** The server answers a waiting request only when its time is over: nobody waits for that after the signal. */
+function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => resolve(undefined)
+    signal.addEventListener('abort', abort, { once: true })
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
 /** The driver's own streams tell their place only after a wait; a bare cursor tells it at once. */

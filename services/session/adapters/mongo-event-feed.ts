@@ -41,6 +41,7 @@ export class EventFeed implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#controller.abort()
+    this.#wake()
     await this.#running
   }
 

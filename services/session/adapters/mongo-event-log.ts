@@ -23,15 +23,18 @@ interface Cursor {
  */
 export class MongoEventLog implements AsyncDisposable {
   readonly #collections: Collections
+  readonly #closing = new AbortController()
   #feed: Promise<EventFeed> | undefined
   #readers = 0
+  #closed: Promise<void> | undefined
 
   constructor(collections: Collections) {
     this.#collections = collections
   }
 
   /** See SessionStore.tailEvents. */
-  async *tail(workspace: string, position: string | undefined, signal: AbortSignal): AsyncGenerator<TailItem> {
+  async *tail(workspace: string, position: string | undefined, ended: AbortSignal): AsyncGenerator<TailItem> {
+    const signal = AbortSignal.any([ended, this.#closing.signal])
     if (signal.aborted) return
     const release = this.#hold(signal)
     try {
@@ -62,10 +65,10 @@ export class MongoEventLog implements AsyncDisposable {
     }
   }
 
+  /** Ends all readers. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const feed = this.#feed
-    this.#feed = undefined
-    await (await feed?.catch(() => undefined))?.[Symbol.asyncDispose]()
+    this.#closing.abort()
+    await this.#closed
   }
 
   async #isKnown(position: string): Promise<boolean> {
@@ -99,17 +102,30 @@ export class MongoEventLog implements AsyncDisposable {
     }
   }
 
-  #open(): Promise<EventFeed> {
+  async #open(): Promise<EventFeed> {
     this.#feed ??= EventFeed.open(this.#collections)
-    return this.#feed
+    try {
+      return await this.#feed
+    } catch (error) {
+      this.#feed = undefined
+      throw error
+    }
+  }
+
+  async #closeFeed(): Promise<void> {
+    const feed = this.#feed
+    this.#feed = undefined
+    await (await feed?.catch(() => undefined))?.[Symbol.asyncDispose]()
   }
 
   /** Counts a reader until it lets go or its signal aborts; the last one closes the feed. */
   #hold(signal: AbortSignal): () => void {
     this.#readers++
+    let held = true
     const release = (): void => {
       signal.removeEventListener('abort', release)
-      if (--this.#readers === 0) void this[Symbol.asyncDispose]()
+      if (held && --this.#readers === 0) this.#closed = this.#closeFeed()
+      held = false
     }
     signal.addEventListener('abort', release, { once: true })
     return release

@@ -1,4 +1,4 @@
-import { type ClientSession, type MongoClient, MongoServerError } from 'mongodb'
+import { type ClientSession, type MongoClient, MongoError, MongoServerError } from 'mongodb'
 import { Rejection } from '#shared/rejection.ts'
 import { MongoBatch } from './mongo-batch.ts'
 import { type Collections, keyOf } from './mongo-collections.ts'
@@ -59,9 +59,10 @@ export class MongoQueue {
       const transact = (some: readonly Waiting[]) => this.#transact(workspace, sessionId, some)
       try {
         settle(entries, await transact(entries))
-      } catch {
+      } catch (error) {
+        if (isOutage(error)) for (const { reject } of entries) reject(error)
         // One of them may be at fault: each has a transaction of its own.
-        for (const entry of entries) await alone(entry, transact)
+        else for (const entry of entries) await alone(entry, transact)
       }
     }
     this.#waiting.delete(key)
@@ -100,6 +101,11 @@ async function alone(entry: Waiting, transact: (entries: readonly Waiting[]) => 
       return
     }
   }
+}
+
+/** The server could not be reached, so that there is no use in trying one by one. */
+function isOutage(error: unknown): boolean {
+  return error instanceof MongoError && !(error instanceof MongoServerError)
 }
 
 function settle(entries: readonly Waiting[], outcomes: readonly Outcome[]): void {

@@ -49,6 +49,7 @@ export interface SessionRecord extends StateRecord {
   readonly timeCreated: number
 }
 
+/** What `toState` reads. */
 export const STATE_FIELDS = [
   'id',
   'directory',
@@ -69,6 +70,29 @@ export const STATE_FIELDS = [
   'leaseUntil',
   'claimableAt',
 ] as const satisfies readonly (keyof StateRecord)[]
+
+/** What `toSession` reads. */
+export const SESSION_FIELDS = [
+  'id',
+  'parentId',
+  'title',
+  'agent',
+  'model',
+  'directory',
+  'projectId',
+  'subpath',
+  'metadata',
+  'permissions',
+  'costNanos',
+  'tokens',
+  'outcome',
+  'timeCreated',
+  'timeUpdated',
+  'timeIdle',
+] as const satisfies readonly (keyof SessionRecord)[]
+
+/** The members of a record that a session is made of. */
+export type PublicRecord = Pick<SessionRecord, (typeof SESSION_FIELDS)[number]>
 
 /** A session that is about to be made. */
 export function newSession(input: NewSession, now: number): Session {
@@ -147,7 +171,7 @@ export function toState(record: StateRecord): SessionState {
   }
 }
 
-export function toSession(record: SessionRecord): Session {
+export function toSession(record: PublicRecord): Session {
   return {
     id: record.id,
     parentId: record.parentId ?? undefined,

@@ -9,9 +9,10 @@ const BATCH = 100
  * The event log of a file. A position is the log's own id and the event's row number, so that a position from another
  * file is known as such.
  */
-export class SqliteEventLog {
+export class SqliteEventLog implements Disposable {
   readonly #file: SqliteFile
   readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #closing = new AbortController()
   readonly #id: string
 
   /** Gives a new file its id; to be called in a job. */
@@ -29,7 +30,9 @@ export class SqliteEventLog {
   }
 
   /** See SessionStore.tailEvents. */
-  async *tail(workspace: string, position: string | undefined, signal: AbortSignal): AsyncGenerator<TailItem> {
+  async *tail(workspace: string, position: string | undefined, ended: AbortSignal): AsyncGenerator<TailItem> {
+    const signal = AbortSignal.any([ended, this.#closing.signal])
+    if (signal.aborted) return
     const last = this.#last()
     const known = position === undefined ? last : this.#rowOf(position, last)
     let row = known ?? last
@@ -45,6 +48,11 @@ export class SqliteEventLog {
       }
       if (records.length === 0) await this.#more(workspace, signal)
     }
+  }
+
+  /** Ends all readers. */
+  [Symbol.dispose](): void {
+    this.#closing.abort()
   }
 
   #last(): number {

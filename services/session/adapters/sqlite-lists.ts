@@ -5,7 +5,7 @@ import type { Session } from '../domain/session.ts'
 import type { MessageQuery, Page, SessionQuery, StoredMessage } from '../ports.ts'
 import { type MessageRecord, type RequestRecord, toRequest, toStoredMessage } from './records.ts'
 import { readsForward, sessionListIndex, toPage } from './session-lists.ts'
-import { type SessionRecord, toSession } from './session-record.ts'
+import { type PublicRecord, SESSION_FIELDS, toSession } from './session-record.ts'
 
 export function listSessions(file: SqliteFile, workspace: string, query: SessionQuery): Page<Session> {
   const where = ['workspace = ?']
@@ -24,10 +24,10 @@ export function listSessions(file: SqliteFile, workspace: string, query: Session
   const { anchor } = query
   if (anchor !== undefined) add(`(timeUpdated, id) ${forward ? '>' : '<'} (?, ?)`, anchor.timeUpdated, anchor.id)
   const direction = forward ? 'ASC' : 'DESC'
-  const sql = `SELECT * FROM sessions INDEXED BY ${sessionListIndex(query)} WHERE ${where.join(' AND ')}
+  const sql = `SELECT ${SESSION_FIELDS.join(', ')} FROM sessions INDEXED BY ${sessionListIndex(query)} WHERE ${where.join(' AND ')}
     ORDER BY timeUpdated ${direction}, id ${direction} LIMIT ?`
   const rows = file.statement(sql).all(...values, query.limit + 1)
-  return toPage(rows as unknown as SessionRecord[], query, toSession)
+  return toPage(rows as unknown as PublicRecord[], query, toSession)
 }
 
 export function listMessages(

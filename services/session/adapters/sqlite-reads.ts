@@ -8,8 +8,16 @@ import type { SessionState } from '../domain/session-state.ts'
 import type { StoredMessage } from '../ports.ts'
 import { type MessageRecord, type RequestRecord, toRequest, toStoredMessage, toWaitingInput } from './records.ts'
 import type { Reads } from './revising-store.ts'
-import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from './session-record.ts'
+import {
+  type PublicRecord,
+  SESSION_FIELDS,
+  STATE_FIELDS,
+  type StateRecord,
+  toSession,
+  toState,
+} from './session-record.ts'
 
+const SESSION_SQL = `SELECT ${SESSION_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
 const STATE_SQL = `SELECT ${STATE_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
 
 /** The state of a session, or undefined when there is none. */
@@ -20,8 +28,7 @@ export function readState(file: SqliteFile, workspace: string, sessionId: string
 
 /** A session, or undefined when there is none. */
 export function readSession(file: SqliteFile, workspace: string, sessionId: string): Session | undefined {
-  const sql = 'SELECT * FROM sessions WHERE workspace = ? AND id = ?'
-  const record = file.statement(sql).get(workspace, sessionId) as SessionRecord | undefined
+  const record = file.statement(SESSION_SQL).get(workspace, sessionId) as PublicRecord | undefined
   return record && toSession(record)
 }
 

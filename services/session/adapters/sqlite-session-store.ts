@@ -40,6 +40,8 @@ export async function openSqliteSessionStore(options: {
   const { path, clock, newId = (prefix) => timedId(prefix, clock) } = options
   const file = new SqliteFile(path, { schema: SCHEMA, exclusive: true })
   try {
+    // 16 MiB instead of 4: pages that many writes touch are copied back less often.
+    file.statement('PRAGMA wal_autocheckpoint = 4000').get()
     const log = await file.write(() => {
       voidLeases(file, clock.now())
       return new SqliteEventLog(file)
@@ -57,6 +59,7 @@ class SqliteSessionStore extends DrainingStore implements SessionStore {
   readonly #clock: Clock
   readonly #newId: NewId
   readonly #changes = new SessionChanges()
+  #closed: Promise<void> | undefined
 
   constructor(file: SqliteFile, log: SqliteEventLog, clock: Clock, newId: NewId) {
     super()
@@ -130,7 +133,9 @@ class SqliteSessionStore extends DrainingStore implements SessionStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#file[Symbol.asyncDispose]()
+    this.#log[Symbol.dispose]()
+    this.#closed ??= this.#file[Symbol.asyncDispose]()
+    await this.#closed
   }
 
   protected override async revise<R, T>(
