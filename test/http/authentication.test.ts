@@ -125,3 +125,26 @@ test('without credentials even an unknown route is 401', async () => {
   assert.equal((await facade.fetch('/api/nothing')).status, 401)
   assert.equal((await facade.fetch('/api/v1/nothing')).status, 401)
 })
+
+test('no spelling of a path gets around authentication', async () => {
+  await using facade = await openFacade({}, basic)
+  const paths = [
+    '/API/info',
+    '//api/info',
+    '/./api/info',
+    '/x/../api/info',
+    '/%61pi/info',
+    '/api%2finfo',
+    '/api/info/',
+    '/api/info?x',
+    '/api/v1/../info',
+    '/api/v1/oauth/../../info',
+    `${facade.url}/api/info`,
+    `${facade.url}/api/v1/oauth/../../info`,
+  ]
+  for (const path of paths) {
+    const answer = await rawRequest(facade.url, { path })
+    assert.ok([401, 404].includes(answer.status), `${path}: ${answer.status}`)
+    assert.doesNotMatch(answer.text, /pid/)
+  }
+})
