@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** How to start a server that is measured: a file run by Node, and what it finds in its environment. */
+export interface ServerCommand {
+  readonly file: string
+  readonly words?: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** Folder that a CPU profile is written to when the server ends. */
+  readonly profile?: string | undefined
+}
+
+/** A server in a process of its own. */
+export interface BenchServer extends AsyncDisposable {
+  readonly url: string
+  readonly process: ChildProcess
+  /** CPU time used so far, in microseconds: user and system, all threads, without child processes. */
+  cpu(): Promise<number>
+}
+
+const root = new URL('../../', import.meta.url)
+const probe = new URL('./probe.ts', import.meta.url).href
+const START_MS = 30_000
+
+/** Starts a server and waits until it has printed its URL. It sees nothing of this machine's environment but PATH. */
+export async function startServer({ file, words = [], env, profile }: ServerCommand): Promise<BenchServer> {
+  const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
+  const child = spawn(process.execPath, ['--import', probe, ...profiling, file, ...words], {
+    cwd: fileURLToPath(root),
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  return {
+    url: await printedUrl(child, file),
+    process: child,
+    async cpu() {
+      child.send('cpu')
+      for (;;) {
+        const [message] = (await once(child, 'message')) as [{ cpu?: number }]
+        if (message.cpu !== undefined) return message.cpu
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exit = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exit
+    },
+  }
+}
+
+function printedUrl(child: ChildProcess, file: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const late = setTimeout(() => reject(new Error(`${file} printed no URL within ${START_MS} ms`)), START_MS)
+  let printed = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    printed += text
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0]
+    if (url !== undefined) resolve(url)
+  })
+  child.once('exit', (code) => reject(new Error(`${file} ended with code ${code}:\n${printed}`)))
+  return promise.finally(() => clearTimeout(late))
+}

@@ -1,0 +1,48 @@
+// An OpenAI-compatible provider that thinks for no time: a JSON answer, a stream of 200 chunks, one in each turn of the
+// event loop, or, when the prompt says "slow", a chunk each 5 ms until the caller hangs up, which is told to the parent.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+
+const CHUNKS = 200
+const usage = { prompt_tokens: 12, completion_tokens: CHUNKS, total_tokens: 12 + CHUNKS }
+const head = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'gpt-bench' }
+
+function frame(choices: unknown[], rest: object = {}): string {
+  return `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...rest })}\n\n`
+}
+const first = frame([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }])
+const delta = frame([{ index: 0, delta: { content: ' word' }, finish_reason: null }])
+const last = `${frame([{ index: 0, delta: {}, finish_reason: 'stop' }])}${frame([], { usage })}data: [DONE]\n\n`
+const whole = JSON.stringify({
+  ...{ ...head, object: 'chat.completion', usage },
+  choices: [{ index: 0, message: { role: 'assistant', content: ' word'.repeat(CHUNKS) }, finish_reason: 'stop' }],
+})
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let body = ''
+  for await (const chunk of request.setEncoding('utf8')) body += chunk
+  const { stream } = JSON.parse(body) as { stream?: boolean }
+  if (stream !== true) {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(whole)
+    return
+  }
+  const slow = body.includes('slow')
+  let gone = false
+  response.on('close', () => {
+    gone = true
+    if (!response.writableFinished) process.send?.({ hungUpAt: performance.timeOrigin + performance.now() })
+  })
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).write(first)
+  for (let sent = 0; (slow || sent < CHUNKS) && !gone; sent += 1) {
+    response.write(delta)
+    await (slow ? pause(5) : nextTurn())
+  }
+  response.end(last)
+}
+
+const server = createServer((request, response) => void answer(request, response))
+server.listen(0, '127.0.0.1', () => {
+  process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`)
+})
+process.on('SIGTERM', () => process.exit(0))
