@@ -17,9 +17,9 @@ export async function sendAnswer(stream: ServerHttp2Stream, answer: UniversalSer
       if (!stream.write(piece.value)) await room(stream)
       piece = await pieces?.next()
     }
+    // With trailers the answer is over when they are sent, not before.
     stream.end(() => {
-      // What the caller still sends is not wanted any more.
-      if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+      if (answer.trailer === undefined) refuseRest(stream)
     })
   } finally {
     // Not waited for: a handler may take its time to stop.
@@ -34,7 +34,16 @@ function respond(stream: ServerHttp2Stream, { status, header, trailer }: Univers
     return
   }
   stream.respond(head, { waitForTrailers: true })
-  stream.once('wantTrailers', () => stream.sendTrailers(entriesOf(trailer)))
+  stream.once('wantTrailers', () => {
+    stream.sendTrailers(entriesOf(trailer))
+    // A reset in the same turn would overtake them.
+    setImmediate(() => refuseRest(stream))
+  })
+}
+
+/** Tells a caller that still sends that nobody wants it any more. */
+function refuseRest(stream: ServerHttp2Stream): void {
+  if (!stream.readableEnded && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR)
 }
 
 function entriesOf(headers: Headers): OutgoingHttpHeaders {
