@@ -5,6 +5,7 @@ import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger } from '#shared/logging.ts'
 import { readServiceProcessConfig, type ServiceProcessConfig } from '#shared/process-config.ts'
 import { serve } from '#shared/serve.ts'
+import { startTelemetry } from '#shared/telemetry.ts'
 import { readConfig } from './config.ts'
 import { open } from './open.ts'
 
@@ -15,6 +16,7 @@ const options = { shutdownMs: 15_000 }
 await runUntilSignal(async (resources) => {
   const { service, server } = readTogether(process.env, { service: readConfig, server: readProcess })
   options.shutdownMs = server.drainMs + 5_000
+  resources.use(await startTelemetry('identity', server.telemetry))
   const logger = createLogger({ service: 'identity', level: server.logLevel })
   const identity = resources.use(await open(service, { clock: systemClock, logger }))
   const { createdManagementKey, createdApiKey } = identity.bootstrap

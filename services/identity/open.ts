@@ -3,6 +3,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/logging.ts'
 import type { Routes } from '#shared/routes.ts'
 import type { StoreConfig } from '#shared/store-config.ts'
+import { tracedPort } from '#shared/traced-port.ts'
 import { MongoIdentityStore } from './adapters/mongo-identity-store.ts'
 import { SqliteIdentityStore } from './adapters/sqlite-identity-store.ts'
 import type { Config } from './config.ts'
@@ -21,7 +22,8 @@ export async function open(
   config: Config,
   dependencies: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<Identity> {
-  const store = await openStore(config.store)
+  const { kind } = config.store
+  const store = tracedPort(await openStore(config.store), 'IdentityStore', { 'db.system.name': kind })
   try {
     const result = await bootstrap(store, config, dependencies)
     return {

@@ -1,5 +1,6 @@
+import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { AuthenticateResponseSchema, type IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { isUsable } from '../domain/api-key.ts'
@@ -20,9 +21,11 @@ export function authenticate(dependencies: {
 }): ServiceImpl<typeof IdentityService>['authenticate'] {
   const { store, clock, bootstrap } = dependencies
   const { organizationId, workspaceId } = bootstrap
-  const localOperator = fromPrincipal({ organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' })
+  const principal = fromPrincipal({ organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' })
+  // One message for all calls: it never differs, and whoever gets it may not change it.
+  const localOperator = create(AuthenticateResponseSchema, { principal })
   return async ({ credential }) => {
-    if (credential.case === 'localOperator') return { principal: localOperator }
+    if (credential.case === 'localOperator') return localOperator
     if (credential.case === undefined) throw invalid('credential', 'must be set')
     const found = await store.findKey(hashOf(credential.value))
     if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
