@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { costOf } from './cost.ts'
+import { nanosOf } from './money.ts'
+
+const nothing = { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n }
+const pricing = {
+  inputNanos: 1_000_000n,
+  outputNanos: 4_000_000n,
+  cacheReadNanos: 100_000n,
+  cacheWriteNanos: 1_250_000n,
+}
+
+test('cached tokens are charged at their own price, reasoning as output', () => {
+  const usage = {
+    inputTokens: 1_000n,
+    outputTokens: 10n,
+    cacheReadTokens: 400n,
+    cacheWriteTokens: 100n,
+    reasoningTokens: 5n,
+  }
+  assert.equal(costOf(usage, pricing), 500n + 40n + 125n + 40n)
+})
+
+test('an unknown price costs nothing, and a reported zero is a zero', () => {
+  assert.equal(costOf({ ...nothing, inputTokens: 5n }, undefined), 0n)
+  assert.equal(costOf(nothing, pricing), 0n)
+})
+
+test('the sum is rounded once, half up, and is exact beyond 2^53', () => {
+  const half = { inputNanos: 500_000n, outputNanos: 499_999n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
+  assert.equal(costOf({ ...nothing, inputTokens: 1n }, half), 1n)
+  assert.equal(costOf({ ...nothing, outputTokens: 1n }, half), 0n)
+  assert.equal(costOf({ ...nothing, inputTokens: 9_007_199_254_740_993n }, pricing), 9_007_199_254_740_993n)
+})
+
+test('more cached tokens than input cost themselves alone', () => {
+  assert.equal(costOf({ ...nothing, inputTokens: 1n, cacheReadTokens: 10n }, pricing), 1n)
+})
+
+test('dollars are read exactly', () => {
+  assert.equal(nanosOf('0.1'), 100_000_000n)
+  assert.equal(nanosOf('15'), 15_000_000_000n)
+  assert.equal(nanosOf('0.000000001'), 1n)
+  for (const text of ['', '-1', '1e3', '.5', '1.', '0.0000000001', '1000000000', 'NaN']) {
+    assert.equal(nanosOf(text), undefined)
+  }
+})

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { callOptions } from '#shared/call-context.ts'
+import { createClient } from '#shared/client.ts'
+import { serve } from '#shared/serve.ts'
+import { createGrpcJsClient } from '#test/support/grpc-js.ts'
+import { openInference, operator, plain, userMessage } from '#test/support/inference.ts'
+import { refusalOf } from '#test/support/rejects.ts'
+import { forEachTransport, silentLogger, testSecret } from '#test/support/transports.ts'
+
+const pricing = { inputNanos: 1n, outputNanos: 2n, cacheReadNanos: 3n, cacheWriteNanos: 4n }
+const echo = {
+  name: 'portico/echo',
+  providerId: 'portico',
+  modelId: 'echo',
+  displayName: 'Echo (built in)',
+  contextLength: 1_000_000n,
+  pricing: { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n },
+}
+
+forEachTransport((name, connect) => {
+  test(`${name}: models, providers and the default model, in order of configuration`, async () => {
+    const models = [
+      { id: 'meta/llama', displayName: 'Llama', contextLength: 8, pricing },
+      { id: 'new', displayName: 'new', contextLength: 0, pricing: undefined },
+    ]
+    const provider = { id: 'vllm', protocol: 'openai', baseUrl: 'http://a', apiKey: 'k', headers: {}, models } as const
+    await using service = await openInference({ providers: [provider], defaultModel: 'vllm/meta/llama' })
+    await using connection = await connect(service.routes)
+    const client = createClient(InferenceService, connection.transport)
+    assert.deepEqual(plain(await client.listModels({}, callOptions({ principal: operator }))), {
+      models: [
+        {
+          name: 'vllm/meta/llama',
+          providerId: 'vllm',
+          modelId: 'meta/llama',
+          displayName: 'Llama',
+          contextLength: 8n,
+          pricing,
+        },
+        {
+          name: 'vllm/new',
+          providerId: 'vllm',
+          modelId: 'new',
+          displayName: 'new',
+          contextLength: 0n,
+        },
+        echo,
+      ],
+      providers: [
+        { providerId: 'vllm', protocol: 'openai' },
+        { providerId: 'portico', protocol: 'echo' },
+      ],
+      defaultModel: 'vllm/meta/llama',
+    })
+    assert.equal((await refusalOf(client.listModels({}))).reason, 'PRINCIPAL_MISSING')
+  })
+})
+
+test('a stock gRPC client lists models and generates', async () => {
+  await using service = await openInference()
+  const address = { host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger, drainMs: 0 }
+  await using server = await serve({ ...address, routes: [service.routes] })
+  using client = createGrpcJsClient(server.url, { principal: operator })
+  const { listModels, streamGenerate } = InferenceService.method
+  assert.deepEqual(plain((await client.unary(listModels, {})).models), [echo])
+  const kinds: (string | undefined)[] = []
+  for await (const { events } of client.stream(streamGenerate, {
+    requestId: 'r',
+    messages: [userMessage('/length 2')],
+  })) {
+    kinds.push(...events.map(({ event }) => event.case))
+  }
+  assert.deepEqual(kinds, ['started', 'partStarted', 'partExtended', 'partExtended', 'partEnded', 'finished'])
+})
