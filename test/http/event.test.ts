@@ -1,55 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
 import test from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
-import { Code, type HandlerContext } from '@connectrpc/connect'
+import { Code } from '@connectrpc/connect'
 import { EventSource } from 'eventsource'
 import { Rejection } from '#shared/rejection.ts'
+import { connected, gone, openStream, readUntil, selected } from '#test/support/event-stream.ts'
 import { openFacade, type Stubs } from '#test/support/facade.ts'
 
-const connected = { message: { case: 'connected', value: {} } } as const
-
-/** A durable event, as the session service would stream it. */
-const selected = (seq: number, agent = 'plan') =>
-  ({
-    message: {
-      case: 'event',
-      value: {
-        eventId: `evt_${seq}`,
-        createTime: { seconds: 1_700_000_000n, nanos: 250_000_000 },
-        sessionId: 'ses_1',
-        directory: '/work/project',
-        seq: BigInt(seq),
-        position: String(seq),
-        event: { case: 'agentSelected', value: { agent } },
-      },
-    },
-  }) as const
-
 type StreamEvents = NonNullable<NonNullable<Stubs['session']>['streamEvents']>
-
-/** Resolves when the caller of an RPC is gone. */
-const gone = (context: HandlerContext): Promise<unknown> =>
-  context.signal.aborted ? Promise.resolve() : once(context.signal, 'abort')
-
-/** Opens the stream; answers the response once its headers are there. */
-function openStream(url: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    request(url, { headers }, resolve).on('error', reject).end()
-  })
-}
-
-/** Reads until the text so far passes the test, or the stream ends. */
-async function readUntil(stream: IncomingMessage, enough: (text: string) => boolean): Promise<string> {
-  let text = ''
-  stream.setEncoding('utf8')
-  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-    text += chunk
-    if (enough(text)) break
-  }
-  return text
-}
 
 test('the stream opens with its headers and server.connected, then each event in a frame with its position', async () => {
   await using facade = await openFacade({
@@ -177,99 +134,4 @@ test('a reader that fell behind is told so, and the stream ends', async () => {
   assert.equal(last.type, 'server.error')
   const message = 'The reader fell behind; read on from the last id'
   assert.deepEqual(last.data, { _tag: 'EventsOverflowedError', message })
-})
-
-test('a quiet stream has heartbeats', async () => {
-  const stubs: Stubs = {
-    session: {
-      async *streamEvents(_, context) {
-        yield connected
-        await gone(context)
-      },
-    },
-  }
-  await using facade = await openFacade(stubs, { PORTICO_HEARTBEAT_MS: '10' })
-  const stream = await openStream(`${facade.url}/api/event`)
-  await readUntil(stream, (text) => text.split(': heartbeat\n\n').length > 3)
-  stream.destroy()
-})
-
-test('a client that hangs up ends the RPC, and nothing is left open', async () => {
-  const ended = Promise.withResolvers<void>()
-  await using facade = await openFacade({
-    session: {
-      async *streamEvents(_, context) {
-        context.signal.addEventListener('abort', () => ended.resolve())
-        yield connected
-        await gone(context)
-      },
-    },
-  })
-  const stream = await openStream(`${facade.url}/api/event`)
-  await readUntil(stream, (text) => text.includes('server.connected'))
-  assert.equal(facade.listener.lifecycle.openStreams, 1)
-  stream.destroy()
-  await ended.promise
-  while (facade.listener.lifecycle.openStreams > 0) await delay(1)
-})
-
-test('a client that hangs up before the first message ends the RPC too', async () => {
-  const started = Promise.withResolvers<void>()
-  const ended = Promise.withResolvers<void>()
-  await using facade = await openFacade({
-    session: {
-      async *streamEvents(_, context) {
-        context.signal.addEventListener('abort', () => ended.resolve())
-        started.resolve()
-        await gone(context)
-      },
-    },
-  })
-  const outgoing = request(`${facade.url}/api/event`).on('error', () => {})
-  outgoing.end()
-  await started.promise
-  outgoing.destroy()
-  await ended.promise
-})
-
-test('a client that does not read holds the RPC back', async () => {
-  let pulled = 0
-  const big = 'x'.repeat(10_000)
-  await using facade = await openFacade({
-    session: {
-      async *streamEvents(_, context) {
-        yield connected
-        while (!context.signal.aborted && pulled < 100_000) yield selected(++pulled, big)
-      },
-    },
-  })
-  const stream = await openStream(`${facade.url}/api/event`)
-  let before = -1
-  while (before !== pulled) {
-    before = pulled
-    await delay(100)
-  }
-  // What was pulled lies in the socket's buffers: megabytes at most, of the gigabyte that was on offer.
-  assert.ok(pulled < 10_000, `${pulled} events were pulled`)
-  stream.destroy()
-})
-
-test('a server that stops ends its streams at once, and tells clients when to come back', async () => {
-  const ended = Promise.withResolvers<void>()
-  const facade = await openFacade({
-    session: {
-      async *streamEvents(_, context) {
-        context.signal.addEventListener('abort', () => ended.resolve())
-        yield connected
-        await gone(context)
-      },
-    },
-  })
-  const stream = await openStream(`${facade.url}/api/event`)
-  await readUntil(stream, (text) => text.includes('server.connected'))
-  const rest = readUntil(stream, () => false)
-  await facade[Symbol.asyncDispose]()
-  await ended.promise
-  assert.equal(await rest, 'retry: 1000\n\n')
-  assert.equal(facade.listener.lifecycle.openStreams, 0)
 })
