@@ -110,9 +110,7 @@ export class ResponsesFold {
     const frames = this.#frames
     if (frames === undefined) return
     const { id } = this.#seed
-    const response = frames.full ? this.toJson() : { id, object: 'response', status: 'in_progress' }
-    frames.shared('response.created', { response })
-    frames.schema('response.in_progress', { response })
+    frames.begin(this.toJson(), { id, object: 'response', status: 'in_progress' })
   }
 
   #begin(started: PartStarted): void {

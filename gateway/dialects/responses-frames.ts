@@ -28,16 +28,20 @@ export class ResponsesFrames {
     this.#specification = dialect !== 'openai'
   }
 
-  /** Whether response objects are told whole, not only with the members that the specification names. */
-  get full(): boolean {
-    return this.#schema
-  }
-
   /** What was written since the last call. */
   take(): string {
     const text = this.#text
     this.#text = ''
     return text
+  }
+
+  /** The first events: a response is there, and in OpenAI's schema that it is in progress. */
+  begin(response: Members, specified: Members): void {
+    if (this.#schema) {
+      const json = JSON.stringify(response)
+      this.#response('response.created', json)
+      this.#response('response.in_progress', json)
+    } else this.#write('response.created', { response: specified })
   }
 
   /** An event that only OpenAI's schema has. */
@@ -72,14 +76,17 @@ export class ResponsesFrames {
 
   /** The last events: how it ended in OpenAI's schema, how it ended in the specification, and that it has ended. */
   end(type: string, response: Members, specified: Members): void {
-    // Both tell the same object, which is as long as the whole answer: it is encoded once.
-    const json = this.#schema ? JSON.stringify(response) : ''
-    if (this.#schema) this.#text += `${this.#opened(type)}"response":${json}${NUMBER}${this.#sequence++}${END}`
-    if (this.#specification) {
-      const done = this.#schema ? `${json}${NUMBER}${this.#sequence++}` : JSON.stringify(specified)
-      this.#text += `${this.#opened('response.done')}"response":${done}${END}`
-    }
+    if (this.#schema) {
+      // Both tell the same object, which is longer than the whole answer: it is encoded once.
+      const json = JSON.stringify(response)
+      this.#response(type, json)
+      if (this.#specification) this.#response('response.done', json)
+    } else this.#write('response.done', { response: specified })
     this.#text += 'data: [DONE]\n\n'
+  }
+
+  #response(type: string, json: string): void {
+    this.#text += `${this.#opened(type)}"response":${json}${NUMBER}${this.#sequence++}${END}`
   }
 
   #write(type: string, members: Members): void {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openGateway } from '#test/support/gateway.ts'
-import { ask, PATH, type ResponseBody, textPart, usage, whole } from '#test/support/responses.ts'
+import { openPortico } from '#test/support/portico.ts'
+import { ask, type Json, post, textPart, usage, whole } from '#test/support/responses.ts'
 
 test('200: a text is answered with the whole response object, and its ids go together', async () => {
-  await using gateway = await openGateway()
-  const answer = await gateway.post(PATH, { model: 'portico/echo', input: 'Hello' })
+  await using portico = await openPortico()
+  const answer = await post(portico, { model: 'portico/echo', input: 'Hello' })
   assert.equal(answer.status, 200)
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
-  const response = (await answer.json()) as ResponseBody
+  const response = (await answer.json()) as Json
   assert.match(response.id, /^resp_[0-9A-Za-z]{24}$/)
   const tail = response.id.slice(5)
   assert.equal(answer.headers.get('x-generation-id'), `gen-${tail}`)
@@ -20,7 +20,7 @@ test('200: a text is answered with the whole response object, and its ids go tog
 })
 
 test('200: what the request set is echoed, and what the model thought, called and said are items of their own', async () => {
-  await using gateway = await openGateway()
+  await using portico = await openPortico()
   const parameters = { type: 'object', properties: { city: { type: 'string' } } }
   const request = {
     model: 'portico/echo',
@@ -47,7 +47,7 @@ test('200: what the request set is echoed, and what the model thought, called an
     service_tier: 'auto',
     unknown_member: { is: 'ignored' },
   }
-  const response = await ask(gateway, request)
+  const response = await ask(portico, request)
   const tail = response.id.slice(5)
   const callId = response.output[1].call_id
   assert.match(callId, /^call_/)
@@ -81,9 +81,9 @@ test('200: what the request set is echoed, and what the model thought, called an
 })
 
 test('200: an answer that met its limit is incomplete, and so is its last item', async () => {
-  await using gateway = await openGateway()
+  await using portico = await openPortico()
   const request = { model: 'portico/echo', input: '/length 10', max_output_tokens: 3 }
-  const response = await ask(gateway, request)
+  const response = await ask(portico, request)
   const content = [textPart('the quick brown ')]
   const id = `msg_${response.id.slice(5)}_0`
   assert.deepEqual(

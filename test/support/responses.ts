@@ -1,36 +1,74 @@
 import assert from 'node:assert/strict'
-import type { TestGateway } from '#test/support/gateway.ts'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import type { ProviderStub } from '#test/support/provider-stub.ts'
 
-/** Where responses are made. */
-export const PATH = '/api/v1/responses'
+const PATH = '/api/v1/responses'
 
-/** A response or an item of it; a test looks into it as it likes. */
+/** A response, an event or an item; a test looks into it as it likes. */
 // biome-ignore lint/suspicious/noExplicitAny: what came over the wire has no type.
-export type ResponseBody = Record<string, any>
+export type Json = Record<string, any>
+
+/** Portico with a stub for its provider `openai`. */
+export function openWith(stub: ProviderStub, env: Record<string, string> = {}): Promise<Portico> {
+  return openPortico({ OPENAI_API_KEY: 'sk-upstream', OPENAI_BASE_URL: `${stub.url}/v1`, ...env })
+}
+
+/** Posts a body, or a text as it is, with the workspace key. */
+export function post(
+  portico: Portico,
+  body: unknown,
+  headers: Record<string, string> = {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Response> {
+  const authorization = `Bearer ${PORTICO_KEYS.api}`
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const all = { authorization, 'content-type': 'application/json', ...headers }
+  return portico.fetch(PATH, { method: 'POST', headers: all, body: text, signal })
+}
 
 /** Asks for a JSON answer, and expects one. */
-export async function ask(gateway: TestGateway, request: unknown): Promise<ResponseBody> {
-  const answer = await gateway.post(PATH, request)
-  const body = (await answer.json()) as ResponseBody
+export async function ask(portico: Portico, request: Json): Promise<Json> {
+  const answer = await post(portico, request)
+  const body = (await answer.json()) as Json
   assert.equal(answer.status, 200, JSON.stringify(body))
   return body
 }
 
+/** Asks for a stream in a dialect, and answers its events. */
+export async function stream(portico: Portico, request: Json, dialect?: string): Promise<Json[]> {
+  const headers = dialect === undefined ? {} : { 'x-stream-dialect': dialect }
+  const answer = await post(portico, { ...request, stream: true }, headers)
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers.get('content-type'), 'text/event-stream')
+  return eventsOf(await answer.text())
+}
+
+/** One event of a chat completion as a provider streams it. */
+export function chunk(delta: Json, more: Json = {}, finish: string | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: finish }]
+  return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...more })}\n\n`
+}
+
+/** The end of a chat completion. */
+export function chatEnd(finish = 'stop', usage: Json = { prompt_tokens: 3, completion_tokens: 2 }): string {
+  return `${chunk({}, { usage }, finish)}data: [DONE]\n\n`
+}
+
 /** The events of a whole stream; each has to be framed as the specification says, `event:` lines apart. */
-export function eventsOf(text: string): ResponseBody[] {
+export function eventsOf(text: string): Json[] {
   const frames = text.split('\n\n')
   assert.equal(frames.pop(), '')
   assert.equal(frames.pop(), 'data: [DONE]')
   return frames.map((frame) => {
     const [, name, data] = /^(?:event: (.*)\n)?data: (.*)$/.exec(frame) ?? []
-    const event = JSON.parse(data ?? '') as ResponseBody
+    const event = JSON.parse(data ?? '') as Json
     if (name !== undefined) assert.equal(name, event.type)
     return event
   })
 }
 
 /** A response of portico/echo with every member, but for what a test says. */
-export function whole(response: ResponseBody, more: Record<string, unknown>): Record<string, unknown> {
+export function whole(response: Json, more: Record<string, unknown>): Record<string, unknown> {
   return {
     id: response.id,
     object: 'response',
