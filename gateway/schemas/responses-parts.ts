@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { byShape, byType, refusal } from './shape.ts'
+import { byShape, byType } from './shape.ts'
 
 /** Most parts of one message. */
 const MAX_PARTS = 10_000
@@ -12,13 +12,13 @@ const inputText = z.object({
   prompt_cache_breakpoint: breakpoint,
 })
 
-const noFileId = refusal('files are not stored here: send the content or its address').optional()
+const noFileId = z.null({ error: 'files are not stored here: send the content or its address' }).optional()
 
 const inputImage = z.object({
   type: z.literal('input_image'),
   image_url: z.string({ error: 'expected an http(s) address or a data: URL' }),
   detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
-  file_id: z.null().or(noFileId).optional(),
+  file_id: noFileId,
 })
 
 const inputFile = z
@@ -27,7 +27,7 @@ const inputFile = z
     file_data: z.string().nullish(),
     file_url: z.string().nullish(),
     filename: z.string().max(1_024).nullish(),
-    file_id: z.null().or(noFileId).optional(),
+    file_id: noFileId,
   })
   .refine(({ file_data, file_url }) => (file_data == null) !== (file_url == null), {
     message: 'expected either file_data or file_url',

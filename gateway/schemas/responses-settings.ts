@@ -14,15 +14,12 @@ export const reasoning = z.object({
 })
 
 /** Up to 16 pairs, which are echoed (`contract/gateway-facts.md` 1.1). */
-export const metadata = z
-  .record(
-    z
-      .string()
-      .max(64, 'keys have at most 64 characters')
-      .regex(/^[^[\]]*$/, 'keys have no brackets'),
-    z.string().max(512),
-  )
-  .refine((pairs) => Object.keys(pairs).length <= 16, { message: 'must have at most 16 pairs' })
+export const metadata = z.record(z.string(), z.string().max(512)).superRefine((pairs, context) => {
+  const keys = Object.keys(pairs)
+  if (keys.length > 16) context.addIssue({ code: 'custom', message: 'must have at most 16 pairs' })
+  if (keys.every((key) => key.length <= 64 && !/[[\]]/.test(key))) return
+  context.addIssue({ code: 'custom', message: 'keys must have at most 64 characters and no brackets' })
+})
 
 const price = z.union([z.number(), z.string()]).nullish()
 const speed = z.union([z.number(), z.record(z.string(), z.unknown())]).nullish()

@@ -29,7 +29,7 @@ export function byType<S extends Readonly<Record<string, ZodType>>>(
   const known = Object.keys(schemas).join(', ')
   const describe = options.unknown ?? ((type: string) => `"${type.slice(0, 64)}" is none of ${known}`)
   return byShape((value) => {
-    if (!isObject(value)) return z.record(z.string(), z.never()) as unknown as ZodType<z.output<S[keyof S]>>
+    if (!isObject(value)) return refusal('expected an object')
     const type = value.type ?? options.absent
     if (typeof type !== 'string') return refusal(`expected one of ${known}`, ['type'])
     const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined
@@ -38,7 +38,7 @@ export function byType<S extends Readonly<Record<string, ZodType>>>(
 }
 
 /** A schema that nothing fulfils. */
-export function refusal(message: string, path: readonly string[] = []): ZodType<never> {
+function refusal(message: string, path: readonly string[] = []): ZodType<never> {
   return z.unknown().transform((value, context) => {
     context.issues.push({ code: 'custom', message, path: [...path], input: value })
     return z.NEVER

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { ask, type Json, post } from '#test/support/responses.ts'
+
+const base = { model: 'portico/echo', input: 'Hello' }
+
+/** Asserts status and whole body of an answer. */
+async function refused(answer: Response, code: number, message: string): Promise<void> {
+  const body = await answer.json()
+  assert.deepEqual(body, { error: { code, message } })
+  assert.equal(answer.status, code)
+}
+
+async function refuses(portico: Portico, more: Json, problem: string): Promise<void> {
+  await refused(await post(portico, { ...base, ...more }), 400, `Invalid request parameters: ${problem}`)
+}
+
+test('400: model and input are required', async () => {
+  await using portico = await openPortico()
+  const invalid = 'Invalid request parameters'
+  await refused(await post(portico, { input: 'x' }), 400, `${invalid}: model: expected string, received undefined`)
+  await refused(
+    await post(portico, { model: 'm' }),
+    400,
+    `${invalid}: input: Invalid input: expected a string or a list of items`.replace('Invalid input: ', ''),
+  )
+  await refused(await post(portico, []), 400, `${invalid}: expected object, received array`)
+  await refused(await post(portico, '{"model'), 400, `${invalid}: the body is not valid JSON`)
+  await refused(await post(portico, ''), 400, `${invalid}: a request body is required`)
+})
+
+test('400: store and previous_response_id, since nothing is stored', async () => {
+  await using portico = await openPortico()
+  await refuses(portico, { store: true }, 'store: nothing is stored: only false is allowed')
+  await refuses(
+    portico,
+    { previous_response_id: 'resp_1' },
+    'previous_response_id: nothing is stored: send the whole history as input',
+  )
+  await ask(portico, { ...base, store: false, previous_response_id: null })
+})
+
+test('400: values beyond their bounds are told by their path', async () => {
+  await using portico = await openPortico()
+  const cases: [Json, string][] = [
+    [{ temperature: 2.1 }, 'temperature: Too big: expected number to be <=2'],
+    [{ temperature: -1 }, 'temperature: Too small: expected number to be >=0'],
+    [{ top_p: 1.5 }, 'top_p: Too big: expected number to be <=1'],
+    [{ top_k: 0.5 }, 'top_k: expected int, received number'],
+    [{ max_output_tokens: 0 }, 'max_output_tokens: Too small: expected number to be >=1'],
+    [{ presence_penalty: 3 }, 'presence_penalty: Too big: expected number to be <=2'],
+    [{ stream: 'yes' }, 'stream: expected boolean, received string'],
+    [{ user: 'x'.repeat(257) }, 'user: Too big: expected string to have <=256 characters'],
+    [{ session_id: 'x'.repeat(257) }, 'session_id: Too big: expected string to have <=256 characters'],
+    [{ metadata: { 'a[0]': 'b' } }, 'metadata: keys must have at most 64 characters and no brackets'],
+    [{ metadata: { a: 'x'.repeat(513) } }, 'metadata.a: Too big: expected string to have <=512 characters'],
+    [
+      { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, ''])) },
+      'metadata: must have at most 16 pairs',
+    ],
+    [
+      { reasoning: { effort: 'huge' } },
+      'reasoning.effort: expected one of "max"|"xhigh"|"high"|"medium"|"low"|"minimal"|"none"',
+    ],
+    [{ text: { format: { type: 'xml' } } }, 'text.format.type: "xml" is none of text, json_object, json_schema'],
+    [
+      { text: { format: { type: 'json_schema', name: 'a b', schema: {} } } },
+      'text.format.name: must have 1 to 64 letters, digits, _ or -',
+    ],
+    [{ stop_server_tools_when: [] }, 'stop_server_tools_when: Too small: expected array to have >=1 items'],
+    [{ provider: { region: 'eu' } }, 'provider: Unrecognized key: "region"'],
+    [{ input: [] }, 'input: Too small: expected array to have >=1 items'],
+    [
+      { input: [{ role: 'robot', content: '' }] },
+      'input.0.role: expected one of "user"|"assistant"|"system"|"developer"',
+    ],
+    [{ input: [{ role: 'user' }] }, 'input.0.content: expected a string or a list of parts'],
+    [{ input: [{ role: 'user', content: [] }] }, 'input: says nothing'],
+    [{ input: [7] }, 'input.0: expected an object'],
+  ]
+  for (const [more, problem] of cases) await refuses(portico, more, problem)
+})
+
+test('400: what would change the answer and cannot be done is refused, not passed over', async () => {
+  await using portico = await openPortico()
+  const cases: [Json, string][] = [
+    [{ background: true }, 'background: background responses are not supported'],
+    [{ models: ['portico/echo', 'other/model'] }, 'models: fallback models are not supported'],
+    [{ top_logprobs: 5 }, 'top_logprobs: log probabilities are not supported'],
+    [{ prompt: { id: 'pmpt_1' } }, 'prompt: a stored prompt is not supported'],
+    [{ plugins: [{ id: 'web' }] }, 'plugins.0: plugins are not supported'],
+    [{ provider: { only: ['a'] } }, 'provider.only: a choice of upstreams is not supported'],
+    [{ provider: { data_collection: 'deny' } }, 'provider.data_collection: a choice of upstreams is not supported'],
+    [{ provider: { order: ['a'], allow_fallbacks: false } }, 'provider.order: a choice of upstreams is not supported'],
+    [{ tools: [{ type: 'web_search' }] }, 'tools.0.type: tools of the type "web_search" are not supported'],
+    [{ tool_choice: 'required' }, 'tool_choice: demands a call, but there are no tools'],
+    [{ tool_choice: { type: 'function', name: 'f' } }, 'tool_choice: there is no tool "f"'],
+    [{ tool_choice: { type: 'shell' } }, 'tool_choice.type: tools of the type "shell" are not supported'],
+    [{ reasoning: { mode: 'pro' } }, 'reasoning.mode: only "standard" is supported'],
+    [{ debug: { echo_upstream_body: true } }, 'debug.echo_upstream_body: echoing upstream bodies is not supported'],
+    [
+      { input: [{ type: 'item_reference', id: 'msg_1' }] },
+      'input.0.type: nothing is stored here that an item_reference could name: send the item itself',
+    ],
+    [
+      { input: [{ type: 'web_search_call', id: 'ws_1' }] },
+      'input.0.type: items of the type "web_search_call" are not supported',
+    ],
+    [
+      { input: [{ role: 'user', content: [{ type: 'input_video', video_url: 'x' }] }] },
+      'input.0.content.0.type: content of the type "input_video" is not supported here',
+    ],
+    [
+      { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }] },
+      'input.0.content.0.file_id: files are not stored here: send the content or its address',
+    ],
+    [
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'file:///etc/passwd' }] }] },
+      'input.0.content.0.image_url: must be an http(s) address or a data: URL',
+    ],
+    [
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:image/png;base64,%%' }] }] },
+      'input.0.content.0.image_url: is not valid base64',
+    ],
+  ]
+  for (const [more, problem] of cases) await refuses(portico, more, problem)
+})
+
+test('settings that ask for nothing, or that one upstream can pass over, are accepted', async () => {
+  await using portico = await openPortico()
+  await ask(portico, {
+    ...base,
+    models: ['portico/echo'],
+    plugins: [{ id: 'web', enabled: false }],
+    provider: { order: ['a'], sort: 'price', allow_fallbacks: true, only: [], zdr: false, max_price: null },
+    route: 'fallback',
+    trace: { trace_id: 't', other: 1 },
+    service_tier: 'flex',
+    truncation: 'auto',
+    include: ['reasoning.encrypted_content'],
+    stop_server_tools_when: [{ type: 'max_cost', max_cost_in_dollars: 0.5 }],
+    background: false,
+    top_logprobs: 0,
+    prompt: null,
+    debug: { echo_upstream_body: false },
+  })
+})
+
+test('400: structured assistant history needs id and status, except from the SDKs of OpenAI', async () => {
+  await using portico = await openPortico()
+  const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }
+  const input = (item: Json): Json => ({ input: [item, { role: 'user', content: 'go on' }] })
+  await refuses(portico, input(said), 'input.0.id: assistant messages need it')
+  await refuses(portico, input({ ...said, id: 'msg_1' }), 'input.0.status: assistant messages need it')
+  await ask(portico, { ...base, ...input({ ...said, id: 'msg_1', status: 'completed' }) })
+  await ask(portico, { ...base, ...input({ role: 'assistant', content: 'Hi' }) })
+  for (const headers of [{ 'x-stream-dialect': 'openai' }, { 'x-stainless-lang': 'python' }]) {
+    assert.equal((await post(portico, { ...base, ...input(said) }, headers as Record<string, string>)).status, 200)
+  }
+})
+
+test('400: an unknown model, an unknown dialect, a session header that is too long', async () => {
+  await using portico = await openPortico()
+  await refuses(portico, { model: 'nobody/nothing' }, 'model: No model is called "nobody/nothing"')
+  const invalid = 'Invalid request parameters'
+  await refused(
+    await post(portico, base, { 'x-stream-dialect': 'latin' }),
+    400,
+    `${invalid}: x-stream-dialect: expected both, openai, specification`,
+  )
+  await refused(
+    await post(portico, base, { 'x-session-id': 'x'.repeat(257) }),
+    400,
+    `${invalid}: x-session-id: must have at most 256 characters`,
+  )
+})
+
+test('400: JSON of a tool that is nested too deep', async () => {
+  await using portico = await openPortico()
+  const text = `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`
+  const body = `{"model":"portico/echo","input":"x","tools":[{"type":"function","name":"f","parameters":${text}}]}`
+  const problem = 'tools.0.parameters: must be nested at most 64 deep'
+  await refused(await post(portico, body), 400, `Invalid request parameters: ${problem}`)
+})
+
+test('401 without a key or with a wrong one; 403 with a management key', async () => {
+  await using portico = await openPortico()
+  const send = (headers: Record<string, string>): Promise<Response> =>
+    portico.fetch('/api/v1/responses', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(base),
+    })
+  await refused(await send({}), 401, 'Missing Authentication header')
+  await refused(await send({ authorization: 'Bearer sk-portico-wrong' }), 401, 'Invalid API key')
+  const management = { authorization: `Bearer ${PORTICO_KEYS.management}` }
+  await refused(await send(management), 403, 'Management keys cannot perform this operation')
+})
+
+test('404: a preset, since there is none; 405: another method', async () => {
+  await using portico = await openPortico()
+  for (const more of [{ model: '@preset/a' }, { model: 'portico/echo@preset/a' }, { preset: 'a' }]) {
+    await refused(await post(portico, { ...base, ...more }), 404, 'Resource not found')
+  }
+  const headers = { authorization: `Bearer ${PORTICO_KEYS.api}` }
+  const answer = await portico.fetch('/api/v1/responses', { headers })
+  assert.equal(answer.headers.get('allow'), 'POST')
+  await refused(answer, 405, 'Method not allowed')
+})
+
+test('413: a body beyond the limit; 415: a body that is not JSON', async () => {
+  await using portico = await openPortico({ PORTICO_PROMPT_LIMIT_BYTES: '2000' })
+  await refused(await post(portico, { ...base, input: 'x'.repeat(2_000) }), 413, 'The body has more than 2000 bytes')
+  await refused(
+    await post(portico, base, { 'content-type': 'text/plain' }),
+    415,
+    'The content type must be application/json',
+  )
+})
