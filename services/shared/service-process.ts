@@ -1,0 +1,53 @@
+import type { Transport } from '@connectrpc/connect'
+import { type Clock, systemClock } from '#shared/clock.ts'
+import { type Environment, readTogether } from '#shared/config.ts'
+import { createHttp2Transport } from '#shared/http2-transport.ts'
+import { runUntilSignal } from '#shared/lifecycle.ts'
+import { createLogger, type Logger } from '#shared/logging.ts'
+import { readServiceProcessConfig, type ServiceName } from '#shared/process-config.ts'
+import type { Routes } from '#shared/routes.ts'
+import { serve } from '#shared/serve.ts'
+import { startTelemetry } from '#shared/telemetry.ts'
+
+/** Time for a service to close once its calls have ended, in milliseconds. */
+const CLOSE_MS = 5_000
+
+/** What a service is opened with: what every service gets, and a transport to each of its peers. */
+export type ServiceDependencies<P extends ServiceName> = { readonly clock: Clock; readonly logger: Logger } & {
+  readonly [K in P]: Transport
+}
+
+/** One service as a process of its own. */
+export interface ServiceProcess<C, P extends ServiceName, S extends { readonly routes: Routes } & AsyncDisposable> {
+  readonly name: ServiceName
+  /** Services that it calls; PORTICO_…_URL says where they are. */
+  readonly peers: readonly P[]
+  readonly readConfig: (env: Environment) => C
+  readonly open: (config: C, dependencies: ServiceDependencies<P>) => Promise<S>
+  /** Called with the open service before it serves. */
+  readonly opened?: (service: S) => void
+}
+
+/** Opens a service, serves it over HTTP/2 and, at a signal, lets its calls end, closes it and ends the process. */
+export async function runService<C, P extends ServiceName, S extends { readonly routes: Routes } & AsyncDisposable>(
+  { name, peers, readConfig, open, opened }: ServiceProcess<C, P, S>,
+  env: Environment,
+): Promise<never> {
+  const lifecycle = { shutdownMs: CLOSE_MS }
+  return runUntilSignal(async (resources) => {
+    const readers = { service: readConfig, process: (of: Environment) => readServiceProcessConfig(of, name, peers) }
+    const config = readTogether(env, readers)
+    lifecycle.shutdownMs = config.process.drainMs + CLOSE_MS
+    const logger = createLogger({ service: name, level: config.process.logLevel })
+    resources.use(await startTelemetry(name, config.process.telemetry))
+    const transports = peers.map((peer) => {
+      const transport = createHttp2Transport({ url: config.process.peers[peer], secret: config.process.secret })
+      return [peer, resources.use(transport)] as const
+    })
+    const dependencies = { clock: systemClock, logger, ...Object.fromEntries(transports) } as ServiceDependencies<P>
+    const service = resources.use(await open(config.service, dependencies))
+    opened?.(service)
+    const { url } = resources.use(await serve({ ...config.process, routes: [service.routes], logger }))
+    logger.info({ url }, 'Serving')
+  }, lifecycle)
+}
