@@ -26,7 +26,7 @@ export async function startTracing(service: string, processor: SpanProcessor): P
   const { resourceFromAttributes } = await import('@opentelemetry/resources')
   const { AsyncLocalStorageContextManager } = await import('@opentelemetry/context-async-hooks')
   const { W3CTraceContextPropagator } = await import('@opentelemetry/core')
-  const resource = resourceFromAttributes({ 'service.name': `portico-${service}`, 'service.namespace': 'portico' })
+  const resource = resourceFromAttributes({ 'service.name': service, 'service.namespace': 'portico' })
   const provider = new TracerProvider({ resource, spanProcessors: [processor] })
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   propagation.setGlobalPropagator(new W3CTraceContextPropagator())
