@@ -1,4 +1,4 @@
-import { create, type DescMethod, type MessageInitShape } from '@bufbuild/protobuf'
+import { create, type DescMethod, type DescService, type MessageInitShape } from '@bufbuild/protobuf'
 import { Code, ConnectError, createContextValues, type Transport } from '@connectrpc/connect'
 import { DEFAULT_TIMEOUT_MS } from '#shared/limits.ts'
 import { LocalContext } from '#shared/local-context.ts'
@@ -46,18 +46,8 @@ export function createLocalTransport(...all: Routes[]): Transport {
         const input = create(method.input, message)
         const output = await context.race(runIn(span, () => (handler as UnaryHandler)(input, context)))
         span?.end()
-        return {
-          stream: false,
-          service: method.parent,
-          method,
-          get header() {
-            return context.responseHeader
-          },
-          get trailer() {
-            return context.responseTrailer
-          },
-          message: create(method.output, output as MessageInitShape<typeof method.output>),
-        }
+        const answer = create(method.output, output as MessageInitShape<typeof method.output>)
+        return new LocalResponse(false, method, context, answer)
       } catch (thrown) {
         const error = context.explain(thrown) ?? toConnectError(thrown, routes.domain, routes.reasons)
         span?.end({ error })
@@ -70,18 +60,35 @@ export function createLocalTransport(...all: Routes[]): Transport {
       const { routes, handler } = entryOf(method)
       const input = create(method.input, await onlyMessage(messages))
       const context = new LocalContext(method, signal, timeoutMs ?? 0, header, contextValues ?? createContextValues())
-      return {
-        stream: true,
-        service: method.parent,
-        method,
-        get header() {
-          return context.responseHeader
-        },
-        get trailer() {
-          return context.responseTrailer
-        },
-        message: new LocalStream(method.output, routes, handler as StreamHandler, input, context),
-      }
+      const answer = new LocalStream(method.output, routes, handler as StreamHandler, input, context)
+      return new LocalResponse(true, method, context, answer)
     },
+  }
+}
+
+// A class, because making an object with getters takes longer than the rest of a call.
+class LocalResponse<S extends boolean, M extends DescMethod, T> {
+  readonly stream: S
+  readonly method: M
+  readonly message: T
+  readonly #context: LocalContext
+
+  constructor(stream: S, method: M, context: LocalContext, message: T) {
+    this.stream = stream
+    this.method = method
+    this.message = message
+    this.#context = context
+  }
+
+  get service(): DescService {
+    return this.method.parent
+  }
+
+  get header(): Headers {
+    return this.#context.responseHeader
+  }
+
+  get trailer(): Headers {
+    return this.#context.responseTrailer
   }
 }

@@ -24,13 +24,14 @@ export class SqliteBusyError extends Error {
 /**
  * A SQLite file with group commit: all writes of one turn of the event loop share one transaction (WAL,
  * synchronous=FULL) and resolve after its commit. Each job has a savepoint, so that one that throws undoes only itself.
- * Used by adapters only (ADR 0002).
+ * Reads see committed work only, since nothing else runs while a transaction is open. Used by adapters only (ADR 0002).
  */
 export class SqliteFile implements AsyncDisposable {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   #jobs: Job[] = []
   #scheduled = false
+  #closed = false
 
   constructor(path: string, options: SqliteOptions) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -64,6 +65,7 @@ export class SqliteFile implements AsyncDisposable {
    */
   write<T>(job: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
+      if (this.#closed) throw new Error('The SQLite file is closed')
       let answer: T
       this.#jobs.push({
         run: () => {
@@ -78,8 +80,11 @@ export class SqliteFile implements AsyncDisposable {
     })
   }
 
+  /** Commits what was handed in before, then closes the file; later writes reject. */
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return
     this.#flush()
+    this.#closed = true
     this.#statements.clear()
     this.#database.close()
   }

@@ -40,9 +40,16 @@ export function createGrpcJsClient(url: string, context: CallContext = {}, optio
           else reject(error)
         })
       }),
-    stream: (method, input) => {
+    async *stream(method, input) {
       const message = create(method.input, input)
-      return client.makeServerStreamRequest(path(method), encode(method), decode(method), message, metadata)
+      const call = client.makeServerStreamRequest(path(method), encode(method), decode(method), message, metadata)
+      // Cancelling a call that has ended does nothing; one that was left would go on.
+      call.on('error', () => {})
+      try {
+        yield* call
+      } finally {
+        call.cancel()
+      }
     },
     [Symbol.dispose]: () => client.close(),
   }

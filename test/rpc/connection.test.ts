@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { createClient } from '#shared/client.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { event, probe } from './probe.ts'
+import { dial, serveRoutes } from './server.ts'
+
+const hasCode = (code: Code) => (error: unknown) => error instanceof ConnectError && error.code === code
+
+/** Handlers that fail with UNAVAILABLE until they were called often enough. */
+function flaky(failures: number) {
+  const state = { calls: 0 }
+  const attempt = () => {
+    state.calls += 1
+    if (state.calls <= failures) throw new ConnectError('not yet', Code.Unavailable)
+    return {}
+  }
+  const routes = probe({
+    getSession: attempt,
+    createSession: attempt,
+    replyPermissionRequest: attempt,
+    async *streamEvents() {
+      yield event(1)
+      attempt()
+    },
+  })
+  return { state, routes }
+}
+
+test('a call free of side effects, or idempotent, is tried again while the service is unavailable', async () => {
+  for (const method of ['getSession', 'createSession'] as const) {
+    const { state, routes } = flaky(3)
+    await using server = await serveRoutes(routes)
+    await using transport = dial(server)
+    await createClient(SessionService, transport)[method]({})
+    assert.equal(state.calls, 4)
+  }
+})
+
+test('after four tries the failure is told', async () => {
+  const { state, routes } = flaky(9)
+  await using server = await serveRoutes(routes)
+  await using transport = dial(server)
+  await assert.rejects(createClient(SessionService, transport).getSession({}), hasCode(Code.Unavailable))
+  assert.equal(state.calls, 4)
+})
+
+test('neither a call that may not be repeated, nor a stream that has begun, is tried again', async () => {
+  const { state, routes } = flaky(9)
+  await using server = await serveRoutes(routes)
+  await using transport = dial(server)
+  const client = createClient(SessionService, transport)
+  await assert.rejects(client.replyPermissionRequest({}), hasCode(Code.Unavailable))
+  assert.equal(state.calls, 1)
+  const stream = client.streamEvents({})[Symbol.asyncIterator]()
+  await stream.next()
+  await assert.rejects(stream.next(), hasCode(Code.Unavailable))
+  assert.equal(state.calls, 2)
+})
+
+test('a service that says itself why it is not available is not asked again', async () => {
+  let calls = 0
+  const routes = probe({
+    getSession: () => {
+      calls += 1
+      throw new Rejection('STORE_AWAY')
+    },
+  })
+  const reasons = { ...routes.reasons, STORE_AWAY: { code: Code.Unavailable, message: 'The store is away' } }
+  await using server = await serveRoutes({ ...routes, reasons })
+  await using transport = dial(server)
+  await assert.rejects(createClient(SessionService, transport).getSession({}), hasCode(Code.Unavailable))
+  assert.equal(calls, 1)
+})
+
+test('no attempt outlives the deadline of the call', async () => {
+  const { routes } = flaky(Number.POSITIVE_INFINITY)
+  await using server = await serveRoutes(routes)
+  await using transport = dial(server)
+  const call = createClient(SessionService, transport).getSession({}, { timeoutMs: 1 })
+  await assert.rejects(call, (error) => hasCode(Code.DeadlineExceeded)(error) || hasCode(Code.Unavailable)(error))
+})
+
+test('a peer that nobody runs is UNAVAILABLE', async () => {
+  const server = await serveRoutes(probe({}))
+  await server[Symbol.asyncDispose]()
+  await using transport = dial(server)
+  const client = createClient(SessionService, transport)
+  await assert.rejects(client.replyPermissionRequest({}), hasCode(Code.Unavailable))
+  await assert.rejects(client.streamEvents({})[Symbol.asyncIterator]().next(), hasCode(Code.Unavailable))
+})
+
+test('after its peer was restarted a transport connects again', async () => {
+  const routes = probe({ replyPermissionRequest: () => ({}) })
+  const first = await serveRoutes(routes)
+  await using transport = dial(first)
+  const client = createClient(SessionService, transport)
+  await client.replyPermissionRequest({})
+  await first[Symbol.asyncDispose]()
+  await assert.rejects(client.replyPermissionRequest({}), hasCode(Code.Unavailable))
+  await using _second = await serveRoutes(routes, { port: Number(new URL(first.url).port) })
+  await client.replyPermissionRequest({})
+})
+
+test('a message above 64 MiB is refused in both directions', async () => {
+  const text = 'x'.repeat(65 * 1024 * 1024)
+  await using server = await serveRoutes(
+    probe({
+      promptSession: () => ({}),
+      replyPermissionRequest: () => ({}),
+      getSession: () => ({ session: { title: text } }),
+    }),
+  )
+  await using transport = dial(server)
+  const client = createClient(SessionService, transport)
+  await assert.rejects(client.promptSession({ text }), hasCode(Code.ResourceExhausted))
+  await assert.rejects(client.getSession({}), hasCode(Code.ResourceExhausted))
+  await client.replyPermissionRequest({})
+})

@@ -1,0 +1,19 @@
+import { createHttp2Transport } from '#shared/http2-transport.ts'
+import type { Routes } from '#shared/routes.ts'
+import { serve } from '#shared/serve.ts'
+import { silentLogger, testSecret } from '#test/support/transports.ts'
+
+/** Serves routes on the loopback; `port` 0 is a free one. */
+export const serveRoutes = (routes: Routes, options: { port?: number; drainMs?: number; reflection?: boolean } = {}) =>
+  serve({
+    routes: [routes],
+    host: '127.0.0.1',
+    port: 0,
+    secret: testSecret,
+    logger: silentLogger,
+    drainMs: 0,
+    ...options,
+  })
+
+/** A transport to a server of `serveRoutes`. */
+export const dial = ({ url }: { readonly url: string }, secret = testSecret) => createHttp2Transport({ url, secret })

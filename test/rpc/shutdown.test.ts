@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
+import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { drainSignalOf } from '#shared/call-context.ts'
+import { createClient } from '#shared/client.ts'
+import { event, gate, numberOf, probe } from './probe.ts'
+import { dial, serveRoutes } from './server.ts'
+
+const isUnavailable = (error: unknown) => error instanceof ConnectError && error.code === Code.Unavailable
+
+test('a server that shuts down lets calls finish, takes no new ones, and tells the watchers of its health', async () => {
+  const started = gate()
+  const finish = gate()
+  const server = await serveRoutes(
+    probe({
+      async promptSession() {
+        started.resolve()
+        await finish.promise
+        return {}
+      },
+    }),
+    { drainMs: 60_000 },
+  )
+  await using transport = dial(server)
+  const client = createClient(SessionService, transport)
+  const watch = createClient(Health, transport).watch({})[Symbol.asyncIterator]()
+  assert.equal((await watch.next()).value?.status, Status.SERVING)
+  const call = client.promptSession({})
+  await started.promise
+
+  const closed = server[Symbol.asyncDispose]()
+  assert.equal((await watch.next()).value?.status, Status.NOT_SERVING)
+  assert.equal((await watch.next()).done, true)
+  await assert.rejects(client.replyPermissionRequest({}), isUnavailable)
+  finish.resolve()
+  await call
+  await closed
+})
+
+test('a subscription ends when the server begins to drain; a generation goes on to its end', async () => {
+  const more = gate()
+  const server = await serveRoutes(
+    probe({
+      async *streamEvents({ position }, context) {
+        yield event(1)
+        if (position === 'generation') {
+          await more.promise
+          yield event(2)
+          return
+        }
+        const draining = drainSignalOf(context)
+        await new Promise((resolve) => draining.addEventListener('abort', resolve))
+      },
+    }),
+    { drainMs: 60_000 },
+  )
+  await using transport = dial(server)
+  const client = createClient(SessionService, transport)
+  const subscription = client.streamEvents({})[Symbol.asyncIterator]()
+  const generation = client.streamEvents({ position: 'generation' })[Symbol.asyncIterator]()
+  await subscription.next()
+  await generation.next()
+
+  const closed = server[Symbol.asyncDispose]()
+  assert.equal((await subscription.next()).done, true)
+  more.resolve()
+  assert.equal(numberOf((await generation.next()).value), 2)
+  assert.equal((await generation.next()).done, true)
+  await closed
+})
+
+test('calls that are left when the time is over are aborted and fail as UNAVAILABLE', async () => {
+  const aborted = gate()
+  const server = await serveRoutes(
+    probe({
+      async *streamEvents(_, { signal }) {
+        yield event(1)
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        aborted.resolve()
+        signal.throwIfAborted()
+      },
+    }),
+    { drainMs: 10 },
+  )
+  await using transport = dial(server)
+  const stream = createClient(SessionService, transport).streamEvents({})[Symbol.asyncIterator]()
+  await stream.next()
+  const closed = server[Symbol.asyncDispose]()
+  await assert.rejects(stream.next(), isUnavailable)
+  await aborted.promise
+  await closed
+})
+
+test('a handler that does not listen is cut off, and its caller fails as UNAVAILABLE', async () => {
+  const never = gate()
+  const server = await serveRoutes(
+    probe({
+      async promptSession() {
+        await never.promise
+        return {}
+      },
+    }),
+  )
+  await using transport = dial(server)
+  const call = assert.rejects(createClient(SessionService, transport).replyPermissionRequest({}), ConnectError)
+  await call
+  const stuck = createClient(SessionService, transport).promptSession({}, { timeoutMs: 5_000 })
+  const failed = assert.rejects(stuck, isUnavailable)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  await server[Symbol.asyncDispose]()
+  await failed
+  never.resolve()
+})
