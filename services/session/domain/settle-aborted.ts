@@ -4,7 +4,8 @@ import type { PermissionRequest } from './permission.ts'
 import { closeRequest } from './permission-answers.ts'
 import type { Revision } from './revision.ts'
 
-const STEP_ABORTED: StructuredError = { type: 'aborted', message: 'The step was cut off' }
+/** The error of a step that was cut off. */
+export const STEP_ABORTED: StructuredError = { type: 'aborted', message: 'The step was cut off' }
 const TOOL_ABORTED: StructuredError = {
   type: 'aborted',
   message: 'The tool call was cut off; what it has done is unknown',
@@ -16,22 +17,25 @@ export function settleAborted(
   unfinished: readonly AssistantMessage[],
   waiting: readonly PermissionRequest[],
 ): void {
-  for (const message of unfinished) {
-    for (const data of toolEvents(message)) revision.event(data)
-    revision.event({ type: 'step-failed', messageId: message.id, error: STEP_ABORTED })
-    revision.writes.push({ type: 'update', message: settled(message, revision.now) })
+  for (const step of unfinished) {
+    const { message, events } = cutOff(step, STEP_ABORTED, revision.now)
+    for (const data of events) revision.event(data)
+    revision.writes.push({ type: 'update', message })
   }
   for (const { id } of waiting) closeRequest(revision, id, 'reject')
 }
 
-function settled(message: AssistantMessage, now: number): AssistantMessage {
+/** A step that ends with an error before its time: its tool calls that have not ended become `aborted`. */
+export function cutOff(
+  step: AssistantMessage,
+  error: StructuredError,
+  now: number,
+): { readonly message: AssistantMessage; readonly events: readonly DurableEventData[] } {
+  const parts = step.parts.map((part) => settledPart(part, now))
+  const finish = step.finish ?? 'error'
   return {
-    ...message,
-    parts: message.parts.map((part) => settledPart(part, now)),
-    finish: message.finish ?? 'error',
-    error: STEP_ABORTED,
-    retry: undefined,
-    timeCompleted: now,
+    message: { ...step, parts, finish, error, retry: undefined, timeCompleted: now },
+    events: [...toolEvents(step), { type: 'step-failed', messageId: step.id, error }],
   }
 }
 

@@ -1,0 +1,62 @@
+import type { ModelContent, ModelMessage, ModelPart } from './generation.ts'
+import type { AssistantMessage, AssistantPart, Message, Prompt, ToolContent, ToolPart } from './message.ts'
+import { isCutOff } from './next-action.ts'
+import type { ModelRef } from './session.ts'
+import { thoughtOf } from './thought.ts'
+import { parseArguments } from './tool-arguments.ts'
+
+/**
+ * The conversation as a model is told it: what users said, what the agent answered, and a result for each of its tool
+ * calls, whatever became of the call. Thoughts go back only to the model that had them. A step that was cut off at the
+ * very end is left out: it is about to be repeated.
+ */
+export function modelMessages(conversation: readonly Message[], model: ModelRef): ModelMessage[] {
+  const told = conversation.filter(({ type }) => type === 'user' || type === 'assistant')
+  while (told.at(-1)?.type === 'assistant' && isCutOff(told.at(-1) as AssistantMessage)) told.pop()
+  return told.flatMap((message) => {
+    if (message.type === 'user') return [{ role: 'user', parts: userParts(message.prompt) }]
+    return message.type === 'assistant' ? assistantTurn(message, model) : []
+  })
+}
+
+function userParts({ text, files, agents }: Prompt): ModelPart[] {
+  const parts: ModelPart[] = text === '' ? [] : [{ type: 'text', text }]
+  for (const { blob, mime, name, uri } of files) parts.push({ type: 'media', blob, mime, name: name ?? uri })
+  for (const { name } of agents) parts.push({ type: 'text', text: `(The user names the agent "${name}".)` })
+  return parts
+}
+
+function assistantTurn(message: AssistantMessage, model: ModelRef): ModelMessage[] {
+  const sameModel = message.model.providerId === model.providerId && message.model.modelId === model.modelId
+  const parts = message.parts.flatMap((part) => assistantPart(part, sameModel))
+  if (parts.length === 0) return []
+  const results = message.parts.filter((part) => part.type === 'tool').map(toolResult)
+  const turn: ModelMessage = { role: 'assistant', parts }
+  return results.length === 0 ? [turn] : [turn, { role: 'tool', parts: results }]
+}
+
+function assistantPart(part: AssistantPart, sameModel: boolean): ModelPart[] {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' ? [] : [{ type: 'text', text: part.text }]
+    case 'reasoning':
+      return sameModel ? [{ type: 'reasoning', thought: thoughtOf(part) }] : []
+    case 'tool': {
+      const { callId, name, rawInput, input } = part
+      // Arguments that were cut off are no JSON; a provider would refuse the whole conversation because of them.
+      const whole = rawInput.trim() !== '' && parseArguments(rawInput) !== undefined
+      return [{ type: 'tool-call', callId, name, arguments: whole ? rawInput : JSON.stringify(input) }]
+    }
+  }
+}
+
+function toolResult({ callId, state, content, error }: ToolPart): ModelPart {
+  if (state === 'completed') return { type: 'tool-result', callId, content: content.map(toContent), failed: false }
+  const text = error?.message ?? 'The tool call was cut off; what it has done is unknown'
+  const told: ModelContent = { type: 'text', text: `Error: ${text}` }
+  return { type: 'tool-result', callId, content: [told, ...content.map(toContent)], failed: true }
+}
+
+function toContent(content: ToolContent): ModelContent {
+  return content.type === 'text' ? content : { ...content, type: 'media' }
+}

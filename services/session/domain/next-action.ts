@@ -1,0 +1,45 @@
+import type { AssistantMessage, Message, StructuredError } from './message.ts'
+import type { Outcome } from './session.ts'
+import { STEP_ABORTED } from './settle-aborted.ts'
+
+/** Error of a call that was refused without a word: the run ends. */
+export const REJECTED = 'permission.rejected'
+/** Error of a call that was refused with a word to the model: the run goes on. */
+export const CORRECTED = 'permission.corrected'
+
+/** What a run does next: another step, or its end. */
+export type NextAction =
+  | { readonly type: 'step' }
+  | { readonly type: 'end'; readonly outcome: Outcome; readonly error: StructuredError | undefined }
+
+const STEP: NextAction = { type: 'step' }
+
+/**
+ * Decides from the conversation alone how a run goes on, so that whoever takes it over decides the same: a step follows
+ * a user's message, a step that was cut off, and tool calls whose results the model has to see. A call that was rejected
+ * without feedback ends the run as if the user had interrupted it; a step that failed ends it as failed.
+ */
+export function nextAction(conversation: readonly Message[]): NextAction {
+  const last = conversation.findLast(({ type }) => type === 'user' || type === 'assistant')
+  if (last?.type !== 'assistant') return last === undefined ? end('succeeded') : STEP
+  if (last.error !== undefined) return last.error.type === STEP_ABORTED.type ? STEP : end('failed', last.error)
+  const calls = last.parts.filter((part) => part.type === 'tool')
+  if (calls.length === 0) return end('succeeded')
+  const refusals = calls.map(({ error }) => error?.type)
+  return refusals.includes(REJECTED) && !refusals.includes(CORRECTED) ? end('interrupted') : STEP
+}
+
+/** How many steps the conversation has since the last thing that a user said, without those that were cut off. */
+export function stepsSinceInput(conversation: readonly Message[]): number {
+  const input = conversation.findLastIndex(({ type }) => type === 'user')
+  return conversation.slice(input + 1).filter((message) => message.type === 'assistant' && !isCutOff(message)).length
+}
+
+/** Whether a step was cut off before any of its tool calls began: it is repeated as if it had never been. */
+export function isCutOff(message: AssistantMessage): boolean {
+  return message.error?.type === STEP_ABORTED.type && message.timeStreamed === undefined
+}
+
+function end(outcome: Outcome, error?: StructuredError): NextAction {
+  return { type: 'end', outcome, error }
+}

@@ -1,0 +1,58 @@
+import type { ToolAccess } from './agent.ts'
+import type { Effect, PermissionRule } from './permission.ts'
+
+/**
+ * What happens to an access: any resource that is denied denies it; else any that needs asking asks. `approvals` are
+ * rules that earlier `always` answers saved: they stand last, and never lift a denial
+ * (`contract/instance-facts.md` 3.13).
+ */
+export function evaluateAccess(
+  rules: readonly PermissionRule[],
+  approvals: readonly PermissionRule[],
+  { action, resources }: ToolAccess,
+): Effect {
+  // An access to nothing in particular is one to anything.
+  const all = resources.length === 0 ? ['*'] : resources
+  if (all.some((resource) => effectOf(rules, action, resource) === 'deny')) return 'deny'
+  const extended = [...rules, ...approvals]
+  return all.some((resource) => effectOf(extended, action, resource) === 'ask') ? 'ask' : 'allow'
+}
+
+/** The last rule that matches wins; where none does, somebody is asked. */
+function effectOf(rules: readonly PermissionRule[], action: string, resource: string): Effect {
+  const rule = rules.findLast((rule) => matches(rule.action, action) && matches(rule.resource, resource))
+  return rule?.effect ?? 'ask'
+}
+
+/**
+ * Whether a pattern matches a whole text: `*` is any run of characters, `/` included, `?` is one, `\` equals `/`. A
+ * pattern that ends in ` *` also matches without an argument: `git push *` matches `git push`.
+ */
+export function matches(pattern: string, text: string): boolean {
+  const wanted = pattern.replaceAll('\\', '/')
+  const given = text.replaceAll('\\', '/')
+  if (wanted.endsWith(' *') && matchesGlob(wanted.slice(0, -2), given)) return true
+  return matchesGlob(wanted, given)
+}
+
+// Goes back to the last star only: no pattern makes it slow, whoever wrote it.
+function matchesGlob(pattern: string, text: string): boolean {
+  let p = 0
+  let t = 0
+  let star = -1
+  let resume = 0
+  while (t < text.length) {
+    if (pattern[p] === '*') {
+      star = p++
+      resume = t
+    } else if (p < pattern.length && (pattern[p] === '?' || pattern[p] === text[t])) {
+      p++
+      t++
+    } else if (star >= 0) {
+      p = star + 1
+      t = ++resume
+    } else return false
+  }
+  while (pattern[p] === '*') p++
+  return p === pattern.length
+}

@@ -1,0 +1,213 @@
+import type { DurableEventData, PartRef, VolatileEventData } from './event.ts'
+import type { GenerationEvent } from './generation.ts'
+import type { AssistantMessage, AssistantPart, StructuredError, ToolContent, ToolPart } from './message.ts'
+import { type JsonObject, type ModelRef, NO_TOKENS, type TokenUsage } from './session.ts'
+import { cutOff } from './settle-aborted.ts'
+import { shownThought, thoughtState } from './thought.ts'
+import { parseArguments } from './tool-arguments.ts'
+
+/** What an event of a generation tells: something to be written, or something only for those who listen. */
+export type DraftEvent =
+  | { readonly durable: DurableEventData; readonly volatile?: undefined }
+  | { readonly volatile: VolatileEventData; readonly durable?: undefined }
+
+/** How a tool call ended. */
+export interface CallOutcome {
+  /** Undefined: well. */
+  readonly error: StructuredError | undefined
+  readonly content: readonly ToolContent[]
+  readonly metadata: JsonObject | undefined
+}
+
+/** A step while it runs: follows the events of a generation and its tool calls, and says what to write. */
+export class StepDraft {
+  #message: AssistantMessage
+  #parts: AssistantPart[] = []
+  /** Numbers of the generation's parts that have not ended → their numbers here. */
+  readonly #open = new Map<number, number>()
+
+  constructor(id: string, agent: string, model: ModelRef, now: number) {
+    this.#message = {
+      type: 'assistant',
+      id,
+      timeCreated: now,
+      ...{ agent, model, parts: [], finish: undefined, rawFinish: undefined, costNanos: undefined, tokens: undefined },
+      ...{ error: undefined, retry: undefined, timeStreamed: undefined, timeCompleted: undefined },
+    }
+  }
+
+  /** The step as it is now. */
+  get message(): AssistantMessage {
+    return { ...this.#message, parts: [...this.#parts] }
+  }
+
+  /** What the generation used; undefined before its end. */
+  get usage(): { readonly costNanos: bigint; readonly tokens: TokenUsage } | undefined {
+    const { costNanos, tokens } = this.#message
+    return costNanos === undefined || tokens === undefined ? undefined : { costNanos, tokens }
+  }
+
+  /** Whether the generation has ended. */
+  get finished(): boolean {
+    return this.#message.finish !== undefined
+  }
+
+  /** Tool calls that have to be run. */
+  get runningCalls(): readonly ToolPart[] {
+    return this.#parts.filter((part) => part.type === 'tool').filter(({ state }) => state === 'running')
+  }
+
+  /** The generation failed and will be repeated: what it said is forgotten. */
+  retry(attempt: number, at: number, error: StructuredError): DurableEventData {
+    this.#parts = []
+    this.#open.clear()
+    this.#message = { ...this.#message, retry: { attempt, at, error } }
+    return { type: 'retry-scheduled', messageId: this.#message.id, attempt, at, error }
+  }
+
+  /** Follows one event; undefined when there is nothing to tell of it. */
+  follow(event: GenerationEvent, now: number): DraftEvent | undefined {
+    switch (event.type) {
+      case 'part-started':
+        return this.#start(event, now)
+      case 'part-extended':
+        return this.#extend(event.index, event.text)
+      case 'part-ended':
+        return this.#end(event, now)
+      case 'finished': {
+        const { finish, rawFinish, tokens, costNanos } = event
+        this.#message = { ...this.#message, retry: undefined, finish, rawFinish, tokens, costNanos }
+        return undefined
+      }
+    }
+  }
+
+  /** The answer is complete: its tool calls are called, but for those whose arguments make no sense. */
+  streamed(now: number): DurableEventData[] {
+    const messageId = this.#message.id
+    this.#message = { ...this.#message, timeStreamed: now }
+    const events: DurableEventData[] = []
+    for (const index of [...this.#open.keys()]) {
+      const { durable } = this.#end({ index, text: undefined, thought: undefined }, now) ?? {}
+      if (durable !== undefined) events.push(durable)
+    }
+    events.push({ type: 'step-streamed', messageId })
+    this.#parts.forEach((part, ordinal) => {
+      if (part.type !== 'tool') return
+      const input = parseArguments(part.rawInput)
+      this.#parts[ordinal] = { ...part, state: 'running', input: input ?? {} }
+      events.push({ type: 'tool-called', messageId, callId: part.callId, input: input ?? {} })
+      if (input === undefined) events.push(this.settle(part.callId, NO_OBJECT, now))
+    })
+    return events
+  }
+
+  /** A call begins to run. */
+  ran(callId: string, now: number): void {
+    this.#replace(callId, (part) => ({ ...part, timeRan: now }))
+  }
+
+  /** A call tells how far it is. */
+  progressed(callId: string, metadata: JsonObject): VolatileEventData {
+    this.#replace(callId, (part) => ({ ...part, metadata }))
+    return { type: 'tool-progressed', messageId: this.#message.id, callId, metadata }
+  }
+
+  /** A call has ended. */
+  settle(callId: string, { error, content, metadata }: CallOutcome, now: number): DurableEventData {
+    const state = error === undefined ? 'completed' : 'error'
+    this.#replace(callId, (part) => ({ ...part, state, error, content, metadata, timeCompleted: now }))
+    const told = { messageId: this.#message.id, callId, content, metadata }
+    return error === undefined ? { type: 'tool-succeeded', ...told } : { type: 'tool-failed', ...told, error }
+  }
+
+  /** The step is over. */
+  complete(now: number): DurableEventData {
+    this.#message = { ...this.#message, timeCompleted: now }
+    const { id: messageId, finish = 'unknown', rawFinish, costNanos = 0n, tokens = NO_TOKENS } = this.#message
+    return { type: 'step-ended', messageId, finish, rawFinish, costNanos, tokens }
+  }
+
+  /** The step ends with an error before its time. */
+  cutOff(error: StructuredError, now: number): readonly DurableEventData[] {
+    const { message, events } = cutOff(this.message, error, now)
+    this.#message = message
+    this.#parts = [...message.parts]
+    return events
+  }
+
+  #start(event: Extract<GenerationEvent, { type: 'part-started' }>, now: number): DraftEvent | undefined {
+    // Pictures and files that a model makes have no place in a session's messages yet.
+    if (event.kind === 'other') return undefined
+    const ordinal = this.#parts.length
+    this.#open.set(event.index, ordinal)
+    const part = this.#newPart(event, now)
+    this.#parts.push(part)
+    return { durable: { type: 'part-started', part: this.#ref(part, ordinal) } }
+  }
+
+  #newPart({ kind, callId, toolName }: Extract<GenerationEvent, { type: 'part-started' }>, now: number): AssistantPart {
+    if (kind === 'reasoning') {
+      return { type: 'reasoning', text: '', state: undefined, timeCreated: now, timeCompleted: undefined }
+    }
+    if (kind !== 'tool-call') return { type: 'text', text: '' }
+    return {
+      type: 'tool',
+      callId: this.#freeCallId(callId),
+      name: toolName,
+      ...{ state: 'streaming', rawInput: '', input: {}, content: [], metadata: undefined, error: undefined },
+      ...{ timeCreated: now, timeRan: undefined, timeCompleted: undefined },
+    }
+  }
+
+  /** Not every provider sees to it that the calls of one answer have ids, and different ones. */
+  #freeCallId(wanted: string): string {
+    const taken = new Set(this.#parts.map((part) => (part.type === 'tool' ? part.callId : '')))
+    let id = wanted
+    for (let n = 1; id === '' || taken.has(id); n++) id = `${wanted || 'call'}_${n}`
+    return id
+  }
+
+  #extend(index: number, delta: string): DraftEvent | undefined {
+    const ordinal = this.#open.get(index)
+    const part = ordinal === undefined ? undefined : this.#parts[ordinal]
+    if (ordinal === undefined || part === undefined) return undefined
+    this.#parts[ordinal] =
+      part.type === 'tool' ? { ...part, rawInput: part.rawInput + delta } : { ...part, text: part.text + delta }
+    return { volatile: { type: 'part-extended', part: this.#ref(part, ordinal), delta } }
+  }
+
+  /** A text that is undefined is what was told so far. */
+  #end(
+    event: Pick<Extract<GenerationEvent, { type: 'part-ended' }>, 'index' | 'thought'> & { text: string | undefined },
+    now: number,
+  ): DraftEvent | undefined {
+    const ordinal = this.#open.get(event.index)
+    const part = ordinal === undefined ? undefined : this.#parts[ordinal]
+    if (ordinal === undefined || part === undefined) return undefined
+    this.#open.delete(event.index)
+    const { thought } = event
+    const told = part.type === 'tool' ? part.rawInput : part.text
+    const text = thought === undefined ? (event.text ?? told) : shownThought(thought)
+    if (part.type === 'tool') this.#parts[ordinal] = { ...part, rawInput: text }
+    else if (part.type === 'text') this.#parts[ordinal] = { ...part, text }
+    else this.#parts[ordinal] = { ...part, text, state: thought && thoughtState(thought), timeCompleted: now }
+    return { durable: { type: 'part-ended', part: this.#ref(part, ordinal), text } }
+  }
+
+  #ref(part: AssistantPart, ordinal: number): PartRef {
+    const messageId = this.#message.id
+    if (part.type !== 'tool') return { messageId, kind: part.type, ordinal }
+    return { messageId, kind: 'tool-input', ordinal, callId: part.callId, toolName: part.name }
+  }
+
+  #replace(callId: string, change: (part: ToolPart) => ToolPart): void {
+    this.#parts = this.#parts.map((part) => (part.type === 'tool' && part.callId === callId ? change(part) : part))
+  }
+}
+
+const NO_OBJECT: CallOutcome = {
+  error: { type: 'tool.input_invalid', message: 'The arguments of the call are no JSON object' },
+  content: [],
+  metadata: undefined,
+}

@@ -1,0 +1,35 @@
+import type { Thought } from './generation.ts'
+import type { ReasoningPart } from './message.ts'
+import type { Json, JsonObject } from './session.ts'
+
+/** The text of a thought that people see: the thought itself, else its summary. */
+export function shownThought({ text, summary }: Thought): string {
+  return text === '' ? summary : text
+}
+
+/** What has to be kept of a thought beside its shown text, so that it can go back untouched; undefined: nothing. */
+export function thoughtState(thought: Thought): JsonObject | undefined {
+  const { text, summary, signature, encrypted, id } = thought
+  const state: JsonObject = {}
+  if (summary !== '') state.summary = text === '' ? true : summary
+  if (signature !== '') state.signature = signature
+  if (encrypted !== '') state.encrypted = encrypted
+  if (id !== '') state.id = id
+  return Object.keys(state).length === 0 ? undefined : state
+}
+
+/** The thought that a part was made of. */
+export function thoughtOf({ text, state }: ReasoningPart): Thought {
+  const onlySummary = state?.summary === true
+  return {
+    text: onlySummary ? '' : text,
+    summary: onlySummary ? text : textAt(state?.summary),
+    signature: textAt(state?.signature),
+    encrypted: textAt(state?.encrypted),
+    id: textAt(state?.id),
+  }
+}
+
+function textAt(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
