@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { type Environment, integerVariable, readEnvironment } from '#shared/config.ts'
+import { type StoreConfig, storeOf, storeVariables } from '#shared/store-config.ts'
+
+/** Settings of the session service. */
+export interface Config {
+  readonly store: StoreConfig
+  /** Most sessions that one process runs at once (`PORTICO_SESSION_MAX_RUNS`, default 64). */
+  readonly maxRuns: number
+  /** After this time a session whose owner is silent is taken over (`PORTICO_SESSION_LEASE_SECONDS`, default 15). */
+  readonly leaseMs: number
+  /** How long a permission request waits for an answer (`PORTICO_PERMISSION_TIMEOUT`, seconds, default 300). */
+  readonly permissionTimeoutMs: number
+}
+
+const variables = z.object({
+  ...storeVariables,
+  PORTICO_SESSION_MAX_RUNS: integerVariable({ min: 1, max: 10_000 }).default(64),
+  PORTICO_SESSION_LEASE_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
+  PORTICO_PERMISSION_TIMEOUT: integerVariable({ min: 1, max: 86_400 }).default(300),
+})
+
+/** Reads the settings of the session service. Throws ConfigError with every problem. */
+export function readConfig(env: Environment): Config {
+  const values = readEnvironment(variables, env)
+  return Object.freeze({
+    store: storeOf(values),
+    maxRuns: values.PORTICO_SESSION_MAX_RUNS,
+    leaseMs: values.PORTICO_SESSION_LEASE_SECONDS * 1_000,
+    permissionTimeoutMs: values.PORTICO_PERMISSION_TIMEOUT * 1_000,
+  })
+}

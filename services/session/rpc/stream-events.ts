@@ -1,0 +1,27 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { drainSignalOf, principalOf } from '#shared/call-context.ts'
+import type { BlobStore } from '../ports.ts'
+import type { EventHub } from '../run/event-hub.ts'
+import { loadBlobs } from './load-blobs.ts'
+import { blobsOfEvent, toEvent } from './to-event.ts'
+
+/** Streams the events of the principal's workspace, until the caller leaves or the server stops. */
+export function streamEvents(dependencies: {
+  readonly blobs: BlobStore
+  readonly hub: EventHub
+}): ServiceImpl<typeof SessionService>['streamEvents'] {
+  const { blobs, hub } = dependencies
+  return async function* ({ position }, context) {
+    const { workspaceId } = principalOf(context)
+    const signal = AbortSignal.any([context.signal, drainSignalOf(context)])
+    for await (const item of hub.subscribe(workspaceId, position === '' ? undefined : position, signal)) {
+      if (item.type === 'ready') yield { message: { case: 'connected', value: {} } }
+      else if (item.type === 'missed') yield { message: { case: 'missed', value: {} } }
+      else {
+        const loaded = await loadBlobs(blobs, workspaceId, blobsOfEvent(item.event))
+        yield { message: { case: 'event', value: toEvent(item.event, loaded) } }
+      }
+    }
+  }
+}

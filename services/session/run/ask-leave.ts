@@ -1,0 +1,106 @@
+import type { PreparedCall, ToolAccess } from '../domain/agent.ts'
+import type { StructuredError } from '../domain/message.ts'
+import { CORRECTED, REJECTED } from '../domain/next-action.ts'
+import type { Effect, PermissionAnswer, PermissionRequest } from '../domain/permission.ts'
+import { evaluateAccess } from '../domain/permission-rules.ts'
+import type { RunContext } from './run-context.ts'
+import type { StepPlan } from './step-plan.ts'
+
+const DENIED: StructuredError = { type: 'permission.denied', message: 'The permission rules do not allow this call' }
+const UNANSWERED: StructuredError = {
+  type: 'permission.timeout',
+  message: 'Leave was asked for, but nobody answered in time: the call was not run',
+}
+const REFUSED: StructuredError = { type: REJECTED, message: 'The user refused the call' }
+
+/**
+ * Sees to it that a tool call may run: evaluates the rules (`contract/instance-facts.md` 3.13), and where they say so
+ * asks, one access after the other. Answers why it must not run, or undefined when it may.
+ */
+export async function askLeave(
+  run: RunContext,
+  plan: StepPlan,
+  messageId: string,
+  callId: string,
+  { accesses, savePatterns }: PreparedCall,
+  signal: AbortSignal,
+): Promise<StructuredError | undefined> {
+  const effects = await Promise.all(accesses.map((access) => evaluate(run, plan, access)))
+  if (effects.includes('deny')) return DENIED
+  for (const [i, access] of accesses.entries()) {
+    if (effects[i] === 'allow') continue
+    const refused = await ask(run, plan, { messageId, callId, access, savePatterns }, signal)
+    if (refused !== undefined) return refused
+  }
+  return undefined
+}
+
+async function evaluate(
+  { store, tenure, session }: RunContext,
+  { agent }: StepPlan,
+  access: ToolAccess,
+): Promise<Effect> {
+  const approvals = await store.savedApprovals(tenure.lease.workspace, session.location.projectId)
+  return evaluateAccess([...agent.permissions, ...(session.permissions ?? [])], approvals, access)
+}
+
+interface Question {
+  readonly messageId: string
+  readonly callId: string
+  readonly access: ToolAccess
+  readonly savePatterns: readonly string[]
+}
+
+async function ask(
+  run: RunContext,
+  plan: StepPlan,
+  { messageId, callId, access, savePatterns }: Question,
+  signal: AbortSignal,
+): Promise<StructuredError | undefined> {
+  const { store, tenure, clock, newId, session, permissionTimeoutMs } = run
+  const now = clock.now()
+  const request: PermissionRequest = {
+    ...{ id: newId('per'), sessionId: session.id, messageId, callId, savePatterns },
+    ...{ action: access.action, resources: access.resources },
+    ...{ timeCreated: now, timeExpires: now + permissionTimeoutMs },
+  }
+  tenure.checkHeld()
+  await store.askPermission(tenure.lease, request)
+  const answer = await waitForAnswer(run, plan, request, access, signal)
+  if (answer === undefined) return UNANSWERED
+  if (answer.reply !== 'reject') return undefined
+  return answer.message === '' ? REFUSED : { type: CORRECTED, message: `The user refused the call: ${answer.message}` }
+}
+
+/** The answer; undefined when nobody gave one in time. An `always` to another request may answer this one too. */
+async function waitForAnswer(
+  run: RunContext,
+  plan: StepPlan,
+  { id, timeCreated, timeExpires }: PermissionRequest,
+  access: ToolAccess,
+  signal: AbortSignal,
+): Promise<PermissionAnswer | undefined> {
+  const { store, tenure, clock, watchers } = run
+  const { lease } = tenure
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), timeExpires - timeCreated)
+  try {
+    return await watchers.until(lease, AbortSignal.any([signal, late.signal]), async () => {
+      // An expired request reads as rejected, which is something else here.
+      if (clock.now() >= timeExpires) return undefined
+      const answer = await store.readPermissionAnswer(lease, id)
+      if (answer !== undefined) return answer
+      if ((await evaluate(run, plan, access)) !== 'allow') return undefined
+      await store.closePermission(lease, id, 'always')
+      return store.readPermissionAnswer(lease, id)
+    })
+  } catch (error) {
+    if (!late.signal.aborted || signal.aborted) throw error
+  } finally {
+    clearTimeout(timer)
+  }
+  await store.closePermission(lease, id, 'reject')
+  // An answer that came at the last moment counts, unless it can't be told from nobody's.
+  const answer = await store.readPermissionAnswer(lease, id)
+  return answer?.reply === 'reject' && answer.message === '' ? undefined : answer
+}

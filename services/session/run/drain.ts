@@ -1,0 +1,111 @@
+import type { Admitter } from '../domain/inbox.ts'
+import type { Message, StructuredError } from '../domain/message.ts'
+import { nextAction } from '../domain/next-action.ts'
+import type { Outcome } from '../domain/session.ts'
+import { endOlderTools } from './end-tools.ts'
+import { type RunDependencies, RunFailure } from './run-context.ts'
+import { INTERNAL, runStep } from './run-step.ts'
+import { isLeaseLost, type Tenure } from './tenure.ts'
+
+/** How a run ended. */
+interface RunEnd {
+  readonly outcome: Outcome
+  readonly error: StructuredError | undefined
+}
+
+const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
+
+/**
+ * Owns one session until nothing in it is left to do, or the tenure ends: takes over what a former owner left, then does
+ * run after run while inputs are due. Never throws. A lost session is left without a word; one that is given up for a
+ * shutdown is released with its run begun, so that whoever comes next goes on.
+ */
+export async function drainSession(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
+  const { store, logger } = dependencies
+  const { lease } = tenure
+  try {
+    await doRuns(dependencies, tenure)
+  } catch (error) {
+    if (isLeaseLost(error)) tenure.stop('lost')
+    if (tenure.reason === 'lost')
+      return logger.info({ sessionId: lease.sessionId }, 'A session was lost to another owner')
+    // What nobody foresaw will happen again: the lease runs out before somebody else tries.
+    if (tenure.reason !== 'shutdown') return logger.error({ err: error, sessionId: lease.sessionId }, 'A drain failed')
+    await store.releaseLease(lease).catch((error: unknown) => logger.warn({ err: error }, 'A lease was not released'))
+  }
+}
+
+async function doRuns(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
+  const { store } = dependencies
+  const { lease } = tenure
+  const transcript = new Transcript(dependencies, tenure)
+  let begun = lease.unfinished
+  if (begun) await takeOver(dependencies, tenure)
+  for (;;) {
+    if (!begun) begun = (await store.promote(lease, 'idle')).messages.length > 0
+    const { outcome, error } = begun ? await doRun(dependencies, tenure, transcript) : SUCCEEDED
+    tenure.checkHeld()
+    if (!(await store.endRun(lease, outcome, error))) return
+    if (tenure.fenceSpent) return store.releaseLease(lease)
+    begun = false
+  }
+}
+
+async function takeOver(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
+  const principal = await dependencies.store.lastAdmitter(tenure.lease)
+  if (principal === undefined) throw new Error('A run was begun without an input')
+  await endOlderTools(dependencies, tenure, principal)
+  tenure.checkHeld()
+  await dependencies.store.settleAborted(tenure.lease)
+}
+
+/** Does step after step until the conversation needs no other, or the agent may do no other. */
+async function doRun(dependencies: RunDependencies, tenure: Tenure, transcript: Transcript): Promise<RunEnd> {
+  const { store, logger } = dependencies
+  const { lease } = tenure
+  let limited = false
+  try {
+    for (;;) {
+      tenure.check()
+      const { messages } = await store.promote(lease, 'step')
+      const conversation = await transcript.read()
+      const next = nextAction(conversation)
+      if (next.type === 'end') return next
+      if (limited && messages.length === 0) return SUCCEEDED
+      const { session, interruptRequested } = await store.readLeased(lease)
+      if (interruptRequested) tenure.stop('interrupted')
+      tenure.check()
+      const principal = (await store.lastAdmitter(lease)) as Admitter
+      limited = await runStep({ ...dependencies, tenure, principal, session }, conversation)
+    }
+  } catch (error) {
+    if (tenure.reason === 'interrupted') return { outcome: 'interrupted', error: undefined }
+    if (tenure.reason !== undefined || isLeaseLost(error)) throw error
+    if (error instanceof RunFailure) return { outcome: 'failed', error: error.error }
+    logger.error({ err: error, sessionId: lease.sessionId }, 'A run failed')
+    await store.settleAborted(lease)
+    return { outcome: 'failed', error: INTERNAL }
+  }
+}
+
+/** The conversation, read once; at each step only what has come since. */
+class Transcript {
+  readonly #dependencies: RunDependencies
+  readonly #tenure: Tenure
+  readonly #messages: Message[] = []
+  #last = 0
+
+  constructor(dependencies: RunDependencies, tenure: Tenure) {
+    this.#dependencies = dependencies
+    this.#tenure = tenure
+  }
+
+  /** To be read between steps only: then no message changes any more. */
+  async read(): Promise<readonly Message[]> {
+    for (const { seq, message } of await this.#dependencies.store.readTranscript(this.#tenure.lease, this.#last)) {
+      this.#messages.push(message)
+      this.#last = seq
+    }
+    return this.#messages
+  }
+}

@@ -1,0 +1,52 @@
+import { Rejection } from '#shared/rejection.ts'
+import type { Admitter } from '../domain/inbox.ts'
+import { isPassing, type RunContext, type RunDependencies } from './run-context.ts'
+import { Stopped, type Tenure } from './tenure.ts'
+
+const PATIENCE_MS = 3_500
+const FIRST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 10_000
+
+/**
+ * Ends what the run's own tool calls have left running, and waits for that, but not for long; whether they have ended.
+ * Their fence is spent with it: this drain starts no tool any more.
+ */
+export async function endTools({ tenure, catalog, principal, logger }: RunContext): Promise<boolean> {
+  const { sessionId, fence } = tenure.lease
+  const signal = AbortSignal.timeout(PATIENCE_MS)
+  tenure.fenceSpent = true
+  try {
+    await catalog.endTools({ principal, signal }, sessionId, fence + 1)
+    return true
+  } catch (error) {
+    logger.warn({ err: error, sessionId }, 'The tool calls of a stopped run could not be ended in time')
+    return false
+  }
+}
+
+/**
+ * Ends what older owners of the session have left running. Tries until it is done or the session has to be left alone:
+ * before that nobody knows what still happens, and nothing may be written as aborted (design decision 11).
+ */
+export async function endOlderTools(
+  { catalog, pause, logger }: RunDependencies,
+  tenure: Tenure,
+  principal: Admitter,
+): Promise<void> {
+  const { sessionId, fence } = tenure.lease
+  const signal = tenure.holdSignal
+  for (let delay = FIRST_PAUSE_MS; ; delay = Math.min(delay * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await catalog.endTools({ principal, signal }, sessionId, fence)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof Rejection && error.reason === 'TOOL_FENCED') {
+        tenure.stop('lost')
+        throw new Stopped('lost')
+      }
+      const level = isPassing(error) ? 'warn' : 'error'
+      logger[level]({ err: error, sessionId }, 'The tool calls of a former owner could not be ended yet')
+    }
+    await pause(delay, signal)
+  }
+}

@@ -1,0 +1,146 @@
+import { Rejection } from '#shared/rejection.ts'
+import type { GenerationRequest, ModelMessage } from '../domain/generation.ts'
+import { instructions } from '../domain/instructions.ts'
+import type { BlobRef, Message, StructuredError } from '../domain/message.ts'
+import { modelMessages } from '../domain/model-messages.ts'
+import { retryDelay } from '../domain/retry.ts'
+import { type RunContext, RunFailure } from './run-context.ts'
+import type { StepPlan } from './step-plan.ts'
+import type { StepRecorder } from './step-recorder.ts'
+
+/** Media beyond this are left out of a request, the oldest first: between processes it must stay below 64 MiB. */
+const MAX_MEDIA_BYTES = 40 * 1024 * 1024
+
+/**
+ * Asks the model, and records what it answers. A call that fails in a way that may pass is repeated (`retryDelay`); in
+ * the end throws RunFailure. No tool has been started by then: tools run after the answer is complete.
+ */
+export async function generate(
+  run: RunContext,
+  plan: StepPlan,
+  conversation: readonly Message[],
+  step: StepRecorder,
+): Promise<void> {
+  const request = stepRequest(run, plan, conversation)
+  const blobs = await readMedia(run, request.messages)
+  for (let attempt = 1; ; attempt++) {
+    const failure = await ask(run, { ...request, requestId: `${step.draft.message.id}-${attempt}` }, blobs, step)
+    if (failure === undefined) return step.streamed()
+    run.tenure.check()
+    const { clock, random } = run
+    const delay = retryDelay(failure, attempt, clock.now(), random)
+    if (delay === undefined) throw new RunFailure(failure.error, { cause: failure.cause })
+    await step.retry(attempt, clock.now() + delay, failure.error)
+    await run.pause(delay, run.tenure.signal)
+  }
+}
+
+interface Failure {
+  readonly reason: string | undefined
+  readonly retryAfter: string | undefined
+  readonly error: StructuredError
+  readonly cause: unknown
+}
+
+/** One call of the provider; answers how it failed. What the store throws is not caught here. */
+async function ask(
+  run: RunContext,
+  request: GenerationRequest,
+  blobs: ReadonlyMap<string, Uint8Array>,
+  step: StepRecorder,
+): Promise<Failure | undefined> {
+  const { tenure, principal, inference } = run
+  const call = { principal, requestId: request.requestId, signal: tenure.signal }
+  const batches = inference.generate(call, request, blobs)[Symbol.asyncIterator]()
+  let done = false
+  try {
+    for (;;) {
+      const next = await batches.next().catch((cause: unknown) => ({ failure: toFailure(cause) }))
+      done = 'failure' in next || next.done === true
+      if ('failure' in next) return next.failure
+      if (next.done === true) return step.draft.finished ? undefined : toFailure(CUT)
+      tenure.check()
+      await step.take(next.value)
+    }
+  } finally {
+    if (!done) await batches.return?.()
+  }
+}
+
+const CUT = new Rejection('PROVIDER_UNAVAILABLE', { message: 'The answer was cut' })
+
+const TYPES: Readonly<Record<string, string>> = {
+  PROVIDER_REFUSED: 'provider.refused',
+  PROVIDER_RATE_LIMITED: 'provider.rate_limited',
+  PROVIDER_UNAVAILABLE: 'provider.unavailable',
+  PROVIDER_TIMEOUT: 'provider.timeout',
+  MODEL_NOT_FOUND: 'model.not_found',
+  CREDENTIAL_REFUSED: 'credential.refused',
+  GENERATION_INVALID: 'provider.request_invalid',
+  PEER_UNAVAILABLE: 'service.unavailable',
+}
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  'provider.refused': 'The provider refused the request',
+  'provider.rate_limited': 'The provider asks to slow down',
+  'provider.unavailable': 'The provider is unavailable',
+  'provider.timeout': 'The provider did not answer in time',
+  'model.not_found': 'No such model is configured',
+  'credential.refused': 'The API key is not valid any more',
+  'provider.request_invalid': 'The conversation cannot be sent to the provider',
+  'service.unavailable': 'The inference service is unavailable',
+}
+
+function toFailure(cause: unknown): Failure {
+  if (!(cause instanceof Rejection)) {
+    const error = { type: 'provider.internal', message: 'The generation failed' }
+    return { reason: undefined, retryAfter: undefined, error, cause }
+  }
+  const { reason, metadata } = cause
+  const type = TYPES[reason] ?? 'provider.internal'
+  const told = [metadata.provider, metadata.message ?? metadata.problem ?? metadata.model].filter(Boolean).join(': ')
+  const message = [MESSAGES[type] ?? 'The generation failed', told].filter(Boolean).join(': ')
+  const status = Number(metadata.status ?? 0)
+  return { reason, retryAfter: metadata.retry_after, cause, error: { type, message, ...(status > 0 && { status }) } }
+}
+
+function stepRequest(run: RunContext, plan: StepPlan, conversation: readonly Message[]): GenerationRequest {
+  const { agent, model, tools, lastStep } = plan
+  const { session } = run
+  const system: ModelMessage = {
+    role: 'system',
+    parts: [{ type: 'text', text: instructions(agent, session.location, lastStep) }],
+  }
+  return {
+    requestId: '',
+    sessionId: session.id,
+    model,
+    messages: [system, ...modelMessages(conversation, model)],
+    tools,
+    callTools: !lastStep,
+    headers: agent.requestHeaders,
+    body: agent.requestBody,
+  }
+}
+
+/** The content of the media that fit, the newest first. */
+async function readMedia(run: RunContext, messages: readonly ModelMessage[]): Promise<ReadonlyMap<string, Uint8Array>> {
+  const { blobs, tenure } = run
+  const loaded = new Map<string, Uint8Array>()
+  let room = MAX_MEDIA_BYTES
+  for (const { hash, size } of messages.flatMap(mediaOf).reverse()) {
+    if (loaded.has(hash) || size > room) continue
+    const data = await blobs.get(tenure.lease.workspace, hash)
+    if (data === undefined) continue
+    loaded.set(hash, data)
+    room -= size
+  }
+  return loaded
+}
+
+function mediaOf({ parts }: ModelMessage): BlobRef[] {
+  return parts.flatMap((part) => {
+    const contents = part.type === 'tool-result' ? part.content : [part]
+    return contents.flatMap((content) => (content.type === 'media' ? [content.blob] : []))
+  })
+}

@@ -1,0 +1,73 @@
+import type { Clock } from '#shared/clock.ts'
+import type { TimedPrefix } from '#shared/ids.ts'
+import type { Logger } from '#shared/logging.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { Admitter } from '../domain/inbox.ts'
+import type { StructuredError } from '../domain/message.ts'
+import type { Session } from '../domain/session.ts'
+import type { BlobStore, Catalog, Inference, PeerCall, SessionStore } from '../ports.ts'
+import type { EventHub } from './event-hub.ts'
+import type { Pause } from './pause.ts'
+import type { SessionWatchers } from './session-watchers.ts'
+import type { Tenure } from './tenure.ts'
+
+/** What running sessions needs. */
+export interface RunDependencies {
+  readonly store: SessionStore
+  readonly blobs: BlobStore
+  readonly catalog: Catalog
+  readonly inference: Inference
+  readonly hub: EventHub
+  readonly watchers: SessionWatchers
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly newId: (prefix: TimedPrefix) => string
+  readonly pause: Pause
+  /** From 0 to 1. */
+  readonly random: () => number
+  /** How long a permission request waits for an answer. */
+  readonly permissionTimeoutMs: number
+}
+
+/** A run at one of its steps: who owns it, on whose behalf it goes on, and what it works on. */
+export interface RunContext extends RunDependencies {
+  readonly tenure: Tenure
+  readonly principal: Admitter
+  readonly session: Session
+}
+
+/** The run, or the step, can't go on; the error is what users see. */
+export class RunFailure extends Error {
+  override readonly name = 'RunFailure'
+  readonly error: StructuredError
+
+  constructor(error: StructuredError, options?: ErrorOptions) {
+    super(error.message, options)
+    this.error = error
+  }
+}
+
+/** A call to a peer on behalf of the run; it ends when the run stops. */
+export function runCall(run: RunContext, signal = run.tenure.signal): PeerCall {
+  return { principal: run.principal, requestId: undefined, signal }
+}
+
+/** Whether another try may succeed: the peer can't be reached, or failed in a way that it does not explain. */
+export function isPassing(error: unknown): boolean {
+  return !(error instanceof Rejection) || error.reason === 'PEER_UNAVAILABLE'
+}
+
+const PEER_TRIES = 4
+const PEER_PAUSE_MS = 500
+
+/** Calls a peer, again with growing pauses while it is unavailable, at most four times. */
+export async function tryPeer<T>({ pause }: RunDependencies, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call()
+    } catch (error) {
+      if (signal.aborted || attempt === PEER_TRIES || !isPassing(error)) throw error
+    }
+    await pause(PEER_PAUSE_MS * 2 ** (attempt - 1), signal)
+  }
+}

@@ -1,0 +1,119 @@
+import type { DurableEventData, VolatileEventData } from '../domain/event.ts'
+import type { GenerationEvent } from '../domain/generation.ts'
+import type { StructuredError } from '../domain/message.ts'
+import { type CallOutcome, StepDraft } from '../domain/step-draft.ts'
+import type { Mark } from './event-hub.ts'
+import type { RunContext } from './run-context.ts'
+import type { StepPlan } from './step-plan.ts'
+
+/** Writes down what happens in one step, in order, and tells those who listen. */
+export class StepRecorder {
+  readonly #run: RunContext
+  readonly #draft: StepDraft
+  #writing: Promise<unknown> = Promise.resolve()
+  /** The last durable event of the step, which volatile ones follow. */
+  #last: { readonly seq: number; readonly mark: Mark } = { seq: 0, mark: 0 }
+
+  constructor(run: RunContext, { agent, model }: StepPlan) {
+    this.#run = run
+    this.#draft = new StepDraft(run.newId('msg'), agent.id, model, run.clock.now())
+  }
+
+  /** The step as it is now. */
+  get draft(): Pick<StepDraft, 'message' | 'finished' | 'runningCalls'> {
+    return this.#draft
+  }
+
+  /** The step begins: written before anything is asked of a provider. */
+  begin(): Promise<void> {
+    const { id: messageId, agent, model } = this.#draft.message
+    return this.#write([{ type: 'step-started', messageId, agent, model }])
+  }
+
+  /** Follows what came from the provider at once. */
+  async take(events: readonly GenerationEvent[]): Promise<void> {
+    let durable: DurableEventData[] = []
+    let volatile: VolatileEventData[] = []
+    for (const event of events) {
+      const told = this.#draft.follow(event, this.#run.clock.now())
+      if (told?.durable !== undefined) {
+        this.#tell(volatile)
+        volatile = []
+        durable.push(told.durable)
+      } else if (told !== undefined) {
+        if (durable.length > 0) await this.#write(durable)
+        durable = []
+        volatile.push(told.volatile)
+      }
+    }
+    // The end of the answer is written together with what follows from it.
+    if (this.#draft.finished) this.#unwritten = durable
+    else if (durable.length > 0) await this.#write(durable)
+    this.#tell(volatile)
+  }
+
+  #unwritten: readonly DurableEventData[] = []
+
+  /** The provider call failed and is repeated at that time. */
+  retry(attempt: number, at: number, error: StructuredError): Promise<void> {
+    return this.#write([this.#draft.retry(attempt, at, error)])
+  }
+
+  /** The answer is complete. Without tool calls the step is over with it; else they are written as called. */
+  async streamed(): Promise<void> {
+    const now = this.#run.clock.now()
+    const events = [...this.#unwritten, ...this.#draft.streamed(now)]
+    if (this.#draft.runningCalls.length > 0) return this.#write(events)
+    await this.#write([...events, this.#draft.complete(now)], true)
+  }
+
+  /** A tool call begins. */
+  ran(callId: string): void {
+    this.#draft.ran(callId, this.#run.clock.now())
+  }
+
+  /** A tool call tells how far it is. */
+  progressed(callId: string, metadata: Parameters<StepDraft['progressed']>[1]): void {
+    this.#tell([this.#draft.progressed(callId, metadata)])
+  }
+
+  /** A tool call has ended. The last one ends the step. */
+  settle(callId: string, outcome: CallOutcome): Promise<void> {
+    const now = this.#run.clock.now()
+    const event = this.#draft.settle(callId, outcome, now)
+    if (this.#draft.runningCalls.length > 0) return this.#write([event])
+    return this.#write([event, this.#draft.complete(now)], true)
+  }
+
+  /** The step ends with an error before its time. */
+  cutOff(error: StructuredError): Promise<void> {
+    return this.#write(this.#draft.cutOff(error, this.#run.clock.now()), true)
+  }
+
+  /** Writes one after the other: each write holds the step as it was when it was asked for. */
+  async #write(events: readonly DurableEventData[], ends = false): Promise<void> {
+    const { store, tenure, hub } = this.#run
+    const usage = ends ? this.#draft.usage : undefined
+    const record = { message: this.#draft.message, events, ...(usage && { usage }) }
+    const write = async (): Promise<void> => {
+      tenure.checkHeld()
+      const mark = hub.mark()
+      this.#last = { seq: await store.recordStep(tenure.lease, record), mark }
+    }
+    const written = this.#writing.then(write)
+    this.#writing = written.catch(() => {})
+    await written
+  }
+
+  #tell(events: readonly VolatileEventData[]): void {
+    const { hub, session, tenure, newId, clock } = this.#run
+    const { workspace, sessionId } = tenure.lease
+    if (events.length === 0 || !hub.isHeard(workspace)) return
+    const { directory } = session.location
+    const { seq: afterSeq, mark } = this.#last
+    const told = events.map((data) => {
+      return { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq, data }
+    })
+    hub.publish(told, mark)
+  }
+}

@@ -1,0 +1,145 @@
+import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { AcquiredLease, LeaseState, SessionStore } from '../ports.ts'
+import type { SessionWatchers } from './session-watchers.ts'
+
+/** Why a drain has to stop: its lease is lost, the user interrupted the run, or the process is going to end. */
+export type StopReason = 'lost' | 'interrupted' | 'shutdown'
+
+/** Thrown wherever a drain is stopped. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped'
+  readonly reason: StopReason
+
+  constructor(reason: StopReason) {
+    super(`The drain was stopped: ${reason}`)
+    this.reason = reason
+  }
+}
+
+export interface TenureDependencies {
+  readonly store: Pick<SessionStore, 'renewLease' | 'readLeased'>
+  readonly watchers: SessionWatchers
+  readonly clock: Clock
+  /** How long a lease lasts when nobody renews it. */
+  readonly leaseMs: number
+}
+
+/** A lease's last tenth is left unused: the owner stops before anybody else can begin. */
+const SAFE_SHARE = 0.9
+
+/**
+ * The time in which a drain owns its session: keeps the lease by renewing it after each third of its duration, hears of
+ * wishes to interrupt, and stops the drain by the monotonic clock before the lease can have run out
+ * (design decision 8).
+ */
+export class Tenure implements Disposable {
+  readonly lease: AcquiredLease
+  readonly #dependencies: TenureDependencies
+  readonly #work = new AbortController()
+  readonly #hold = new AbortController()
+  readonly #watch: Disposable
+  #safeUntil: number
+  #reason: StopReason | undefined
+  #renewal: NodeJS.Timeout | undefined
+  #expiry: NodeJS.Timeout | undefined
+  /** Set when the session's tools were ended under a newer fence: under this lease none can be started any more. */
+  fenceSpent = false
+  #looking = false
+  #lookAgain = false
+  #disposed = false
+
+  /** `since`: monotonic time before the lease was asked for. */
+  constructor(lease: AcquiredLease, since: number, dependencies: TenureDependencies) {
+    this.lease = lease
+    this.#dependencies = dependencies
+    this.#safeUntil = since + dependencies.leaseMs * SAFE_SHARE
+    this.#watch = dependencies.watchers.watch(lease.workspace, lease.sessionId, () => void this.#look())
+    this.#schedule()
+  }
+
+  /** Aborts, with a Stopped, when the run has to stop for whatever reason. */
+  get signal(): AbortSignal {
+    return this.#work.signal
+  }
+
+  /** Aborts, with a Stopped, when the session has to be left alone: lost, or shutdown. */
+  get holdSignal(): AbortSignal {
+    return this.#hold.signal
+  }
+
+  /** Why the drain stops; undefined while it goes on. A lost lease outweighs everything else. */
+  get reason(): StopReason | undefined {
+    return this.#reason
+  }
+
+  /** Throws Stopped when the run has to stop, also when timers are late because the process was paused. */
+  check(): void {
+    this.checkHeld()
+    this.#work.signal.throwIfAborted()
+  }
+
+  /** Throws Stopped when the lease is lost. To be called before anything that only the owner may do. */
+  checkHeld(): void {
+    if (this.#dependencies.clock.monotonic() >= this.#safeUntil) this.stop('lost')
+    if (this.#reason === 'lost') throw new Stopped('lost')
+  }
+
+  stop(reason: StopReason): void {
+    if (this.#reason === 'lost' || (this.#reason !== undefined && reason !== 'lost')) return
+    this.#reason = reason
+    const stopped = new Stopped(reason)
+    this.#work.abort(stopped)
+    if (reason !== 'interrupted') this.#hold.abort(stopped)
+  }
+
+  [Symbol.dispose](): void {
+    this.#disposed = true
+    clearTimeout(this.#renewal)
+    clearTimeout(this.#expiry)
+    this.#watch[Symbol.dispose]()
+  }
+
+  #schedule(): void {
+    const { leaseMs, clock } = this.#dependencies
+    clearTimeout(this.#renewal)
+    clearTimeout(this.#expiry)
+    this.#renewal = setTimeout(() => void this.#renew(), leaseMs / 3)
+    this.#expiry = setTimeout(() => this.stop('lost'), Math.max(0, this.#safeUntil - clock.monotonic()))
+  }
+
+  async #renew(): Promise<void> {
+    const { store, clock, leaseMs } = this.#dependencies
+    const asked = clock.monotonic()
+    if (await this.#heed(store.renewLease(this.lease, leaseMs))) this.#safeUntil = asked + leaseMs * SAFE_SHARE
+    // Where the store can't be reached, another try follows; in the end the time is over.
+    if (this.#reason !== 'lost' && !this.#disposed) this.#schedule()
+  }
+
+  /** Looks whether an interrupt is wished for; what changes meanwhile is looked at once more. */
+  async #look(): Promise<void> {
+    this.#lookAgain = true
+    if (this.#looking) return
+    this.#looking = true
+    while (this.#lookAgain && this.#reason === undefined) {
+      this.#lookAgain = false
+      await this.#heed(this.#dependencies.store.readLeased(this.lease))
+    }
+    this.#looking = false
+  }
+
+  async #heed(asked: Promise<LeaseState>): Promise<boolean> {
+    try {
+      if ((await asked).interruptRequested) this.stop('interrupted')
+      return true
+    } catch (error) {
+      if (isLeaseLost(error)) this.stop('lost')
+      return false
+    }
+  }
+}
+
+/** Whether a store refused because the lease is not ours any more. */
+export function isLeaseLost(error: unknown): boolean {
+  return error instanceof Rejection && error.reason === 'LEASE_LOST'
+}

@@ -1,0 +1,122 @@
+import { Rejection } from '#shared/rejection.ts'
+import type { PreparedCall } from '../domain/agent.ts'
+import type { StructuredError, ToolContent, ToolPart } from '../domain/message.ts'
+import type { CallOutcome } from '../domain/step-draft.ts'
+import type { ToolEvent, ToolOutput } from '../ports.ts'
+import { askLeave } from './ask-leave.ts'
+import { isPassing, type RunContext, runCall, tryPeer } from './run-context.ts'
+import type { StepPlan } from './step-plan.ts'
+import type { StepRecorder } from './step-recorder.ts'
+
+const UNKNOWN: StructuredError = { type: 'aborted', message: 'The tool call was cut off; what it has done is unknown' }
+
+const NO_MORE: StructuredError = { type: 'tool.refused', message: 'No tools can be called in the last step' }
+
+/**
+ * Does one tool call that is written as called: asks what it touches, whether it may, and runs it, once. What goes wrong
+ * is told to the model; throws only when the run has to stop or the store fails.
+ */
+export async function doToolCall(
+  run: RunContext,
+  plan: StepPlan,
+  step: StepRecorder,
+  part: ToolPart,
+  signal: AbortSignal,
+): Promise<void> {
+  if (plan.lastStep) return step.settle(part.callId, failed(NO_MORE))
+  const prepared = await prepare(run, part, signal)
+  if ('error' in prepared) return step.settle(part.callId, failed(prepared.error))
+  const refused = await askLeave(run, plan, step.draft.message.id, part.callId, prepared, signal)
+  if (refused !== undefined) return step.settle(part.callId, failed(refused))
+  signal.throwIfAborted()
+  run.tenure.check()
+  step.ran(part.callId)
+  const outcome = await runTool(run, step, part, prepared, signal)
+  signal.throwIfAborted()
+  await step.settle(part.callId, outcome)
+}
+
+async function prepare(
+  run: RunContext,
+  { name, input }: ToolPart,
+  signal: AbortSignal,
+): Promise<PreparedCall | { readonly error: StructuredError }> {
+  const { directory } = run.session.location
+  try {
+    return await tryPeer(run, signal, () => run.catalog.prepareTool(runCall(run, signal), directory, name, input))
+  } catch (error) {
+    signal.throwIfAborted()
+    return { error: refusal(error, name) }
+  }
+}
+
+function refusal(error: unknown, name: string): StructuredError {
+  if (isPassing(error) || !(error instanceof Rejection)) {
+    return { type: 'service.unavailable', message: 'The tools are unavailable' }
+  }
+  const { reason, metadata } = error
+  if (reason === 'TOOL_NOT_FOUND') return { type: 'tool.not_found', message: `There is no tool ${name}` }
+  const problem = metadata.problem ?? reason
+  return { type: reason === 'TOOL_INPUT_INVALID' ? 'tool.input_invalid' : 'tool.refused', message: problem }
+}
+
+/** Runs the call and follows it to its end. Whatever cuts it off leaves open what it has done. */
+async function runTool(
+  run: RunContext,
+  step: StepRecorder,
+  part: ToolPart,
+  { accesses }: PreparedCall,
+  signal: AbortSignal,
+): Promise<CallOutcome> {
+  const { tenure, session, catalog } = run
+  const { callId, name, input } = part
+  const events = catalog
+    .runTool(runCall(run, signal), {
+      directory: session.location.directory,
+      sessionId: session.id,
+      // Providers number their calls anew in each answer.
+      callId: `${step.draft.message.id}/${callId}`,
+      fence: tenure.lease.fence,
+      ...{ name, input, grant: accesses },
+    })
+    [Symbol.asyncIterator]()
+  for (;;) {
+    const next = await events.next().catch((error: unknown) => ({ error }))
+    if ('error' in next) {
+      signal.throwIfAborted()
+      return failed(cutOffBy(run, next.error))
+    }
+    if (next.done === true) return failed(UNKNOWN)
+    const event = next.value
+    if (event.type !== 'progressed') {
+      await events.return?.()
+      return keep(run, event)
+    }
+    step.progressed(callId, event.metadata)
+  }
+}
+
+function cutOffBy(run: RunContext, error: unknown): StructuredError {
+  const reason = error instanceof Rejection ? error.reason : ''
+  if (reason === 'TOOL_FENCED') {
+    run.tenure.stop('lost')
+    run.tenure.check()
+  }
+  if (reason !== 'TOOL_ACCESS_CHANGED') return UNKNOWN
+  return { type: 'tool.access_changed', message: 'What the call touches changed after leave was given: it was not run' }
+}
+
+async function keep(run: RunContext, event: Exclude<ToolEvent, { type: 'progressed' }>): Promise<CallOutcome> {
+  const content = await Promise.all(event.content.map((output) => keepOutput(run, output)))
+  return { error: event.type === 'failed' ? event.error : undefined, content, metadata: event.metadata }
+}
+
+async function keepOutput({ blobs, tenure }: RunContext, output: ToolOutput): Promise<ToolContent> {
+  if (output.type === 'text') return output
+  const { data, mime, name } = output
+  return { type: 'file', blob: await blobs.put(tenure.lease.workspace, data), mime, name: name || undefined }
+}
+
+function failed(error: StructuredError): CallOutcome {
+  return { error, content: [], metadata: undefined }
+}
