@@ -1,4 +1,4 @@
-import type { Message } from '../domain/message.ts'
+import type { BlobRef, Message } from '../domain/message.ts'
 import type { BlobStore } from '../ports.ts'
 
 /** Content by hash. */
@@ -7,15 +7,20 @@ export type BlobContents = ReadonlyMap<string, Uint8Array>
 export const NO_BLOBS: BlobContents = new Map()
 
 /** Reads the content of every file of some messages; one that is not there is a broken store. */
-export async function readBlobs(
+export function readBlobs(blobs: BlobStore, workspace: string, messages: readonly Message[]): Promise<BlobContents> {
+  return readContents(blobs, workspace, messages.flatMap(blobsOf))
+}
+
+/** Reads what is referred to; what is not there is a broken store. */
+export async function readContents(
   blobs: BlobStore,
   workspace: string,
-  messages: readonly Message[],
+  refs: readonly BlobRef[],
 ): Promise<BlobContents> {
-  const hashes = new Set(messages.flatMap(hashesOf))
-  if (hashes.size === 0) return NO_BLOBS
+  if (refs.length === 0) return NO_BLOBS
   const contents = new Map<string, Uint8Array>()
-  for (const hash of hashes) {
+  for (const { hash } of refs) {
+    if (contents.has(hash)) continue
     const content = await blobs.get(workspace, hash)
     if (content === undefined) throw new Error(`Blob ${hash} is missing`)
     contents.set(hash, content)
@@ -23,10 +28,11 @@ export async function readBlobs(
   return contents
 }
 
-function hashesOf(message: Message): string[] {
-  if (message.type === 'user') return message.prompt.files.map(({ blob }) => blob.hash)
+/** What a message refers to. */
+export function blobsOf(message: Message): readonly BlobRef[] {
+  if (message.type === 'user') return message.prompt.files.map(({ blob }) => blob)
   if (message.type !== 'assistant') return []
   return message.parts.flatMap((part) =>
-    part.type === 'tool' ? part.content.flatMap((content) => (content.type === 'file' ? [content.blob.hash] : [])) : [],
+    part.type === 'tool' ? part.content.flatMap((content) => (content.type === 'file' ? [content.blob] : [])) : [],
   )
 }

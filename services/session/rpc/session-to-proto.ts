@@ -6,6 +6,7 @@ import {
   PermissionRule_Effect,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
+  Delivery,
   Outcome,
   type PermissionRequestSchema,
   type PermissionRuleset,
@@ -26,6 +27,9 @@ export const OUTCOMES = {
   failed: Outcome.FAILED,
   interrupted: Outcome.INTERRUPTED,
 } as const
+
+/** How deliveries are named between services. */
+export const DELIVERIES = { steer: Delivery.STEER, queue: Delivery.QUEUE } as const
 
 const EFFECTS = {
   allow: PermissionRule_Effect.ALLOW,

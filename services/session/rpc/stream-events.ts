@@ -3,8 +3,8 @@ import type { SessionService } from '#gen/portico/session/v1/session_service_pb.
 import { drainSignalOf, principalOf } from '#shared/call-context.ts'
 import type { BlobStore } from '../ports.ts'
 import type { EventHub } from '../run/event-hub.ts'
-import { loadBlobs } from './load-blobs.ts'
-import { blobsOfEvent, toEvent } from './to-event.ts'
+import { readContents } from './blob-contents.ts'
+import { blobsOfEvent, eventToProto } from './event-to-proto.ts'
 
 /** Streams the events of the principal's workspace, until the caller leaves or the server stops. */
 export function streamEvents(dependencies: {
@@ -19,8 +19,8 @@ export function streamEvents(dependencies: {
       if (item.type === 'ready') yield { message: { case: 'connected', value: {} } }
       else if (item.type === 'missed') yield { message: { case: 'missed', value: {} } }
       else {
-        const loaded = await loadBlobs(blobs, workspaceId, blobsOfEvent(item.event))
-        yield { message: { case: 'event', value: toEvent(item.event, loaded) } }
+        const loaded = await readContents(blobs, workspaceId, blobsOfEvent(item.event))
+        yield { message: { case: 'event', value: eventToProto(item.event, loaded) } }
       }
     }
   }

@@ -54,12 +54,18 @@ export class Scheduler implements AsyncDisposable {
     this.#again = true
     this.#acquiring ??= this.#acquire().finally(() => {
       this.#acquiring = undefined
+      // What was asked for after the last look.
+      if (this.#again && this.#mayAcquire) this.#wake()
     })
   }
 
+  get #mayAcquire(): boolean {
+    return !this.#closing && this.#running.size < this.#options.maxDrains
+  }
+
   async #acquire(): Promise<void> {
-    const { store, owner, leaseMs, maxDrains, clock, logger } = this.#options
-    while (this.#again && !this.#closing && this.#running.size < maxDrains) {
+    const { store, owner, leaseMs, clock, logger } = this.#options
+    while (this.#again && this.#mayAcquire) {
       this.#again = false
       try {
         const since = clock.monotonic()

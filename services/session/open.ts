@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import type { Transport } from '@connectrpc/connect'
+import type { Logger } from 'pino'
+import type { Clock } from '#shared/clock.ts'
+import { randomId, timedId } from '#shared/ids.ts'
+import { openMongo } from '#shared/mongo.ts'
+import type { Routes } from '#shared/routes.ts'
+import type { StoreConfig } from '#shared/store-config.ts'
+import { tracedPort } from '#shared/traced-port.ts'
+import { openFileBlobStore } from './adapters/file-blob-store.ts'
+import { openMongoBlobStore } from './adapters/mongo-blob-store.ts'
+import { openMongoSessionStore } from './adapters/mongo-session-store.ts'
+import { RpcCatalogPeer } from './adapters/rpc-catalog-peer.ts'
+import { RpcInferencePeer } from './adapters/rpc-inference-peer.ts'
+import { openSqliteSessionStore } from './adapters/sqlite-session-store.ts'
+import type { Config } from './config.ts'
+import type { BlobStore, SessionStore } from './ports.ts'
+import { sessionRoutes } from './routes.ts'
+import { drainSession } from './run/drain.ts'
+import { EventHub } from './run/event-hub.ts'
+import { type Pause, pause } from './run/pause.ts'
+import { Scheduler } from './run/scheduler.ts'
+import { SessionWatchers } from './run/session-watchers.ts'
+
+/** What the session service needs from outside. */
+export interface Dependencies {
+  readonly clock: Clock
+  readonly logger: Logger
+  /** The catalog service. */
+  readonly catalog: Transport
+  /** The inference service. */
+  readonly inference: Transport
+  /** Waits before something is tried again; default: by the system's timers. */
+  readonly pause?: Pause
+}
+
+/**
+ * Opens the service, and goes on with every run that was cut off. Disposing the answer stops what runs so that the next
+ * start goes on with it, and closes the stores; the peers have to outlive it.
+ */
+export async function open(config: Config, dependencies: Dependencies): Promise<{ routes: Routes } & AsyncDisposable> {
+  const { clock, logger } = dependencies
+  await using opening = new AsyncDisposableStack()
+  const { store, blobs } = await openStores(config.store, clock, opening)
+  const watchers = opening.use(new SessionWatchers(store))
+  const hub = new EventHub(store)
+  const catalog = new RpcCatalogPeer(dependencies.catalog)
+  const inference = new RpcInferencePeer(dependencies.inference)
+  const run = {
+    ...{ store, blobs, catalog, inference, hub, watchers, clock, logger },
+    newId: (prefix: Parameters<typeof timedId>[0]) => timedId(prefix, clock),
+    pause: dependencies.pause ?? pause,
+    random: Math.random,
+    permissionTimeoutMs: config.permissionTimeoutMs,
+  }
+  opening.use(
+    new Scheduler({
+      ...{ store, watchers, clock, logger, owner: randomId('own') },
+      ...{ leaseMs: config.leaseMs, maxDrains: config.maxRuns },
+      drain: (tenure) => drainSession(run, tenure),
+    }),
+  )
+  const resources = opening.move()
+  return {
+    routes: sessionRoutes({ store, blobs, catalog, hub, watchers }),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+async function openStores(
+  config: StoreConfig,
+  clock: Clock,
+  resources: AsyncDisposableStack,
+): Promise<{ readonly store: SessionStore; readonly blobs: BlobStore }> {
+  const attributes = { 'db.system.name': config.kind }
+  if (config.kind === 'sqlite') {
+    const store = resources.use(await openSqliteSessionStore({ path: join(config.directory, 'session.sqlite'), clock }))
+    const blobs = resources.use(await openFileBlobStore({ directory: join(config.directory, 'blobs') }))
+    return { store: tracedPort(store, 'SessionStore', attributes), blobs: tracedPort(blobs, 'BlobStore') }
+  }
+  const mongo = resources.use(await openMongo(config))
+  const store = resources.use(await openMongoSessionStore({ mongo, clock }))
+  const blobs = resources.use(openMongoBlobStore({ mongo }))
+  return { store: tracedPort(store, 'SessionStore', attributes), blobs: tracedPort(blobs, 'BlobStore', attributes) }
+}
