@@ -3,6 +3,7 @@ import { type GrowingKind, type OpenPart, PartWriter } from '../domain/parts.ts'
 import { fromUrl } from './data-url.ts'
 import { type Json, listAt, objectAt, textAt } from './json.ts'
 import { openaiError } from './openai-error.ts'
+import { OpenaiTemplate } from './openai-template.ts'
 import { OpenaiToolCalls } from './openai-tool-calls.ts'
 import { openaiUsage } from './openai-usage.ts'
 import { unavailable } from './provider-errors.ts'
@@ -20,6 +21,7 @@ export class OpenaiStream {
   readonly #providerId: string
   readonly #writer = new PartWriter()
   readonly #calls: OpenaiToolCalls
+  readonly #template = new OpenaiTemplate()
   #open: OpenPart | undefined
   #reason = ''
   #rawReason = ''
@@ -39,6 +41,11 @@ export class OpenaiStream {
       this.#finish()
       return
     }
+    const text = this.#template.match(data)
+    if (text !== undefined) {
+      this.#grow('text', text)
+      return
+    }
     const chunk = this.#parse(data)
     if (chunk.error !== undefined && chunk.error !== null) throw openaiError(this.#providerId, chunk.error)
     if (!this.#started) {
@@ -50,6 +57,7 @@ export class OpenaiStream {
     const reported = objectAt(chunk.usage)
     const usage = reported === undefined ? undefined : openaiUsage(reported)
     if (usage !== undefined) this.#writer.push({ type: 'usage', usage })
+    else if (reported === undefined && choice !== undefined && !choice.finish_reason) this.#learn(data, choice)
   }
 
   /** Events since the last call. */
@@ -70,6 +78,12 @@ export class OpenaiStream {
       if (chunk !== undefined) return chunk
     } catch {}
     throw unavailable(this.#providerId, 'It sent an event that is no JSON object')
+  }
+
+  #learn(data: string, choice: Json): void {
+    const delta = objectAt(choice.delta)
+    const text = textAt(delta?.content)
+    if (delta !== undefined && text !== '') this.#template.learn(data, delta, text)
   }
 
   #choice(choice: Json): void {

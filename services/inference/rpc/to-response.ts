@@ -41,7 +41,7 @@ export function toResponse(events: readonly MeteredEvent[], providerId: string, 
 function toEvent(event: MeteredEvent, providerId: string, model: string): EventMessage {
   switch (event.type) {
     case 'part-extended':
-      return create(GenerationEventSchema, { event: { case: 'partExtended', value: event } })
+      return extended(event.index, event.text)
     case 'started':
       return create(GenerationEventSchema, { event: { case: 'started', value: { model, providerId } } })
     case 'part-started': {
@@ -64,6 +64,12 @@ function toEvent(event: MeteredEvent, providerId: string, model: string): EventM
       return create(GenerationEventSchema, { event: { case: 'finished', value } })
     }
   }
+}
+
+/** What `create` makes, written out: it is made once for each word, and that way costs a tenth. */
+function extended(index: number, text: string): EventMessage {
+  const value = { $typeName: 'portico.inference.v1.PartExtended', index, text } as const
+  return { $typeName: 'portico.inference.v1.GenerationEvent', event: { case: 'partExtended', value } }
 }
 
 function toPart(part: Part): PartMessage {
