@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { FinishReason, type PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import {
+  type GenerationEvent,
+  GenerationEventSchema,
+  PartStarted_Kind as Kind,
+} from '#gen/portico/inference/v1/inference_service_pb.js'
+import { ResponsesFold } from './responses-fold.ts'
+import { ResponsesFrames } from './responses-frames.ts'
+
+type Init = NonNullable<MessageInitShape<typeof GenerationEventSchema>['event']>
+type Json = Record<string, unknown>
+
+const ID = `resp_${'x'.repeat(24)}`
+const seed = { id: ID, echo: {}, now: () => 1_700_000_000_999 }
+const own = (prefix: string, index: number): string => `${prefix}_${'x'.repeat(24)}_${index}`
+
+const event = (init: Init): GenerationEvent => create(GenerationEventSchema, { event: init })
+const started = event({ case: 'started', value: { model: 'a/b', providerId: 'a' } })
+const begin = (index: number, kind: Kind, callId = '', toolName = ''): GenerationEvent =>
+  event({ case: 'partStarted', value: { index, kind, callId, toolName } })
+const grow = (index: number, text: string): GenerationEvent => event({ case: 'partExtended', value: { index, text } })
+const end = (index: number, part: NonNullable<MessageInitShape<typeof PartSchema>['part']>): GenerationEvent =>
+  event({ case: 'partEnded', value: { index, part: { part } } })
+const finish = (reason = FinishReason.STOP): GenerationEvent =>
+  event({ case: 'finished', value: { reason, rawReason: '', costNanos: 0n } })
+
+/** Events of OpenAI's dialect between in_progress and the end, without their numbers; and the response at the end. */
+function told(...events: GenerationEvent[]): { events: Json[]; output: Json[]; response: Json } {
+  const frames = new ResponsesFrames('openai')
+  const fold = new ResponsesFold(seed, frames)
+  fold.add([started, ...events])
+  const all = frames
+    .take()
+    .split('\n')
+    .filter((line) => line.startsWith('data: {'))
+    .map((line) => JSON.parse(line.slice(6)))
+  const response = all.at(-1).response
+  const quiet = new ResponsesFold(seed, undefined)
+  quiet.add([started, ...events])
+  assert.deepEqual(quiet.toJson(), response, 'one JSON object says what the stream says')
+  return { events: all.slice(2, -1).map(({ sequence_number: _, ...rest }) => rest), output: response.output, response }
+}
+
+test('a refusal is a part of a message', () => {
+  const { events, output, response } = told(
+    begin(0, Kind.REFUSAL),
+    grow(0, 'No.'),
+    end(0, { case: 'refusal', value: { text: 'No.' } }),
+    finish(),
+  )
+  const id = own('msg', 0)
+  const at = { item_id: id, output_index: 0, content_index: 0 }
+  const part = { type: 'refusal', refusal: 'No.' }
+  const item = { type: 'message', id, status: 'completed', role: 'assistant', content: [part] }
+  const of = { response_id: ID, output_index: 0 }
+  assert.deepEqual(events, [
+    { type: 'response.output_item.added', ...of, item: { ...item, status: 'in_progress', content: [] } },
+    { type: 'response.content_part.added', ...of, ...at, part: { type: 'refusal', refusal: '' } },
+    { type: 'response.refusal.delta', ...at, delta: 'No.' },
+    { type: 'response.refusal.done', ...at, refusal: 'No.' },
+    { type: 'response.content_part.done', ...at, part },
+    { type: 'response.output_item.done', ...of, item },
+  ])
+  assert.deepEqual(output, [item])
+  assert.equal(response.output_text, '')
+})
+
+test('a thought is told with its text, and its proof comes with its end', () => {
+  const value = { text: 'hm', signature: 'sig' }
+  const { events, output } = told(
+    begin(0, Kind.REASONING),
+    grow(0, 'hm'),
+    end(0, { case: 'reasoning', value }),
+    finish(),
+  )
+  const id = own('rs', 0)
+  const at = { item_id: id, output_index: 0, content_index: 0 }
+  const of = { response_id: ID, output_index: 0 }
+  const part = { type: 'reasoning_text', text: 'hm' }
+  const item = { type: 'reasoning', id, summary: [], content: [part], signature: 'sig', status: 'completed' }
+  assert.deepEqual(events, [
+    { type: 'response.output_item.added', ...of, item: { type: 'reasoning', id, summary: [], status: 'in_progress' } },
+    { type: 'response.content_part.added', response_id: ID, ...at, part: { ...part, text: '' } },
+    { type: 'response.reasoning_text.delta', ...at, delta: 'hm' },
+    { type: 'response.reasoning_text.done', ...at, text: 'hm' },
+    { type: 'response.content_part.done', ...at, part },
+    { type: 'response.output_item.done', ...of, item },
+  ])
+  assert.deepEqual(output, [item])
+})
+
+test('a summary of a thought has events of its own', () => {
+  const value = { summary: 'in short' }
+  const { events, output } = told(
+    begin(0, Kind.REASONING_SUMMARY),
+    grow(0, 'in short'),
+    end(0, { case: 'reasoning', value }),
+    finish(),
+  )
+  const id = own('rs', 0)
+  const at = { item_id: id, output_index: 0, summary_index: 0 }
+  const of = { response_id: ID, output_index: 0 }
+  const part = { type: 'summary_text', text: 'in short' }
+  const item = { type: 'reasoning', id, summary: [part], status: 'completed' }
+  assert.deepEqual(events, [
+    { type: 'response.output_item.added', ...of, item: { type: 'reasoning', id, summary: [], status: 'in_progress' } },
+    { type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } },
+    { type: 'response.reasoning_summary_text.delta', ...at, delta: 'in short' },
+    { type: 'response.reasoning_summary_text.done', ...at, text: 'in short' },
+    { type: 'response.reasoning_summary_part.done', ...at, part },
+    { type: 'response.output_item.done', ...of, item },
+  ])
+  assert.deepEqual(output, [item])
+})
+
+test("an encrypted thought keeps the provider's id", () => {
+  const value = { encrypted: 'secret', id: 'rs_theirs' }
+  const { events, output } = told(begin(0, Kind.REASONING), end(0, { case: 'reasoning', value }), finish())
+  const item = { type: 'reasoning', id: 'rs_theirs', summary: [], encrypted_content: 'secret', status: 'completed' }
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['response.output_item.added', 'response.output_item.done'],
+  )
+  assert.deepEqual(output, [item])
+})
+
+test('a picture is an item of its own', () => {
+  const source = { case: 'data', value: new Uint8Array([0, 1, 2]) } as const
+  const { events, output } = told(
+    begin(0, Kind.IMAGE),
+    end(0, { case: 'image', value: { source, mime: 'image/png' } }),
+    finish(),
+  )
+  const item = { type: 'image_generation_call', id: own('ig', 0), result: 'AAEC', status: 'completed' }
+  const of = { response_id: ID, output_index: 0 }
+  assert.deepEqual(events, [
+    { type: 'response.output_item.added', ...of, item: { ...item, result: null, status: 'in_progress' } },
+    { type: 'response.output_item.done', ...of, item },
+  ])
+  assert.deepEqual(output, [item])
+})
+
+test('calls that grow side by side stay apart, in the order in which they began', () => {
+  const { output } = told(
+    begin(0, Kind.TOOL_CALL, 'c0', 'f'),
+    begin(1, Kind.TOOL_CALL, 'c1', 'g'),
+    grow(1, '{}'),
+    grow(0, '[]'),
+    end(1, { case: 'toolCall', value: { callId: 'c1', name: 'g', arguments: '{}' } }),
+    end(0, { case: 'toolCall', value: { callId: 'c0', name: 'f', arguments: '[]' } }),
+    finish(FinishReason.TOOL_CALLS),
+  )
+  const call = { type: 'function_call', status: 'completed' }
+  assert.deepEqual(output, [
+    { ...call, id: own('fc', 0), call_id: 'c0', name: 'f', arguments: '[]' },
+    { ...call, id: own('fc', 1), call_id: 'c1', name: 'g', arguments: '{}' },
+  ])
+})
+
+test('what the provider withheld makes the response and its last item incomplete, not the ones before', () => {
+  const { output, response } = told(
+    begin(0, Kind.TEXT),
+    end(0, { case: 'text', value: { text: 'a' } }),
+    begin(1, Kind.TEXT),
+    end(1, { case: 'text', value: { text: 'b' } }),
+    finish(FinishReason.CONTENT_FILTER),
+  )
+  assert.equal(response.status, 'incomplete')
+  assert.deepEqual(response.incomplete_details, { reason: 'content_filter' })
+  assert.deepEqual(
+    output.map(({ status }) => status),
+    ['completed', 'incomplete'],
+  )
+})
+
+test('text that needs escaping arrives as it was', () => {
+  const text = 'a "quote"\n\u2028 line\u0000 \\ 😀'
+  const { events } = told(begin(0, Kind.TEXT), grow(0, text), end(0, { case: 'text', value: { text } }), finish())
+  assert.equal(events[2]?.delta, text)
+})

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { Message_Role as Role, ToolChoice_Mode } from '#gen/portico/inference/v1/inference_pb.js'
+import {
+  type StreamGenerateRequest,
+  StreamGenerateRequestSchema,
+} from '#gen/portico/inference/v1/inference_service_pb.js'
+import { plain } from '#test/support/inference.ts'
+import { toGeneration } from './responses-generation.ts'
+import { responsesRequest } from './responses-request.ts'
+
+function generation(body: object, session = ''): StreamGenerateRequest {
+  const parsed = responsesRequest.parse({ model: 'a/b', input: 'Hello', ...body })
+  return create(StreamGenerateRequestSchema, toGeneration(parsed, 'gen-1', session))
+}
+
+/** Role and parts of each message. */
+function messages(body: object): unknown[] {
+  return generation(body).messages.map(({ role, parts }) => [
+    role,
+    parts.map(({ part, cacheControl }) => [part.case, plain(part.value), ...(cacheControl ? [cacheControl.ttl] : [])]),
+  ])
+}
+
+const media = { mime: '', name: '', detail: '' }
+const url = (value: string): object => ({ source: { case: 'url', value } })
+
+test('a text is one message of the user, and nothing else is set', () => {
+  const { $typeName: _, ...request } = generation({})
+  assert.deepEqual(plain(request), {
+    requestId: 'gen-1',
+    model: 'a/b',
+    messages: [{ role: Role.USER, parts: [{ part: { case: 'text', value: { text: 'Hello' } } }] }],
+    tools: [],
+    sampling: { stop: [] },
+    user: '',
+    sessionId: '',
+    providerHeaders: {},
+    origin: 'responses',
+  })
+})
+
+test('what the model thought, said and called is one message, and so is what its calls answered', () => {
+  const input = [
+    { role: 'developer', content: 'Rules' },
+    { type: 'reasoning', id: 'rs_theirs', summary: [], encrypted_content: 'secret' },
+    {
+      type: 'reasoning',
+      id: `rs_${'x'.repeat(24)}_0`,
+      summary: [{ type: 'summary_text', text: 'short' }],
+      content: [{ type: 'reasoning_text', text: 'long' }],
+      signature: 'sig',
+    },
+    { type: 'reasoning', id: 'rs_empty', summary: [] },
+    { role: 'assistant', content: 'I look.' },
+    { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{"a": 1}' },
+    { type: 'function_call', call_id: 'c2', name: 'g', arguments: '' },
+    { type: 'function_call_output', call_id: 'c1', output: 'one' },
+    {
+      type: 'function_call_output',
+      call_id: 'c2',
+      output: [{ type: 'input_image', image_url: 'https://e.com/a.png' }],
+    },
+    { role: 'user', content: 'Go on' },
+    { role: 'user', content: 'please' },
+  ]
+  const thought = { text: '', summary: '', signature: '', encrypted: '', id: '' }
+  const text = (value: string): object => ({ part: { case: 'text', value: { text: value } } })
+  const picture = { part: { case: 'image', value: { ...media, ...url('https://e.com/a.png') } } }
+  assert.deepEqual(messages({ instructions: 'Be brief.', input }), [
+    [Role.SYSTEM, [['text', { text: 'Be brief.' }]]],
+    [Role.SYSTEM, [['text', { text: 'Rules' }]]],
+    [
+      Role.ASSISTANT,
+      [
+        ['reasoning', { ...thought, encrypted: 'secret', id: 'rs_theirs' }],
+        ['reasoning', { ...thought, text: 'long', summary: 'short', signature: 'sig' }],
+        ['text', { text: 'I look.' }],
+        ['toolCall', { callId: 'c1', name: 'f', arguments: '{"a": 1}' }],
+        ['toolCall', { callId: 'c2', name: 'g', arguments: '' }],
+      ],
+    ],
+    [
+      Role.TOOL,
+      [
+        ['toolResult', { callId: 'c1', content: [text('one')], failed: false }],
+        ['toolResult', { callId: 'c2', content: [picture], failed: false }],
+      ],
+    ],
+    [Role.USER, [['text', { text: 'Go on' }]]],
+    [Role.USER, [['text', { text: 'please' }]]],
+  ])
+})
+
+test('pictures, files and sound come as bytes or as addresses', () => {
+  const content = [
+    { type: 'input_image', image_url: 'data:image/PNG;base64,AAEC', detail: 'high' },
+    { type: 'input_file', file_data: 'data:text/plain,a%20b', filename: 'a.txt' },
+    { type: 'input_file', file_url: 'https://e.com/a.pdf' },
+    { type: 'input_audio', input_audio: { data: 'AAEC', format: 'mp3' } },
+  ]
+  const data = (bytes: number[]): object => ({ source: { case: 'data', value: Buffer.from(bytes) } })
+  assert.deepEqual(messages({ input: [{ role: 'user', content }] }), [
+    [
+      Role.USER,
+      [
+        ['image', { ...media, ...data([0, 1, 2]), mime: 'image/png', detail: 'high' }],
+        ['file', { ...media, ...data([...Buffer.from('a b')]), mime: 'text/plain', name: 'a.txt' }],
+        ['file', { ...media, ...url('https://e.com/a.pdf') }],
+        ['audio', { ...media, ...data([0, 1, 2]), mime: 'audio/mpeg' }],
+      ],
+    ],
+  ])
+})
+
+test('marked prefixes are cached, and so is everything where the request says so', () => {
+  const marked = { type: 'input_text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }
+  const input = [{ role: 'user', content: [marked, { type: 'input_text', text: 'b' }] }]
+  assert.deepEqual(messages({ input, prompt_cache_options: { ttl: '1h' }, cache_control: { type: 'ephemeral' } }), [
+    [
+      Role.USER,
+      [
+        ['text', { text: 'a' }, '1h'],
+        ['text', { text: 'b' }, ''],
+      ],
+    ],
+  ])
+})
+
+test('only the allowed ones of the tools are offered', () => {
+  const tools = ['f', 'g', 'h'].map((name) => ({ type: 'function', name, parameters: null }))
+  const allowed = [{ type: 'function', name: 'h' }]
+  const tool_choice = { type: 'allowed_tools', mode: 'required', tools: allowed }
+  const request = generation({ tools, tool_choice })
+  assert.deepEqual(plain(request.tools), [{ name: 'h', description: '' }])
+  assert.equal(request.toolChoice?.mode, ToolChoice_Mode.REQUIRED)
+  const named = generation({ tools, tool_choice: { type: 'function', name: 'g' } })
+  assert.equal(named.tools.length, 3)
+  assert.deepEqual(plain(named.toolChoice), { mode: ToolChoice_Mode.NAMED, name: 'g' })
+})
+
+test('thinking is switched by enabled, and told by effort or tokens', () => {
+  const reasoning = (value: object): unknown => plain(generation({ reasoning: value }).reasoning)
+  assert.deepEqual(reasoning({ enabled: true }), { effort: 'medium', summary: '', maxTokens: 0 })
+  assert.deepEqual(reasoning({ enabled: false }), { effort: 'none', summary: '', maxTokens: 0 })
+  assert.deepEqual(reasoning({ enabled: true, max_tokens: 9 }), { effort: '', summary: '', maxTokens: 9 })
+  assert.deepEqual(reasoning({ effort: 'low', summary: 'auto' }), { effort: 'low', summary: 'auto', maxTokens: 0 })
+})
+
+test('the session of the body comes before that of the header, and the cache key last', () => {
+  assert.equal(generation({ session_id: 'body', prompt_cache_key: 'key' }, 'header').sessionId, 'body')
+  assert.equal(generation({ prompt_cache_key: 'key' }, 'header').sessionId, 'header')
+  assert.equal(generation({ prompt_cache_key: 'key' }).sessionId, 'key')
+  assert.equal(generation({ safety_identifier: 'safe' }).user, 'safe')
+  assert.equal(generation({ safety_identifier: 'safe', user: 'me' }).user, 'me')
+})
