@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
+import { CONNECTION_MEMORY_MEGABYTES } from '#shared/limits.ts'
 
 const PING_INTERVAL_MS = 20_000
 const PING_TIMEOUT_MS = 10_000
@@ -33,7 +34,10 @@ export function keepHttp2Session(url: string): Http2SessionKeeper {
 }
 
 function open(url: string): ClientHttp2Session {
-  const session = connect(url, { settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES } })
+  const session = connect(url, {
+    settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
+    maxSessionMemory: CONNECTION_MEMORY_MEGABYTES,
+  })
   // Each call hears of a lost connection by itself.
   session.on('error', () => {})
   let unanswered: NodeJS.Timeout | undefined

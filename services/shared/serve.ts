@@ -13,7 +13,7 @@ import {
 import type { Logger } from 'pino'
 import { createHealth } from '#shared/health.ts'
 import { createHttp2Handler } from '#shared/http2-handler.ts'
-import { MAX_MESSAGE_BYTES } from '#shared/limits.ts'
+import { CONNECTION_MEMORY_MEGABYTES, MAX_MESSAGE_BYTES } from '#shared/limits.ts'
 import { createReflection } from '#shared/reflection.ts'
 import { rejectInterceptor } from '#shared/reject-interceptor.ts'
 import type { Routes, ServiceRoute } from '#shared/routes.ts'
@@ -61,7 +61,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   mount(router, health.route)
 
   const handler = createHttp2Handler(router, draining.signal, options.logger)
-  const server = createServer()
+  const server = createServer({ maxSessionMemory: CONNECTION_MEMORY_MEGABYTES })
   server.on('stream', handler.handle)
   const sessions = new Set<ServerHttp2Session>()
   server.on('session', (session) => {

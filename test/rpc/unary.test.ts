@@ -199,6 +199,23 @@ forEachTransport((name, connect) => {
     assert.equal((await client.getSession({})).session?.title?.length, text.length)
   })
 
+  test(`${name}: ten messages of 8 MiB at once, both ways, leave room for small ones`, async () => {
+    const text = 'x'.repeat(8 * 1024 * 1024)
+    await using connection = await connect(
+      probe({
+        getSession: ({ sessionId }) => ({ session: { title: sessionId === 'big' ? text : 'small' } }),
+        promptSession: () => ({}),
+      }),
+    )
+    const client = createClient(SessionService, connection.transport)
+    const calls = Array.from({ length: 10 }, () => [
+      client.promptSession({ text }),
+      client.getSession({ sessionId: 'big' }),
+      client.getSession({ sessionId: 'small' }),
+    ])
+    await Promise.all(calls.flat())
+  })
+
   test(`${name}: a method that nobody serves is UNIMPLEMENTED`, async () => {
     await using connection = await connect(probe({}))
     const error = await failureOf(createClient(SessionService, connection.transport).getSession({}))
