@@ -1,0 +1,52 @@
+import type { Auth } from './config.ts'
+
+/** What a person who starts the server is told. */
+export interface Welcome {
+  readonly url: string
+  readonly auth: Auth
+  readonly project: string
+  /** Keys that this start made up; they are shown this once. */
+  readonly keys: { readonly management: string | undefined; readonly api: string | undefined }
+  readonly providers: readonly string[]
+  readonly defaultModel: string
+  /** Shell command that makes a workspace API key and prints nothing else. */
+  readonly keyCommand: string
+}
+
+/** The text that a start prints: where, with which keys and models, and lines to paste. */
+export function welcome({ url, auth, project, keys, providers, defaultModel, keyCommand }: Welcome): string {
+  const user = auth.mode === 'basic' ? ` -u '${auth.username}':"$PORTICO_BASIC_PASSWORD"` : ''
+  const bearer = ` -H "Authorization: Bearer $PORTICO_API_KEY"`
+  const instance = `curl -sS${auth.mode === 'bearer' ? bearer : user}`
+  const json = ` -H 'content-type: application/json'`
+  return `
+Portico is listening on ${url}
+  project    ${project}
+  providers  ${providers.join(', ')}
+  model      ${defaultModel}
+${keyLines(keys, keyCommand)}
+Talk to an agent in the project (the first line names a new session):
+  export S=ses_tour$(date +%s)
+  ${instance}${json} ${url}/api/session -d '{"id":"'$S'"}'
+  ${instance}${json} ${url}/api/session/$S/prompt -d '{"text":"What is in this project?"}'
+  ${instance} -X POST ${url}/api/experimental/session/$S/wait
+  ${instance} "${url}/api/session/$S/message?order=asc"
+Watch what happens, from another terminal:
+  ${instance} -N ${url}/api/event
+Call a model:
+  curl -sS${bearer}${json} ${url}/api/v1/responses -d '{"model":"${defaultModel}","input":"Hello"}'
+  curl -sSN${bearer}${json} ${url}/api/v1/responses -d '{"model":"${defaultModel}","input":"Hello","stream":true}'
+
+`
+}
+
+function keyLines(keys: Welcome['keys'], keyCommand: string): string {
+  const lines = ['']
+  if (keys.management !== undefined || keys.api !== undefined)
+    lines.push('Keys, shown this once and stored only as hashes:')
+  if (keys.management !== undefined) lines.push(`  export PORTICO_MANAGEMENT_KEY=${keys.management}`)
+  if (keys.api !== undefined) lines.push(`  export PORTICO_API_KEY=${keys.api}`)
+  lines.push(`${keys.api === undefined ? 'Make a workspace API key' : 'Make another one, now or later'}:`)
+  lines.push(`  export PORTICO_API_KEY=$(${keyCommand})`, '')
+  return lines.join('\n')
+}

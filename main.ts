@@ -1,0 +1,92 @@
+// `npm start [-- DIR]`: the single process. Every service in memory, the stores of the environment, and the gateway.
+import { resolve } from 'node:path'
+import { systemClock } from '#shared/clock.ts'
+import { readTogether } from '#shared/config.ts'
+import { runUntilSignal } from '#shared/lifecycle.ts'
+import { createLocalTransport } from '#shared/local-transport.ts'
+import { createLogger } from '#shared/logging.ts'
+import { readSingleProcessConfig } from '#shared/process-config.ts'
+import { startTelemetry } from '#shared/telemetry.ts'
+import { createApp } from './gateway/app.ts'
+import { createClients } from './gateway/clients.ts'
+import { readConfig as readGatewayConfig } from './gateway/config.ts'
+import { listen } from './gateway/listen.ts'
+import { welcome } from './gateway/welcome.ts'
+import { readConfig as readCatalogConfig } from './services/catalog/config.ts'
+import { open as openCatalog } from './services/catalog/open.ts'
+import { readConfig as readIdentityConfig } from './services/identity/config.ts'
+import { open as openIdentity } from './services/identity/open.ts'
+import { readConfig as readInferenceConfig } from './services/inference/config.ts'
+import { open as openInference } from './services/inference/open.ts'
+import { readConfig as readSessionConfig } from './services/session/config.ts'
+import { open as openSession } from './services/session/open.ts'
+
+/** Ctrl-C ends the process within this time, in milliseconds. */
+const SHUTDOWN_MS = 5_000
+
+await runUntilSignal(start, { shutdownMs: SHUTDOWN_MS })
+
+async function start(resources: AsyncDisposableStack): Promise<void> {
+  // npm runs scripts in the package's folder and says in INIT_CWD where its user stands.
+  const project = resolve(process.env.INIT_CWD ?? '.', process.argv[2] ?? process.env.PORTICO_DIRECTORY ?? '.')
+  const env = { PORTICO_LOG_LEVEL: 'warn', ...process.env, PORTICO_DIRECTORY: project }
+  const config = readTogether(env, {
+    process: readSingleProcessConfig,
+    gateway: readGatewayConfig,
+    identity: readIdentityConfig,
+    inference: readInferenceConfig,
+    catalog: readCatalogConfig,
+    session: readSessionConfig,
+  })
+  const clock = systemClock
+  const logger = createLogger({ service: 'portico', level: config.process.logLevel })
+  resources.use(await startTelemetry('portico', config.process.telemetry))
+  const listener = await listen(config.gateway, logger)
+
+  const identity = resources.use(await openIdentity(config.identity, { clock, logger }))
+  const toIdentity = createLocalTransport(identity.routes)
+  const inference = resources.use(await openInference(config.inference, { clock, logger, identity: toIdentity }))
+  const toInference = createLocalTransport(inference.routes)
+  const catalog = resources.use(await openCatalog(config.catalog, { clock, logger }))
+  const toCatalog = createLocalTransport(catalog.routes)
+  const peers = { catalog: toCatalog, inference: toInference }
+  const session = resources.use(await openSession(config.session, { clock, logger, ...peers }))
+
+  // Registered last, so that it ends first: no request finds its service gone.
+  resources.use(listener)
+  const clients = createClients({ ...peers, identity: toIdentity, session: createLocalTransport(session.routes) })
+  listener.serve(
+    createApp({
+      config: config.gateway,
+      clients,
+      clock,
+      logger,
+      lifecycle: listener.lifecycle,
+      urls: () => [listener.url],
+    }),
+  )
+  const { providers, defaultModel } = config.inference
+  process.stdout.write(
+    welcome({
+      url: listener.url,
+      auth: config.gateway.auth,
+      project,
+      keys: { management: identity.bootstrap.createdManagementKey, api: identity.bootstrap.createdApiKey },
+      providers: [...providers.map(({ id }) => id), 'portico'],
+      defaultModel,
+      keyCommand: keyCommand(),
+    }),
+  )
+}
+
+/** The command that makes a key from any folder, in the same store as this process. */
+function keyCommand(): string {
+  const store = ['PORTICO_DATA_DIR', 'PORTICO_MONGODB_URI', 'PORTICO_MONGODB_DATABASE']
+    .filter((name) => process.env[name] !== undefined)
+    .map((name) => `${name}=${quote(process.env[name] ?? '')} `)
+  return `${store.join('')}npm --prefix ${quote(import.meta.dirname)} run --silent key -- create`
+}
+
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { EventSource } from 'eventsource'
+import OpenAI from 'openai'
+import { InstanceClient } from '#test/support/instance-client.ts'
+import { freshDatabaseName, mongoUri } from '#test/support/mongo.ts'
+import { KEYS, scratchDirectory } from '#test/support/processes.ts'
+import { type Product, startSingle, startSplit } from '#test/support/product.ts'
+
+describe('the product in one process on SQLite', () => {
+  whatItDoes((setting) => startSingle(setting))
+})
+
+describe('the product in five processes on MongoDB', { skip: mongoUri() === undefined && 'no MongoDB server' }, () => {
+  const environment = { PORTICO_MONGODB_DATABASE: freshDatabaseName() }
+  whatItDoes((setting) => startSplit(mongoUri() ?? '', { ...setting, environment }))
+})
+
+function whatItDoes(start: (setting: { dataDirectory: string; project: string }) => Promise<Product>): void {
+  const data = scratchDirectory()
+  const project = scratchDirectory()
+  let product: Product
+  let client: InstanceClient
+
+  before(async () => {
+    mkdirSync(join(project.path, 'source'))
+    writeFileSync(join(project.path, 'README.md'), '# Lighthouse\n\nCounts ships at night.\n')
+    product = await start({ dataDirectory: data.path, project: project.path })
+    client = new InstanceClient(product.url)
+  })
+  after(async () => {
+    await product?.stop()
+    data[Symbol.dispose]()
+    project[Symbol.dispose]()
+  })
+
+  test('a prompt is answered by an agent that has looked into the project, and the events tell of it', async () => {
+    const types: string[] = []
+    const source = new EventSource(`${product.url}/api/event`)
+    await new Promise((resolve) => source.addEventListener('message', resolve, { once: true }))
+    source.addEventListener('message', ({ data }) => types.push((JSON.parse(data) as { type: string }).type))
+    const sessionId = await client.createSession({ title: 'tour' })
+    const { id } = await client.prompt(sessionId, { text: 'What is in this project?' })
+    await client.wait(sessionId)
+    const messages = await client.messages(sessionId)
+    for (let tries = 0; tries < 200 && !types.includes('session.execution.succeeded'); tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    source.close()
+    assert.equal(messages[0]?.id, id)
+    const calls = messages.flatMap(({ content = [] }) => content).filter(({ type }) => type === 'tool')
+    assert.deepEqual(
+      calls.map(({ name, state }) => [name, state?.status]),
+      [
+        ['list', 'completed'],
+        ['read', 'completed'],
+      ],
+    )
+    const answer = messages.filter(({ type }) => type === 'assistant').at(-1)
+    assert.match(answer?.content?.find(({ type }) => type === 'text')?.text ?? '', /Lighthouse/)
+    assert.equal(messages.at(-1)?.type, 'idle')
+    assert.equal(messages.at(-1)?.outcome, 'succeeded')
+    for (const type of [
+      'session.created',
+      'session.inbox.enqueued',
+      'session.inbox.delivered',
+      'session.execution.started',
+      'session.step.started',
+      'session.text.delta',
+      'session.tool.called',
+      'session.tool.success',
+      'session.step.ended',
+      'session.execution.succeeded',
+    ]) {
+      assert.ok(types.includes(type), `no ${type} among ${types.join(' ')}`)
+    }
+  })
+
+  test('a response comes whole and as a stream through the openai client, and only with a key', async () => {
+    const openai = new OpenAI({ baseURL: `${product.url}/api/v1`, apiKey: KEYS.api, maxRetries: 0 })
+    const whole = await openai.responses.create({ model: 'portico/echo', input: 'Hello there' })
+    assert.equal(whole.status, 'completed')
+    assert.match(whole.output_text, /Hello there/)
+    let streamed = ''
+    for await (const event of await openai.responses.create({
+      model: 'portico/echo',
+      input: 'Hello there',
+      stream: true,
+    })) {
+      if (event.type === 'response.output_text.delta') streamed += event.delta
+    }
+    assert.equal(streamed, whole.output_text)
+    const stranger = new OpenAI({ baseURL: `${product.url}/api/v1`, apiKey: 'sk-portico-stranger', maxRetries: 0 })
+    await assert.rejects(stranger.responses.create({ model: 'portico/echo', input: 'Hello' }), { status: 401 })
+  })
+
+  test('a question nobody answers yet is listed, and an answer lets the run go on', async () => {
+    const permissions = [{ action: 'bash', resource: '*', effect: 'ask' }]
+    const sessionId = await client.createSession({ permissions })
+    await client.prompt(sessionId, { text: '/tool bash {"command":"echo asked"}' })
+    let requests: { id: string; action: string }[] = []
+    for (let tries = 0; tries < 500 && requests.length === 0; tries++) {
+      requests = ((await client.get(`/api/session/${sessionId}/permission`)) as { data: typeof requests }).data
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    assert.equal(requests[0]?.action, 'bash')
+    await client.post(`/api/session/${sessionId}/permission/${requests[0]?.id}/reply`, { reply: 'once' })
+    await client.wait(sessionId)
+    const parts = (await client.messages(sessionId)).flatMap(({ content = [] }) => content)
+    assert.equal(parts.find(({ type }) => type === 'tool')?.state?.status, 'completed')
+  })
+
+  test('a second start finds everything again', async () => {
+    const sessionId = await client.createSession({ title: 'kept' })
+    await client.prompt(sessionId, { text: '/length 3' })
+    await client.wait(sessionId)
+    const before = await client.messages(sessionId)
+    await product.stop()
+    product = await start({ dataDirectory: data.path, project: project.path })
+    client = new InstanceClient(product.url)
+    assert.deepEqual(await client.messages(sessionId), before)
+  })
+}
