@@ -44,9 +44,12 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
 }
 
 async function openLedger({ store, generationTimeoutMs }: Config, clock: Clock): Promise<Ledger> {
-  const ledger =
-    store.kind === 'sqlite'
-      ? await SqliteLedger.open(join(store.directory, 'inference.sqlite'), clock)
-      : await MongoLedger.open(await openMongo(store), clock, generationTimeoutMs)
+  if (store.kind === 'sqlite') {
+    const ledger = await SqliteLedger.open(join(store.directory, 'inference.sqlite'), clock)
+    return tracedPort(ledger, 'Ledger', { 'db.system.name': store.kind })
+  }
+  await using stack = new AsyncDisposableStack()
+  const ledger = await MongoLedger.open(stack.use(await openMongo(store)), clock, generationTimeoutMs)
+  stack.move()
   return tracedPort(ledger, 'Ledger', { 'db.system.name': store.kind })
 }

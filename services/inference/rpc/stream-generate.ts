@@ -38,7 +38,7 @@ export function streamGenerate(
     const { workspaceId: workspace, apiKeyId } = principal
     const { requestId, sessionId } = parsed
     await ledger.begin({ workspace, requestId, apiKeyId, origin: request.origin, sessionId, providerId, modelId })
-    using deadline = startDeadline(timeoutMs, new Rejection('PROVIDER_TIMEOUT', { provider: providerId }))
+    using deadline = startDeadline(timeoutMs, () => new Rejection('PROVIDER_TIMEOUT', { provider: providerId }))
     const signal = AbortSignal.any([context.signal, deadline.signal])
     const batches = metered(provider.generate({ ...parsed, modelId }, signal), {
       pricing,
