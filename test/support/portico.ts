@@ -12,6 +12,8 @@ import { readConfig as readIdentityConfig } from '#services/identity/config.ts'
 import { open as openIdentity } from '#services/identity/open.ts'
 import { readConfig as readInferenceConfig } from '#services/inference/config.ts'
 import { open as openInference } from '#services/inference/open.ts'
+import { readConfig as readSessionConfig } from '#services/session/config.ts'
+import { open as openSession } from '#services/session/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createLocalTransport } from '#shared/local-transport.ts'
 
@@ -71,9 +73,10 @@ export async function openPortico(
   const inference = stack.use(await openInference(readInferenceConfig(whole), { ...common, identity: toIdentity }))
   const catalog = stack.use(await openCatalog(readCatalogConfig(whole), common))
   const peers = { catalog: createLocalTransport(catalog.routes), inference: createLocalTransport(inference.routes) }
+  const session = stack.use(await openSession(readSessionConfig(whole), { ...common, ...peers }))
   const listener = stack.use(await listen(config, logger))
   const { lifecycle, url } = listener
-  const clients = createClients({ ...peers, identity: toIdentity, session: createLocalTransport() })
+  const clients = createClients({ ...peers, identity: toIdentity, session: createLocalTransport(session.routes) })
   listener.serve(createApp({ ...common, config, clients, lifecycle, urls: () => [url] }))
   return {
     url,

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openPortico, type Portico } from '#test/support/portico.ts'
+
+interface Request {
+  readonly id: string
+  readonly sessionID: string
+  readonly [member: string]: unknown
+}
+
+/** A session whose echo asks for leave to write a file, and the request that waits. */
+async function asking(portico: Portico): Promise<Request> {
+  const permissions = [{ action: 'edit', resource: '*', effect: 'ask' }]
+  const made = await portico.post('/api/session', { permissions })
+  const { id } = ((await made.json()) as { data: { id: string } }).data
+  const text = '/tool write {"path":"out.txt","content":"hello"}'
+  const admitted = await portico.post(`/api/session/${id}/prompt`, { text })
+  assert.equal(admitted.status, 200)
+  for (;;) {
+    const answer = await portico.fetch(`/api/session/${id}/permission`)
+    const [request] = ((await answer.json()) as { data: Request[] }).data
+    if (request !== undefined) return request
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+const idle = (portico: Portico, id: string) => portico.fetch(`/api/session/${id}/wait`, { method: 'POST' })
+
+async function toolState(portico: Portico, id: string): Promise<{ status: string; error?: { type: string } }> {
+  const answer = await portico.fetch(`/api/session/${id}/message?order=asc`)
+  const { data } = (await answer.json()) as { data: { content?: { type: string; state: never }[] }[] }
+  const part = data.flatMap(({ content }) => content ?? []).find(({ type }) => type === 'tool')
+  return part?.state ?? assert.fail('no tool call')
+}
+
+test('a request that waits is listed for its session and for all, got by its id, and shaped as documented', async () => {
+  await using portico = await openPortico()
+  const request = await asking(portico)
+  const { id, sessionID, source, save: _, ...rest } = request
+  assert.match(id, /^per_/)
+  const { resources } = rest as unknown as { resources: string[] }
+  assert.deepEqual(rest, { action: 'edit', resources })
+  assert.equal(resources.length, 1)
+  assert.deepEqual(Object.keys(source as object), ['type', 'messageID', 'id'])
+  const all = await portico.fetch('/api/permission/request')
+  assert.deepEqual(await all.json(), { data: [request] })
+  const one = await portico.fetch(`/api/session/${sessionID}/permission/${id}`)
+  assert.deepEqual(await one.json(), { data: request })
+})
+
+test('once lets the call run, and the request is gone', async () => {
+  await using portico = await openPortico()
+  const { id, sessionID } = await asking(portico)
+  const reply = await portico.post(`/api/session/${sessionID}/permission/${id}/reply`, { reply: 'once' })
+  assert.deepEqual([reply.status, await reply.text()], [204, ''])
+  await idle(portico, sessionID)
+  assert.equal((await toolState(portico, sessionID)).status, 'completed')
+  const again = await portico.post(`/api/session/${sessionID}/permission/${id}/reply`, { reply: 'once' })
+  assert.equal(again.status, 404)
+  const { message: _, ...body } = (await again.json()) as { message: string }
+  assert.deepEqual(body, { _tag: 'PermissionNotFoundError', requestID: id })
+})
+
+test('reject refuses the call and the run goes on with what was said', async () => {
+  await using portico = await openPortico()
+  const { id, sessionID } = await asking(portico)
+  const reply = { reply: 'reject', message: 'Not there' }
+  assert.equal((await portico.post(`/api/session/${sessionID}/permission/${id}/reply`, reply)).status, 204)
+  await idle(portico, sessionID)
+  assert.equal((await toolState(portico, sessionID)).status, 'error')
+})
+
+test('a reply that is none of the three is 400; an unknown request is 404', async () => {
+  await using portico = await openPortico()
+  const made = await portico.post('/api/session', {})
+  const { id } = ((await made.json()) as { data: { id: string } }).data
+  const path = `/api/session/${id}/permission/per_none`
+  for (const body of [{}, { reply: 'maybe' }, { reply: 'once', extra: 1 }, { reply: 'reject', message: 1 }]) {
+    assert.equal((await portico.post(`${path}/reply`, body)).status, 400)
+  }
+  assert.equal((await portico.post(`${path}/reply`, { reply: 'once' })).status, 404)
+  assert.equal((await portico.fetch(path)).status, 404)
+})

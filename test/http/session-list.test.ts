@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openPortico, type Portico } from '#test/support/portico.ts'
+
+interface Page {
+  readonly data: readonly { readonly id: string }[]
+  readonly cursor: { readonly previous?: string; readonly next?: string }
+}
+
+async function list(portico: Portico, query: Record<string, string> = {}): Promise<Page> {
+  const answer = await portico.fetch(`/api/session?${new URLSearchParams(query)}`)
+  assert.equal(answer.status, 200, await answer.clone().text())
+  return (await answer.json()) as Page
+}
+
+const ids = ({ data }: Page) => data.map(({ id }) => id)
+
+/** Sessions `ses_00` … in this order of activity. */
+async function withSessions(count: number, more: (index: number) => object = () => ({})): Promise<Portico> {
+  const portico = await openPortico()
+  for (let index = 0; index < count; index++) {
+    const id = `ses_${String(index).padStart(2, '0')}`
+    const answer = await portico.post('/api/session', { id, ...more(index) })
+    assert.equal(answer.status, 200)
+    await answer.text()
+  }
+  return portico
+}
+
+test('without sessions the page is empty, and so is its cursor', async () => {
+  await using portico = await openPortico()
+  assert.deepEqual(await list(portico), { data: [], cursor: {} })
+})
+
+test('the newest 50 come first; next leads to the rest, previous back, and both end', async () => {
+  await using portico = await withSessions(60)
+  const first = await list(portico)
+  assert.equal(first.data.length, 50)
+  assert.deepEqual([first.data[0]?.id, first.data[49]?.id], ['ses_59', 'ses_10'])
+  assert.equal(first.cursor.previous, undefined)
+  const second = await list(portico, { cursor: first.cursor.next as string })
+  assert.deepEqual([second.data[0]?.id, second.data[9]?.id, second.data.length], ['ses_09', 'ses_00', 10])
+  assert.equal(second.cursor.next, undefined)
+  const back = await list(portico, { cursor: second.cursor.previous as string })
+  assert.deepEqual(ids(back), ids(first))
+})
+
+test('limit and order hold on each page; with a cursor the filters beside it are ignored', async () => {
+  await using portico = await withSessions(5)
+  const first = await list(portico, { limit: '2', order: 'asc' })
+  assert.deepEqual(ids(first), ['ses_00', 'ses_01'])
+  const second = await list(portico, { limit: '2', order: 'desc', search: 'x', cursor: first.cursor.next as string })
+  assert.deepEqual(ids(second), ['ses_02', 'ses_03'])
+  const third = await list(portico, { limit: '1000000', cursor: second.cursor.next as string })
+  assert.deepEqual(ids(third), ['ses_04'])
+})
+
+test('filters: search, directory, project with subpath, parent', async () => {
+  await using portico = await withSessions(3, (index) => ({ title: ['Fix 100% of it', 'Write', 'FIXTURE'][index] }))
+  const other = await portico.post('/api/session', { id: 'ses_out', location: { directory: portico.outside } })
+  await other.text()
+  assert.deepEqual(ids(await list(portico, { search: 'fix' })), ['ses_02', 'ses_00'])
+  assert.deepEqual(ids(await list(portico, { search: '0%' })), ['ses_00'])
+  assert.deepEqual(ids(await list(portico, { directory: portico.outside })), ['ses_out'])
+  assert.equal((await list(portico, { project: 'global', subpath: '' })).data.length, 4)
+  assert.equal((await list(portico, { project: 'nothing' })).data.length, 0)
+  assert.equal((await list(portico, { parentID: 'null' })).data.length, 4)
+  assert.equal((await list(portico, { parentID: 'ses_00' })).data.length, 0)
+  assert.equal((await list(portico, { limit: '', search: '', parentID: '', cursor: '' })).data.length, 4)
+})
+
+test('a bad query is 400 and names its parameter', async () => {
+  await using portico = await openPortico()
+  const cases: [string, string][] = [
+    ['limit=0', 'limit: Expected an integer 1 or more'],
+    ['limit=-1', 'limit: Expected an integer 1 or more'],
+    ['limit=1.5', 'limit: Expected an integer 1 or more'],
+    ['limit=ten', 'limit: Expected an integer 1 or more'],
+    ['limit=1&limit=2', 'limit: Given more than once'],
+    ['limit[]=1', 'limit: Expected a string'],
+    ['order=newest', 'order: Expected "asc" or "desc"'],
+    ['parentID=abc', 'parentID: Expected a session id (ses…) or "null"'],
+    ['subpath=src', 'subpath: Needs project beside it'],
+    ['search[a]=b', 'search: Expected a string'],
+    ['search=%00', 'search: Contains NUL'],
+  ]
+  for (const [query, message] of cases) {
+    const answer = await portico.fetch(`/api/session?${query}`)
+    assert.equal(answer.status, 400, query)
+    assert.deepEqual(await answer.json(), { _tag: 'InvalidRequestError', message, kind: 'Query' })
+  }
+})
+
+test('a cursor that is not one of ours is 400 InvalidCursorError', async () => {
+  await using portico = await openPortico()
+  for (const cursor of ['x', 'eyJhIjoxfQ', '%F0%9F%98%80', 'x'.repeat(5_000)]) {
+    const answer = await portico.fetch(`/api/session?cursor=${cursor}`)
+    assert.equal(answer.status, 400, cursor)
+    assert.deepEqual(await answer.json(), { _tag: 'InvalidCursorError', message: 'Invalid cursor' })
+  }
+})
