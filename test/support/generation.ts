@@ -18,6 +18,7 @@ export function generationRequest(request: Partial<GenerationRequest> = {}): Gen
     sessionId: '',
     providerHeaders: {},
     providerBody: undefined,
+    verbosity: '',
     ...request,
   }
 }

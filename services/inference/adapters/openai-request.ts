@@ -34,6 +34,7 @@ export function openaiBody(request: GenerationRequest, dialect: OpenaiDialect): 
     seed: sampling?.seed === undefined ? undefined : Number(sampling.seed),
     stop: sampling === undefined || sampling.stop.length === 0 ? undefined : sampling.stop,
     response_format: formatOf(request),
+    verbosity: request.verbosity || undefined,
     user: user || undefined,
     ...reasoningOf(request, dialect),
     ...(sessionId === '' || dialect === 'compatible'

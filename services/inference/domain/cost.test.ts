@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { costOf } from './cost.ts'
+import { costOf, outputCostOf } from './cost.ts'
 import { nanosOf } from './money.ts'
 
 const nothing = { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n }
@@ -20,6 +20,7 @@ test('cached tokens are charged at their own price, reasoning as output', () => 
     reasoningTokens: 5n,
   }
   assert.equal(costOf(usage, pricing), 500n + 40n + 125n + 40n)
+  assert.equal(outputCostOf(usage, pricing), 40n)
 })
 
 test('an unknown price costs nothing, and a reported zero is a zero', () => {

@@ -8,6 +8,11 @@ export interface Pricing {
   readonly cacheWriteNanos: bigint
 }
 
+/** The part of a cost that the output caused, rounded by itself; at most the whole. */
+export function outputCostOf(usage: Usage, pricing: Pricing | undefined): bigint {
+  return costOf({ ...usage, inputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n }, pricing)
+}
+
 const MILLION = 1_000_000n
 
 /**

@@ -60,6 +60,8 @@ export interface GenerationRequest {
   readonly sessionId: string
   readonly providerHeaders: Readonly<Record<string, string>>
   readonly providerBody: JsonObject | undefined
+  /** How wordy the answer is; empty: the provider's default. */
+  readonly verbosity: string
 }
 
 /** What a generation used, as the provider reported it; a reported zero is a zero. */

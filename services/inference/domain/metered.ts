@@ -1,4 +1,4 @@
-import { costOf, type Pricing } from './cost.ts'
+import { costOf, outputCostOf, type Pricing } from './cost.ts'
 import type { GenerationEvent, Usage } from './generation.ts'
 
 /** How a generation ended, for the ledger. */
@@ -12,7 +12,10 @@ export interface Outcome {
 /** An event as the caller sees it: usage and cost come once, at the end. */
 export type MeteredEvent =
   | Exclude<GenerationEvent, { readonly type: 'usage' | 'finished' }>
-  | (Extract<GenerationEvent, { readonly type: 'finished' }> & Pick<Outcome, 'usage' | 'costNanos'>)
+  | (Extract<GenerationEvent, { readonly type: 'finished' }> &
+      Pick<Outcome, 'usage' | 'costNanos'> & {
+        readonly outputCostNanos: bigint
+      })
 
 /** What a generation is measured with. */
 export interface Meter {
@@ -54,7 +57,8 @@ export async function* metered(
         const costNanos = usage === undefined ? 0n : costOf(usage, meter.pricing)
         status = 'written'
         await meter.finish({ status: 'completed', usage, costNanos, error: '' })
-        events.push({ ...finished, usage, costNanos })
+        const outputCostNanos = usage === undefined ? 0n : outputCostOf(usage, meter.pricing)
+        events.push({ ...finished, usage, costNanos, outputCostNanos })
       }
       if (events.length > 0) yield events
       if (finished !== undefined) return

@@ -22,6 +22,7 @@ export function parseGeneration(request: StreamGenerateRequest): Omit<Generation
   check(maxOutputTokens === undefined || maxOutputTokens > 0, 'max_output_tokens', 'must be above 0')
   check(user.length <= 256, 'user', 'must have at most 256 characters')
   check(sessionId.length <= 256, 'session_id', 'must have at most 256 characters')
+  check(request.verbosity.length <= 64, 'verbosity', 'must have at most 64 characters')
   const headers = Object.entries(providerHeaders)
   check(headers.length <= MAX_HEADERS, 'provider_headers', `must be at most ${MAX_HEADERS}`)
   for (const [name, value] of headers) {
@@ -43,6 +44,7 @@ export function parseGeneration(request: StreamGenerateRequest): Omit<Generation
     sessionId,
     providerHeaders,
     providerBody: request.providerBody,
+    verbosity: request.verbosity,
   }
 }
 

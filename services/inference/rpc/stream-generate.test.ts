@@ -108,6 +108,7 @@ forEachTransport((name, connect) => {
           rawReason: 'stop',
           usage: { inputTokens: 5n, outputTokens: 16n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 2n },
           costNanos: 0n,
+          outputCostNanos: 0n,
         },
       },
     ])
@@ -126,7 +127,7 @@ forEachTransport((name, connect) => {
       cacheWriteTokens: 0n,
       reasoningTokens: 8n,
     }
-    const value = { reason: 1, rawReason: 'stop', usage, costNanos: 389n }
+    const value = { reason: 1, rawReason: 'stop', usage, costNanos: 389n, outputCostNanos: 36n }
     assert.deepEqual(events.at(-1), { case: 'finished', value })
     const repeated = collect(client.streamGenerate(request, callOptions({ principal: operator })))
     const { reason, code, metadata } = await refusalOf(repeated)

@@ -54,11 +54,12 @@ function toEvent(event: MeteredEvent, providerId: string, model: string): EventM
       return create(GenerationEventSchema, { event: { case: 'partEnded', value } })
     }
     case 'finished': {
-      const { rawReason, usage, costNanos } = event
+      const { rawReason, usage, costNanos, outputCostNanos } = event
       const value = {
         reason: FINISH_REASONS[event.reason],
         rawReason,
         costNanos,
+        outputCostNanos,
         ...(usage && { usage: { ...usage } }),
       }
       return create(GenerationEventSchema, { event: { case: 'finished', value } })

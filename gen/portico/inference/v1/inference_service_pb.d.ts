@@ -119,6 +119,14 @@ export declare type StreamGenerateRequest = Message<"portico.inference.v1.Stream
    * @generated from field: string origin = 15;
    */
   origin: string;
+
+  /**
+   * How wordy the answer is: `low`, `medium`, `high`, `xhigh`, `max`; empty: the provider's default. Providers without
+   * such a setting pass over it.
+   *
+   * @generated from field: string verbosity = 16;
+   */
+  verbosity: string;
 };
 
 /**
@@ -427,6 +435,13 @@ export declare type GenerationFinished = Message<"portico.inference.v1.Generatio
    * @generated from field: int64 cost_nanos = 4;
    */
   costNanos: bigint;
+
+  /**
+   * Part of the cost that the output caused; the rest is the input's.
+   *
+   * @generated from field: int64 output_cost_nanos = 5;
+   */
+  outputCostNanos: bigint;
 };
 
 /**
