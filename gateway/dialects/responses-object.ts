@@ -43,7 +43,8 @@ export function requestEcho(body: ResponsesRequest): Json {
 }
 
 /** What was used, and what it cost in dollars; null when the provider did not say. */
-export function usageJson({ usage, costNanos }: Pick<GenerationFinished, 'usage' | 'costNanos'>): Json | null {
+export function usageJson(finished: GenerationFinished): Json | null {
+  const { usage, costNanos, outputCostNanos } = finished
   if (usage === undefined) return null
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
   return {
@@ -54,6 +55,11 @@ export function usageJson({ usage, costNanos }: Pick<GenerationFinished, 'usage'
     total_tokens: Number(inputTokens + outputTokens),
     cost: dollars(costNanos),
     is_byok: false,
+    cost_details: {
+      upstream_inference_cost: null,
+      upstream_inference_input_cost: dollars(costNanos - outputCostNanos),
+      upstream_inference_output_cost: dollars(outputCostNanos),
+    },
   }
 }
 

@@ -38,6 +38,7 @@ test('a text is one message of the user, and nothing else is set', () => {
     sessionId: '',
     providerHeaders: {},
     origin: 'responses',
+    verbosity: '',
   })
 })
 

@@ -40,6 +40,7 @@ export function toGeneration(body: ResponsesRequest, requestId: string, sessionH
     ...given('toolChoice', choice),
     ...given('responseFormat', format),
     ...given('providerBody', extra),
+    verbosity: body.text?.verbosity ?? '',
   }
 }
 
@@ -87,11 +88,8 @@ function toFormat(
 }
 
 /** What has no place of its own in a generation, as chat completions name it. */
-function providerBody({ modalities, image_config, text }: ResponsesRequest): Struct | undefined {
-  const pictures = modalities?.includes('image') === true
-  const extra: FreeObject = {
-    ...(pictures ? { modalities, ...(image_config == null ? {} : { image_config }) } : {}),
-    ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
-  }
-  return Object.keys(extra).length === 0 ? undefined : (extra as Struct)
+function providerBody({ modalities, image_config }: ResponsesRequest): Struct | undefined {
+  if (modalities?.includes('image') !== true) return undefined
+  const extra: FreeObject = { modalities, ...(image_config == null ? {} : { image_config }) }
+  return extra as Struct
 }

@@ -118,6 +118,11 @@ export function usage(input: number, output: number, reasoning = 0): Record<stri
     total_tokens: input + output,
     cost: 0,
     is_byok: false,
+    cost_details: {
+      upstream_inference_cost: null,
+      upstream_inference_input_cost: 0,
+      upstream_inference_output_cost: 0,
+    },
   }
 }
 

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import test from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { startStub } from '#test/support/provider-stub.ts'
+import { chatEnd, chunk, eventsOf, type Json, openWith, post, stream } from '#test/support/responses.ts'
+
+const hello = { model: 'openai/gpt-x', input: 'Hello' }
+
+/** Begins an answer, and leaves the rest to the test. */
+function begins(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(chunk({ role: 'assistant', content: 'one ' }))
+}
+
+/** Asks for a stream, and hands it over unread. */
+async function open(portico: Portico, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+  const outgoing = httpRequest(`${portico.url}/api/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json', ...headers },
+  })
+  outgoing.end(JSON.stringify({ ...hello, stream: true }))
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+  return answer
+}
+
+test('a client that hangs up in the middle aborts the request to the provider', async () => {
+  await using stub = await startStub(begins)
+  await using portico = await openWith(stub)
+  const answer = await open(portico)
+  await once(answer, 'data')
+  answer.destroy()
+  await stub.hungUp
+  for (let i = 0; portico.listener.lifecycle.openStreams > 0 && i < 100; i++) await delay(5)
+  assert.equal(portico.listener.lifecycle.openStreams, 0)
+})
+
+test('a client that hangs up while it waits for JSON aborts the request to the provider', async () => {
+  const begun = Promise.withResolvers<void>()
+  await using stub = await startStub((response) => {
+    begins(response)
+    begun.resolve()
+  })
+  await using portico = await openWith(stub)
+  const controller = new AbortController()
+  const answer = post(portico, hello, {}, controller.signal)
+  await begun.promise
+  controller.abort()
+  await assert.rejects(answer, { name: 'AbortError' })
+  await stub.hungUp
+})
+
+test('a client that does not read slows the provider down, and misses nothing', async () => {
+  const word = 'x'.repeat(1_000)
+  const words = 20_000
+  let sent = 0
+  await using stub = await startStub(async (response) => {
+    begins(response)
+    for (sent = 1; sent < words; sent++) {
+      if (!response.write(chunk({ content: word }))) await once(response, 'drain')
+    }
+    response.end(chatEnd())
+  })
+  await using portico = await openWith(stub)
+  const answer = await open(portico, { 'x-stream-dialect': 'specification' })
+  let seen = 0
+  for (let quiet = 0; quiet < 20; quiet = sent === seen ? quiet + 1 : 0) {
+    seen = sent
+    await delay(20)
+  }
+  assert.ok(seen < words - 1, `the provider has sent ${seen} of ${words} events to nobody`)
+  answer.setEncoding('utf8')
+  let text = ''
+  for await (const piece of answer) text += piece
+  const events = eventsOf(text)
+  assert.equal(events.filter(({ type }) => type === 'response.content_part.delta').length, words)
+  assert.equal(events.at(-1)?.response.status, 'completed')
+})
+
+test('a provider that cuts its answer off fails the response, and the stream still ends as it should', async () => {
+  await using stub = await startStub((response) => {
+    begins(response)
+    setTimeout(() => response.destroy(), 20)
+  })
+  await using portico = await openWith(stub)
+  const events = await stream(portico, hello)
+  assert.deepEqual(
+    events.slice(-3).map(({ type, response, item }) => [type, (response ?? item).status]),
+    [
+      ['response.output_item.done', 'incomplete'],
+      ['response.failed', 'failed'],
+      ['response.done', 'failed'],
+    ],
+  )
+  const { error, error_type, output_text } = (events.at(-1) as Json).response
+  assert.equal(error.code, 'server_error')
+  assert.match(error.message, /^openai is unavailable: /)
+  assert.equal(error_type, 'provider_unavailable')
+  assert.equal(output_text, 'one ')
+})
+
+test('while a provider is silent the client gets comments', async () => {
+  await using stub = await startStub(async (response) => {
+    begins(response)
+    await delay(200)
+    response.end(chatEnd())
+  })
+  await using portico = await openWith(stub, { PORTICO_HEARTBEAT_MS: '20' })
+  const text = await (await post(portico, { ...hello, stream: true })).text()
+  assert.match(text, /\n\n: OPENROUTER PROCESSING\n\n/)
+  const events = eventsOf(text.replaceAll(': OPENROUTER PROCESSING\n\n', ''))
+  assert.equal(events.at(-1)?.response.status, 'completed')
+})
+
+test('a server that stops lets an answer go on for a while, then ends its stream as failed', async () => {
+  await using stub = await startStub(begins)
+  const portico = await openWith(stub, { PORTICO_DRAIN_MS: '400' })
+  const answer = await post(portico, { ...hello, stream: true })
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = (await reader?.read())?.value ?? ''
+  const stopped = portico[Symbol.asyncDispose]()
+  for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) text += next.value
+  await stopped
+  const last = eventsOf(text).at(-1) as Json
+  assert.equal(last.type, 'response.done')
+  assert.deepEqual(last.response.error, { code: 'server_error', message: 'The server is stopping' })
+  assert.equal(last.response.status, 'failed')
+})
