@@ -1,3 +1,4 @@
+import { inSpan } from '#shared/tracing.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import type { Message, StructuredError } from '../domain/message.ts'
 import { nextAction } from '../domain/next-action.ts'
@@ -39,11 +40,13 @@ async function doRuns(dependencies: RunDependencies, tenure: Tenure): Promise<vo
   const { store } = dependencies
   const { lease } = tenure
   const transcript = new Transcript(dependencies, tenure)
+  const attributes = { 'gen_ai.conversation.id': lease.sessionId }
+  const inRun = <T>(run: () => Promise<T>): Promise<T> => inSpan('session.run', { attributes }, run)
   let begun = lease.unfinished
   if (begun) await takeOver(dependencies, tenure)
   for (;;) {
     if (!begun) begun = (await store.promote(lease, 'idle')).messages.length > 0
-    const { outcome, error } = begun ? await doRun(dependencies, tenure, transcript) : SUCCEEDED
+    const { outcome, error } = begun ? await inRun(() => doRun(dependencies, tenure, transcript)) : SUCCEEDED
     tenure.checkHeld()
     if (!(await store.endRun(lease, outcome, error))) return
     if (tenure.fenceSpent) return store.releaseLease(lease)
@@ -76,7 +79,8 @@ async function doRun(dependencies: RunDependencies, tenure: Tenure, transcript: 
       if (interruptRequested) tenure.stop('interrupted')
       tenure.check()
       const principal = (await store.lastAdmitter(lease)) as Admitter
-      limited = await runStep({ ...dependencies, tenure, principal, session }, conversation)
+      const run = { ...dependencies, tenure, principal, session }
+      limited = await inSpan('session.step', {}, () => runStep(run, conversation))
     }
   } catch (error) {
     if (tenure.reason === 'interrupted') return { outcome: 'interrupted', error: undefined }

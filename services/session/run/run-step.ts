@@ -1,3 +1,4 @@
+import { inSpan } from '#shared/tracing.ts'
 import type { Message, StructuredError } from '../domain/message.ts'
 import { STEP_ABORTED } from '../domain/settle-aborted.ts'
 import { endTools } from './end-tools.ts'
@@ -33,7 +34,9 @@ async function doToolCalls(run: RunContext, plan: StepPlan, step: StepRecorder):
   const broken = new AbortController()
   const signal = AbortSignal.any([run.tenure.signal, broken.signal])
   const calls = step.draft.runningCalls.map((part) =>
-    doToolCall(run, plan, step, part, signal).catch((error: unknown) => {
+    inSpan('session.tool', { attributes: { 'gen_ai.tool.name': part.name } }, () =>
+      doToolCall(run, plan, step, part, signal),
+    ).catch((error: unknown) => {
       broken.abort(error)
       throw error
     }),

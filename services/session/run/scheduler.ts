@@ -1,5 +1,6 @@
 import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/logging.ts'
+import { detached } from '#shared/tracing.ts'
 import type { AcquiredLease, SessionStore } from '../ports.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 import { Tenure } from './tenure.ts'
@@ -52,7 +53,8 @@ export class Scheduler implements AsyncDisposable {
 
   #wake(): void {
     this.#again = true
-    this.#acquiring ??= this.#acquire().finally(() => {
+    // Whose write woke us has nothing to do with what is found.
+    this.#acquiring ??= detached(() => this.#acquire()).finally(() => {
       this.#acquiring = undefined
       // What was asked for after the last look.
       if (this.#again && this.#mayAcquire) this.#wake()

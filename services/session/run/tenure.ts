@@ -1,5 +1,6 @@
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { detached } from '#shared/tracing.ts'
 import type { AcquiredLease, LeaseState, SessionStore } from '../ports.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 
@@ -54,7 +55,7 @@ export class Tenure implements Disposable {
     this.lease = lease
     this.#dependencies = dependencies
     this.#safeUntil = since + dependencies.leaseMs * SAFE_SHARE
-    this.#watch = dependencies.watchers.watch(lease.workspace, lease.sessionId, () => void this.#look())
+    this.#watch = dependencies.watchers.watch(lease.workspace, lease.sessionId, () => void detached(() => this.#look()))
     this.#schedule()
   }
 

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { Outcome, type PermissionRequest, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import { plain } from '#test/support/inference.ts'
+import {
+  asKey,
+  calls,
+  eventsUntil,
+  openSessionService,
+  type SessionFixture,
+  says,
+  text,
+} from '#test/support/session-service.ts'
+
+const ASK = { action: 'look', resource: '*', effect: Effect.ASK }
+const look = (id: string, path = 'a') => ({ id, name: 'look', input: { path } })
+
+/** A session whose model calls these tools; answers the requests for leave that come of it. */
+async function asking(service: SessionFixture, ...wanted: Parameters<typeof calls>): Promise<PermissionRequest[]> {
+  await service.create()
+  service.peers.rules.push(ASK)
+  service.peers.turns.push(calls(...wanted))
+  await service.prompt('Look')
+  return waiting(service, wanted.filter(({ name }) => name === 'look').length)
+}
+
+async function waiting(service: SessionFixture, count: number): Promise<PermissionRequest[]> {
+  for (;;) {
+    const { requests } = await service.client.listPermissionRequests({ sessionId: 'ses_1' }, asKey)
+    if (requests.length === count) return requests
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+async function reply(service: SessionFixture, request: PermissionRequest | undefined, answer: Reply, message = '') {
+  const requestId = request?.requestId ?? ''
+  await service.client.replyPermissionRequest({ sessionId: 'ses_1', requestId, reply: answer, message }, asKey)
+}
+
+test('a call that the rules deny is refused without asking, and the model is told', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  service.peers.rules.push({ action: 'look', resource: 'secret*', effect: Effect.DENY })
+  service.peers.turns.push(calls(look('a', 'secret/x'), look('b', 'open')))
+  await service.prompt('Look')
+  await service.wait()
+  const told = (await service.calls()).map(({ state, error }) => [state, error?.type])
+  assert.deepEqual(told, [
+    [4, 'permission.denied'],
+    [3, undefined],
+  ])
+  assert.equal(service.peers.started.length, 1)
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('a call that needs leave waits for it, and says what for', async () => {
+  await using service = await openSessionService()
+  const [request] = await asking(service, look('call_1'))
+  const { requestId, messageId, createTime, expireTime, ...rest } = request as PermissionRequest
+  assert.match(requestId, /^per_/)
+  assert.match(messageId, /^msg_/)
+  assert.equal(Number((expireTime?.seconds ?? 0n) - (createTime?.seconds ?? 0n)), 300)
+  assert.deepEqual(plain(rest), {
+    sessionId: 'ses_1',
+    action: 'look',
+    resources: ['a'],
+    savePatterns: ['a*'],
+    callId: 'call_1',
+  })
+  assert.deepEqual(service.peers.started, [])
+  assert.equal((await service.calls())[0]?.state, 2)
+  await reply(service, request, Reply.ONCE)
+  await service.wait()
+  assert.equal((await service.calls())[0]?.state, 3)
+})
+
+test('leave given once is asked for again the next time', async () => {
+  await using service = await openSessionService()
+  const [request] = await asking(service, look('a'))
+  service.peers.turns.push(calls(look('b')))
+  await reply(service, request, Reply.ONCE)
+  const [again] = await waitFor(service, 'b')
+  await reply(service, again, Reply.ONCE)
+  await service.wait()
+  assert.equal(service.peers.started.length, 2)
+})
+
+async function waitFor(service: SessionFixture, callId: string): Promise<PermissionRequest[]> {
+  for (;;) {
+    const requests = await waiting(service, 1)
+    if (requests[0]?.callId === callId) return requests
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+test('leave given for always answers other requests that it covers, and later calls', async () => {
+  await using service = await openSessionService()
+  const requests = await asking(service, look('a', 'src'), look('b', 'src/x'), look('c', 'doc'))
+  service.peers.turns.push(calls(look('d', 'src/y')))
+  await reply(
+    service,
+    requests.find(({ callId }) => callId === 'a'),
+    Reply.ALWAYS,
+  )
+  const [left] = await waitFor(service, 'c')
+  await reply(service, left, Reply.ONCE)
+  await service.wait()
+  assert.equal(service.peers.started.length, 4)
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('leave given for always holds in the other sessions of the project', async () => {
+  await using service = await openSessionService()
+  const [request] = await asking(service, look('a'))
+  await reply(service, request, Reply.ALWAYS)
+  await service.wait()
+  await service.create('ses_2')
+  service.peers.turns.push(calls(look('a', 'ab')))
+  await service.prompt('Look', { sessionId: 'ses_2' })
+  await service.wait('ses_2')
+  assert.equal(service.peers.started.length, 2)
+})
+
+test('a rejection without a word refuses every waiting call and ends the run', async () => {
+  await using service = await openSessionService()
+  const [request] = await asking(service, look('a'), look('b'))
+  service.peers.turns.push(text('never said'))
+  await reply(service, request, Reply.REJECT)
+  await service.wait()
+  const told = (await service.calls()).map(({ error }) => error?.type)
+  assert.deepEqual(told, ['permission.rejected', 'permission.rejected'])
+  assert.deepEqual(service.peers.started, [])
+  assert.equal(service.peers.requests.length, 1)
+  assert.equal(await service.outcome(), Outcome.INTERRUPTED)
+  assert.ok((await service.steps())[0]?.completeTime, 'the step itself is complete')
+})
+
+test('a rejection with a word tells it to the model, and the run goes on', async () => {
+  await using service = await openSessionService()
+  const [request] = await asking(service, look('a'), look('b'))
+  await reply(service, request, Reply.REJECT, 'read the README instead')
+  await service.wait()
+  const [first] = await service.calls()
+  assert.equal(first?.error?.type, 'permission.corrected')
+  assert.equal(first?.error?.message, 'The user refused the call: read the README instead')
+  assert.equal(service.peers.requests.length, 2)
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('a request that nobody answers is refused when its time is over, and the run goes on', async () => {
+  await using service = await openSessionService({ permissionTimeoutMs: 50 })
+  await service.create()
+  service.peers.rules.push(ASK)
+  service.peers.turns.push(calls(look('a')))
+  const { events } = await eventsUntil(service.client, 'permissionReplied')
+  await service.prompt('Look')
+  await service.wait()
+  assert.equal((await service.calls())[0]?.error?.type, 'permission.timeout')
+  const event = (await events).at(-1)?.event
+  assert.equal(event?.case === 'permissionReplied' && event.value.reply, Reply.REJECT)
+  assert.equal(service.peers.requests.length, 2)
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('an interrupt withdraws what waits for leave', async () => {
+  await using service = await openSessionService()
+  await asking(service, look('a'))
+  await service.client.interruptSession({ sessionId: 'ses_1' }, asKey)
+  await service.wait()
+  assert.deepEqual((await service.client.listPermissionRequests({ sessionId: 'ses_1' }, asKey)).requests, [])
+  assert.equal((await service.calls())[0]?.error?.type, 'aborted')
+  assert.equal(await service.outcome(), Outcome.INTERRUPTED)
+})
+
+test('a call of another tool goes on while one waits for leave', async () => {
+  await using service = await openSessionService()
+  service.peers.tools.list = says('listed')
+  const { events } = await eventsUntil(service.client, 'toolSucceeded')
+  const [request] = await asking(service, look('a'), { id: 'b', name: 'list' })
+  await events
+  await reply(service, request, Reply.ONCE)
+  await service.wait()
+})

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { plain } from '#test/support/inference.ts'
+import { asKey, eventsUntil, fails, openSessionService, text } from '#test/support/session-service.ts'
+
+const AWAY = { provider: 'test', message: 'away', status: '503' }
+
+test('a provider that fails is asked again, and what it said before is forgotten', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  service.peers.turns.push(fails('PROVIDER_UNAVAILABLE', AWAY, 'Half a'), text('Whole'))
+  const { events } = await eventsUntil(service.client, 'executionEnded')
+  await service.prompt('Hi')
+  await service.wait()
+  const [step] = await service.steps()
+  assert.deepEqual(plain(step?.parts), [{ part: { case: 'text', value: { text: 'Whole' } } }])
+  assert.equal(step?.retry, undefined)
+  const ids = service.peers.requests.map(({ requestId }) => requestId.split('-')[1])
+  assert.deepEqual(ids, ['1', '2'], 'each attempt has a row in the ledger')
+  const retry = (await events).flatMap(({ event }) => (event.case === 'retryScheduled' ? [event.value.retry] : []))
+  assert.equal(retry[0]?.attempt, 1)
+  assert.deepEqual(plain(retry[0]?.error), {
+    type: 'provider.unavailable',
+    message: 'The provider is unavailable: test: away',
+    status: 503,
+  })
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('after four repetitions the step and the run have failed, with the reason of the provider', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  for (let i = 0; i < 6; i++) service.peers.turns.push(fails('PROVIDER_UNAVAILABLE', AWAY))
+  await service.prompt('Hi')
+  await service.wait()
+  assert.equal(service.peers.requests.length, 5)
+  assert.equal(service.pauses.length, 4)
+  const error = { type: 'provider.unavailable', message: 'The provider is unavailable: test: away', status: 503 }
+  const [step] = await service.steps()
+  assert.deepEqual([step?.finish, plain(step?.error)], ['error', error])
+  assert.ok(step?.completeTime)
+  const idle = (await service.messages()).at(-1)?.kind
+  assert.deepEqual(plain(idle?.value), { outcome: Outcome.FAILED, error })
+})
+
+test('the wish of a provider is honoured', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  service.peers.turns.push(fails('PROVIDER_RATE_LIMITED', { ...AWAY, retry_after: '30' }))
+  await service.prompt('Hi')
+  await service.wait()
+  assert.deepEqual(service.pauses, [30_000])
+})
+
+test('what another try cannot mend is not tried again', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  service.peers.turns.push(fails('PROVIDER_REFUSED', { provider: 'test', message: 'too long', status: '400' }))
+  await service.prompt('Hi')
+  await service.wait()
+  assert.equal(service.peers.requests.length, 1)
+  assert.equal((await service.steps())[0]?.error?.type, 'provider.refused')
+  assert.equal(await service.outcome(), Outcome.FAILED)
+})
+
+test('a key that is not valid any more fails the run', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  service.peers.turns.push(fails('CREDENTIAL_REFUSED'))
+  await service.prompt('Hi')
+  await service.wait()
+  const idle = (await service.messages()).at(-1)?.kind
+  assert.equal(idle?.case === 'idle' && idle.value.error?.type, 'credential.refused')
+})
+
+test('an answer that ends without its end is an answer that failed', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  service.peers.turns.push(async function* () {
+    yield [{ event: { case: 'partStarted', value: { index: 0, kind: 1 } } }]
+  })
+  await service.prompt('Hi')
+  await service.wait()
+  assert.equal(service.peers.requests.length, 2)
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('a new prompt after a failed run begins a new one', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  service.peers.turns.push(fails('PROVIDER_REFUSED', AWAY))
+  await service.prompt('Hi')
+  await service.wait()
+  await service.prompt('Again')
+  await service.wait()
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('an interrupt ends the wait for the next try', async () => {
+  const waits = Promise.withResolvers<void>()
+  await using service = await openSessionService({
+    pause: (_, signal) =>
+      new Promise((_, reject) => {
+        waits.resolve()
+        signal.addEventListener('abort', () => reject(signal.reason))
+      }),
+  })
+  await service.create()
+  service.peers.turns.push(fails('PROVIDER_UNAVAILABLE', AWAY))
+  await service.prompt('Hi')
+  await waits.promise
+  assert.equal((await service.steps())[0]?.retry?.attempt, 1)
+  await service.client.interruptSession({ sessionId: 'ses_1' }, asKey)
+  await service.wait()
+  const [step] = await service.steps()
+  assert.deepEqual([step?.error?.type, step?.retry], ['aborted', undefined])
+  assert.equal(await service.outcome(), Outcome.INTERRUPTED)
+})
