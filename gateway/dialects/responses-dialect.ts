@@ -19,3 +19,11 @@ export function chooseDialect(headers: IncomingHttpHeaders): ResponsesDialect {
   if (typeof wanted === 'string' && DIALECTS.includes(wanted)) return wanted as ResponsesDialect
   throw new Rejection('HEADER_INVALID', { field: 'x-stream-dialect', problem: `expected ${DIALECTS.join(', ')}` })
 }
+
+/**
+ * Whether assistant history in structured form needs `id` and `status`, as the specification says. Clients of OpenAI's dialect and
+ * Vercel's AI SDK send it without, and could otherwise hold no conversation (`contract/gateway-facts.md` 1.2.1).
+ */
+export function wantsHistoryIds(headers: IncomingHttpHeaders, dialect: ResponsesDialect): boolean {
+  return dialect !== 'openai' && !/\bai-sdk\//.test(headers['user-agent'] ?? '')
+}

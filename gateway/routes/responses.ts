@@ -3,7 +3,7 @@ import { randomText } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { checkBody, readJson } from '../body.ts'
 import { type Call, callOf } from '../call.ts'
-import { chooseDialect } from '../dialects/responses-dialect.ts'
+import { chooseDialect, wantsHistoryIds } from '../dialects/responses-dialect.ts'
 import { type ResponseFailure, responseFailure } from '../dialects/responses-failure.ts'
 import { ResponsesFold } from '../dialects/responses-fold.ts'
 import { ResponsesFrames } from '../dialects/responses-frames.ts'
@@ -33,7 +33,7 @@ async function createResponse(facade: Facade, request: Request, response: Respon
   const session = sessionHeader(request)
   const body = checkBody(responsesRequest, await readJson(request, config.promptLimit))
   refusePresets(body)
-  if (dialect !== 'openai') requireHistoryIds(body.input)
+  if (wantsHistoryIds(request.headers, dialect)) requireHistoryIds(body.input)
   // One random text for all ids of a response; its generation goes by it in the ledger.
   const text = randomText(24)
   call.headers.push('x-generation-id', `gen-${text}`)

@@ -147,7 +147,7 @@ test('settings that ask for nothing, or that one upstream can pass over, are acc
   })
 })
 
-test('400: structured assistant history needs id and status, except from the SDKs of OpenAI', async () => {
+test('400: structured assistant history needs id and status, except from the SDKs of OpenAI and Vercel', async () => {
   await using portico = await openPortico()
   const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }
   const input = (item: Json): Json => ({ input: [item, { role: 'user', content: 'go on' }] })
@@ -155,8 +155,13 @@ test('400: structured assistant history needs id and status, except from the SDK
   await refuses(portico, input({ ...said, id: 'msg_1' }), 'input.0.status: assistant messages need it')
   await ask(portico, { ...base, ...input({ ...said, id: 'msg_1', status: 'completed' }) })
   await ask(portico, { ...base, ...input({ role: 'assistant', content: 'Hi' }) })
-  for (const headers of [{ 'x-stream-dialect': 'openai' }, { 'x-stainless-lang': 'python' }]) {
-    assert.equal((await post(portico, { ...base, ...input(said) }, headers as Record<string, string>)).status, 200)
+  const loose = [
+    ['x-stream-dialect', 'openai'],
+    ['x-stainless-lang', 'python'],
+    ['user-agent', 'ai/6.0 ai-sdk/openai/3.0'],
+  ]
+  for (const header of loose) {
+    assert.equal((await post(portico, { ...base, ...input(said) }, Object.fromEntries([header]))).status, 200)
   }
 })
 
