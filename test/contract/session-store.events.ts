@@ -1,17 +1,7 @@
 import assert from 'node:assert/strict'
 import type { SessionChange } from '#services/session/ports.ts'
-import {
-  admission,
-  admit,
-  eventsOf,
-  newSession,
-  OTHER,
-  plain,
-  type StoreTest,
-  TailReader,
-  tail,
-  W,
-} from './session-store.support.ts'
+import { admission, admit, newSession, OTHER, plain, type StoreTest, W } from './session-store.support.ts'
+import { eventsOf, TailReader, tail } from './session-store.tail.ts'
 
 /** The event log. */
 export function eventCases(test: StoreTest): void {

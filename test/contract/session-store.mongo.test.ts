@@ -12,7 +12,6 @@ import {
   admit,
   assistant,
   begin,
-  eventsOf,
   ManualClock,
   messages,
   names,
@@ -20,9 +19,9 @@ import {
   plain,
   refusal,
   type StoreFixture,
-  tail,
   W,
 } from './session-store.support.ts'
+import { eventsOf, tail } from './session-store.tail.ts'
 
 const uri = mongoUri()
 const mongo = uri === undefined ? undefined : await openMongo({ uri, database: freshDatabaseName() })
@@ -59,7 +58,10 @@ async function changeStreams(collection: string): Promise<unknown[]> {
     { $currentOp: { allUsers: true, idleCursors: true, localOps: true } },
     { $match: { ns: `${mongo.db.databaseName}.${collection}`, 'cursor.tailable': true } },
   ]
-  const operations = mongo.client.db('admin').aggregate(stages, { readConcern: { level: 'local' } })
+  const operations = mongo.client.db('admin').aggregate(stages, {
+    readConcern: { level: 'local' },
+    promoteLongs: false,
+  })
   return (await operations.toArray()).map(({ cursor }) => cursor.cursorId)
 }
 

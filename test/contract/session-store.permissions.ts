@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { begin, eventsOf, newSession, OTHER, refusal, request, type StoreTest, W } from './session-store.support.ts'
+import { begin, newSession, OTHER, refusal, request, type StoreTest, W } from './session-store.support.ts'
+import { eventsOf } from './session-store.tail.ts'
 
 const once = { reply: 'once', message: '' } as const
 

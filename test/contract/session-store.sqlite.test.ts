@@ -9,14 +9,13 @@ import {
   acquire,
   admit,
   begin,
-  eventsOf,
   ManualClock,
   newSession,
   refusal,
   type StoreFixture,
-  tail,
   W,
 } from './session-store.support.ts'
+import { eventsOf, tail } from './session-store.tail.ts'
 
 async function open(): Promise<StoreFixture & { reopen(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-sessions-'))

@@ -1,11 +1,15 @@
 import { suite, test } from 'node:test'
 import { changeCases, eventCases } from './session-store.events.ts'
-import { inboxCases, promotionCases } from './session-store.inbox.ts'
-import { interruptCases, leaseCases } from './session-store.leases.ts'
+import { inboxCases } from './session-store.inbox.ts'
+import { interruptCases } from './session-store.interrupts.ts'
+import { leaseCases } from './session-store.leases.ts'
+import { listCases } from './session-store.lists.ts'
 import { permissionCases } from './session-store.permissions.ts'
-import { runCases, transcriptCases } from './session-store.runs.ts'
-import { listCases, sessionCases } from './session-store.sessions.ts'
+import { promotionCases } from './session-store.promotion.ts'
+import { runCases } from './session-store.runs.ts'
+import { sessionCases } from './session-store.sessions.ts'
 import type { StoreFixture, StoreTest } from './session-store.support.ts'
+import { transcriptCases } from './session-store.transcripts.ts'
 
 /** What `SessionStore` promises. `open` makes an empty store for each test. */
 export function sessionStoreSuite(

@@ -10,7 +10,6 @@ import type {
   NewSession,
   SessionStore,
   StoredMessage,
-  TailItem,
 } from '#services/session/ports.ts'
 import type { Clock } from '#shared/clock.ts'
 
@@ -186,58 +185,4 @@ export function refusal(reason: string, metadata?: Record<string, string>) {
 /** A lease that is one takeover behind. */
 export function stale(lease: Lease): Lease {
   return { ...lease, fence: lease.fence - 1 }
-}
-
-/** Reads a tail item by item. */
-export class TailReader implements AsyncDisposable {
-  readonly #controller = new AbortController()
-  readonly #iterator: AsyncIterator<TailItem>
-
-  constructor(store: SessionStore, position?: string, workspace = W) {
-    this.#iterator = store.tailEvents(workspace, position, this.#controller.signal)[Symbol.asyncIterator]()
-  }
-
-  next(): Promise<IteratorResult<TailItem>> {
-    return this.#iterator.next()
-  }
-
-  /** Reads until so many events have come; other items are refused. */
-  async events(count: number) {
-    const events = []
-    while (events.length < count) {
-      const { value } = await this.next()
-      assert.equal(value?.type, 'event')
-      events.push(value.event)
-    }
-    return events
-  }
-
-  /** Reads the next item, which is of that type. */
-  async expect(type: TailItem['type']): Promise<void> {
-    const { value } = await this.next()
-    assert.equal(value?.type, type)
-  }
-
-  abort(): void {
-    this.#controller.abort()
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.abort()
-    await this.#iterator.return?.()
-  }
-}
-
-/** A reader that has seen `ready`. */
-export async function tail(store: SessionStore, position?: string, workspace = W): Promise<TailReader> {
-  const reader = new TailReader(store, position, workspace)
-  await reader.expect('ready')
-  return reader
-}
-
-/** The events of the workspace that follow on what `write` does. */
-export async function eventsOf(store: SessionStore, count: number, write: () => Promise<unknown>) {
-  await using reader = await tail(store)
-  await write()
-  return await reader.events(count)
 }

@@ -47,15 +47,24 @@ export async function* changesAfter<T extends Document>(
     startAfter: tokenOf(place),
     maxAwaitTimeMS,
   })
+  let next: Promise<unknown> | undefined
   try {
     while (!signal.aborted) {
-      const change = (await unlessAborted(stream.tryNext(), signal)) ?? undefined
+      const answer = stream.tryNext()
+      next = answer
+      const change = (await unlessAborted(answer, signal)) ?? undefined
       if (signal.aborted) return
       yield { place: placeOf(change?._id ?? stream.resumeToken), change }
     }
   } finally {
-    void stream.close().catch(() => {})
+    void closeAfter(next, stream)
   }
+}
+
+/** A stream that is closed while it opens its cursor, or opens it again, leaves the cursor behind on the server. */
+async function closeAfter(next: Promise<unknown> | undefined, stream: { close(): Promise<void> }): Promise<void> {
+  await next?.catch(() => {})
+  await stream.close().catch(() => {})
 }
 
 /** The server answers a waiting request only when its time is over: nobody waits for that after the signal. */
@@ -78,7 +87,8 @@ function openStream(db: Db, table: Table, $changeStream: Document): Promise<Plac
         readConcern: { level: 'majority' },
         maxTimeMS: MAX_TIME_MS,
       },
-      { session },
+      // A cursor's id must go back as the int64 that it is.
+      { session, promoteLongs: false },
     )
     await db.command({ killCursors: table, cursors: [cursor.id] }, { session })
     return placeOf(cursor.postBatchResumeToken)

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { acquire, admit, begin, messages, names, newSession, type StoreTest, W } from './session-store.support.ts'
+
+/** Interrupts. */
+export function interruptCases(test: StoreTest): void {
+  test('nothing is stopped where nothing runs or is due', async ({ store }) => {
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), undefined)
+    await store.createSession(W, newSession())
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), false)
+  })
+
+  test('a due session is no longer due, and its inputs wait for the next wake', async ({ store, longMs }) => {
+    await store.createSession(W, newSession())
+    await admit(store, 'steer', 'msg_1')
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), false)
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    assert.equal(await store.acquireLease('own_1', longMs), undefined)
+    await admit(store, 'steer', 'msg_2')
+    const lease = await acquire(store, longMs)
+    assert.equal((await store.readLeased(lease)).interruptRequested, false)
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_1', 'msg_2'])
+  })
+
+  test('an interrupt between lease and promotion keeps the run from beginning', async ({ store, longMs }) => {
+    await store.createSession(W, newSession())
+    await admit(store, 'steer', 'msg_1')
+    const lease = await acquire(store, longMs)
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
+    assert.deepEqual((await store.promote(lease, 'idle')).messages, [])
+    assert.equal(await store.endRun(lease, 'interrupted'), false)
+    assert.deepEqual(await messages(store), [], 'a run that was never begun does not end')
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+  })
+
+  test('the owner of a run hears of the interrupt until it ends the run', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    await admit(store, 'queue', 'msg_q')
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
+    assert.equal((await store.readLeased(lease)).interruptRequested, true)
+    assert.equal((await store.renewLease(lease, longMs)).interruptRequested, true)
+    assert.equal(await store.endRun(lease, 'interrupted'), false, 'nothing is due after an interrupt')
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    await admit(store, 'steer', 'msg_s')
+    const next = await acquire(store, longMs)
+    assert.deepEqual(await store.renewLease(next, longMs), { interruptRequested: false })
+    assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_q', 'msg_s'])
+  })
+
+  test('an interrupt outlives the owner who did not hear it', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    await store.requestInterrupt(W, 'ses_1')
+    await store.releaseLease(lease)
+    const next = await acquire(store, longMs, 'own_2')
+    assert.equal((await store.readLeased(next)).interruptRequested, true)
+  })
+}

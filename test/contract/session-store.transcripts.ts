@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import type { MessageQuery } from '#services/session/ports.ts'
+import {
+  admit,
+  assistant,
+  begin,
+  messages,
+  names,
+  newSession,
+  plain,
+  type StoreTest,
+  W,
+} from './session-store.support.ts'
+
+/** Reading a conversation. */
+export function transcriptCases(test: StoreTest): void {
+  test('messages are paged both ways, and keep the order', async ({ store }) => {
+    await store.createSession(W, newSession())
+    for (const agent of ['a', 'b', 'c', 'd', 'e']) await store.selectAgent(W, 'ses_1', agent)
+    const list = async (query: MessageQuery) => {
+      const page = await store.listMessages(W, 'ses_1', query)
+      const agents = page?.items.map(({ message }) => message.type === 'agent-switched' && message.agent).join('')
+      return [agents, page?.more, page?.items.at(-1)?.seq ?? 0] as const
+    }
+    const [first, more, seq] = await list({ limit: 2, order: 'ascending' })
+    assert.deepEqual([first, more], ['ab', true])
+    const next = await list({ limit: 3, order: 'ascending', anchor: { seq, direction: 'next' } })
+    assert.deepEqual(next.slice(0, 2), ['cde', false])
+    const back = await list({ limit: 1, order: 'ascending', anchor: { seq: next[2], direction: 'previous' } })
+    assert.deepEqual(back.slice(0, 2), ['d', true])
+    const newest = await list({ limit: 2, order: 'descending' })
+    assert.deepEqual(newest.slice(0, 2), ['ed', true])
+    const before = await list({ limit: 9, order: 'descending', anchor: { seq: newest[2], direction: 'next' } })
+    assert.deepEqual(before.slice(0, 2), ['cba', false])
+    const after = await list({ limit: 9, order: 'descending', anchor: { seq: newest[2], direction: 'previous' } })
+    assert.deepEqual(after.slice(0, 2), ['e', false])
+  })
+
+  test('a session without messages has an empty page, and a missing one has none', async ({ store }) => {
+    await store.createSession(W, newSession())
+    const query = { limit: 5, order: 'ascending' } as const
+    assert.deepEqual(await store.listMessages(W, 'ses_1', query), { items: [], more: false })
+    assert.equal(await store.listMessages(W, 'ses_2', query), undefined)
+  })
+
+  test('a message of another session is not found', async (fixture) => {
+    await begin(fixture)
+    await fixture.store.createSession(W, newSession('ses_2'))
+    assert.equal(await fixture.store.getMessage(W, 'ses_2', 'msg_first'), undefined)
+  })
+
+  test('a transcript is read from the start or from a place, without what waits', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
+    await admit(store, 'steer', 'msg_waits')
+    const whole = await store.readTranscript(lease, 0)
+    assert.deepEqual(names(whole), ['msg_first', 'msg_step'])
+    assert.deepEqual(plain(whole), plain(await messages(store)))
+    assert.deepEqual(names(await store.readTranscript(lease, whole[0]?.seq ?? 0)), ['msg_step'])
+  })
+}
