@@ -4,98 +4,117 @@ import test from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connected, gone, openStream, readUntil, selected } from '#test/support/event-stream.ts'
 import { openFacade, type Stubs } from '#test/support/facade.ts'
+import { forEachTransport } from '#test/support/transports.ts'
 
-test('a quiet stream has heartbeats', async () => {
-  const stubs: Stubs = {
-    session: {
-      async *streamEvents(_, context) {
-        yield connected
-        await gone(context)
+forEachTransport((name, connect) => {
+  test(`${name}: a quiet stream has heartbeats`, async () => {
+    const stubs: Stubs = {
+      session: {
+        async *streamEvents(_, context) {
+          yield connected
+          await gone(context)
+        },
       },
-    },
-  }
-  await using facade = await openFacade(stubs, { PORTICO_HEARTBEAT_MS: '10' })
-  const stream = await openStream(`${facade.url}/api/event`)
-  await readUntil(stream, (text) => text.split(': heartbeat\n\n').length > 3)
-  stream.destroy()
-})
-
-test('a client that hangs up ends the RPC, and nothing is left open', async () => {
-  const ended = Promise.withResolvers<void>()
-  await using facade = await openFacade({
-    session: {
-      async *streamEvents(_, context) {
-        context.signal.addEventListener('abort', () => ended.resolve())
-        yield connected
-        await gone(context)
-      },
-    },
+    }
+    await using facade = await openFacade(stubs, { PORTICO_HEARTBEAT_MS: '10' }, connect)
+    const stream = await openStream(`${facade.url}/api/event`)
+    await readUntil(stream, (text) => text.split(': heartbeat\n\n').length > 3)
+    stream.destroy()
   })
-  const stream = await openStream(`${facade.url}/api/event`)
-  await readUntil(stream, (text) => text.includes('server.connected'))
-  assert.equal(facade.listener.lifecycle.openStreams, 1)
-  stream.destroy()
-  await ended.promise
-  while (facade.listener.lifecycle.openStreams > 0) await delay(1)
-})
 
-test('a client that hangs up before the first message ends the RPC too', async () => {
-  const started = Promise.withResolvers<void>()
-  const ended = Promise.withResolvers<void>()
-  await using facade = await openFacade({
-    session: {
-      async *streamEvents(_, context) {
-        context.signal.addEventListener('abort', () => ended.resolve())
-        started.resolve()
-        await gone(context)
+  test(`${name}: a client that hangs up ends the RPC, and nothing is left open`, async () => {
+    const ended = Promise.withResolvers<void>()
+    await using facade = await openFacade(
+      {
+        session: {
+          async *streamEvents(_, context) {
+            context.signal.addEventListener('abort', () => ended.resolve())
+            yield connected
+            await gone(context)
+          },
+        },
       },
-    },
+      {},
+      connect,
+    )
+    const stream = await openStream(`${facade.url}/api/event`)
+    await readUntil(stream, (text) => text.includes('server.connected'))
+    assert.equal(facade.listener.lifecycle.openStreams, 1)
+    stream.destroy()
+    await ended.promise
+    while (facade.listener.lifecycle.openStreams > 0) await delay(1)
   })
-  const outgoing = request(`${facade.url}/api/event`).on('error', () => {})
-  outgoing.end()
-  await started.promise
-  outgoing.destroy()
-  await ended.promise
-})
 
-test('a client that does not read holds the RPC back', async () => {
-  let pulled = 0
-  const big = 'x'.repeat(10_000)
-  await using facade = await openFacade({
-    session: {
-      async *streamEvents(_, context) {
-        yield connected
-        while (!context.signal.aborted && pulled < 100_000) yield selected(++pulled, big)
+  test(`${name}: a client that hangs up before the first message ends the RPC too`, async () => {
+    const started = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<void>()
+    await using facade = await openFacade(
+      {
+        session: {
+          async *streamEvents(_, context) {
+            context.signal.addEventListener('abort', () => ended.resolve())
+            started.resolve()
+            await gone(context)
+          },
+        },
       },
-    },
+      {},
+      connect,
+    )
+    const outgoing = request(`${facade.url}/api/event`).on('error', () => {})
+    outgoing.end()
+    await started.promise
+    outgoing.destroy()
+    await ended.promise
   })
-  const stream = await openStream(`${facade.url}/api/event`)
-  let before = -1
-  while (before !== pulled) {
-    before = pulled
-    await delay(100)
-  }
-  // What was pulled lies in the socket's buffers: megabytes at most, of the gigabyte that was on offer.
-  assert.ok(pulled < 10_000, `${pulled} events were pulled`)
-  stream.destroy()
-})
 
-test('a server that stops ends its streams at once, and tells clients when to come back', async () => {
-  const ended = Promise.withResolvers<void>()
-  const facade = await openFacade({
-    session: {
-      async *streamEvents(_, context) {
-        context.signal.addEventListener('abort', () => ended.resolve())
-        yield connected
-        await gone(context)
+  test(`${name}: a client that does not read holds the RPC back`, async () => {
+    let pulled = 0
+    const big = 'x'.repeat(10_000)
+    await using facade = await openFacade(
+      {
+        session: {
+          async *streamEvents(_, context) {
+            yield connected
+            while (!context.signal.aborted && pulled < 100_000) yield selected(++pulled, big)
+          },
+        },
       },
-    },
+      {},
+      connect,
+    )
+    const stream = await openStream(`${facade.url}/api/event`)
+    let before = -1
+    while (before !== pulled) {
+      before = pulled
+      await delay(100)
+    }
+    // What was pulled lies in the socket's buffers: megabytes at most, of the gigabyte that was on offer.
+    assert.ok(pulled < 10_000, `${pulled} events were pulled`)
+    stream.destroy()
   })
-  const stream = await openStream(`${facade.url}/api/event`)
-  await readUntil(stream, (text) => text.includes('server.connected'))
-  const rest = readUntil(stream, () => false)
-  await facade[Symbol.asyncDispose]()
-  await ended.promise
-  assert.equal(await rest, 'retry: 1000\n\n')
-  assert.equal(facade.listener.lifecycle.openStreams, 0)
+
+  test(`${name}: a server that stops ends its streams at once, and tells clients when to come back`, async () => {
+    const ended = Promise.withResolvers<void>()
+    const facade = await openFacade(
+      {
+        session: {
+          async *streamEvents(_, context) {
+            context.signal.addEventListener('abort', () => ended.resolve())
+            yield connected
+            await gone(context)
+          },
+        },
+      },
+      {},
+      connect,
+    )
+    const stream = await openStream(`${facade.url}/api/event`)
+    await readUntil(stream, (text) => text.includes('server.connected'))
+    const rest = readUntil(stream, () => false)
+    await facade[Symbol.asyncDispose]()
+    await ended.promise
+    assert.equal(await rest, 'retry: 1000\n\n')
+    assert.equal(facade.listener.lifecycle.openStreams, 0)
+  })
 })

@@ -6,6 +6,7 @@ import { readConfig } from '#gateway/config.ts'
 import { listen } from '#gateway/listen.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { openFacade, type Stubs } from '#test/support/facade.ts'
+import { openPortico } from '#test/support/portico.ts'
 
 const well: Stubs = {
   reasons: { LOCATION_FORBIDDEN: { code: Code.PermissionDenied, message: 'M' } },
@@ -107,4 +108,12 @@ test('a server that stops cuts off what does not end in time', async () => {
   await facade[Symbol.asyncDispose]()
   assert.equal(await answer, 'cut')
   await aborted.promise
+})
+
+test('the whole product is ready', async () => {
+  await using portico = await openPortico()
+  const ready = await portico.fetch('/readyz')
+  assert.equal(ready.status, 200)
+  const services = { identity: 'ready', catalog: 'ready', session: 'ready', inference: 'ready' }
+  assert.deepEqual(await ready.json(), { status: 'ready', services })
 })

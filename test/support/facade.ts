@@ -9,10 +9,10 @@ import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { type Clock, systemClock } from '#shared/clock.ts'
-import { createLocalTransport } from '#shared/local-transport.ts'
+import { systemClock } from '#shared/clock.ts'
 import { type ReasonTable, Rejection } from '#shared/rejection.ts'
 import { type Routes, route } from '#shared/routes.ts'
+import { type Connect, connectLocal } from '#test/support/transports.ts'
 
 /** Handlers that a test gives; whatever else is called answers UNIMPLEMENTED. */
 export interface Stubs {
@@ -36,26 +36,33 @@ export interface TestFacade extends AsyncDisposable {
 /** Keys that the stub of the identity service knows. */
 export const TEST_KEYS = { workspace: 'sk-portico-test', management: 'mk-portico-test' }
 
-/** Starts a facade over stubs. `env` is its environment; by default it listens on a free port in the mode `none`. */
+/**
+ * Starts a facade over stubs. `env` is its environment; by default it listens on a free port in the mode `none`. The stubs
+ * are reached within the process, messages frozen and encoded on the way, or as `connect` says.
+ */
 export async function openFacade(
   stubs: Stubs = {},
   env: Record<string, string> = {},
-  clock: Clock = systemClock,
+  connect: Connect = connectLocal,
 ): Promise<TestFacade> {
   const log: Record<string, unknown>[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(JSON.parse(line)) })
   const config = readConfig({ PORTICO_PORT: '0', ...env })
   const listener = await listen(config, logger)
-  const transport = createLocalTransport(stubRoutes(stubs))
+  const connection = await connect(stubRoutes(stubs))
+  const { transport } = connection
   const clients = createClients({ session: transport, catalog: transport, inference: transport, identity: transport })
   const { lifecycle, url } = listener
-  listener.serve(createApp({ config, clients, clock, logger, lifecycle, urls: () => [url] }))
+  listener.serve(createApp({ config, clients, clock: systemClock, logger, lifecycle, urls: () => [url] }))
   return {
     url,
     listener,
     log,
     fetch: (path, init) => fetch(`${url}${path}`, init),
-    [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await listener[Symbol.asyncDispose]()
+      await connection[Symbol.asyncDispose]()
+    },
   }
 }
 
