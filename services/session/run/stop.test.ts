@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { plain } from '#test/support/inference.ts'
+import {
+  asKey,
+  calls,
+  eventsUntil,
+  hangingTool,
+  hangs,
+  openSessionService,
+  type SessionFixture,
+  scriptedPeers,
+  text,
+} from '#test/support/session-service.ts'
+
+const interrupt = (service: SessionFixture) => service.client.interruptSession({ sessionId: 'ses_1' }, asKey)
+
+test('an interrupt stops the provider; what was said stays, and the run ends as interrupted by the user', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  let stopped = false
+  service.peers.turns.push(async function* (request, signal) {
+    signal.addEventListener('abort', () => {
+      stopped = true
+    })
+    yield* hangs('Let me think')(request, signal)
+  })
+  const { events: begun } = await eventsUntil(service.client, 'partExtended')
+  const { events: ended } = await eventsUntil(service.client, 'executionEnded')
+  await service.prompt('Hi')
+  await begun
+  assert.deepEqual(await interrupt(service), {
+    $typeName: 'portico.session.v1.InterruptSessionResponse',
+    interrupted: true,
+  })
+  await service.wait()
+  assert.ok(stopped)
+  const [step] = await service.steps()
+  assert.deepEqual(plain(step?.parts), [{ part: { case: 'text', value: { text: 'Let me think' } } }])
+  assert.deepEqual(plain(step?.error), { type: 'aborted', message: 'The step was cut off', status: 0 })
+  assert.ok(step?.completeTime)
+  const last = (await ended).slice(-2).map(({ event }) => plain(event))
+  assert.deepEqual(last, [
+    {
+      case: 'stepFailed',
+      value: { messageId: (await service.messages())[1]?.messageId, error: plain(step?.error) },
+    },
+    { case: 'executionEnded', value: { outcome: Outcome.INTERRUPTED, reason: 'user' } },
+  ])
+  assert.equal(await service.outcome(), Outcome.INTERRUPTED)
+  assert.deepEqual((await service.client.listActiveSessions({}, asKey)).sessionIds, [])
+})
+
+test('an interrupt ends the tools that run, waits for their end, and records them as aborted', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const tool = hangingTool()
+  service.peers.tools.sleep = tool.script
+  service.peers.turns.push(calls({ id: 'a', name: 'look' }, { id: 'b', name: 'sleep' }))
+  let statesAtEnd: unknown[] = []
+  service.peers.onEnd = async () => {
+    statesAtEnd = (await service.calls()).map(({ state }) => state)
+  }
+  await service.prompt('Sleep')
+  await tool.running
+  await interrupt(service)
+  await service.wait()
+  assert.ok(tool.aborted)
+  assert.deepEqual(service.peers.ended, [2n], 'the next fence: what this one left is ended')
+  assert.deepEqual(statesAtEnd, [3, 2], 'nothing is recorded as aborted before it has ended')
+  const told = (await service.calls()).map(({ state, error, metadata }) => [state, error?.type, metadata])
+  assert.deepEqual(told, [
+    [3, undefined, undefined],
+    [4, 'aborted', { percent: 10 }],
+  ])
+  const [step] = await service.steps()
+  assert.equal(step?.costNanos, 7n)
+  const { session } = await service.client.getSession({ sessionId: 'ses_1' }, asKey)
+  assert.equal(session?.costNanos, 7n, 'what the step used is counted')
+})
+
+test('after an interrupt queued inputs wait for the next wake', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  service.peers.turns.push(hangs())
+  const { events } = await eventsUntil(service.client, 'partExtended')
+  await service.prompt('One')
+  await events
+  await service.prompt('Two', { delivery: 2 })
+  await interrupt(service)
+  await service.wait()
+  assert.equal(service.peers.requests.length, 1)
+  await service.prompt('Three', { delivery: 2 })
+  await service.wait()
+  const order = (await service.messages()).map(({ messageId, kind }) => (kind.case === 'user' ? messageId : kind.case))
+  assert.deepEqual(order, ['msg_1', 'assistant', 'idle', 'msg_2', 'assistant', 'idle', 'msg_3', 'assistant', 'idle'])
+})
+
+test('interrupting an idle session does nothing', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  assert.equal((await interrupt(service)).interrupted, false)
+  assert.deepEqual(await service.messages(), [])
+})
+
+test('a shutdown in the middle of an answer stops the provider, and the next start answers again', async () => {
+  const peers = scriptedPeers()
+  await using files = await openSessionService({ peers })
+  await using first = new AsyncDisposableStack()
+  const { directory } = files
+  await files[Symbol.asyncDispose]()
+  const before = first.use(await openSessionService({ peers, directory }))
+  await before.create()
+  peers.turns.push(hangs('Half'))
+  const { events } = await eventsUntil(before.client, 'partExtended')
+  await before.prompt('Hi')
+  await events
+  await first.disposeAsync()
+  await using after = await openSessionService({ peers, directory })
+  await after.wait()
+  const order = (await after.messages()).map(({ kind }) => kind.case)
+  assert.deepEqual(order, ['user', 'assistant', 'assistant', 'idle'])
+  const [cut, whole] = await after.steps()
+  assert.equal(cut?.error?.type, 'aborted')
+  assert.deepEqual(plain(whole?.parts), [{ part: { case: 'text', value: { text: 'Done.' } } }])
+  const sent = peers.requests[1]?.messages.slice(1).map(({ parts }) => parts[0]?.part.case)
+  assert.deepEqual(sent, ['text'], 'half an answer is not sent back')
+  assert.equal(await after.outcome(), Outcome.SUCCEEDED)
+})
+
+test('a shutdown ends the tools that run; the next start tells the model that they were cut off, and starts none again', async () => {
+  const peers = scriptedPeers()
+  await using files = await openSessionService({ peers })
+  const { directory } = files
+  await files[Symbol.asyncDispose]()
+  const tool = hangingTool()
+  peers.tools.sleep = tool.script
+  {
+    await using before = await openSessionService({ peers, directory })
+    await before.create()
+    peers.turns.push(calls({ id: 'a', name: 'sleep' }), text('It was cut off'))
+    await before.prompt('Sleep')
+    await tool.running
+  }
+  assert.ok(tool.aborted)
+  await using after = await openSessionService({ peers, directory })
+  await after.wait()
+  assert.equal(peers.started.length, 1)
+  assert.equal((await after.calls())[0]?.error?.type, 'aborted')
+  assert.equal((await after.steps()).length, 2)
+  const result = peers.requests[1]?.messages.at(-1)?.parts[0]?.part
+  assert.equal(result?.case === 'toolResult' && result.value.failed, true)
+  assert.equal(await after.outcome(), Outcome.SUCCEEDED)
+})

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { cp, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import type { Clock } from '#shared/clock.ts'
+import { systemClock } from '#shared/clock.ts'
+import {
+  asKey,
+  calls,
+  eventsUntil,
+  hangingTool,
+  hangs,
+  openSessionService,
+  type SessionFixture,
+  says,
+  scriptedPeers,
+  text,
+} from '#test/support/session-service.ts'
+
+/** A clock that jumps when it is told to. */
+function jumpingClock(): Clock & { jump(ms: number): void; pause(ms: number): void } {
+  let now = 0
+  let monotonic = 0
+  return {
+    now: () => systemClock.now() + now,
+    monotonic: () => systemClock.monotonic() + monotonic,
+    jump: (ms) => {
+      now += ms
+    },
+    pause: (ms) => {
+      now += ms
+      monotonic += ms
+    },
+  }
+}
+
+/** What a new process finds after this one was killed: a copy of its files, as they are now. */
+async function afterKill({ directory }: SessionFixture): Promise<string> {
+  for (const name of await readdir(directory)) {
+    await cp(join(directory, name), join(directory, 'copy', name), { recursive: true })
+  }
+  return join(directory, 'copy')
+}
+
+test('an owner that lost its lease writes nothing more; what it ran is recorded as aborted, once', async () => {
+  const clock = jumpingClock()
+  await using service = await openSessionService({ clock, leaseMs: 600_000 })
+  await service.create()
+  const { peers } = service
+  const late = Promise.withResolvers<void>()
+  const running = Promise.withResolvers<void>()
+  peers.tools.sleep = async function* (request, signal) {
+    running.resolve()
+    await late.promise
+    yield* says('too late')(request, signal)
+  }
+  peers.turns.push(calls({ id: 'a', name: 'sleep' }), text('Taken over'))
+  await service.prompt('Sleep')
+  await running.promise
+  const { events } = await eventsUntil(service.client, 'executionEnded')
+  // The lease runs out while its owner does not notice: the same process takes the session under the next fence.
+  clock.jump(601_000)
+  await service.wait()
+  const told = (await events).map(({ event }) => event.case)
+  assert.deepEqual(told.slice(0, 2), ['toolFailed', 'stepFailed'])
+  late.resolve()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.deepEqual(peers.ended, [2n])
+  assert.equal(peers.started.length, 1)
+  const [call] = await service.calls()
+  assert.deepEqual([call?.state, call?.error?.type, call?.content], [4, 'aborted', []])
+  const order = (await service.messages()).map(({ kind }) => kind.case)
+  assert.deepEqual(order, ['user', 'assistant', 'assistant', 'idle'])
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('an owner that was paused for longer than its lease starts no tool any more', async () => {
+  const clock = jumpingClock()
+  await using service = await openSessionService({ clock, leaseMs: 600_000 })
+  await service.create()
+  const { peers } = service
+  peers.turns.push(async function* (request, signal) {
+    clock.pause(599_000)
+    yield* calls({ id: 'a', name: 'look' })(request, signal)
+  })
+  const ended = Promise.withResolvers<void>()
+  peers.onEnd = async () => ended.resolve()
+  await service.prompt('Look')
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.deepEqual(peers.started, [])
+  clock.jump(600_000)
+  await ended.promise
+  await service.wait()
+  assert.deepEqual(peers.started, [])
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('after a kill in the middle of an answer the next start answers the prompt, which is there once', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  service.peers.turns.push(hangs('Half'))
+  const { events } = await eventsUntil(service.client, 'partExtended')
+  await service.prompt('Hi')
+  await events
+  const directory = await afterKill(service)
+  await using after = await openSessionService({ directory })
+  await after.wait()
+  const order = (await after.messages()).map(({ messageId, kind }) => (kind.case === 'user' ? messageId : kind.case))
+  assert.deepEqual(order, ['msg_1', 'assistant', 'assistant', 'idle'])
+  assert.equal((await after.steps())[0]?.error?.type, 'aborted')
+  assert.equal(await after.outcome(), Outcome.SUCCEEDED)
+})
+
+test('after a kill in the middle of a tool its call is ended, then recorded as aborted, and not started again', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const tool = hangingTool()
+  service.peers.tools.sleep = tool.script
+  service.peers.turns.push(calls({ id: 'a', name: 'look' }, { id: 'b', name: 'sleep' }))
+  const { events } = await eventsUntil(service.client, 'toolSucceeded')
+  await service.prompt('Sleep')
+  await Promise.all([tool.running, events])
+  const directory = await afterKill(service)
+  const peers = scriptedPeers()
+  const reached = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  peers.onEnd = async () => {
+    reached.resolve()
+    await released.promise
+  }
+  await using after = await openSessionService({ directory, peers })
+  await reached.promise
+  const states = async () => (await after.calls()).map(({ state, error }) => [state, error?.type])
+  assert.deepEqual(await states(), [
+    [3, undefined],
+    [2, undefined],
+  ])
+  released.resolve()
+  await after.wait()
+  assert.deepEqual(await states(), [
+    [3, undefined],
+    [4, 'aborted'],
+  ])
+  assert.deepEqual(peers.started, [])
+  assert.equal(peers.requests.length, 1)
+  assert.equal(await after.outcome(), Outcome.SUCCEEDED)
+})
+
+test('a takeover tries until the catalog has ended what ran, and writes nothing before', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const tool = hangingTool()
+  service.peers.tools.sleep = tool.script
+  service.peers.turns.push(calls({ id: 'a', name: 'sleep' }))
+  await service.prompt('Sleep')
+  await tool.running
+  const directory = await afterKill(service)
+  const peers = scriptedPeers()
+  let tries = 0
+  peers.onEnd = async () => {
+    tries++
+    if (tries < 4) throw new Error('not now')
+  }
+  await using after = await openSessionService({ directory, peers })
+  await after.wait()
+  assert.deepEqual(peers.ended, [2n, 2n, 2n, 2n])
+  assert.deepEqual(after.pauses, [500, 1_000, 2_000])
+  assert.equal(await after.outcome(), Outcome.SUCCEEDED)
+})
+
+test('after a kill while leave was asked for, the request is gone and the model is asked again', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  service.peers.rules.push({ action: 'look', resource: '*', effect: 3 })
+  service.peers.turns.push(calls({ id: 'a', name: 'look' }))
+  const { events } = await eventsUntil(service.client, 'permissionAsked')
+  await service.prompt('Look')
+  await events
+  const directory = await afterKill(service)
+  await using after = await openSessionService({ directory })
+  await after.wait()
+  assert.deepEqual((await after.client.listPermissionRequests({ sessionId: 'ses_1' }, asKey)).requests, [])
+  assert.equal((await after.calls())[0]?.error?.type, 'aborted')
+  assert.equal(await after.outcome(), Outcome.SUCCEEDED)
+})
