@@ -1,37 +1,26 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CallOptions, Client, ServiceImpl } from '@connectrpc/connect'
+import type { CallOptions, Client } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { openFileBlobStore } from '#services/session/adapters/file-blob-store.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite-session-store.ts'
 import type { BlobStore, Catalog, SessionStore } from '#services/session/ports.ts'
-import { reasons } from '#services/session/reasons.ts'
-import { createSession } from '#services/session/rpc/create-session.ts'
-import { getMessage } from '#services/session/rpc/get-message.ts'
-import { getPermissionRequest } from '#services/session/rpc/get-permission-request.ts'
-import { getSession } from '#services/session/rpc/get-session.ts'
-import { interruptSession } from '#services/session/rpc/interrupt-session.ts'
-import { listActiveSessions } from '#services/session/rpc/list-active-sessions.ts'
-import { listMessages } from '#services/session/rpc/list-messages.ts'
-import { listPermissionRequests } from '#services/session/rpc/list-permission-requests.ts'
-import { listSessions } from '#services/session/rpc/list-sessions.ts'
-import { promptSession } from '#services/session/rpc/prompt-session.ts'
-import { replyPermissionRequest } from '#services/session/rpc/reply-permission-request.ts'
-import { switchSessionAgent } from '#services/session/rpc/switch-session-agent.ts'
-import { switchSessionModel } from '#services/session/rpc/switch-session-model.ts'
-import { waitSession } from '#services/session/rpc/wait-session.ts'
+import { sessionRoutes } from '#services/session/routes.ts'
+import { EventHub } from '#services/session/run/event-hub.ts'
+import { SessionWatchers } from '#services/session/run/session-watchers.ts'
 import { callOptions } from '#shared/call-context.ts'
 import { createClient } from '#shared/client.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { route } from '#shared/routes.ts'
 import type { Connect } from '#test/support/transports.ts'
 
-/** The unary handlers of the session service over a real store, with nobody to run what is admitted. */
+/** The handlers of the session service over a real store, with nobody to run what is admitted. */
 export interface SessionRpc extends AsyncDisposable {
   readonly client: Client<typeof SessionService>
   readonly store: SessionStore
   readonly blobs: BlobStore
+  /** Where volatile events are published. */
+  readonly hub: EventHub
   /** The service's time in milliseconds; a test moves it. */
   readonly clock: { time: number }
   /** Attachments that the catalog was asked for. */
@@ -47,32 +36,17 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const store = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock })
   const blobs = await openFileBlobStore({ directory: join(directory, 'blobs') })
   const read: string[] = []
-  const dependencies = { store, blobs, catalog: catalogOf(read) }
-  const handlers = {
-    createSession: createSession(dependencies),
-    getSession: getSession(dependencies),
-    listSessions: listSessions(dependencies),
-    promptSession: promptSession(dependencies),
-    waitSession: waitSession(dependencies),
-    interruptSession: interruptSession(dependencies),
-    switchSessionAgent: switchSessionAgent(dependencies),
-    switchSessionModel: switchSessionModel(dependencies),
-    listActiveSessions: listActiveSessions(dependencies),
-    listMessages: listMessages(dependencies),
-    getMessage: getMessage(dependencies),
-    listPermissionRequests: listPermissionRequests(dependencies),
-    getPermissionRequest: getPermissionRequest(dependencies),
-    replyPermissionRequest: replyPermissionRequest(dependencies),
-  }
-  const service = route(SessionService, handlers as unknown as ServiceImpl<typeof SessionService>)
-  const connection = await connect({ domain: 'session', reasons, services: [service] })
+  const watchers = new SessionWatchers(store)
+  const hub = new EventHub(store)
+  const connection = await connect(sessionRoutes({ store, blobs, catalog: catalogOf(read), hub, watchers }))
   return {
-    ...{ store, blobs, clock, read },
+    ...{ store, blobs, clock, read, hub },
     client: createClient(SessionService, connection.transport),
     as: (workspaceId = 'wrk_1') =>
       callOptions({ principal: { organizationId: 'org_1', workspaceId, apiKeyId: 'key_1', kind: 'workspace' } }),
     async [Symbol.asyncDispose]() {
       await connection[Symbol.asyncDispose]()
+      watchers[Symbol.dispose]()
       await blobs[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
       await rm(directory, { recursive: true })

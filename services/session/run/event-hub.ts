@@ -49,14 +49,16 @@ export class EventHub {
     const left = new AbortController()
     const ends = AbortSignal.any([signal, left.signal])
     const subscriber = new Subscriber()
+    const tail = this.#store.tailEvents(workspace, position, ends)[Symbol.asyncIterator]()
     // A generator that stands at a `yield` hears nothing of an abort: what it holds is given up here.
     ends.addEventListener('abort', () => {
       this.#remove(workspace, subscriber)
       subscriber.wake()
+      tail.return?.().catch(() => {})
     })
     this.#add(workspace, subscriber)
     try {
-      yield* this.#merge(this.#store.tailEvents(workspace, position, ends)[Symbol.asyncIterator](), subscriber, ends)
+      yield* this.#merge(tail, subscriber, ends)
     } finally {
       left.abort()
     }

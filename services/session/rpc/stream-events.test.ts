@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { CallOptions } from '@connectrpc/connect'
+import { Code, ConnectError } from '@connectrpc/connect'
+import type { StreamEventsResponse } from '#gen/portico/session/v1/session_service_pb.js'
+import type { VolatileEvent } from '#services/session/domain/event.ts'
+import { reasonOf } from '#shared/rejection.ts'
+import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
+import { forEachTransport } from '#test/support/transports.ts'
+
+function delta(sessionId: string, afterSeq: number, text: string): VolatileEvent {
+  const part = { messageId: 'msg_1', kind: 'text', ordinal: 0 } as const
+  const data = { type: 'part-extended', part, delta: text } as const
+  const place = { workspace: 'wrk_1', sessionId, directory: '/project' }
+  return { id: `evt_${text}`, ...place, timeCreated: 0, afterSeq, data }
+}
+
+/** What a stream says, in a word each. */
+async function open(service: SessionRpc, position = '', options: CallOptions = service.as()) {
+  const stream = service.client.streamEvents({ position }, options)[Symbol.asyncIterator]()
+  const next = async (): Promise<StreamEventsResponse['message']> => {
+    const { value, done } = await stream.next()
+    return done === true ? { case: undefined } : value.message
+  }
+  const word = async (): Promise<string | undefined> => {
+    const message = await next()
+    if (message.case !== 'event') return message.case
+    const { event, sessionId } = message.value
+    return event.case === 'partExtended' ? `+${event.value.delta}` : `${event.case} ${sessionId}`
+  }
+  return { next, word, leave: () => stream.return?.() }
+}
+
+forEachTransport((name, connect) => {
+  test(`the stream says that it stands, then what happens, numbered and with its position (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    await service.client.createSession({ sessionId: 'ses_before' }, service.as())
+    const stream = await open(service)
+    assert.equal(await stream.word(), 'connected')
+    await service.client.createSession({ sessionId: 'ses_1' }, service.as())
+    const message = await stream.next()
+    assert.ok(message.case === 'event')
+    const { event, ...rest } = message.value
+    assert.equal(event.case, 'sessionCreated')
+    assert.equal(event.case === 'sessionCreated' && event.value.session?.sessionId, 'ses_1')
+    assert.match(rest.eventId, /^evt_/)
+    assert.deepEqual([rest.sessionId, rest.directory, rest.seq], ['ses_1', '/project', 1n])
+    assert.notEqual(rest.position, '')
+    await stream.leave()
+  })
+
+  test(`a reader that comes back with its position misses nothing (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    const first = await open(service)
+    await first.next()
+    await service.client.createSession({ sessionId: 'ses_1' }, service.as())
+    const seen = await first.next()
+    await first.leave()
+    await service.client.createSession({ sessionId: 'ses_2' }, service.as())
+    const again = await open(service, seen.case === 'event' ? seen.value.position : '')
+    assert.deepEqual([await again.word(), await again.word()], ['connected', 'sessionCreated ses_2'])
+    await again.leave()
+  })
+
+  test(`a position that nobody knows is said to have missed events, and live ones follow (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    const stream = await open(service, 'of another time')
+    assert.deepEqual([await stream.word(), await stream.word()], ['connected', 'missed'])
+    await service.client.createSession({ sessionId: 'ses_1' }, service.as())
+    assert.equal(await stream.word(), 'sessionCreated ses_1')
+    await stream.leave()
+  })
+
+  test(`events of another workspace are not told (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    const stream = await open(service)
+    await stream.next()
+    await service.client.createSession({ sessionId: 'ses_2' }, service.as('wrk_2'))
+    service.hub.publish([{ ...delta('ses_2', 1, 'x'), workspace: 'wrk_2' }], service.hub.mark())
+    await service.client.createSession({ sessionId: 'ses_1' }, service.as())
+    assert.equal(await stream.word(), 'sessionCreated ses_1')
+    await stream.leave()
+  })
+
+  test(`a reader that falls behind by more than 4,096 volatile events is refused (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    const stream = await open(service)
+    await stream.next()
+    const many = Array.from({ length: 4_097 }, (_, i) => delta('ses_1', 7, String(i)))
+    service.hub.publish(many, service.hub.mark())
+    await assert.rejects(
+      async () => {
+        for (;;) if ((await stream.word()) === undefined) return
+      },
+      (error) => reasonOf(error)?.reason === 'EVENTS_OVERFLOWED',
+    )
+  })
+
+  test(`a reader that hangs up leaves nothing open (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    const gone = new AbortController()
+    const stream = await open(service, '', { ...service.as(), signal: gone.signal })
+    await stream.next()
+    assert.ok(service.hub.isHeard('wrk_1'))
+    const waiting = stream.next()
+    gone.abort()
+    await assert.rejects(waiting, (error) => error instanceof ConnectError && error.code === Code.Canceled)
+    while (service.hub.isHeard('wrk_1')) await new Promise((resolve) => setImmediate(resolve))
+  })
+})

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DurableEvent, DurableEventData, VolatileEvent } from '../domain/event.ts'
+import type { TailItem } from '../ports.ts'
+import { EventHub, type HubItem } from './event-hub.ts'
+
+const part = { messageId: 'msg_1', kind: 'text', ordinal: 0 } as const
+const STEP: DurableEventData = { type: 'part-started', part }
+const ENDED: DurableEventData = { type: 'execution-ended', outcome: 'succeeded', error: undefined, reason: undefined }
+
+/** A log that tells what a test gives it. */
+function log() {
+  const items: TailItem[] = []
+  let wake = (): void => {}
+  return {
+    open: 0,
+    tell(...more: TailItem[]) {
+      items.push(...more)
+      wake()
+    },
+    async *tailEvents(_workspace: string, _position: string | undefined, signal: AbortSignal) {
+      this.open++
+      signal.addEventListener('abort', () => wake())
+      try {
+        while (!signal.aborted) {
+          const item = items.shift()
+          if (item !== undefined) yield item
+          else
+            await new Promise<void>((resolve) => {
+              wake = resolve
+            })
+        }
+      } finally {
+        this.open--
+      }
+    },
+  }
+}
+
+const ready: TailItem = { type: 'ready' }
+const place = { workspace: 'wrk_1', directory: '/project', timeCreated: 0 }
+
+function durable(seq: number, data = STEP, sessionId = 'ses_1'): TailItem {
+  const event: DurableEvent = { ...place, id: `evt_${seq}`, sessionId, seq, position: String(seq), data }
+  return { type: 'event', event }
+}
+
+function delta(afterSeq: number, text: string, sessionId = 'ses_1'): VolatileEvent {
+  return { ...place, id: `evt_${text}`, sessionId, afterSeq, data: { type: 'part-extended', part, delta: text } }
+}
+
+/** Reads words: numbers of durable events, texts of volatile ones, else the type. */
+function reader(items: AsyncGenerator<HubItem>) {
+  return async (count: number): Promise<unknown[]> => {
+    const words: unknown[] = []
+    for (let i = 0; i < count; i++) {
+      const { value } = await items.next()
+      if (value?.type === 'event') words.push(value.event.seq)
+      else if (value?.type === 'volatile')
+        words.push(value.event.data.type === 'part-extended' && value.event.data.delta)
+      else words.push(value?.type)
+    }
+    return words
+  }
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('a volatile event waits for the durable one that it follows, and comes before the next', async () => {
+  const tail = log()
+  const hub = new EventHub(tail)
+  const stop = new AbortController()
+  const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
+  tail.tell(ready)
+  assert.deepEqual(await read(1), ['ready'])
+  const mark = hub.mark()
+  hub.publish([delta(5, 'a'), delta(5, 'b')], mark)
+  hub.publish([delta(6, 'c')], mark)
+  tail.tell(durable(5))
+  assert.deepEqual(await read(3), [5, 'a', 'b'])
+  tail.tell(durable(6), durable(7))
+  assert.deepEqual(await read(3), [6, 'c', 7])
+  stop.abort()
+})
+
+test('a session that waits does not hold back another', async () => {
+  const tail = log()
+  const hub = new EventHub(tail)
+  const stop = new AbortController()
+  const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
+  tail.tell(ready, durable(1, STEP, 'ses_2'))
+  assert.deepEqual(await read(2), ['ready', 1])
+  hub.publish([delta(5, 'held'), delta(1, 'free', 'ses_2')], hub.mark())
+  assert.deepEqual(await read(1), ['free'])
+  tail.tell(durable(5))
+  assert.deepEqual(await read(2), [5, 'held'])
+  stop.abort()
+})
+
+test('what follows an event from before the stream stood is told at once', async () => {
+  const tail = log()
+  const hub = new EventHub(tail)
+  const stop = new AbortController()
+  const before = hub.mark()
+  const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
+  tail.tell(ready)
+  await read(1)
+  hub.publish([delta(5, 'a')], before)
+  assert.deepEqual(await read(1), ['a'])
+  stop.abort()
+})
+
+test('a second run of a session is ordered like the first', async () => {
+  const tail = log()
+  const hub = new EventHub(tail)
+  const stop = new AbortController()
+  const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
+  tail.tell(ready, durable(1), durable(2, ENDED))
+  assert.deepEqual(await read(3), ['ready', 1, 2])
+  hub.publish([delta(9, 'a')], hub.mark())
+  tail.tell(durable(9))
+  assert.deepEqual(await read(2), [9, 'a'])
+  stop.abort()
+})
+
+test('after a gap nothing is waited for', async () => {
+  const tail = log()
+  const hub = new EventHub(tail)
+  const stop = new AbortController()
+  const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
+  tail.tell(ready)
+  await read(1)
+  hub.publish([delta(5, 'a')], hub.mark())
+  tail.tell({ type: 'missed' })
+  assert.deepEqual(await read(2), ['a', 'missed'])
+  stop.abort()
+})
+
+test('an abort ends the stream and its tail, also while nobody pulls', async () => {
+  const tail = log()
+  const hub = new EventHub(tail)
+  const stop = new AbortController()
+  const items = hub.subscribe('wrk_1', undefined, stop.signal)
+  tail.tell(ready)
+  await items.next()
+  assert.ok(hub.isHeard('wrk_1'))
+  stop.abort()
+  assert.ok(!hub.isHeard('wrk_1'))
+  await settle()
+  assert.equal(tail.open, 0)
+  assert.equal((await items.next()).done, true)
+})
+
+test('leaving the stream ends its tail', async () => {
+  const tail = log()
+  const hub = new EventHub(tail)
+  const items = hub.subscribe('wrk_1', undefined, new AbortController().signal)
+  tail.tell(ready)
+  await items.next()
+  await items.return(undefined)
+  await settle()
+  assert.equal(tail.open, 0)
+  assert.ok(!hub.isHeard('wrk_1'))
+})
