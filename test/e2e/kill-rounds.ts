@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InstanceClient, type WireMessage } from '#test/support/instance-client.ts'
-import { scratchDirectory } from '#test/support/processes.ts'
+import { noneAlive, scratchDirectory } from '#test/support/processes.ts'
 import { type Product, startSingle } from '#test/support/product.ts'
 
 /** What a series of kills did. */
@@ -122,26 +122,4 @@ function assertStartedOnce(calls: string): number {
   }
   assert.equal(new Set(lines).size, lines.length, 'a tool call was started twice')
   return lines.length
-}
-
-/** Waits until no process has the marker among its words; the supervisors of a killed server need a moment. */
-async function noneAlive(marker: string): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    if (processesWith(marker).length === 0) return
-    await sleep(50)
-  }
-  assert.fail(`processes of tools are alive: ${processesWith(marker).join(' | ')}`)
-}
-
-function processesWith(marker: string): string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => {
-      try {
-        return readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ')
-      } catch {
-        return ''
-      }
-    })
-    .filter((words) => words.includes(marker))
 }

@@ -1,8 +1,10 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -17,6 +19,10 @@ export interface Process {
   readonly url: string
   /** All it has printed. */
   output(): string
+  /** From now on it does nothing at all, and does not know, until it is resumed. */
+  pause(): void
+  /** Lets it go on. */
+  resume(): void
   /** Ends it as Ctrl-C does; answers its exit code. */
   stop(): Promise<number | null>
   /** Ends it as a power cut does. */
@@ -62,10 +68,34 @@ export async function startProcess(
     child,
     url,
     output: () => output,
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
     stop: async () => {
       await end('SIGINT')
       return child.exitCode
     },
     kill: () => end('SIGKILL'),
   }
+}
+
+/** Waits until no process has the marker among its words; the supervisors of a killed server need a moment. */
+export async function noneAlive(marker: string): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    if (processesWith(marker).length === 0) return
+    await sleep(50)
+  }
+  assert.fail(`processes of tools are alive: ${processesWith(marker).join(' | ')}`)
+}
+
+function processesWith(marker: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => {
+      try {
+        return readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      } catch {
+        return ''
+      }
+    })
+    .filter((words) => words.includes(marker))
 }

@@ -4,7 +4,6 @@ import { KEYS, type Process, startProcess } from './processes.ts'
 /** The whole product, in one of its two modes. */
 export interface Product {
   readonly url: string
-  readonly processes: readonly Process[]
   stop(): Promise<void>
   kill(): Promise<void>
 }
@@ -23,11 +22,34 @@ export async function startSingle({ dataDirectory, project, environment = {} }: 
   const process = await startProcess('main.ts', { ...common(), PORTICO_DATA_DIR: dataDirectory, ...environment }, [
     project,
   ])
-  return productOf(process.url, [process])
+  return productOf(process.url, () => [process])
 }
 
 /** Starts the four services and the gateway as processes of their own, on MongoDB. */
-export async function startSplit(uri: string, { project, environment = {} }: Setting): Promise<Product> {
+export function startSplit(uri: string, setting: Setting): Promise<Product> {
+  return startReplicas(uri, setting, 1)
+}
+
+/** A session service and a gateway that knows no other one. */
+export interface Side {
+  readonly url: string
+  /** The session service that runs now. */
+  readonly session: () => Process
+  /** Starts the session service again, where it was, after it has ended. */
+  readonly restart: () => Promise<void>
+}
+
+/** Some session services, each with a gateway, on one MongoDB with one service of each other kind. */
+export interface Replicas extends Product {
+  readonly sides: readonly Side[]
+}
+
+/** Starts so many session services, each with a gateway of its own, and one service of each other kind. */
+export async function startReplicas(
+  uri: string,
+  { project, environment = {} }: Setting,
+  count: number,
+): Promise<Replicas> {
   const shared = {
     ...common(),
     PORTICO_MONGODB_URI: uri,
@@ -36,14 +58,37 @@ export async function startSplit(uri: string, { project, environment = {} }: Set
     PORTICO_DIRECTORY: project,
     ...environment,
   }
-  const identity = await startProcess('services/identity/main.ts', shared)
-  const catalog = await startProcess('services/catalog/main.ts', shared)
-  const inference = await startProcess('services/inference/main.ts', { ...shared, PORTICO_IDENTITY_URL: identity.url })
-  const peers = { PORTICO_CATALOG_URL: catalog.url, PORTICO_INFERENCE_URL: inference.url }
-  const session = await startProcess('services/session/main.ts', { ...shared, ...peers })
-  const all = { ...shared, ...peers, PORTICO_IDENTITY_URL: identity.url, PORTICO_SESSION_URL: session.url }
-  const gateway = await startProcess('gateway/main.ts', all)
-  return productOf(gateway.url, [gateway, session, inference, catalog, identity])
+  const [identity, catalog] = await Promise.all([
+    startProcess('services/identity/main.ts', shared),
+    startProcess('services/catalog/main.ts', shared),
+  ])
+  const known = { ...shared, PORTICO_IDENTITY_URL: identity.url, PORTICO_CATALOG_URL: catalog.url }
+  const inference = await startProcess('services/inference/main.ts', known)
+  const all = { ...known, PORTICO_INFERENCE_URL: inference.url }
+  const sides = await Promise.all(Array.from({ length: count }, () => startSide(all)))
+  return {
+    ...productOf(sides[0]?.url ?? '', () => [
+      ...sides.flatMap(({ gateway, session }) => [gateway, session()]),
+      inference,
+      catalog,
+      identity,
+    ]),
+    sides,
+  }
+}
+
+async function startSide(all: Readonly<Record<string, string>>): Promise<Side & { readonly gateway: Process }> {
+  const start = (port: string) => startProcess('services/session/main.ts', { ...all, PORTICO_SERVICE_PORT: port })
+  let session = await start('0')
+  const gateway = await startProcess('gateway/main.ts', { ...all, PORTICO_SESSION_URL: session.url })
+  return {
+    url: gateway.url,
+    gateway,
+    session: () => session,
+    restart: async () => {
+      session = await start(new URL(session.url).port)
+    },
+  }
 }
 
 function common(): Record<string, string> {
@@ -55,13 +100,12 @@ function common(): Record<string, string> {
   }
 }
 
-function productOf(url: string, processes: readonly Process[]): Product {
+function productOf(url: string, processes: () => readonly Process[]): Product {
   return {
     url,
-    processes,
     stop: async () => {
-      for (const process of processes) await process.stop()
+      for (const process of processes()) await process.stop()
     },
-    kill: async () => void (await Promise.all(processes.map((process) => process.kill()))),
+    kill: async () => void (await Promise.all(processes().map((process) => process.kill()))),
   }
 }
