@@ -10,9 +10,17 @@ export interface TestMongo {
   stop(): Promise<void>
 }
 
+/** The server may run emulated, or beside other work: nothing that is only slow may fail. */
+const PATIENCE = new URLSearchParams({
+  waitQueueTimeoutMS: '60000',
+  serverSelectionTimeoutMS: '60000',
+  connectTimeoutMS: '60000',
+  wtimeoutMS: '60000',
+})
+
 /**
  * Finds or starts one replica set: PORTICO_TEST_MONGODB_URI; a `mongod` on PATH; one that mongodb-memory-server-core can
- * fetch. The server may run emulated, so it has 60 s to start.
+ * fetch. It has 60 s to start.
  */
 export async function startMongo(scratch: string): Promise<TestMongo> {
   const given = process.env.PORTICO_TEST_MONGODB_URI
@@ -29,7 +37,11 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
       instanceOpts: [{ launchTimeout: 60_000, dbPath }],
     })
     const said = systemBinary === undefined ? 'a server that mongodb-memory-server fetched' : 'the mongod on PATH'
-    return { uri: set.getUri(), said, stop: async () => void (await set.stop({ doCleanup: true, force: true })) }
+    return {
+      uri: `${set.getUri()}&${PATIENCE}`,
+      said,
+      stop: async () => void (await set.stop({ doCleanup: true, force: true })),
+    }
   } catch (error) {
     const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
     const looked = systemBinary === undefined ? 'no mongod on PATH, and none could be fetched' : 'mongod did not start'

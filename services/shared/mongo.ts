@@ -6,23 +6,26 @@ export interface Mongo extends AsyncDisposable {
   readonly db: Db
 }
 
+/** How patient a client is, in milliseconds; what the URI says counts instead. */
+const PATIENCE = { waitQueueTimeoutMS: 2_000, serverSelectionTimeoutMS: 3_000, connectTimeoutMS: 3_000 }
+
 /**
  * Connects to a MongoDB replica set (6.0 or later) and checks that it answers and can run transactions. Reads and writes are
- * majority by default, and a server that is away fails a call after 3 s. Used by adapters and open.ts only (ADR 0002).
+ * majority by default, and a server that is away fails a call after 3 s, unless the URI says otherwise. Used by adapters and
+ * open.ts only (ADR 0002).
  */
 export async function openMongo(options: { readonly uri: string; readonly database: string }): Promise<Mongo> {
+  const said = new URLSearchParams(options.uri.split('?')[1])
   const client = new MongoClient(options.uri, {
+    ...Object.fromEntries(Object.entries(PATIENCE).filter(([name]) => !said.has(name))),
     appName: 'portico',
-    writeConcern: { w: 'majority', wtimeoutMS: 5_000 },
+    writeConcern: { w: 'majority', wtimeoutMS: Number(said.get('wtimeoutMS') ?? 5_000) },
     readConcern: { level: 'majority' },
     readPreference: 'primary',
     retryWrites: true,
     retryReads: true,
     maxPoolSize: 50,
     maxIdleTimeMS: 300_000,
-    waitQueueTimeoutMS: 2_000,
-    serverSelectionTimeoutMS: 3_000,
-    connectTimeoutMS: 3_000,
     ignoreUndefined: true,
   })
   try {
