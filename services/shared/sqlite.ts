@@ -39,6 +39,8 @@ export class SqliteFile implements AsyncDisposable {
     try {
       if (options.exclusive) this.#database.exec('PRAGMA locking_mode = EXCLUSIVE')
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
+      // What a savepoint would undo is kept in memory: in a temporary file it costs a third of a write's CPU time.
+      this.#database.exec('PRAGMA temp_store = MEMORY')
       this.#database.exec(`BEGIN IMMEDIATE; ${options.schema.join(';\n')}; COMMIT`)
     } catch (error) {
       this.#database.close()
