@@ -54,7 +54,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   }
 }
 
-/** A catalog with one project, whose files say their own path. */
+/** A catalog with one project, whose files say their own path; `size:N` has N bytes. */
 function catalogOf(read: string[]): Catalog {
   const other = (): never => {
     throw new Error('No handler of these tests runs an agent')
@@ -69,8 +69,9 @@ function catalogOf(read: string[]): Catalog {
       read.push(`${directory} ${uri}`)
       if (uri.startsWith('http'))
         throw new Rejection('ATTACHMENT_INVALID', { problem: 'Only data: and file: are read' })
+      const [, size] = /^size:(\d+)$/.exec(uri) ?? []
       return {
-        data: new TextEncoder().encode(uri),
+        data: size === undefined ? new TextEncoder().encode(uri) : new Uint8Array(Number(size)),
         mime: 'text/plain',
         name: uri.startsWith('data:') ? '' : 'file.txt',
       }

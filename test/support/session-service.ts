@@ -129,7 +129,7 @@ export interface SessionFixture extends AsyncDisposable {
   readonly directory: string
   /** What was waited for before something was tried again, in milliseconds. */
   readonly pauses: number[]
-  /** Makes `ses_1` with its principal. */
+  /** Makes a session, `ses_1` where no other is named. */
   create(id?: string, agent?: string): Promise<void>
   prompt(text: string, more?: MessageInitShape<typeof PromptSessionRequestSchema>): Promise<void>
   wait(id?: string): Promise<void>

@@ -1,19 +1,21 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { ListMessagesRequest_Order, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { principalOf } from '#shared/call-context.ts'
-import type { BlobStore, MessageQuery, SessionStore } from '../ports.ts'
-import { readBlobs } from './blob-contents.ts'
+import type { BlobStore, MessageQuery, Page, SessionStore, StoredMessage } from '../ports.ts'
+import { blobsOf, readBlobs } from './blob-contents.ts'
 import { sessionNotFound } from './get-session.ts'
 import { messageToProto } from './message-to-proto.ts'
-import { continuationOf, pageTokens } from './pages.ts'
+import { continuationOf, type Direction, pageTokens } from './pages.ts'
 import { invalid, parsePageSize } from './parse.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 200
+/** Files of one page, in bytes: an answer must stay below the 64 MiB of a message between processes. */
+const MAX_FILES_SIZE = 40 * 1_048_576
 
 type Order = MessageQuery['order']
 
-/** Lists the messages of a session by their place in the conversation. */
+/** Lists the messages of a session by their place in the conversation. A page ends early rather than grow too large. */
 export function listMessages(dependencies: {
   readonly store: SessionStore
   readonly blobs: BlobStore
@@ -26,8 +28,9 @@ export function listMessages(dependencies: {
     const continued = continuationOf<Order, { readonly seq: number }>(scope, request.pageToken, isOrder, isSeq)
     const order = continued?.query ?? parseOrder(request.order)
     const anchor = continued === undefined ? {} : { anchor: continued.anchor }
-    const page = await store.listMessages(workspaceId, request.sessionId, { order, limit, ...anchor })
-    if (page === undefined) throw sessionNotFound(request.sessionId)
+    const found = await store.listMessages(workspaceId, request.sessionId, { order, limit, ...anchor })
+    if (found === undefined) throw sessionNotFound(request.sessionId)
+    const page = fitting(found, continued?.anchor.direction)
     const messages = page.items.map(({ message }) => message)
     const contents = await readBlobs(blobs, workspaceId, messages)
     return {
@@ -35,6 +38,19 @@ export function listMessages(dependencies: {
       ...pageTokens(scope, order, page, continued?.anchor.direction, ({ seq }) => ({ seq })),
     }
   }
+}
+
+/** What fits of a page, from the end where it was entered; at least one message. */
+function fitting(page: Page<StoredMessage>, direction: Direction | undefined): Page<StoredMessage> {
+  const entered = direction === 'previous' ? page.items.toReversed() : page.items
+  let size = 0
+  const beyond = entered.findIndex(({ message }, i) => {
+    for (const blob of blobsOf(message)) size += blob.size
+    return i > 0 && size > MAX_FILES_SIZE
+  })
+  if (beyond < 0) return page
+  const items = entered.slice(0, beyond)
+  return { items: direction === 'previous' ? items.toReversed() : items, more: true }
 }
 
 function parseOrder(order: ListMessagesRequest_Order): Order {

@@ -142,4 +142,24 @@ forEachTransport((name, connect) => {
     const order = 9 as ListMessagesRequest_Order
     assert.equal(await reasonOf(client.listMessages({ sessionId, order }, service.as())), 'REQUEST_INVALID')
   })
+
+  test(`a page ends early rather than carry more than 40 MiB of files, and the next one goes on (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    const { client, store } = service
+    await client.createSession({ sessionId }, service.as())
+    const big = { uri: 'size:15000000' }
+    for (const messageId of ['msg_1', 'msg_2', 'msg_3', 'msg_4']) {
+      await client.promptSession({ sessionId, messageId, text: 'see', files: [big] }, service.as())
+    }
+    const lease = await store.acquireLease('owner', 60_000)
+    assert.ok(lease)
+    await store.promote(lease, 'idle')
+    const ids = ({ messages }: { messages: { messageId: string }[] }) => messages.map(({ messageId }) => messageId)
+    const first = await client.listMessages({ sessionId }, service.as())
+    assert.deepEqual(ids(first), ['msg_4', 'msg_3'])
+    const second = await client.listMessages({ sessionId, pageToken: first.nextPageToken }, service.as())
+    assert.deepEqual([ids(second), second.nextPageToken], [['msg_2', 'msg_1'], ''])
+    const back = await client.listMessages({ sessionId, pageToken: second.previousPageToken }, service.as())
+    assert.deepEqual([ids(back), back.previousPageToken], [['msg_4', 'msg_3'], ''])
+  })
 })

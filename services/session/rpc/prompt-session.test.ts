@@ -118,4 +118,14 @@ forEachTransport((name, connect) => {
       assert.deepEqual([refusal.code, refusal.reason], ['NotFound', 'SESSION_NOT_FOUND'])
     }
   })
+
+  test(`files with more than 40 MiB together are refused, and nothing is admitted (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    await service.client.createSession({ sessionId: 'ses_a' }, service.as())
+    const files = ['a', 'b', 'c'].map(() => ({ uri: 'size:15000000' }))
+    const request = { sessionId: 'ses_a', messageId: 'msg_1', text: 'see', files }
+    const refused = await refusalOf(service.client.promptSession(request, service.as()))
+    assert.equal(refused.reason, 'ATTACHMENT_INVALID')
+    assert.equal(await service.store.getInput('wrk_1', 'ses_a', 'msg_1'), undefined)
+  })
 })

@@ -16,8 +16,8 @@ import { peerCallOf } from './peer-call.ts'
 const MAX_TEXT_LENGTH = 1_048_576
 const MAX_ATTACHMENTS = 32
 const MAX_NAME_LENGTH = 256
-/** All files of one prompt together, in bytes. */
-const MAX_FILES_SIZE = 64 * 1_048_576
+/** All files of one prompt together, in bytes: what carries them must stay below the 64 MiB of a message. */
+const MAX_FILES_SIZE = 40 * 1_048_576
 
 interface Dependencies {
   readonly store: SessionStore

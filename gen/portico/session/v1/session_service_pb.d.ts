@@ -284,7 +284,7 @@ export declare type PromptSessionRequest = Message<"portico.session.v1.PromptSes
   text: string;
 
   /**
-   * Files, at most 32.
+   * Files, at most 32 with 40 MiB together.
    *
    * @generated from field: repeated portico.session.v1.FileInput files = 4;
    */
@@ -525,7 +525,8 @@ export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessag
   sessionId: string;
 
   /**
-   * At most this many; 0 means 50, more than 200 is taken as 200, negative is an error.
+   * At most this many; 0 means 50, more than 200 is taken as 200, negative is an error. A page with more than 40 MiB of
+   * files ends early.
    *
    * @generated from field: int32 page_size = 2;
    */

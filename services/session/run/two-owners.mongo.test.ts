@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { openMongo } from '#shared/mongo.ts'
+import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import {
+  asKey,
+  calls,
+  eventsUntil,
+  hangs,
+  openSessionService,
+  type Peers,
+  type SessionFixture,
+  scriptedPeers,
+  text,
+} from '#test/support/session-service.ts'
+
+const uri = mongoUri() ?? ''
+const databases: string[] = []
+
+after(async () => {
+  if (databases.length === 0) return
+  for (const database of databases) {
+    await using mongo = await openMongo({ uri, database })
+    await mongo.db.dropDatabase()
+  }
+})
+
+function freshStore() {
+  const database = freshDatabaseName()
+  databases.push(database)
+  return { kind: 'mongodb', uri, database } as const
+}
+
+/** Two session services on one database, with the same peers. */
+async function openTwo(peers: Peers): Promise<readonly [SessionFixture, SessionFixture, AsyncDisposable]> {
+  const store = freshStore()
+  await using opening = new AsyncDisposableStack()
+  const one = opening.use(await openSessionService({ peers, store }))
+  const two = opening.use(await openSessionService({ peers, store }))
+  return [one, two, opening.move()]
+}
+
+suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
+  test('run every session once, whichever of them admitted the prompt', async () => {
+    const peers = scriptedPeers()
+    const [one, two, both] = await openTwo(peers)
+    await using _ = both
+    const ids = Array.from({ length: 12 }, (_, i) => `ses_${i}`)
+    for (const id of ids) await one.create(id)
+    const prompts = ids.map((sessionId, i) =>
+      (i % 2 === 0 ? one : two).prompt('Hi', { sessionId, messageId: `msg_of_${sessionId}` }),
+    )
+    await Promise.all(prompts)
+    for (const id of ids) await two.wait(id)
+    for (const id of ids) {
+      const order = (await one.messages(id)).map(({ kind }) => kind.case)
+      assert.deepEqual(order, ['user', 'assistant', 'idle'])
+    }
+    assert.equal(peers.requests.length, ids.length)
+  })
+
+  test('an interrupt that the other one takes reaches the owner', async () => {
+    const peers = scriptedPeers()
+    const [one, two, both] = await openTwo(peers)
+    await using _ = both
+    await one.create()
+    const begun = Promise.withResolvers<void>()
+    peers.turns.push(async function* (request, signal) {
+      begun.resolve()
+      yield* hangs()(request, signal)
+    })
+    await one.prompt('Hi')
+    await begun.promise
+    for (const service of [one, two]) {
+      assert.deepEqual((await service.client.listActiveSessions({}, asKey)).sessionIds, ['ses_1'])
+    }
+    await two.client.interruptSession({ sessionId: 'ses_1' }, asKey)
+    await one.client.interruptSession({ sessionId: 'ses_1' }, asKey)
+    await two.wait()
+    assert.equal(await one.outcome(), Outcome.INTERRUPTED)
+  })
+
+  test('leave that the other one is given reaches the owner, and events reach both', async () => {
+    const peers = scriptedPeers()
+    const [one, two, both] = await openTwo(peers)
+    await using _ = both
+    await one.create()
+    peers.rules.push({ action: 'look', resource: '*', effect: 3 })
+    peers.turns.push(calls({ id: 'a', name: 'look' }), text('Seen'))
+    const streams = await Promise.all(
+      [one, two].flatMap((service) => [
+        eventsUntil(service.client, 'permissionAsked'),
+        eventsUntil(service.client, 'executionEnded'),
+      ]),
+    )
+    await one.prompt('Look')
+    const asked = await Promise.all([0, 2].map(async (index) => (await streams[index]?.events)?.at(-1)?.event))
+    const [requestId = '', same] = asked.map((event) =>
+      event?.case === 'permissionAsked' ? event.value.request?.requestId : undefined,
+    )
+    assert.equal(same, requestId)
+    // One of the two owns the session; to the other one nothing has to be said.
+    const answer = { sessionId: 'ses_1', requestId, reply: PermissionReply.ONCE }
+    await two.client.replyPermissionRequest(answer, asKey)
+    await one.wait()
+    for (const index of [1, 3]) {
+      const durable = (await streams[index]?.events)?.filter(({ seq }) => seq > 0n).map(({ event }) => event.case)
+      assert.deepEqual(durable?.slice(-4), ['partEnded', 'stepStreamed', 'stepEnded', 'executionEnded'])
+    }
+    assert.equal((await one.calls())[0]?.state, 3)
+    assert.equal(peers.started.length, 1)
+  })
+
+  test('what one gives up at its shutdown the other goes on with', async () => {
+    const peers = scriptedPeers()
+    const store = freshStore()
+    const begun = Promise.withResolvers<void>()
+    peers.turns.push(async function* (request, signal) {
+      begun.resolve()
+      yield* hangs()(request, signal)
+    })
+    await using one = await openSessionService({ peers, store })
+    await one.create()
+    await one.prompt('Hi')
+    await begun.promise
+    await using two = await openSessionService({ peers, store })
+    await one[Symbol.asyncDispose]()
+    await two.wait()
+    const told = (await two.steps()).map(({ error, finish }) => [error?.type, finish])
+    assert.deepEqual(told, [
+      ['aborted', 'error'],
+      [undefined, 'stop'],
+    ])
+    assert.equal(await two.outcome(), Outcome.SUCCEEDED)
+  })
+})
