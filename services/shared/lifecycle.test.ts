@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const lifecycle = new URL('lifecycle.ts', import.meta.url).href
 
@@ -41,11 +42,20 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-test('a second signal ends the process at once', async () => {
+test('signals that come together are one: npm repeats the one that the terminal gave', async () => {
+  const process = run(`${ALIVE} resources.defer(() => new Promise((done) => setTimeout(done, 100))); say('up')`)
+  await said(process.child)
+  process.child.kill('SIGINT')
+  process.child.kill('SIGTERM')
+  assert.deepEqual(await process.ended, [0, null])
+})
+
+test('a second signal, somewhat later, ends the process at once', async () => {
   const process = run(`${ALIVE} resources.defer(() => { say('releasing'); return new Promise(() => {}) }); say('up')`)
   await said(process.child)
   process.child.kill('SIGINT')
   await said(process.child)
+  await sleep(600)
   process.child.kill('SIGINT')
   assert.deepEqual(await process.ended, [130, null])
 })

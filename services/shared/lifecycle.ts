@@ -1,4 +1,8 @@
+import { systemClock } from '#shared/clock.ts'
 import { ConfigError } from '#shared/config.ts'
+
+/** npm passes a signal on to whom the terminal has told already: what comes so soon after the first is the same wish. */
+const SAME_WISH_MS = 500
 
 /** How a process ends. */
 export interface LifecycleOptions {
@@ -8,7 +12,7 @@ export interface LifecycleOptions {
 
 /**
  * Runs a process: `start` builds it and puts what must be released on the stack; SIGINT or SIGTERM releases it in reverse
- * order, then the process ends with code 0. A second signal ends it at once. A failed start releases what there is and
+ * order, then the process ends with code 0. A second signal, half a second later or more, ends it at once. A failed start releases what there is and
  * ends with code 1; settings that can't be used are told without a stack trace.
  */
 export async function runUntilSignal(
@@ -42,10 +46,11 @@ export async function runUntilSignal(
 
 function firstSignal(): Promise<void> {
   return new Promise((resolve) => {
-    let signals = 0
+    let first: number | undefined
     const onSignal = (signal: NodeJS.Signals): void => {
-      signals += 1
-      if (signals > 1) process.exit(signal === 'SIGINT' ? 130 : 143)
+      const now = systemClock.monotonic()
+      first ??= now
+      if (now - first >= SAME_WISH_MS) process.exit(signal === 'SIGINT' ? 130 : 143)
       resolve()
     }
     process.on('SIGINT', onSignal)

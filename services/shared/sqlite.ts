@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { ConfigError } from './config.ts'
 
 /** How a file is opened. */
 export interface SqliteOptions {
@@ -16,9 +17,13 @@ interface Job {
   failed(error: unknown): void
 }
 
-/** Another process has the file open, or this one has it open already. */
-export class SqliteBusyError extends Error {
-  override readonly name = 'SqliteBusyError'
+/** Another process has the file open, or this one has it open already. Told in one line that names the setting. */
+export class SqliteBusyError extends ConfigError {
+  constructor(path: string, options: ErrorOptions) {
+    super([{ variable: 'PORTICO_DATA_DIR', problem: 'is in use' }])
+    this.message = `${path} is in use by another process: set PORTICO_DATA_DIR to another folder`
+    this.cause = options.cause
+  }
 }
 
 /**
@@ -45,7 +50,7 @@ export class SqliteFile implements AsyncDisposable {
     } catch (error) {
       this.#database.close()
       if (error instanceof Error && /database is locked/.test(error.message)) {
-        throw new SqliteBusyError(`${path} is in use by another process`, { cause: error })
+        throw new SqliteBusyError(path, { cause: error })
       }
       throw error
     }
