@@ -1,4 +1,4 @@
-// Preloaded into every test process: a connection to anything but this machine fails at once, with a message.
+// Preloaded into every test process: a connection to anything but this machine fails at once, with a message that `test/e2e` looks for.
 import net from 'node:net'
 
 const connect = net.Socket.prototype.connect
@@ -8,6 +8,10 @@ net.Socket.prototype.connect = function (this: net.Socket, ...words: unknown[]):
   const options = typeof first === 'object' && first !== null ? (first as { host?: string; path?: string }) : undefined
   const host = options?.host ?? (typeof first === 'number' && typeof words[1] === 'string' ? words[1] : undefined)
   const local = host === undefined || host === 'localhost' || host === '::1' || /^127\./.test(host)
-  if (options?.path === undefined && !local) throw new Error(`Tests may not connect to ${host}`)
+  if (options?.path === undefined && !local) {
+    // Said aloud: whoever tried may keep the error to himself.
+    process.stderr.write(`Tests may not connect to ${host}\n`)
+    throw new Error(`Tests may not connect to ${host}`)
+  }
   return Reflect.apply(connect, this, words) as net.Socket
 } as typeof connect

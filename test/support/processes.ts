@@ -29,6 +29,13 @@ export interface Process {
   kill(): Promise<void>
 }
 
+/** How a process ended that was to end by itself. */
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
 /** A folder that is gone when the test is over. */
 export function scratchDirectory(): { readonly path: string } & Disposable {
   const path = mkdtempSync(join(tmpdir(), 'portico-e2e-'))
@@ -76,6 +83,26 @@ export async function startProcess(
     },
     kill: () => end('SIGKILL'),
   }
+}
+
+/** Runs a command, or an entry file with Node, to its end. */
+export async function runToEnd(
+  command: string,
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const [file, all] = command.endsWith('.ts') ? [process.execPath, [join(ROOT, command), ...words]] : [command, words]
+  const env = { ...process.env, ...environment }
+  const child = spawn(file, all, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk
+  })
+  const [code] = await once(child, 'close')
+  return { code, stdout, stderr }
 }
 
 /** Waits until no process has the marker among its words; the supervisors of a killed server need a moment. */

@@ -4,7 +4,8 @@ import { KEYS, type Process, startProcess } from './processes.ts'
 /** The whole product, in one of its two modes. */
 export interface Product {
   readonly url: string
-  stop(): Promise<void>
+  /** Ends it as Ctrl-C does; answers 0 when every process did; else a code that is not 0. */
+  stop(): Promise<number | null>
   kill(): Promise<void>
 }
 
@@ -104,7 +105,9 @@ function productOf(url: string, processes: () => readonly Process[]): Product {
   return {
     url,
     stop: async () => {
-      for (const process of processes()) await process.stop()
+      const codes: (number | null)[] = []
+      for (const process of processes()) codes.push(await process.stop())
+      return codes.find((code) => code !== 0) ?? 0
     },
     kill: async () => void (await Promise.all(processes().map((process) => process.kill()))),
   }

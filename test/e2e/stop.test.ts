@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { InstanceClient } from '#test/support/instance-client.ts'
+import { noneAlive, scratchDirectory } from '#test/support/processes.ts'
+import { startSingle } from '#test/support/product.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+// A shell that gives way to the command it starts, as the standard shell of many systems does: the signal that npm passes
+// on reaches the server then, besides the one that the terminal gives.
+const SHELL = existsSync('/bin/bash') ? { npm_config_script_shell: '/bin/bash' } : undefined
+
+test('SIGINT ends it in time while runs, a tool and streams go on; the next start finds all and goes on', async () => {
+  using data = scratchDirectory()
+  using project = scratchDirectory()
+  const setting = { dataDirectory: data.path, project: project.path }
+  const marker = `43${Date.now() % 1e8}`
+  const calls = join(project.path, 'calls')
+  const first = await startSingle(setting)
+  const client = new InstanceClient(first.url)
+  const [tool, answer, waiting] = [
+    await client.createSession(),
+    await client.createSession(),
+    await client.createSession({ permissions: [{ action: 'bash', resource: '*', effect: 'ask' }] }),
+  ] as const
+  const stubborn = `trap '' TERM INT; echo started >> ${calls}; sleep ${marker}; sleep ${marker}`
+  await client.prompt(tool, { text: `/tool bash ${JSON.stringify({ command: stubborn })}` })
+  await client.prompt(answer, { text: '/slow 100\n/length 25' })
+  await client.prompt(waiting, { text: '/tool bash {"command":"true"}' })
+  const stream = await fetch(`${first.url}/api/event`)
+  const wait = fetch(`${first.url}/api/experimental/session/${tool}/wait`, { method: 'POST' })
+  await waitFor('the tool call', () => existsSync(calls))
+  await waitFor('the answer', async () => (await client.messages(answer)).length === 2)
+
+  // It says so itself, by exit code 1, when it has not ended within 5 s.
+  assert.equal(await first.stop(), 0)
+  await noneAlive(marker)
+  assert.match(await stream.text(), /retry: \d+\n\n$/)
+  assert.equal((await wait).status, 503)
+
+  const second = await startSingle(setting)
+  try {
+    const again = new InstanceClient(second.url)
+    for (const sessionId of [tool, answer, waiting]) {
+      await again.wait(sessionId)
+      const messages = await again.messages(sessionId)
+      assert.deepEqual(
+        messages.map(({ type, outcome, error }) => outcome ?? error?.type ?? type),
+        ['user', 'aborted', 'assistant', 'succeeded'],
+      )
+    }
+    assert.equal(readFileSync(calls, 'utf8'), 'started\n')
+  } finally {
+    assert.equal(await second.stop(), 0)
+  }
+})
+
+test('npm start -- DIR takes the folder from where it is called, and Ctrl-C ends it cleanly', async () => {
+  using data = scratchDirectory()
+  using caller = scratchDirectory()
+  mkdirSync(join(caller.path, 'inner'))
+  const environment = { PORTICO_PORT: '0', PORTICO_DATA_DIR: data.path, npm_config_update_notifier: 'false', ...SHELL }
+  // A process group of its own, as a terminal gives it: Ctrl-C goes to all of the group, npm and the shell included.
+  const npm = spawn('npm', ['--prefix', ROOT, 'start', '--', 'inner'], {
+    cwd: caller.path,
+    detached: true,
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const read = (chunk: Buffer): void => {
+    output += chunk
+  }
+  npm.stdout.on('data', read)
+  npm.stderr.on('data', read)
+  const closed = once(npm, 'close')
+  await waitFor('the server', () => output.includes('"stream":true') || npm.exitCode !== null)
+  const url = /listening on (\S+)/.exec(output)?.[1]
+  const client = new InstanceClient(url ?? assert.fail(output))
+  assert.deepEqual(
+    await client.get('/api/location').then((location) => (location as { directory: string }).directory),
+    join(realpathSync(caller.path), 'inner'),
+  )
+  const marker = `44${Date.now() % 1e8}`
+  const calls = join(caller.path, 'calls')
+  const sessionId = await client.createSession()
+  await client.prompt(sessionId, {
+    text: `/tool bash ${JSON.stringify({ command: `echo started >> ${calls}; sleep ${marker}` })}`,
+  })
+  await waitFor('the tool call', () => existsSync(calls))
+  process.kill(-(npm.pid ?? 0), 'SIGINT')
+  await closed
+  // npm passes the signal on to whom the terminal has told already: two signals are one Ctrl-C. A store that was closed
+  // leaves no write-ahead log behind.
+  await noneAlive(marker)
+  assert.deepEqual(
+    readdirSync(data.path).filter((name) => name.endsWith('-wal')),
+    [],
+  )
+})
