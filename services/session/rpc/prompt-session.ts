@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Delivery as DeliveryMessage, type FileInput } from '#gen/portico/session/v1/session_pb.js'
 import type { PromptSessionRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { principalOf } from '#shared/call-context.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Delivery } from '../domain/inbox.ts'
 import type { FileAttachment, Mention, Prompt } from '../domain/message.ts'
@@ -32,15 +33,15 @@ interface Dependencies {
 export function promptSession(dependencies: Dependencies): ServiceImpl<typeof SessionService>['promptSession'] {
   const { store, blobs } = dependencies
   return async (request, context) => {
-    const call = peerCallOf(context)
-    const { workspaceId } = call.principal
+    const admitter = principalOf(context)
+    const { workspaceId } = admitter
     const { sessionId } = request
     const id = parseMessageId(request.messageId)
     const words = parsePrompt(request)
-    const files = request.files.length === 0 ? [] : await filesOf(dependencies, call, request, id)
+    const files = request.files.length === 0 ? [] : await filesOf(dependencies, peerCallOf(context), request, id)
     const item = await store.admitPrompt(workspaceId, {
       ...{ id, sessionId, prompt: { ...words, files }, delivery: parseDelivery(request.delivery) },
-      ...{ digest: digestOf(request), admitter: call.principal, wake: !request.parked },
+      ...{ digest: digestOf(request), admitter, wake: !request.parked },
     })
     const { prompt, delivery, timeCreated } = item
     const contents = await readBlobs(blobs, workspaceId, [{ type: 'user', id, timeCreated, prompt }])
@@ -131,5 +132,5 @@ function parseDelivery(delivery: DeliveryMessage): Delivery {
 /** What has to be the same when an id is sent again; whether it wakes the session may differ. */
 function digestOf({ text, files, agents, metadata, delivery }: PromptSessionRequest): string {
   const sent = JSON.stringify([text, files, agents, metadata ?? null, parseDelivery(delivery)])
-  return createHash('sha256').update(sent).digest('base64url')
+  return hash('sha256', sent, 'base64url')
 }

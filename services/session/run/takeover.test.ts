@@ -184,3 +184,17 @@ test('after a kill while leave was asked for, the request is gone and the model 
   assert.equal((await after.calls())[0]?.error?.type, 'aborted')
   assert.equal(await after.outcome(), Outcome.SUCCEEDED)
 })
+
+test('an owner renews its lease for as long as it works', async () => {
+  await using service = await openSessionService({ leaseMs: 300 })
+  await service.create()
+  service.peers.tools.work = async function* (request, signal) {
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    yield* says('worked')(request, signal)
+  }
+  service.peers.turns.push(calls({ id: 'a', name: 'work' }))
+  await service.prompt('Work')
+  await service.wait()
+  assert.equal((await service.calls())[0]?.state, 3)
+  assert.deepEqual(service.peers.ended, [])
+})
