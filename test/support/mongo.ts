@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { openMongo } from '#shared/mongo.ts'
 
 /** Why a MongoDB suite is skipped, for `{ skip: skipWithoutMongo }`; false when there is a server. */
 export const skipWithoutMongo: string | false = mongoUri() === undefined ? 'no MongoDB server' : false
@@ -11,4 +12,10 @@ export function mongoUri(): string | undefined {
 /** A database that nobody else uses. Whoever fills it drops it. */
 export function freshDatabaseName(): string {
   return `portico_test_${randomBytes(8).toString('hex')}`
+}
+
+/** Drops a database that a product has filled which is gone by now. */
+export async function dropDatabase(database: string): Promise<void> {
+  await using mongo = await openMongo({ uri: mongoUri() ?? '', database })
+  await mongo.db.dropDatabase()
 }
