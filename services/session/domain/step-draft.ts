@@ -67,6 +67,8 @@ export class StepDraft {
 
   /** Follows one event; undefined when there is nothing to tell of it. */
   follow(event: GenerationEvent, now: number): DraftEvent | undefined {
+    // The repetition that was waited for has begun.
+    if (this.#message.retry !== undefined) this.#message = { ...this.#message, retry: undefined }
     switch (event.type) {
       case 'part-started':
         return this.#start(event, now)
@@ -76,7 +78,7 @@ export class StepDraft {
         return this.#end(event, now)
       case 'finished': {
         const { finish, rawFinish, tokens, costNanos } = event
-        this.#message = { ...this.#message, retry: undefined, finish, rawFinish, tokens, costNanos }
+        this.#message = { ...this.#message, finish, rawFinish, tokens, costNanos }
         return undefined
       }
     }

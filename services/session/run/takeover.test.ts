@@ -186,10 +186,10 @@ test('after a kill while leave was asked for, the request is gone and the model 
 })
 
 test('an owner renews its lease for as long as it works', async () => {
-  await using service = await openSessionService({ leaseMs: 300 })
+  await using service = await openSessionService({ leaseMs: 1_000 })
   await service.create()
   service.peers.tools.work = async function* (request, signal) {
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
     yield* says('worked')(request, signal)
   }
   service.peers.turns.push(calls({ id: 'a', name: 'work' }))

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError } from '#shared/config.ts'
+import { readConfig } from './config.ts'
+
+test('what is not set has its default', () => {
+  const config = readConfig({ PORTICO_DATA_DIR: '/data' })
+  assert.deepEqual(config, {
+    store: { kind: 'sqlite', directory: '/data' },
+    ...{ maxRuns: 64, leaseMs: 15_000, permissionTimeoutMs: 300_000 },
+  })
+})
+
+test('settings are read, in seconds', () => {
+  const { maxRuns, leaseMs, permissionTimeoutMs } = readConfig({
+    PORTICO_SESSION_MAX_RUNS: '2',
+    PORTICO_SESSION_LEASE_SECONDS: '3',
+    PORTICO_PERMISSION_TIMEOUT: '4',
+  })
+  assert.deepEqual([maxRuns, leaseMs, permissionTimeoutMs], [2, 3_000, 4_000])
+})
+
+test('every problem is told at once', () => {
+  const bad = {
+    PORTICO_SESSION_MAX_RUNS: '0',
+    PORTICO_SESSION_LEASE_SECONDS: 'soon',
+    PORTICO_PERMISSION_TIMEOUT: '1e3',
+  }
+  assert.throws(
+    () => readConfig(bad),
+    (error) => error instanceof ConfigError && error.problems.length === 3,
+  )
+})

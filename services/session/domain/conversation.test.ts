@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AssistantMessage, Message, ToolPart } from './message.ts'
+import { modelMessages } from './model-messages.ts'
+import { nextAction, stepsSinceInput } from './next-action.ts'
+import { STEP_ABORTED } from './settle-aborted.ts'
+
+const model = { providerId: 'test', modelId: 'm', variant: '' }
+
+function user(text: string): Message {
+  return {
+    type: 'user',
+    id: `msg_${text}`,
+    timeCreated: 0,
+    prompt: { text, files: [], agents: [], metadata: undefined },
+  }
+}
+
+function step(changes: Partial<AssistantMessage> = {}): AssistantMessage {
+  return {
+    ...{ type: 'assistant', id: 'msg_a', timeCreated: 0, agent: 'build', model, parts: [{ type: 'text', text: 'Hi' }] },
+    ...{ finish: 'stop', rawFinish: undefined, costNanos: 0n, tokens: undefined, error: undefined, retry: undefined },
+    ...{ timeStreamed: 1, timeCompleted: 2 },
+    ...changes,
+  }
+}
+
+function call(type: string | undefined, changes: Partial<ToolPart> = {}): ToolPart {
+  return {
+    ...{ type: 'tool', callId: 'c', name: 'look', state: type === undefined ? 'completed' : 'error' },
+    ...{ rawInput: '{"a":1}', input: { a: 1 }, content: [], metadata: undefined },
+    error: type === undefined ? undefined : { type, message: 'no' },
+    ...{ timeCreated: 0, timeRan: 0, timeCompleted: 0 },
+    ...changes,
+  }
+}
+
+const aborted = step({ error: STEP_ABORTED, timeStreamed: undefined, finish: 'error' })
+const idle: Message = { type: 'idle', id: 'msg_i', timeCreated: 0, outcome: 'succeeded', error: undefined }
+const outcome = (...conversation: Message[]) => {
+  const next = nextAction(conversation)
+  return next.type === 'step' ? 'step' : next.outcome
+}
+
+test('a step follows a user, results of tools, and a step that was cut off', () => {
+  assert.equal(outcome(user('a')), 'step')
+  assert.equal(outcome(user('a'), step(), idle, user('b')), 'step')
+  assert.equal(outcome(user('a'), step({ parts: [call(undefined)] })), 'step')
+  assert.equal(outcome(user('a'), step({ parts: [call('tool.timeout')] })), 'step')
+  assert.equal(outcome(user('a'), aborted), 'step')
+})
+
+test('the run ends after an answer, a failure, and a refusal without a word', () => {
+  assert.equal(outcome(user('a'), step()), 'succeeded')
+  const error = { type: 'provider.refused', message: 'no' }
+  assert.deepEqual(nextAction([user('a'), step({ error })]), { type: 'end', outcome: 'failed', error })
+  assert.equal(outcome(user('a'), step({ parts: [call(undefined), call('permission.rejected')] })), 'interrupted')
+  const corrected = [call('permission.rejected'), call('permission.corrected')]
+  assert.equal(outcome(user('a'), step({ parts: corrected })), 'step')
+})
+
+test('steps are counted from the last input, without those that were cut off', () => {
+  assert.equal(stepsSinceInput([user('a'), step(), step(), user('b'), step(), aborted]), 1)
+})
+
+test('a step that was cut off at the end is left out; one in the middle is told as far as it came', () => {
+  const roles = (...conversation: Message[]) => modelMessages(conversation, model).map(({ role }) => role)
+  assert.deepEqual(roles(user('a'), aborted, aborted), ['user'])
+  assert.deepEqual(roles(user('a'), aborted, idle, user('b')), ['user', 'assistant', 'user'])
+})
+
+test('every call has its result, whatever became of it, and arguments that are JSON', () => {
+  const parts = [
+    call(undefined, { callId: 'done', content: [{ type: 'text', text: 'seen' }] }),
+    call('tool.timeout', { callId: 'failed', content: [{ type: 'text', text: 'half' }] }),
+    call('aborted', { callId: 'cut', rawInput: '{"a":', input: {} }),
+    call(undefined, { callId: 'running', state: 'running' }),
+  ]
+  const [, asked, told] = modelMessages([user('a'), step({ parts })], model)
+  const sent = asked?.parts.map((part) => part.type === 'tool-call' && [part.callId, part.arguments])
+  assert.deepEqual(sent, [
+    ['done', '{"a":1}'],
+    ['failed', '{"a":1}'],
+    ['cut', '{}'],
+    ['running', '{"a":1}'],
+  ])
+  const results = told?.parts.map((part) => part.type === 'tool-result' && [part.callId, part.failed, part.content])
+  assert.deepEqual(results, [
+    ['done', false, [{ type: 'text', text: 'seen' }]],
+    [
+      'failed',
+      true,
+      [
+        { type: 'text', text: 'Error: no' },
+        { type: 'text', text: 'half' },
+      ],
+    ],
+    ['cut', true, [{ type: 'text', text: 'Error: no' }]],
+    ['running', true, [{ type: 'text', text: 'Error: The tool call was cut off; what it has done is unknown' }]],
+  ])
+})
+
+test('files and agents of a prompt are told after its text', () => {
+  const blob = { hash: 'h', size: 1 }
+  const file = { blob, mime: 'image/png', uri: undefined, name: 'a.png', description: undefined, mention: undefined }
+  const prompt = { text: 'See', files: [file], agents: [{ name: 'plan', mention: undefined }], metadata: undefined }
+  const [message] = modelMessages([{ type: 'user', id: 'msg_1', timeCreated: 0, prompt }], model)
+  assert.deepEqual(message?.parts, [
+    { type: 'text', text: 'See' },
+    { type: 'media', blob, mime: 'image/png', name: 'a.png' },
+    { type: 'text', text: '(The user names the agent "plan".)' },
+  ])
+})
