@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { systemClock } from '#shared/clock.ts'
 import { readTogether } from '#shared/config.ts'
+import { maskSecrets } from '#shared/config-print.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLocalTransport } from '#shared/local-transport.ts'
 import { createLogger } from '#shared/logging.ts'
@@ -40,6 +41,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   })
   const clock = systemClock
   const logger = createLogger({ service: 'portico', level: config.process.logLevel })
+  logger.info({ settings: maskSecrets(config) }, 'Starting')
   resources.use(await startTelemetry('portico', config.process.telemetry))
   const listener = await listen(config.gateway, logger)
 

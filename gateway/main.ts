@@ -1,6 +1,7 @@
 // The process of the facade alone; the four services are processes of their own.
 import { systemClock } from '#shared/clock.ts'
 import { type Environment, readTogether } from '#shared/config.ts'
+import { maskSecrets } from '#shared/config-print.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger } from '#shared/logging.ts'
@@ -18,6 +19,7 @@ await runUntilSignal(async (resources) => {
   const { config, own } = readTogether(process.env, { config: readConfig, own: readProcess })
   options.shutdownMs = config.drainMs + 5_000
   const logger = createLogger({ service: 'gateway', level: own.logLevel })
+  logger.info({ settings: maskSecrets({ config, own }) }, 'Starting')
   resources.use(await startTelemetry('gateway', own.telemetry))
   const to = (url: string) => resources.use(createHttp2Transport({ url, secret: own.secret }))
   const { session, catalog, inference, identity } = own.peers

@@ -17,9 +17,6 @@ const functionTool = z.object({
   async: z.literal(false, { error: 'asynchronous tools are not supported' }).nullish(),
 })
 
-/** A function that the model may call; the only kind of tool that Portico knows. */
-export type FunctionTool = z.output<typeof functionTool>
-
 /** Tools that are offered. */
 export const tools = z.array(byType({ function: functionTool }, { unknown: unsupportedTool })).max(MAX_TOOLS)
 

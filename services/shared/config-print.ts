@@ -7,7 +7,7 @@ const MASK = '***'
  */
 export function maskSecrets(value: unknown, hidden = false): unknown {
   if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'number') return value
-  if (Array.isArray(value)) return value.map((member) => maskSecrets(member, hidden))
+  if (Array.isArray(value) || value instanceof Set) return [...value].map((member) => maskSecrets(member, hidden))
   if (typeof value === 'object') {
     const masked = ([name, member]: [string, unknown]) => [name, maskSecrets(member, hidden || SECRET_NAME.test(name))]
     return Object.fromEntries(Object.entries(value).map((entry) => masked(entry)))

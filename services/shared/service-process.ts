@@ -1,6 +1,7 @@
 import type { Transport } from '@connectrpc/connect'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { type Environment, readTogether } from '#shared/config.ts'
+import { maskSecrets } from '#shared/config-print.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger, type Logger } from '#shared/logging.ts'
@@ -39,6 +40,7 @@ export async function runService<C, P extends ServiceName, S extends { readonly 
     const config = readTogether(env, readers)
     lifecycle.shutdownMs = config.process.drainMs + CLOSE_MS
     const logger = createLogger({ service: name, level: config.process.logLevel })
+    logger.info({ settings: maskSecrets(config) }, 'Starting')
     resources.use(await startTelemetry(name, config.process.telemetry))
     const transports = peers.map((peer) => {
       const transport = createHttp2Transport({ url: config.process.peers[peer], secret: config.process.secret })
