@@ -174,7 +174,8 @@ export interface SessionStore extends AsyncDisposable {
   renewLease(lease: Lease, durationMs: number): Promise<LeaseState>
   /**
    * Settles what an older owner left: unfinished tool calls become errors of type `aborted`, an unfinished step is
-   * completed with an error of type `aborted`, waiting permission requests are withdrawn; with the events of all that.
+   * completed with an error of type `aborted` and what it used is added to the session's totals, waiting permission
+   * requests are withdrawn; with the events of all that.
    */
   settleAborted(lease: Lease): Promise<void>
   /** The session as it is now, and whether an interrupt was asked for. */

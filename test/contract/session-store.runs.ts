@@ -154,10 +154,15 @@ export function runCases(test: StoreTest): void {
     } as const
     const parts = [thought, done, toolPart('call_ran', 'running'), toolPart('call_wrote', 'streaming')]
     await store.recordStep(lease, { message: assistant('msg_old', { timeCompleted: 5, finish: 'stop' }), events: [] })
-    await store.recordStep(lease, { message: assistant('msg_step', { parts }), events: [] })
+    await store.recordStep(lease, {
+      message: assistant('msg_step', { parts, costNanos: 7n, tokens: TOKENS }),
+      events: [],
+    })
     await store.askPermission(lease, request('per_1'))
     clock.advance(8)
     const events = await eventsOf(store, 4, () => store.settleAborted(lease))
+    const { costNanos, tokens } = await get(store)
+    assert.deepEqual([costNanos, plain(tokens)], [7n, TOKENS])
     assert.deepEqual(
       events.map(({ data }) => [
         data.type,

@@ -2,6 +2,7 @@ import type { DurableEventData } from './event.ts'
 import type { Admitter, InboxItem } from './inbox.ts'
 import type { Message } from './message.ts'
 import type { PermissionAnswer, PermissionRequest } from './permission.ts'
+import type { TokenUsage } from './session.ts'
 import { nextClaim, type SessionState } from './session-state.ts'
 
 /** One record that a use case writes beside the session's own. */
@@ -82,6 +83,12 @@ export class Revision {
     if (this.now > this.#state.timeUpdated) this.set({ timeUpdated: this.now })
   }
 
+  /** Adds what a step used to the session's totals. */
+  addUsage(costNanos: bigint, tokens: TokenUsage): void {
+    const { costNanos: cost, tokens: total } = this.#state
+    this.set({ costNanos: cost + costNanos, tokens: addTokens(total, tokens) })
+  }
+
   event(data: DurableEventData): void {
     const seq = this.nextSeq()
     this.writes.push({
@@ -110,5 +117,15 @@ export class Revision {
   finish(): void {
     const claimableAt = nextClaim(this.#state, this.leaseNow)
     if (claimableAt !== this.#state.claimableAt) this.set({ claimableAt })
+  }
+}
+
+function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    reasoning: a.reasoning + b.reasoning,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
   }
 }

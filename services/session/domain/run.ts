@@ -22,10 +22,7 @@ export function recordStep(
   if (known) revision.writes.push({ type: 'update', message })
   else revision.insert(message)
   for (const data of events) revision.event(data)
-  if (usage !== undefined) {
-    const { costNanos, tokens } = revision.state
-    revision.set({ costNanos: costNanos + usage.costNanos, tokens: addTokens(tokens, usage.tokens) })
-  }
+  if (usage !== undefined) revision.addUsage(usage.costNanos, usage.tokens)
   revision.touch()
   return revision.state.seq
 }
@@ -46,14 +43,4 @@ export function endRun(revision: Revision, outcome: Outcome, error: StructuredEr
   const goesOn = due && outcome !== 'interrupted'
   revision.set(goesOn ? {} : { due: false, leaseUntil: 0 })
   return goesOn
-}
-
-function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
-  return {
-    input: a.input + b.input,
-    output: a.output + b.output,
-    reasoning: a.reasoning + b.reasoning,
-    cacheRead: a.cacheRead + b.cacheRead,
-    cacheWrite: a.cacheWrite + b.cacheWrite,
-  }
 }

@@ -21,6 +21,8 @@ export function settleAborted(
     const { message, events } = cutOff(step, STEP_ABORTED, revision.now)
     for (const data of events) revision.event(data)
     revision.writes.push({ type: 'update', message })
+    // The answer was complete, and what it used was to be added when the step ends.
+    if (step.costNanos !== undefined && step.tokens !== undefined) revision.addUsage(step.costNanos, step.tokens)
   }
   for (const { id } of waiting) closeRequest(revision, id, 'reject')
 }
