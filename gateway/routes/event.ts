@@ -11,8 +11,8 @@ import { eventJson } from '../schemas/event.ts'
 import { RETRY_MS, sendEvents } from '../sse.ts'
 
 /**
- * `GET /api/event`: the events of the workspace as server-sent events (`contract/instance-facts.md` 3.16). Durable
- * events carry an `id:`; a client that comes back with it in `Last-Event-ID` (or, where it can't set headers, in the
+ * `GET /api/event`: the events of the workspace as server-sent events (`contract/instance-facts.md` 3.16). The first
+ * frame and durable events carry an `id:`; a client that comes back with it in `Last-Event-ID` (or, where it can't set headers, in the
  * query parameter `after`) gets everything since. Beside the events of sessions the server sends:
  *
  * - `server.connected`, always first: everything that happens from now on will come;
@@ -57,19 +57,22 @@ function startPosition(request: Request): string {
 function frame({ message }: StreamEventsResponse, clock: Clock): string {
   switch (message.case) {
     case 'connected':
-      return serverEvent('server.connected', {}, clock)
+      return withPosition(message.value.position, serverEvent('server.connected', {}, clock))
     case 'missed':
       return serverEvent('server.resync', {}, clock)
     case 'event': {
       const json = eventJson(message.value)
       if (json === undefined) return ''
-      const { position } = message.value
-      const id = position === '' ? '' : `id: ${position}\n`
-      return `${id}data: ${JSON.stringify(json)}\n\n`
+      return withPosition(message.value.position, `data: ${JSON.stringify(json)}\n\n`)
     }
     case undefined:
       return ''
   }
+}
+
+/** Volatile events have no position, and leave the client at the one before. */
+function withPosition(position: string, event: string): string {
+  return position === '' ? event : `id: ${position}\n${event}`
 }
 
 function serverEvent(type: string, data: unknown, clock: Clock): string {

@@ -226,7 +226,8 @@ export interface SessionStore extends AsyncDisposable {
 }
 
 export type TailItem =
-  | { readonly type: 'ready' }
+  /** `position`: where the reader stands; what follows comes after it. */
+  | { readonly type: 'ready'; readonly position: string }
   | { readonly type: 'missed' }
   | { readonly type: 'event'; readonly event: DurableEvent }
 

@@ -70,6 +70,19 @@ export function eventCases(test: StoreTest): void {
     )
   })
 
+  test('a reader that saw no event goes on from where it stood', async ({ store }) => {
+    await store.createSession(W, newSession('ses_0'))
+    const idle = new TailReader(store, undefined, W)
+    const { position } = await idle.expect('ready')
+    await idle[Symbol.asyncDispose]()
+    await store.createSession(W, newSession('ses_1'))
+    await using reader = await tail(store, position)
+    assert.deepEqual(
+      (await reader.events(1)).map(({ sessionId }) => sessionId),
+      ['ses_1'],
+    )
+  })
+
   test('a position that nobody gave is answered `missed`, and live events follow', async ({ store }) => {
     const [event] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
     const { position } = event as { position: string }

@@ -27,9 +27,10 @@ export class TailReader implements AsyncDisposable {
   }
 
   /** Reads the next item, which is of that type. */
-  async expect(type: TailItem['type']): Promise<void> {
+  async expect<T extends TailItem['type']>(type: T): Promise<Extract<TailItem, { readonly type: T }>> {
     const { value } = await this.next()
     assert.equal(value?.type, type)
+    return value as Extract<TailItem, { readonly type: T }>
   }
 
   abort(): void {

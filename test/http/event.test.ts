@@ -26,7 +26,7 @@ test('the stream opens with its headers and server.connected, then each event in
   assert.equal(stream.headers['x-content-type-options'], 'nosniff')
   const text = await readUntil(stream, (text) => text.includes('evt_7'))
   const [first, second, rest] = text.split('\n\n')
-  const { id, created, ...hello } = JSON.parse((first as string).replace(/^data: /, ''))
+  const { id, created, ...hello } = JSON.parse((first as string).replace(/^id: 6\ndata: /, ''))
   assert.match(id, /^evt_/)
   assert.equal(typeof created, 'number')
   assert.deepEqual(hello, { type: 'server.connected', data: {} })

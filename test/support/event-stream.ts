@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http'
 import type { HandlerContext } from '@connectrpc/connect'
 
 /** The first message of a stream. */
-export const connected = { message: { case: 'connected', value: {} } } as const
+export const connected = { message: { case: 'connected', value: { position: '6' } } } as const
 
 /** A durable event, as the session service would stream it. */
 export const selected = (seq: number, agent = 'plan') =>

@@ -43,7 +43,7 @@ export class MongoEventLog implements AsyncDisposable {
       const end = { number: ring.end, place: ring.last }
       const known = position === undefined || ring.has(position) || (await this.#isKnown(position))
       const cursor: Cursor = known && position !== undefined ? { number: undefined, place: position } : end
-      yield { type: 'ready' }
+      yield { type: 'ready', position: cursor.place }
       if (!known) yield { type: 'missed' }
       while (!signal.aborted) {
         cursor.number ??= ring.after(cursor.place)

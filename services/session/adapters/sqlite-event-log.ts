@@ -36,7 +36,7 @@ export class SqliteEventLog implements Disposable {
     const last = this.#last()
     const known = position === undefined ? last : this.#rowOf(position, last)
     let row = known ?? last
-    yield { type: 'ready' }
+    yield { type: 'ready', position: `${this.#id}.${row}` }
     if (known === undefined) yield { type: 'missed' }
     while (!signal.aborted) {
       const sql = 'SELECT * FROM events WHERE workspace = ? AND position > ? ORDER BY position LIMIT ?'

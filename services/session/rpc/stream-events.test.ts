@@ -62,6 +62,17 @@ forEachTransport((name, connect) => {
     await again.leave()
   })
 
+  test(`a reader that saw nothing comes back with the position it stood at (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    const first = await open(service)
+    const connected = await first.next()
+    await first.leave()
+    await service.client.createSession({ sessionId: 'ses_1' }, service.as())
+    const again = await open(service, connected.case === 'connected' ? connected.value.position : '')
+    assert.deepEqual([await again.word(), await again.word()], ['connected', 'sessionCreated ses_1'])
+    await again.leave()
+  })
+
   test(`a position that nobody knows is said to have missed events, and live ones follow (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const stream = await open(service, 'of another time')

@@ -1,10 +1,13 @@
+import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { EventsMissedSchema, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { drainSignalOf, principalOf } from '#shared/call-context.ts'
 import type { BlobStore } from '../ports.ts'
 import type { EventHub } from '../run/event-hub.ts'
 import { readContents } from './blob-contents.ts'
 import { blobsOfEvent, eventToProto } from './event-to-proto.ts'
+
+const MISSED = create(EventsMissedSchema)
 
 /** Streams the events of the principal's workspace, until the caller leaves or the server stops. */
 export function streamEvents(dependencies: {
@@ -16,8 +19,8 @@ export function streamEvents(dependencies: {
     const { workspaceId } = principalOf(context)
     const signal = AbortSignal.any([context.signal, drainSignalOf(context)])
     for await (const item of hub.subscribe(workspaceId, position === '' ? undefined : position, signal)) {
-      if (item.type === 'ready') yield { message: { case: 'connected', value: {} } }
-      else if (item.type === 'missed') yield { message: { case: 'missed', value: {} } }
+      if (item.type === 'ready') yield { message: { case: 'connected', value: { position: item.position } } }
+      else if (item.type === 'missed') yield { message: { case: 'missed', value: MISSED } }
       else {
         const loaded = await readContents(blobs, workspaceId, blobsOfEvent(item.event))
         yield { message: { case: 'event', value: eventToProto(item.event, loaded) } }

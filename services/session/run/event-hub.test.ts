@@ -37,7 +37,7 @@ function log() {
   }
 }
 
-const ready: TailItem = { type: 'ready' }
+const ready: TailItem = { type: 'ready', position: 'log.0' }
 const place = { workspace: 'wrk_1', directory: '/project', timeCreated: 0 }
 
 function durable(seq: number, data = STEP, sessionId = 'ses_1'): TailItem {

@@ -855,6 +855,12 @@ export declare const StreamEventsResponseSchema: GenMessage<StreamEventsResponse
  * @generated from message portico.session.v1.EventsConnected
  */
 export declare type EventsConnected = Message<"portico.session.v1.EventsConnected"> & {
+  /**
+   * Where it stands in the log: whoever comes back with it misses nothing that this stream would have told.
+   *
+   * @generated from field: string position = 1;
+   */
+  position: string;
 };
 
 /**
