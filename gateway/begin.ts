@@ -2,7 +2,7 @@ import type { NextFunction, Request, Response } from 'express'
 import { randomId } from '#shared/ids.ts'
 import { withRequestId } from '#shared/request-scope.ts'
 import { openSpan } from '#shared/tracing.ts'
-import { Call, type Family } from './call.ts'
+import { Call, familyOf } from './call.ts'
 import type { Facade } from './route.ts'
 
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/
@@ -41,10 +41,4 @@ export function beginCall({ clock, config, logger }: Facade) {
     if (span === undefined) proceed()
     else span.run(proceed)
   }
-}
-
-function familyOf(path: string): Family {
-  if (!path.startsWith('/api/v1')) return 'instance'
-  if (path.startsWith('/api/v1/oauth/')) return 'oauth'
-  return path.length === 7 || path[7] === '/' ? 'gateway' : 'instance'
 }

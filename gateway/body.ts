@@ -17,7 +17,10 @@ export async function readJson(request: Request, limit: number): Promise<unknown
   if (empty) throw new Rejection('BODY_MISSING')
   if (type === undefined || !JSON_TYPE.test(type)) throw new Rejection('CONTENT_TYPE_UNSUPPORTED')
   const encoding = request.headers['content-encoding']
-  if (encoding !== undefined && encoding !== 'identity') throw new Rejection('CONTENT_ENCODING_UNSUPPORTED')
+  const transfer = request.headers['transfer-encoding']
+  if ((encoding ?? 'identity') !== 'identity' || (transfer ?? 'chunked').toLowerCase() !== 'chunked') {
+    throw new Rejection('CONTENT_ENCODING_UNSUPPORTED')
+  }
   if (Number(length) > limit) throw new Rejection('BODY_TOO_LARGE', { limit: String(limit) })
   const bytes = await readBytes(request, limit)
   if (bytes.length === 0) throw new Rejection('BODY_MISSING')

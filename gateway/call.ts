@@ -6,6 +6,13 @@ import { Rejection } from '#shared/rejection.ts'
 /** Which of the three public interfaces a request belongs to; it decides how errors look. */
 export type Family = 'instance' | 'gateway' | 'oauth'
 
+/** The family of a path; what lies outside of `/api/v1` belongs to the instance API. */
+export function familyOf(path: string): Family {
+  if (!path.startsWith('/api/v1')) return 'instance'
+  if (path.startsWith('/api/v1/oauth/')) return 'oauth'
+  return path.length === 7 || path[7] === '/' || path[7] === '?' ? 'gateway' : 'instance'
+}
+
 /** How long a unary call to a service may take, in milliseconds. */
 export const DEADLINE_MS = 30_000
 

@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { ConfigError } from '#shared/config.ts'
 import type { Config } from './config.ts'
+import { createHttpServer } from './http-server.ts'
 import { Lifecycle } from './lifecycle.ts'
 
 /** The facade's port. */
@@ -23,9 +24,7 @@ export interface Listener extends AsyncDisposable {
 export async function listen(config: Config, logger: Logger): Promise<Listener> {
   const lifecycle = new Lifecycle()
   let app: RequestListener = answerStarting
-  const server = createServer((request, response) => app(request, response))
-  // Longer than the idle limit of usual proxies, which otherwise reuse a connection while it is being closed.
-  server.keepAliveTimeout = 65_000
+  const server = createHttpServer((request, response) => app(request, response))
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, config)))
     server.listen(config.port, config.host, resolve)

@@ -41,6 +41,11 @@ const HEADERS = [
   'nosniff',
 ] as const
 
+/** Answers HEAD as GET would begin, without opening the stream, which would never end. */
+export function sendEventHeaders(response: Response): void {
+  response.writeHead(200, [...HEADERS, ...callOf(response).headers]).end()
+}
+
 /**
  * Sends an RPC stream as server-sent events. Headers go out after the first message: an RPC that fails before it is
  * answered as an ordinary error. What comes in one turn of the event loop is written at once, and the RPC is not asked

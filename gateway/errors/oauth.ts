@@ -8,6 +8,10 @@ export const oauthErrors: ErrorTable = {
       const { headers = [], ...answer } = failure(405, 'invalid_request', 'Method not allowed')
       return { ...answer, headers: [...headers, 'allow', metadata.allow ?? ''] }
     },
+    REQUEST_MALFORMED: () => failure(400, 'invalid_request', 'The request is not valid HTTP'),
+    REQUEST_TIMEOUT: () => failure(408, 'invalid_request', 'The request took too long to arrive'),
+    HEADERS_TOO_LARGE: () => failure(431, 'invalid_request', 'The headers are too large'),
+    HOST_INVALID: () => failure(400, 'invalid_request', 'Expected one Host header, that of the address'),
     PATH_INVALID: () => failure(400, 'invalid_request', 'The path is not valid'),
     NOT_READY: () => failure(503, 'temporarily_unavailable', 'The server is starting or stopping'),
   },

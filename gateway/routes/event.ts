@@ -8,7 +8,7 @@ import { publicError } from '../errors.ts'
 import { queryText, readQuery } from '../query.ts'
 import type { Facade, Route } from '../route.ts'
 import { eventJson } from '../schemas/event.ts'
-import { RETRY_MS, sendEvents } from '../sse.ts'
+import { RETRY_MS, sendEventHeaders, sendEvents } from '../sse.ts'
 
 /**
  * `GET /api/event`: the events of the workspace as server-sent events (`contract/instance-facts.md` 3.16). The first
@@ -29,6 +29,7 @@ export function eventRoutes(facade: Facade): Route[] {
       async handle(request, response) {
         const call = callOf(response)
         const position = startPosition(request)
+        if (request.method === 'HEAD') return sendEventHeaders(response)
         await sendEvents(response, {
           messages: clients.session.streamEvents({ position }, call.options({ timeoutMs: undefined })),
           frame: (message) => frame(message, clock),

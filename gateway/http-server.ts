@@ -1,0 +1,58 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { answerOnWire } from './wire-errors.ts'
+
+/** How long clients may take, in milliseconds. */
+export interface HttpLimits {
+  /** From the connection, or the first byte of a request, to the last of its headers. */
+  readonly headersMs: number
+  /** From the first byte of a request to the last. */
+  readonly requestMs: number
+  /** Between two requests. Longer than proxies usually wait, which otherwise reuse a connection that is being closed. */
+  readonly idleMs: number
+  /** Without taking a byte of what is sent. */
+  readonly stalledMs: number
+  /** How often the first two are looked at. */
+  readonly checkMs: number
+}
+
+/** The limits that are served with. The largest body fits through 1 Mbit/s. */
+export const HTTP_LIMITS: HttpLimits = {
+  headersMs: 20_000,
+  requestMs: 300_000,
+  idleMs: 65_000,
+  stalledMs: 60_000,
+  checkMs: 5_000,
+}
+
+/**
+ * Makes the HTTP server. What node:http refuses by itself (malformed or overlong headers, requests that do not come to
+ * their end, CONNECT) is answered in the JSON of its API family, too, and a client that neither reads nor goes is cut off.
+ */
+export function createHttpServer(handle: RequestListener, limits: HttpLimits = HTTP_LIMITS): Server {
+  const server = createServer(
+    {
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.idleMs,
+      connectionsCheckingInterval: limits.checkMs,
+      // Checked by the app, whose answer has a body.
+      requireHostHeader: false,
+    },
+    handle,
+  )
+  server.on('clientError', answerOnWire)
+  server.on('connect', (request: IncomingMessage, socket: Socket) => {
+    answerOnWire({ code: 'CONNECT', target: request.url }, socket)
+  })
+  // An expectation that nobody knows may be ignored (RFC 9110 section 10.1.1); node:http would answer without a body.
+  server.on('checkExpectation', handle)
+  server.setTimeout(limits.stalledMs, endStalled)
+  return server
+}
+
+/** Also called for connections that wait for an answer, or for the next request. */
+function endStalled(socket: Socket): void {
+  const { _httpMessage: answering } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
+  if (answering == null || socket.writableLength > 0) socket.destroy()
+}
