@@ -5,6 +5,7 @@ import { beginCall } from './begin.ts'
 import { callOf } from './call.ts'
 import { cors } from './cors.ts'
 import { publicError } from './errors.ts'
+import { requireOneHost } from './origin.ts'
 import { sendJson } from './respond.ts'
 import type { Facade, Route } from './route.ts'
 import { agentRoutes } from './routes/agent.ts'
@@ -26,6 +27,7 @@ export function createApp(facade: Facade): Express {
   app.set('query parser', false)
   app.set('case sensitive routing', true)
   app.use(beginCall(facade))
+  app.use(requireOneHost)
   app.use(cors(facade.config))
   app.use(authenticate(facade))
   addRoutes(app, [

@@ -1,11 +1,33 @@
-import type { Request } from 'express'
+import type { NextFunction, Request, Response } from 'express'
 import { Rejection } from '#shared/rejection.ts'
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i
+const LOOPBACK = /^(?:localhost|127(?:\.(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])){3}|\[::1\])$/i
 
 /** Whether a host name without its port is a loopback address or `localhost`. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK.test(host)
+}
+
+/**
+ * Refuses a request whose host is ambiguous, as RFC 9112 section 3.2 demands: with several Host headers, with none
+ * (HTTP/1.0 may do without), or with another one than its absolute address has. Rejects with HOST_INVALID.
+ */
+export function requireOneHost(request: Request, _response: Response, next: NextFunction): void {
+  const { rawHeaders, url } = request
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  const wrong = hosts === 0 ? request.httpVersion !== '1.0' : hosts > 1
+  if (wrong || (url[0] !== '/' && url !== '*' && hostIn(url) !== hostIn(`http://${request.headers.host}`))) {
+    throw new Rejection('HOST_INVALID')
+  }
+  next()
+}
+
+function hostIn(address: string): string | undefined {
+  return URL.parse(address)?.host
 }
 
 /**
@@ -21,8 +43,9 @@ export function requireOwnHost(request: Request): void {
 }
 
 /**
- * Refuses a request of a page that is neither this server's own nor of an allowed origin. A request without an Origin
- * header comes from no page, or from one of this server. Rejects with ORIGIN_FORBIDDEN.
+ * Refuses a request of a page that is neither this server's own nor of an allowed origin. Where browsers send no Origin
+ * (pictures, frames, links) they say in Sec-Fetch-Site whether the page is of another site; a request with neither comes
+ * from no page. Rejects with ORIGIN_FORBIDDEN.
  */
 export function requireAllowedOrigin(
   request: Request,
@@ -30,7 +53,11 @@ export function requireAllowedOrigin(
   trusted: (host: string) => boolean = () => false,
 ): void {
   const { origin } = request.headers
-  if (origin === undefined || isAllowedOrigin(origin, allowed, trusted)) return
+  if (origin === undefined) {
+    if (request.headers['sec-fetch-site'] === 'cross-site') throw new Rejection('ORIGIN_FORBIDDEN')
+    return
+  }
+  if (isAllowedOrigin(origin, allowed, trusted)) return
   if (hostOf(origin)?.host !== request.headers.host) throw new Rejection('ORIGIN_FORBIDDEN')
 }
 
@@ -45,7 +72,8 @@ export function isAllowedOrigin(
   return url !== undefined && trusted(url.hostname)
 }
 
+/** The host of a page's origin, in the one form that browsers write it in. */
 function hostOf(origin: string): URL | undefined {
-  const url = URL.canParse(origin) ? new URL(origin) : undefined
-  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined
+  const url = URL.parse(origin)
+  return url?.origin === origin && /^https?:$/.test(url.protocol) ? url : undefined
 }

@@ -29,19 +29,35 @@ test('none: another host name is 403, so that a rebound name reaches nothing', a
 
 test('none: a page of another origin is 403, one of this machine is answered and may read', async () => {
   await using facade = await openFacade()
-  for (const origin of ['https://evil.example', 'null', 'http://localhost.evil.example', 'file://']) {
+  for (const origin of [
+    'https://evil.example',
+    'null',
+    'http://localhost.evil.example',
+    'file://',
+    'http://evil@localhost',
+    '',
+  ]) {
     const answer = await facade.fetch('/api/info', { headers: { origin } })
     assert.equal(answer.status, 403, origin)
     assert.equal(answer.headers.get('access-control-allow-origin'), null)
     const message = 'Requests of this origin are not allowed'
     assert.deepEqual(await answer.json(), { _tag: 'ForbiddenError', message })
   }
-  for (const origin of [facade.url, 'http://localhost:5173', 'http://[::1]:80']) {
+  for (const origin of [facade.url, 'http://localhost:5173', 'http://[::1]:8080']) {
     const answer = await facade.fetch('/api/info', { headers: { origin } })
     assert.equal(answer.status, 200, origin)
     assert.equal(answer.headers.get('access-control-allow-origin'), origin)
     assert.equal(answer.headers.get('vary'), 'Origin')
   }
+})
+
+test('none: what a page of another site asks for without an Origin, as pictures and frames do, is 403', async () => {
+  await using facade = await openFacade()
+  const get = (site: string) => rawRequest(`${facade.url}/api/info`, { headers: { 'sec-fetch-site': site } })
+  const { status, text } = await get('cross-site')
+  assert.equal(status, 403)
+  assert.deepEqual(JSON.parse(text), { _tag: 'ForbiddenError', message: 'Requests of this origin are not allowed' })
+  for (const site of ['none', 'same-origin', 'same-site']) assert.equal((await get(site)).status, 200, site)
 })
 
 test('a preflight needs no credentials; only allowed origins are told that they may', async () => {
