@@ -27,14 +27,21 @@ export async function isKnown(db: Db, table: Table, place: Place): Promise<boole
   }
 }
 
+/** The server has ended a stream: what it followed was dropped or renamed. */
+export class StreamEnded extends Error {
+  override readonly name = 'StreamEnded'
+}
+
 /** Whether a stream failed because of its place, not because of the network or a change of primary. */
 export function isLost(error: unknown): boolean {
+  if (error instanceof StreamEnded) return true
   return error instanceof MongoServerError && !error.hasErrorLabel('ResumableChangeStreamError')
 }
 
 /**
  * The changes of a collection after a place, each with its own place, until the signal aborts. Without a change it
- * yields a place alone from time to time, as a sign of life. The driver reconnects by itself once; then it throws.
+ * yields a place alone from time to time, as a sign of life. The driver reconnects by itself once; then it throws. Throws
+ * StreamEnded when the collection is dropped or renamed.
  */
 export async function* changesAfter<T extends Document>(
   collection: Collection<T>,
@@ -54,6 +61,9 @@ export async function* changesAfter<T extends Document>(
       next = answer
       const change = (await unlessAborted(answer, signal)) ?? undefined
       if (signal.aborted) return
+      // The driver goes on to answer "nothing yet", and does not even wait.
+      if (change === undefined && stream.closed)
+        throw new StreamEnded(`${collection.collectionName} was dropped or renamed`)
       yield { place: placeOf(change?._id ?? stream.resumeToken), change }
     }
   } finally {
