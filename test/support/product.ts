@@ -7,6 +7,8 @@ export interface Product {
   /** Ends it as Ctrl-C does; answers 0 when every process did; else a code that is not 0. */
   stop(): Promise<number | null>
   kill(): Promise<void>
+  /** Of its processes. */
+  pids(): number[]
 }
 
 /** What a mode needs to start. */
@@ -110,5 +112,6 @@ function productOf(url: string, processes: () => readonly Process[]): Product {
       return codes.find((code) => code !== 0) ?? 0
     },
     kill: async () => void (await Promise.all(processes().map((process) => process.kill()))),
+    pids: () => processes().map(({ child }) => child.pid ?? 0),
   }
 }
