@@ -44,13 +44,13 @@ async function listing(directory: string, real: string): Promise<{ data: Uint8Ar
   return { data: Buffer.from(names.join('\n')), mime: 'application/x-directory' }
 }
 
-// A path with an encoded slash or null character, or of another machine, is none.
+// A path with an encoded slash or null character, in no UTF-8, or of another machine, is none.
 function pathOf(url: URL): string {
   try {
     const path = fileURLToPath(url)
     if (!path.includes('\0')) return path
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
+    if (!(error instanceof TypeError || error instanceof URIError)) throw error
   }
   throw new AttachmentUriError('it names no path of this machine')
 }
