@@ -9,8 +9,9 @@ import {
   type PermissionRuleSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import { jsonProblem } from './json.ts'
 
-/** Deepest nesting of free-form JSON: between processes it travels as protobuf, whose readers stop at 100 levels. */
+/** Deepest nesting of free-form JSON, which lies in messages that lie in events. */
 const JSON_DEPTH = 24
 
 /** A string without NUL, which no name, path or pattern has. */
@@ -27,9 +28,9 @@ export const sessionId = z.string().regex(/^ses[^\p{Cc}\p{Cs}]{0,125}$/u, 'Expec
 /** Message id, likewise. */
 export const messageId = z.string().regex(/^msg_[^\p{Cc}\p{Cs}]{0,124}$/u, 'Expected a message id (msg_…)')
 
-/** Free-form JSON object. A member called `__proto__` is refused: copying it anywhere would change the copy's prototype. */
+/** Free-form JSON object. */
 export const jsonObject = z.custom<JsonObject>(isRecord, 'Expected an object').superRefine((value, context) => {
-  const problem = jsonProblem(value, 1)
+  const problem = jsonProblem(value, JSON_DEPTH)
   if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
 })
 
@@ -106,15 +107,4 @@ export function orAbsent(text: string): string | undefined {
 
 function isRecord(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function jsonProblem(value: unknown, depth: number): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  if (depth > JSON_DEPTH) return `Nested more than ${JSON_DEPTH} levels deep`
-  if (Object.hasOwn(value, '__proto__')) return 'A member must not be called __proto__'
-  for (const member of Object.values(value)) {
-    const problem = jsonProblem(member, depth + 1)
-    if (problem !== undefined) return problem
-  }
-  return undefined
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { assistantContent, resultContent, systemContent, userContent } from './responses-parts.ts'
-import { byShape, byType } from './shape.ts'
+import { assistantContent, MAX_PARTS, resultContent, systemContent, userContent } from './responses-parts.ts'
+import { byShape, byType, list } from './shape.ts'
 
 /** Most items of an input; the inference service takes as many messages. */
 const MAX_ITEMS = 20_000
@@ -59,8 +59,8 @@ const functionCallOutput = z.object({
 const reasoning = z.object({
   type: z.literal('reasoning'),
   id: id.nullish(),
-  summary: z.array(z.object({ type: z.literal('summary_text'), text: z.string() })).nullish(),
-  content: z.array(z.object({ type: z.literal('reasoning_text'), text: z.string() })).nullish(),
+  summary: list(z.object({ type: z.literal('summary_text'), text: z.string() }), { most: MAX_PARTS }).nullish(),
+  content: list(z.object({ type: z.literal('reasoning_text'), text: z.string() }), { most: MAX_PARTS }).nullish(),
   encrypted_content: z.string().nullish(),
   signature: z.string().nullish(),
   format: z.string().nullish(),
@@ -81,9 +81,9 @@ const item = byType(
 /** One item of an input (`contract/gateway-facts.md` 1.2). */
 export type InputItem = z.output<typeof item>
 
-const list = z.array(item).min(1).max(MAX_ITEMS)
+const items = list(item, { least: 1, most: MAX_ITEMS })
 
 /** What is to be answered: a text, or the whole history. */
 export const input = byShape<string | InputItem[]>((value) => {
-  return Array.isArray(value) ? list : z.string({ error: 'expected a string or a list of items' })
+  return Array.isArray(value) ? items : z.string({ error: 'expected a string or a list of items' })
 })

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { byShape, byType } from './shape.ts'
+import { byShape, byType, list } from './shape.ts'
 
 /** Most parts of one message. */
-const MAX_PARTS = 10_000
+export const MAX_PARTS = 10_000
 
 const breakpoint = z.object({ mode: z.literal('explicit') }).nullish()
 
@@ -69,7 +69,7 @@ export const assistantContent = textOr(assistantParts)
 export const resultContent = textOr(resultParts)
 
 function textOr<T>(part: z.ZodType<T>): z.ZodType<string | T[]> {
-  const list = z.array(part).max(MAX_PARTS)
+  const parts = list(part, { most: MAX_PARTS })
   const text = z.string({ error: 'expected a string or a list of parts' })
-  return byShape<string | T[]>((value) => (Array.isArray(value) ? list : text))
+  return byShape<string | T[]>((value) => (Array.isArray(value) ? parts : text))
 }

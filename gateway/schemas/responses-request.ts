@@ -27,7 +27,10 @@ const members = z.object({
   parallel_tool_calls: z.boolean().nullish(),
   reasoning: reasoning.nullish(),
   text: text.nullish(),
-  modalities: z.array(z.enum(['text', 'image'])).nullish(),
+  modalities: z
+    .array(z.enum(['text', 'image']))
+    .max(2)
+    .nullish(),
   image_config: freeObject.nullish(),
   user: id.nullish(),
   safety_identifier: id.nullish(),
@@ -52,7 +55,7 @@ const members = z.object({
   store: z.literal(false, { error: 'nothing is stored: only false is allowed' }).nullish(),
   previous_response_id: z.null({ error: 'nothing is stored: send the whole history as input' }).optional(),
   background: z.literal(false, { error: 'background responses are not supported' }).nullish(),
-  models: z.array(z.string().min(1)).nullish(),
+  models: z.array(z.string().min(1)).max(64).nullish(),
   top_logprobs: z.literal(0, { error: 'log probabilities are not supported' }).nullish(),
   prompt: notYet('a stored prompt'),
   x_search_filter: notYet('a search of X'),

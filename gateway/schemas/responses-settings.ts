@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { byShape, byType, freeObject, notYet } from './shape.ts'
+import { byShape, byType, freeObject, notYet, refusal } from './shape.ts'
 
 const EFFORTS = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
 
@@ -13,17 +13,23 @@ export const reasoning = z.object({
   context: z.enum(['auto', 'all_turns'], { error: 'only "auto" and "all_turns" are supported' }).nullish(),
 })
 
-/** Up to 16 pairs, which are echoed (`contract/gateway-facts.md` 1.1). */
-export const metadata = z.record(z.string(), z.string().max(512)).superRefine((pairs, context) => {
-  const keys = Object.keys(pairs)
-  if (keys.length > 16) context.addIssue({ code: 'custom', message: 'must have at most 16 pairs' })
-  if (keys.every((key) => key.length <= 64 && !/[[\]]/.test(key))) return
-  context.addIssue({ code: 'custom', message: 'keys must have at most 64 characters and no brackets' })
+const pairs = z
+  .record(z.string(), z.string().max(512))
+  .refine((given) => Object.keys(given).every((key) => key.length <= 64 && !/[[\]]/.test(key)), {
+    message: 'keys must have at most 64 characters and no brackets',
+  })
+
+/** Up to 16 pairs, which are echoed (`contract/gateway-facts.md` 1.1). They are counted before they are looked at. */
+export const metadata = byShape<z.output<typeof pairs>>((value) => {
+  const many = typeof value === 'object' && value !== null && Object.keys(value).length > 16
+  return many ? refusal('must have at most 16 pairs') : pairs
 })
 
 const price = z.union([z.number(), z.string()]).nullish()
 const speed = z.union([z.number(), z.record(z.string(), z.unknown())]).nullish()
-const slugs = z.array(z.string().min(1)).nullish()
+/** Most items of a list of settings. */
+const MAX_SETTINGS = 256
+const slugs = z.array(z.string().min(1)).max(MAX_SETTINGS).nullish()
 
 /**
  * Which upstream to use. There is one for each model, so wishes that only order several are idle, and demands that might exclude
@@ -64,11 +70,13 @@ const PLUGINS = [
 ] as const
 
 /** Plugins that are switched off; none can be switched on. */
-export const plugins = z.array(
-  z
-    .object({ id: z.enum(PLUGINS), enabled: z.boolean().optional() })
-    .refine(({ enabled }) => enabled === false, { message: 'plugins are not supported' }),
-)
+export const plugins = z
+  .array(
+    z
+      .object({ id: z.enum(PLUGINS), enabled: z.boolean().optional() })
+      .refine(({ enabled }) => enabled === false, { message: 'plugins are not supported' }),
+  )
+  .max(MAX_SETTINGS)
 
 /** When a loop of server tools stops. There are no such tools, so the conditions are only checked. */
 export const stopConditions = z
@@ -82,6 +90,7 @@ export const stopConditions = z
     }),
   )
   .min(1)
+  .max(MAX_SETTINGS)
 
 /** Ids for observability; other keys pass. */
 export const trace = byShape((value) => {
@@ -91,12 +100,14 @@ export const trace = byShape((value) => {
 })
 
 /** Further members of an answer; those of hosted tools never come to pass. */
-export const include = z.array(
-  z.enum([
-    'reasoning.encrypted_content',
-    'message.input_image.image_url',
-    'file_search_call.results',
-    'computer_call_output.output.image_url',
-    'code_interpreter_call.outputs',
-  ]),
-)
+export const include = z
+  .array(
+    z.enum([
+      'reasoning.encrypted_content',
+      'message.input_image.image_url',
+      'file_search_call.results',
+      'computer_call_output.output.image_url',
+      'code_interpreter_call.outputs',
+    ]),
+  )
+  .max(MAX_SETTINGS)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { byShape, byType, freeObject } from './shape.ts'
+import { byShape, byType, freeObject, list } from './shape.ts'
 
 /** As many tools as the inference service takes. */
 const MAX_TOOLS = 1_024
@@ -18,7 +18,7 @@ const functionTool = z.object({
 })
 
 /** Tools that are offered. */
-export const tools = z.array(byType({ function: functionTool }, { unknown: unsupportedTool })).max(MAX_TOOLS)
+export const tools = list(byType({ function: functionTool }, { unknown: unsupportedTool }), { most: MAX_TOOLS })
 
 const functionChoice = z.object({ type: z.literal('function'), name })
 const choiceObject = byType(
@@ -27,10 +27,7 @@ const choiceObject = byType(
     allowed_tools: z.object({
       type: z.literal('allowed_tools'),
       mode: z.enum(['auto', 'required']),
-      tools: z
-        .array(byType({ function: functionChoice }, { unknown: unsupportedTool }))
-        .min(1)
-        .max(MAX_TOOLS),
+      tools: list(byType({ function: functionChoice }, { unknown: unsupportedTool }), { least: 1, most: MAX_TOOLS }),
     }),
   },
   { unknown: unsupportedTool },

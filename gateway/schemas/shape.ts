@@ -1,9 +1,10 @@
 import { type ZodType, z } from 'zod'
+import { jsonProblem } from './json.ts'
 
-/** JSON objects from outside, nested deeper than this, are refused: what handles them later may recurse. */
-const MAX_DEPTH = 64
+/** Deepest nesting of JSON objects that are passed on. */
+const MAX_DEPTH = 30
 
-/** A JSON object that is passed on as it is, nested at most 64 deep. */
+/** A JSON object that is passed on as it is, nested at most 30 levels deep. */
 export type FreeObject = { readonly [name: string]: unknown }
 
 /** A schema chosen by what the value looks like, so that a problem names the member and not just the whole. */
@@ -37,8 +38,29 @@ export function byType<S extends Readonly<Record<string, ZodType>>>(
   })
 }
 
+/**
+ * A list that ends at its first problem. A body may hold millions of items, and to collect what is wrong with each of
+ * them, as `z.array` does, would take minutes and gigabytes.
+ */
+export function list<T>(item: ZodType<T>, { least = 0, most }: { least?: number; most: number }): ZodType<T[]> {
+  const whole = z.array(z.unknown()).min(least).max(most)
+  return whole.transform((values, context) => {
+    const checked: T[] = []
+    for (const [i, value] of values.entries()) {
+      const result = item.safeParse(value)
+      if (!result.success) {
+        const { message, path } = result.error.issues[0] as z.core.$ZodIssue
+        context.issues.push({ code: 'custom', message, path: [i, ...path], input: value })
+        return z.NEVER
+      }
+      checked.push(result.data)
+    }
+    return checked
+  })
+}
+
 /** A schema that nothing fulfils. */
-function refusal(message: string, path: readonly string[] = []): ZodType<never> {
+export function refusal(message: string, path: readonly string[] = []): ZodType<never> {
   return z.unknown().transform((value, context) => {
     context.issues.push({ code: 'custom', message, path: [...path], input: value })
     return z.NEVER
@@ -56,7 +78,10 @@ export function notYet(what: string): ZodType<unknown> {
 /** A JSON object whose members are passed on untouched. */
 export const freeObject: ZodType<FreeObject> = z
   .custom<FreeObject>(isObject, { message: 'Invalid input: expected object' })
-  .refine((value) => !deeperThan(value, MAX_DEPTH), { message: `must be nested at most ${MAX_DEPTH} deep` })
+  .superRefine((value, context) => {
+    const problem = jsonProblem(value, MAX_DEPTH)
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+  })
 
 function asksNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === false) return true
@@ -65,15 +90,4 @@ function asksNothing(value: unknown): boolean {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function deeperThan(root: object, most: number): boolean {
-  let level: object[] = [root]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth === most) return true
-    level = level.flatMap((value) =>
-      Object.values(value).filter((inner) => typeof inner === 'object' && inner !== null),
-    )
-  }
-  return false
 }

@@ -185,7 +185,7 @@ test('400: JSON of a tool that is nested too deep', async () => {
   await using portico = await openPortico()
   const text = `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`
   const body = `{"model":"portico/echo","input":"x","tools":[{"type":"function","name":"f","parameters":${text}}]}`
-  const problem = 'tools.0.parameters: must be nested at most 64 deep'
+  const problem = 'tools.0.parameters: Nested more than 30 levels deep'
   await refused(await post(portico, body), 400, `Invalid request parameters: ${problem}`)
 })
 

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { responsesRequest } from '#gateway/schemas/responses-request.ts'
+import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
+import { forEachTransport } from '#test/support/transports.ts'
+
+const base = '"model":"m","input":"x"'
+const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+
+/** Each member that takes a JSON object to be passed on. */
+const FREE: Readonly<Record<string, (json: string) => string>> = {
+  'tools.0.parameters': (json) => `"tools":[{"type":"function","name":"f","parameters":${json}}]`,
+  'text.format.schema': (json) => `"text":{"format":{"type":"json_schema","name":"s","schema":${json}}}`,
+  image_config: (json) => `"modalities":["image"],"image_config":${json}`,
+}
+
+forEachTransport((name, connect) => {
+  test(`${name}: JSON that is passed on may nest 30 levels deep`, async () => {
+    const inference = {
+      async *streamGenerate() {
+        yield { events: [{ event: { case: 'finished' as const, value: {} } }] }
+      },
+    }
+    await using facade = await openFacade({ inference }, {}, connect)
+    for (const [field, member] of Object.entries(FREE)) {
+      const answer = await facade.fetch('/api/v1/responses', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${TEST_KEYS.workspace}`, 'content-type': 'application/json' },
+        body: `{${base},${member(nested(30))}}`,
+      })
+      assert.equal(answer.status, 200, `${field}: ${await answer.text()}`)
+    }
+  })
+})
+
+/** The path and message of the first problem of a body. */
+function problemOf(body: string): string | undefined {
+  const issue = responsesRequest.safeParse(JSON.parse(body)).error?.issues[0]
+  return issue === undefined ? undefined : `${issue.path.join('.')}: ${issue.message}`
+}
+
+test('JSON that is passed on has no more levels, no number out of range, and no prototype', () => {
+  for (const [field, member] of Object.entries(FREE)) {
+    const problem = (json: string): string | undefined => problemOf(`{${base},${member(json)}}`)
+    assert.equal(problem(nested(30)), undefined)
+    assert.equal(problem(nested(31)), `${field}: Nested more than 30 levels deep`)
+    assert.equal(
+      problem(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`),
+      `${field}: Nested more than 30 levels deep`,
+    )
+    assert.equal(problem('{"maximum":1e999}'), `${field}: A number is too large`)
+    const prototype = '{"properties":{"__proto__":{"type":"string"}}}'
+    assert.equal(problem(prototype), `${field}: A member must not be called __proto__`)
+  }
+})
+
+test('a list of any length is refused at its first problem', () => {
+  const many = (item: string, count: number): string => `[${Array.from({ length: count }, () => item).join()}]`
+  const tooMany = (member: string, most: number): string => `${member}: Too big: expected array to have <=${most} items`
+  const million = many('0', 1_000_000)
+  for (const [member, most] of [
+    ['include', 256],
+    ['plugins', 256],
+    ['stop_server_tools_when', 256],
+    ['models', 64],
+    ['modalities', 2],
+    ['tools', 1_024],
+  ] as const) {
+    assert.equal(problemOf(`{${base},"${member}":${million}}`), tooMany(member, most))
+  }
+  assert.equal(problemOf(`{"model":"m","input":${million}}`), tooMany('input', 20_000))
+  const message = `{"role":"user","content":${many('{"type":"x"}', 1_000)}}`
+  const problem = 'input.0.content.0.type: content of the type "x" is not supported here'
+  assert.equal(problemOf(`{"model":"m","input":${many(message, 500)}}`), problem)
+  const pairs = Array.from({ length: 10_000 }, (_, i) => `"k${i}":0`).join()
+  assert.equal(problemOf(`{${base},"metadata":{${pairs}}}`), 'metadata: must have at most 16 pairs')
+})
