@@ -6,14 +6,19 @@ import { isAllowedOrigin, isLoopbackHost } from './origin.ts'
 const PREFLIGHT = [
   'access-control-allow-methods',
   'GET, POST, PUT, PATCH, DELETE',
-  'access-control-allow-headers',
-  'authorization, content-type, last-event-id, x-opencode-directory, x-request-id',
   'access-control-max-age',
   '600',
 ] as const
 
+/** What pages may read of an answer beside what browsers always let them. */
+const EXPOSED = 'x-request-id, x-generation-id, retry-after'
+
+/** A list of header names. Client libraries send dozens of their own (`x-stainless-*`, `http-referer`, `x-title`, …). */
+const NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
+
 /**
- * Lets pages of the configured origins read answers; in the mode `none` those of loopback hosts too, on `/api`.
+ * Lets pages of the configured origins read answers, and send any header; in the mode `none` those of loopback hosts too,
+ * on `/api`.
  * Preflight requests carry no credentials and are answered before authentication (`contract/instance-facts.md` 3.14).
  */
 export function cors(config: Config) {
@@ -24,8 +29,8 @@ export function cors(config: Config) {
       const local = config.auth.mode === 'none' && call.family === 'instance' ? isLoopbackHost : undefined
       call.headers.push('vary', 'Origin')
       if (isAllowedOrigin(origin, config.corsOrigins, local)) {
-        call.headers.push('access-control-allow-origin', origin, 'access-control-expose-headers', 'x-request-id')
-        if (isPreflight(request)) call.headers.push(...PREFLIGHT)
+        call.headers.push('access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED)
+        if (isPreflight(request)) call.headers.push(...PREFLIGHT, ...allowHeaders(request))
       }
     }
     if (isPreflight(request)) response.writeHead(204, call.headers).end()
@@ -35,4 +40,9 @@ export function cors(config: Config) {
 
 function isPreflight(request: Request): boolean {
   return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined
+}
+
+function allowHeaders({ headers }: Request): readonly string[] {
+  const wanted = headers['access-control-request-headers']
+  return wanted !== undefined && NAMES.test(wanted) ? ['access-control-allow-headers', wanted] : []
 }

@@ -74,6 +74,24 @@ test('a preflight needs no credentials; only allowed origins are told that they 
   assert.equal(other.headers.get('access-control-allow-methods'), null)
 })
 
+test('a page of an allowed origin may send the headers of its client library, and read the ids', async () => {
+  await using facade = await openFacade({}, { PORTICO_CORS_ORIGINS: 'https://app.example' })
+  const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+  const ask = (wanted: string, origin = headers.origin) =>
+    rawRequest(`${facade.url}/api/v1/responses`, {
+      method: 'OPTIONS',
+      headers: { ...headers, origin, 'access-control-request-headers': wanted },
+    })
+  const wanted = 'authorization,content-type,http-referer,last-event-id,x-api-key,x-session-id,x-stainless-os,x-title'
+  const allowed = await ask(wanted)
+  assert.equal(allowed.status, 204)
+  assert.equal(allowed.headers['access-control-allow-headers'], wanted)
+  assert.equal((await ask('a b, c:d')).headers['access-control-allow-headers'], undefined)
+  assert.equal((await ask(wanted, 'https://evil.example')).headers['access-control-allow-headers'], undefined)
+  const answer = await rawRequest(`${facade.url}/api/v1/responses`, { headers: { origin: headers.origin } })
+  assert.equal(answer.headers['access-control-expose-headers'], 'x-request-id, x-generation-id, retry-after')
+})
+
 test('basic: the right name and password are answered, under any host name', async () => {
   await using facade = await openFacade({}, basic)
   const headers = { authorization: basicHeader('portico', 'correct horse'), host: 'portico.example' }
