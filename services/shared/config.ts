@@ -14,9 +14,9 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly ConfigProblem[]
 
-  constructor(problems: readonly ConfigProblem[]) {
+  constructor(problems: readonly ConfigProblem[], options?: ErrorOptions) {
     const lines = problems.map(({ variable, problem }) => `  ${variable}: ${problem}`)
-    super(`The settings can't be used:\n${lines.join('\n')}`)
+    super(`The settings can't be used:\n${lines.join('\n')}`, options)
     this.problems = problems
   }
 }

@@ -1,4 +1,6 @@
 import { type Db, MongoClient } from 'mongodb'
+import { ConfigError } from './config.ts'
+import { maskCredentials } from './config-print.ts'
 
 /** An open connection to one database. */
 export interface Mongo extends AsyncDisposable {
@@ -32,11 +34,12 @@ export async function openMongo(options: { readonly uri: string; readonly databa
     await client.connect()
     const hello = await client.db('admin').command({ hello: 1 })
     if (hello.setName === undefined && hello.msg !== 'isdbgrid') {
-      throw new Error('PORTICO_MONGODB_URI: the server is not a replica set, so it has no transactions')
+      throw new Error('The server is not a replica set, so it has no transactions')
     }
   } catch (error) {
     await client.close()
-    throw error
+    const problem = `can't be used: ${error instanceof Error ? maskCredentials(error.message) : String(error)}`
+    throw new ConfigError([{ variable: 'PORTICO_MONGODB_URI', problem }], { cause: error })
   }
   return {
     client,

@@ -11,6 +11,7 @@ import {
   type ServiceImpl,
 } from '@connectrpc/connect'
 import type { Logger } from 'pino'
+import { ConfigError } from '#shared/config.ts'
 import { createHealth } from '#shared/health.ts'
 import { createHttp2Handler } from '#shared/http2-handler.ts'
 import { CONNECTION_MEMORY_MEGABYTES, MAX_MESSAGE_BYTES } from '#shared/limits.ts'
@@ -44,7 +45,7 @@ const ABORT_GRACE_MS = 1_000
 
 /**
  * Serves routes over HTTP/2 without TLS: Connect, gRPC and gRPC-web on one port, with grpc.health.v1. Messages above 64 MiB
- * are refused; nothing is compressed. Disposal reports NOT_SERVING, sends GOAWAY, lets calls finish for `drainMs`
+ * are refused; nothing is compressed. Throws ConfigError when the port is in use. Disposal reports NOT_SERVING, sends GOAWAY, lets calls finish for `drainMs`
  * (subscriptions end at once, see `drainSignalOf`), then aborts the signal of those that are left, and closes.
  */
 export async function serve(options: ServeOptions): Promise<Server> {
@@ -69,8 +70,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     session.on('close', () => sessions.delete(session))
     session.on('error', (error) => options.logger.debug({ err: error }, 'A connection failed'))
   })
-  server.listen(options.port, options.host)
-  await once(server, 'listening')
+  await listen(server, options)
 
   const close = async (): Promise<void> => {
     health.stop()
@@ -105,6 +105,16 @@ function register(router: ConnectRouter, { routes: all, secret, logger, reflecti
 
 function mount(router: ConnectRouter, { service, implementation }: ServiceRoute, options?: ConnectRouterOptions): void {
   router.service(service, implementation as Partial<ServiceImpl<DescService>>, options)
+}
+
+async function listen(server: Http2Server, { host, port }: ServeOptions): Promise<void> {
+  server.listen(port, host)
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    throw new ConfigError([{ variable: 'PORTICO_SERVICE_PORT', problem: `${port} of ${host} is in use` }])
+  }
 }
 
 function urlOf(server: Http2Server): string {

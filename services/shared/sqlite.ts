@@ -20,9 +20,8 @@ interface Job {
 /** Another process has the file open, or this one has it open already. Told in one line that names the setting. */
 export class SqliteBusyError extends ConfigError {
   constructor(path: string, options: ErrorOptions) {
-    super([{ variable: 'PORTICO_DATA_DIR', problem: 'is in use' }])
+    super([{ variable: 'PORTICO_DATA_DIR', problem: 'is in use' }], options)
     this.message = `${path} is in use by another process: set PORTICO_DATA_DIR to another folder`
-    this.cause = options.cause
   }
 }
 
