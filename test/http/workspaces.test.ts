@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import test from 'node:test'
+import { openPortico, type Portico } from '#test/support/portico.ts'
+
+const ONE = 'sk-portico-of-workspace-one'
+const TWO = 'sk-portico-of-workspace-two'
+
+/** Portico with two workspaces beside the one that it starts with, and a key for each. */
+async function openTwo(): Promise<Portico> {
+  const roots = [realpathSync(tmpdir())]
+  const portico = await openPortico({
+    PORTICO_AUTH: 'bearer',
+    PORTICO_PROJECT_ROOTS: JSON.stringify({ wrk_one: roots, wrk_two: roots }),
+  })
+  const database = new DatabaseSync(join(dirname(portico.project), 'data', 'identity.sqlite'))
+  database.exec("INSERT INTO organizations VALUES ('org_1', 'o', 1)")
+  for (const [workspace, key] of [
+    ['wrk_one', ONE],
+    ['wrk_two', TWO],
+  ] as const) {
+    database.prepare("INSERT INTO workspaces VALUES (?, 'org_1', 'w', 0, 1, 1)").run(workspace)
+    const values = [workspace, `key_${workspace}`, hash('sha256', key, 'hex'), 'workspace']
+    database.prepare("INSERT INTO api_keys VALUES (?, ?, 1, ?, ?, 'k', 'sk', 0, 1, NULL)").run(...values)
+  }
+  database.close()
+  return portico
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what came over the wire has no type.
+type Answer = { status: number; body: any }
+
+function as(key: string, portico: Portico) {
+  return async (method: string, path: string, body?: object): Promise<Answer> => {
+    const answer = await portico.fetch(path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
+  }
+}
+
+test("another workspace's session does not exist, whatever is asked of it", async () => {
+  await using portico = await openTwo()
+  const [one, two] = [as(ONE, portico), as(TWO, portico)]
+  const location = { directory: portico.project }
+  for (let i = 0; i < 3; i++) assert.equal((await one('POST', '/api/session', { location })).status, 200)
+  assert.equal((await one('POST', '/api/session', { id: 'ses_x', title: 'of one', location })).status, 200)
+  assert.equal((await one('POST', '/api/session/ses_x/prompt', { id: 'msg_x', text: 't', resume: false })).status, 200)
+
+  const asked: [string, string, object?][] = [
+    ['GET', '/api/session/ses_x'],
+    ['GET', '/api/session/ses_x/message'],
+    ['GET', '/api/session/ses_x/message/msg_x'],
+    ['GET', '/api/session/ses_x/permission'],
+    ['POST', '/api/session/ses_x/prompt', { text: 't' }],
+    ['POST', '/api/session/ses_x/wait'],
+    ['POST', '/api/session/ses_x/interrupt'],
+    ['POST', '/api/session/ses_x/agent', { agent: 'plan' }],
+    ['POST', '/api/session/ses_x/model', { model: { id: 'echo', providerID: 'portico' } }],
+  ]
+  for (const [method, path, body] of asked) {
+    const answer = await two(method, path, body)
+    assert.equal(answer.status, 404, `${method} ${path}`)
+    assert.deepEqual(answer.body, {
+      _tag: 'SessionNotFoundError',
+      message: 'Session not found: ses_x',
+      sessionID: 'ses_x',
+    })
+  }
+  assert.deepEqual((await two('GET', '/api/session')).body, { data: [], cursor: {} })
+  assert.deepEqual((await two('GET', '/api/session/active')).body, { data: {} })
+  const { cursor } = (await one('GET', '/api/session?limit=1')).body
+  const turned = await two('GET', `/api/session?cursor=${cursor.next}`)
+  assert.ok(turned.status === 400 || turned.body.data.length === 0, JSON.stringify(turned))
+
+  const own = await two('POST', '/api/session', { id: 'ses_x', title: 'of two', location })
+  assert.equal(own.body.data.title, 'of two')
+  assert.equal((await one('GET', '/api/session/ses_x')).body.data.title, 'of one')
+  assert.equal((await two('POST', '/api/session/ses_x/prompt', { id: 'msg_x', text: 'u', resume: false })).status, 200)
+})
+
+test('a cursor that was tampered with is refused', async () => {
+  await using portico = await openPortico()
+  for (let i = 0; i < 3; i++) await portico.post('/api/session', {})
+  const page = (await (await portico.fetch('/api/session?limit=1')).json()) as { cursor: { next: string } }
+  const { next } = page.cursor
+  const tampered = [
+    next.slice(1),
+    next.slice(0, -2),
+    `${next}A`,
+    next.toUpperCase(),
+    Buffer.from('{"__proto__":{}}').toString('base64url'),
+    Buffer.from('[]').toString('base64url'),
+    'A'.repeat(4_000),
+    '😀',
+  ]
+  for (const cursor of tampered) {
+    const answer = await portico.fetch(`/api/session?cursor=${encodeURIComponent(cursor)}`)
+    assert.equal(answer.status, 400, cursor)
+    assert.deepEqual(await answer.json(), { _tag: 'InvalidCursorError', message: 'Invalid cursor' })
+  }
+})
