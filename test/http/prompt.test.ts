@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { openPortico, type Portico } from '#test/support/portico.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 interface Message {
   readonly id: string
@@ -188,7 +189,7 @@ test('wait is refused with 503 when the server stops', async () => {
   const id = await session(portico)
   await prompted(portico, id, { text: '/slow 1000\none two three four five six' })
   const waiting = portico.fetch(`/api/session/${id}/wait`, { method: 'POST' })
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await waitFor('the request that waits', () => portico.listener.lifecycle.openStreams === 1)
   await portico[Symbol.asyncDispose]()
   const answer = await waiting
   assert.equal(answer.status, 503)
