@@ -26,7 +26,7 @@ try {
     files.length > 0 || STEPS.every(([title, ...commands]) => commands.every((command) => step(title, command)))
   process.exitCode = ok && (await test(files)) ? 0 : 1
 } finally {
-  rmSync(scratch, { recursive: true, force: true })
+  rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
 }
 
 function step(title: string, command: string): boolean {
@@ -49,6 +49,8 @@ async function test(files: readonly string[]): Promise<boolean> {
     LANG: 'C.UTF-8',
     TZ: 'UTC',
     GIT_CONFIG_NOSYSTEM: '1',
+    // Tests start many processes from the same files.
+    NODE_COMPILE_CACHE: join(scratch, 'compiled'),
     NODE_OPTIONS: `--import=${new URL('../test/support/loopback-only.ts', import.meta.url)}`,
     ...(mongo.uri === undefined ? {} : { PORTICO_TEST_MONGODB_URI: mongo.uri }),
   }

@@ -19,7 +19,7 @@ const SESSIONS = 6
 
 /**
  * Kills the single process again and again while prompts are admitted and run, then starts it once more and holds it to
- * its promise: every accepted prompt is exactly one user message, every run has ended, no tool call was started twice,
+ * its promise: every accepted prompt is exactly one user message with its file, every run has ended, no tool call was started twice,
  * and no process of a tool is alive. `random` answers numbers from 0 up to 1.
  */
 export async function killRounds(kills: number, random: () => number): Promise<KillReport> {
@@ -27,7 +27,8 @@ export async function killRounds(kills: number, random: () => number): Promise<K
   using project = scratchDirectory()
   const marker = `31${Math.floor(random() * 1e9)}`
   const calls = join(project.path, 'calls')
-  const accepted = new Set<string>()
+  /** Whether each prompt came with a file. */
+  const accepted = new Map<string, boolean>()
   const sessions = Array.from({ length: SESSIONS }, (_, index) => `ses_kill${index}`)
   let sent = 0
 
@@ -36,8 +37,10 @@ export async function killRounds(kills: number, random: () => number): Promise<K
       const id = `msg_kill${sent++}`
       try {
         await client.createSession({ id: sessionId })
-        await client.prompt(sessionId, { id, text: promptText(id, calls, marker, random()), delivery: 'queue' })
-        accepted.add(id)
+        const text = promptText(id, calls, marker, random())
+        const [file, resume] = [random() < 0.25, random() < 0.9]
+        await client.prompt(sessionId, { id, text, delivery: 'queue', resume, ...(file && { files: [fileOf(id)] }) })
+        accepted.set(id, file)
       } catch {
         if (!signal.aborted) await sleep(5)
       }
@@ -45,6 +48,8 @@ export async function killRounds(kills: number, random: () => number): Promise<K
     }
   }
 
+  // A process that ends by itself leaves its compiled code behind (NODE_COMPILE_CACHE): later starts are quicker.
+  await (await startSingle({ dataDirectory: data.path, project: project.path })).stop()
   for (let round = 0; round < kills; round++) {
     const product = await startSingle({ dataDirectory: data.path, project: project.path })
     const over = new AbortController()
@@ -73,30 +78,39 @@ export async function killRounds(kills: number, random: () => number): Promise<K
 function promptText(id: string, calls: string, marker: string, chance: number): string {
   if (chance < 0.3) return `/slow 5\n/length 20`
   if (chance < 0.5) return `What is in this project? (${id})`
-  const command = `echo ${id} >> ${calls}; sleep ${marker} & sleep 0.${Math.floor(chance * 3)}`
+  // A command that leaves its output to another takes half a second more.
+  const output = chance < 0.6 ? '' : '>/dev/null 2>&1'
+  const command = `echo ${id} >> ${calls}; sleep ${marker} ${output} & sleep 0.${Math.floor(chance * 3)}`
   return `/tool bash ${JSON.stringify({ command })}`
 }
 
-async function settled(product: Product, sessions: readonly string[]): Promise<WireMessage[]> {
-  const client = new InstanceClient(product.url)
-  const all: WireMessage[] = []
-  for (const sessionId of sessions) {
-    await client.createSession({ id: sessionId })
-    await client.wait(sessionId)
-    all.push(...(await client.messages(sessionId)))
-  }
-  return all
+/** A file whose content nobody else's has. */
+function fileOf(id: string): { readonly uri: string; readonly name: string } {
+  return { uri: `data:text/plain;base64,${Buffer.from(id).toString('base64')}`, name: `${id}.txt` }
 }
 
-function assertKept(messages: readonly WireMessage[], accepted: ReadonlySet<string>): void {
-  const users = messages.filter(({ type }) => type === 'user').map(({ id }) => id)
-  assert.equal(new Set(users).size, users.length, 'a prompt became two messages')
-  const there = new Set(users)
-  assert.deepEqual(
-    [...accepted].filter((id) => !there.has(id)),
-    [],
-    'accepted prompts are missing',
-  )
+/** Wakes every session, since the last prompt of one may have been parked, and waits until all is done. */
+async function settled(product: Product, sessions: readonly string[]): Promise<WireMessage[]> {
+  const client = new InstanceClient(product.url)
+  const conversations = sessions.map(async (sessionId) => {
+    await client.createSession({ id: sessionId })
+    await client.prompt(sessionId, { text: '/length 1', delivery: 'queue' })
+    await client.wait(sessionId)
+    return client.messages(sessionId)
+  })
+  return (await Promise.all(conversations)).flat()
+}
+
+function assertKept(messages: readonly WireMessage[], accepted: ReadonlyMap<string, boolean>): void {
+  const users = messages.filter(({ type }) => type === 'user')
+  const byId = new Map(users.map((message) => [message.id, message]))
+  assert.equal(byId.size, users.length, 'a prompt became two messages')
+  const lost = [...accepted].filter(([id]) => !byId.has(id))
+  assert.deepEqual(lost, [], 'accepted prompts are missing')
+  for (const [id, file] of accepted) {
+    const files = byId.get(id)?.files?.map(({ data }) => Buffer.from(data ?? '', 'base64').toString())
+    assert.deepEqual(files, file ? [id] : undefined, `${id} does not have the files that it was accepted with`)
+  }
 }
 
 function assertEnded(messages: readonly WireMessage[]): number {

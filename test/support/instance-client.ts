@@ -9,6 +9,7 @@ export interface WireMessage {
   readonly error?: { readonly type: string; readonly message: string }
   readonly time: { readonly created: number; readonly completed?: number }
   readonly content?: readonly WirePart[]
+  readonly files?: readonly { readonly data?: string }[]
 }
 
 /** What the end-to-end tests read of a part of an assistant message. */
