@@ -68,11 +68,14 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
     }),
   )
   const { providers, defaultModel } = config.inference
+  const closed = config.gateway.auth.mode === 'bearer' && Object.keys(config.catalog.roots).length === 0
+  const roots = JSON.stringify({ [identity.bootstrap.workspaceId]: [project] })
   process.stdout.write(
     welcome({
       url: listener.url,
       auth: config.gateway.auth,
       project,
+      rootsNeeded: closed ? `PORTICO_PROJECT_ROOTS=${quote(roots)}` : undefined,
       keys: { management: identity.bootstrap.createdManagementKey, api: identity.bootstrap.createdApiKey },
       providers: [...providers.map(({ id }) => id), 'portico'],
       defaultModel,

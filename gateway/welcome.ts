@@ -5,6 +5,8 @@ export interface Welcome {
   readonly url: string
   readonly auth: Auth
   readonly project: string
+  /** Shell words that let the workspace's keys into the project; undefined where nothing has to be set for that. */
+  readonly rootsNeeded: string | undefined
   /** Keys that this start made up; they are shown this once. */
   readonly keys: { readonly management: string | undefined; readonly api: string | undefined }
   readonly providers: readonly string[]
@@ -14,7 +16,8 @@ export interface Welcome {
 }
 
 /** The text that a start prints: where, with which keys and models, and lines to paste. */
-export function welcome({ url, auth, project, keys, providers, defaultModel, keyCommand }: Welcome): string {
+export function welcome(facts: Welcome): string {
+  const { url, auth, project, rootsNeeded, keys, providers, defaultModel, keyCommand } = facts
   const user = auth.mode === 'basic' ? ` -u '${auth.username}':"$PORTICO_BASIC_PASSWORD"` : ''
   const bearer = ` -H "Authorization: Bearer $PORTICO_API_KEY"`
   const instance = `curl -sS${auth.mode === 'bearer' ? bearer : user}`
@@ -24,7 +27,7 @@ Portico is listening on ${url}
   project    ${project}
   providers  ${providers.join(', ')}
   model      ${defaultModel}
-${keyLines(keys, keyCommand)}
+${keyLines(keys, keyCommand)}${rootsLines(rootsNeeded)}
 Talk to an agent in the project (the first line names a new session):
   export S=ses_tour$(date +%s)
   ${instance}${json} ${url}/api/session -d '{"id":"'$S'"}'
@@ -49,4 +52,12 @@ function keyLines(keys: Welcome['keys'], keyCommand: string): string {
   lines.push(`${keys.api === undefined ? 'Make a workspace API key' : 'Make another one, now or later'}:`)
   lines.push(`  export PORTICO_API_KEY=$(${keyCommand})`, '')
   return lines.join('\n')
+}
+
+function rootsLines(rootsNeeded: string | undefined): string {
+  if (rootsNeeded === undefined) return ''
+  return `
+No key reaches a project yet. To let those of the workspace into this one, start with:
+  export ${rootsNeeded}
+`
 }

@@ -79,6 +79,22 @@ test('in the mode basic the printed lines work too', { skip: noCurl }, async () 
   })
 })
 
+test('in the mode bearer a start says which roots to set, and with them the printed lines work', {
+  skip: noCurl,
+}, async () => {
+  using data = scratchDirectory()
+  const bearer = { PORTICO_AUTH: 'bearer', PORTICO_DATA_DIR: data.path, PORTICO_BOOTSTRAP_API_KEY: KEYS.api }
+  let roots: string | undefined
+  await withServer(bearer, [], async (server) => {
+    roots = /^ {2}export PORTICO_PROJECT_ROOTS='(.+)'$/m.exec(server.output())?.[1]
+  })
+  const environment = { ...bearer, PORTICO_PROJECT_ROOTS: roots ?? assert.fail('no roots are named') }
+  await withServer(environment, [], async (server) => {
+    assert.doesNotMatch(server.output(), /PORTICO_PROJECT_ROOTS/)
+    await pasteEverything(server, { PORTICO_API_KEY: KEYS.api })
+  })
+})
+
 test('keys can be chosen; then none is shown', async () => {
   const chosen = { PORTICO_BOOTSTRAP_API_KEY: KEYS.api, PORTICO_BOOTSTRAP_MANAGEMENT_KEY: KEYS.management }
   await withServer(chosen, [], async (server) => {
