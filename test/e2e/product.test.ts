@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { EventSource } from 'eventsource'
 import OpenAI from 'openai'
 import { InstanceClient } from '#test/support/instance-client.ts'
-import { freshDatabaseName, mongoUri } from '#test/support/mongo.ts'
+import { dropDatabase, freshDatabaseName, mongoUri } from '#test/support/mongo.ts'
 import { KEYS, scratchDirectory } from '#test/support/processes.ts'
 import { type Product, startSingle, startSplit } from '#test/support/product.ts'
 
@@ -14,8 +14,10 @@ describe('the product in one process on SQLite', () => {
 })
 
 describe('the product in five processes on MongoDB', { skip: mongoUri() === undefined && 'no MongoDB server' }, () => {
-  const environment = { PORTICO_MONGODB_DATABASE: freshDatabaseName() }
+  const database = freshDatabaseName()
+  const environment = { PORTICO_MONGODB_DATABASE: database }
   whatItDoes((setting) => startSplit(mongoUri() ?? '', { ...setting, environment }))
+  after(() => dropDatabase(database))
 })
 
 function whatItDoes(start: (setting: { dataDirectory: string; project: string }) => Promise<Product>): void {
