@@ -46,6 +46,13 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const listener = await listen(config.gateway, logger)
 
   const identity = resources.use(await openIdentity(config.identity, { clock, logger }))
+  const { createdManagementKey, createdApiKey, workspaceId } = identity.bootstrap
+  let shown = false
+  resources.defer(() => {
+    // Keys that this start made exist, also when something after them fails.
+    const keys = [createdManagementKey, createdApiKey].filter((key) => key !== undefined)
+    if (!shown && keys.length > 0) process.stderr.write(`Keys, shown this once: ${keys.join(' ')}\n`)
+  })
   const toIdentity = createLocalTransport(identity.routes)
   const inference = resources.use(await openInference(config.inference, { clock, logger, identity: toIdentity }))
   const toInference = createLocalTransport(inference.routes)
@@ -69,26 +76,30 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   )
   const { providers, defaultModel } = config.inference
   const closed = config.gateway.auth.mode === 'bearer' && Object.keys(config.catalog.roots).length === 0
-  const roots = JSON.stringify({ [identity.bootstrap.workspaceId]: [project] })
+  const roots = JSON.stringify({ [workspaceId]: [project] })
   process.stdout.write(
     welcome({
       url: listener.url,
       auth: config.gateway.auth,
       project,
       rootsNeeded: closed ? `PORTICO_PROJECT_ROOTS=${quote(roots)}` : undefined,
-      keys: { management: identity.bootstrap.createdManagementKey, api: identity.bootstrap.createdApiKey },
+      keys: { management: createdManagementKey, api: createdApiKey },
       providers: [...providers.map(({ id }) => id), 'portico'],
       defaultModel,
       keyCommand: keyCommand(),
     }),
   )
+  shown = true
 }
 
 /** The command that makes a key from any folder, in the same store as this process. */
 function keyCommand(): string {
-  const store = ['PORTICO_DATA_DIR', 'PORTICO_MONGODB_URI', 'PORTICO_MONGODB_DATABASE']
-    .filter((name) => process.env[name] !== undefined)
-    .map((name) => `${name}=${quote(process.env[name] ?? '')} `)
+  const { PORTICO_MONGODB_URI, ...named } = process.env
+  const store = ['PORTICO_DATA_DIR', 'PORTICO_MONGODB_DATABASE']
+    .filter((name) => named[name] !== undefined)
+    .map((name) => `${name}=${quote(named[name] ?? '')} `)
+  // The URI may hold a password, and is not repeated.
+  if (PORTICO_MONGODB_URI) store.push(`PORTICO_MONGODB_URI="\${PORTICO_MONGODB_URI:?}" `)
   return `${store.join('')}npm --prefix ${quote(import.meta.dirname)} run --silent key -- create`
 }
 

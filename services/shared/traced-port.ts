@@ -1,7 +1,9 @@
+import { trace } from '@opentelemetry/api'
 import { type Attributes, isTracing, type OpenSpan, openSpan, pullInSpan } from '#shared/tracing.ts'
 
 /**
- * A port whose every call has a span, `NAME.method`. Call it where the port is opened: when tracing is off by then, it
+ * A port whose every call within a span has one of its own, `NAME.method`; what is looked at by and by in the background
+ * makes no traces. Call it where the port is opened: when tracing is off by then, it
  * answers the port itself and costs nothing.
  */
 export function tracedPort<P extends object>(port: P, name: string, attributes: Attributes = {}): P {
@@ -24,7 +26,7 @@ export function tracedPort<P extends object>(port: P, name: string, attributes: 
 }
 
 function call(work: () => unknown, name: string, attributes: Attributes): unknown {
-  const span = openSpan(name, { kind: 'client', attributes })
+  const span = trace.getActiveSpan() && openSpan(name, { kind: 'client', attributes })
   return span === undefined ? work() : follow(span, work)
 }
 
