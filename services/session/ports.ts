@@ -116,8 +116,8 @@ export interface SessionStore extends AsyncDisposable {
   createSession(workspace: string, session: NewSession): Promise<Session>
   getSession(workspace: string, sessionId: string): Promise<Session | undefined>
   /**
-   * Ordered by (timeUpdated, id). The cost of a page does not grow with the number of sessions, but for what a search
-   * or a second filter passes over.
+   * Ordered by (timeUpdated, id). The cost of a page does not grow with the number of sessions, be it of all of them or
+   * of a directory's, but for what other filters pass over.
    */
   listSessions(workspace: string, query: SessionQuery): Promise<Page<Session>>
 

@@ -67,3 +67,18 @@ test('positions hold across a restart, and one of another file is not taken for 
   await using stranger = await tail(other.store, event?.position)
   await stranger.expect('missed')
 })
+
+test('positions go on after a restart, whichever workspace wrote last', async () => {
+  await using fixture = await open()
+  const workspaces = ['wrk_A', W, 'wrk_Z']
+  for (const count of [1, 2, 3]) {
+    for (const workspace of workspaces.slice(0, count)) {
+      await fixture.store.createSession(workspace, newSession(`ses_${count}`))
+    }
+    await fixture.reopen()
+  }
+  await using reader = await tail(fixture.store, undefined)
+  for (const workspace of workspaces) await fixture.store.createSession(workspace, newSession('ses_4'))
+  const [event] = await reader.events(1)
+  assert.match(event?.position ?? '', /\.8$/)
+})

@@ -4,7 +4,7 @@ import type { Session } from '../domain/session.ts'
 import type { MessageQuery, Page, SessionQuery, StoredMessage } from '../ports.ts'
 import { type Collections, MAX_TIME_MS, type SessionDocument } from './mongo-collections.ts'
 import { toRequest, toStoredMessage } from './records.ts'
-import { readsForward, sessionListIndex, toPage } from './session-lists.ts'
+import { readsForward, toPage } from './session-lists.ts'
 import { toSession } from './session-record.ts'
 
 export async function listSessions(
@@ -38,6 +38,14 @@ export async function listSessions(
     maxTimeMS: MAX_TIME_MS,
   })
   return toPage(await cursor.toArray(), query, toSession)
+}
+
+/** The narrowest index that the filters of a list allow; without this the server may choose to sort. */
+function sessionListIndex(query: SessionQuery): string {
+  if (query.directory !== undefined) return 'sessionsByDirectory'
+  if (query.parentId !== undefined && query.parentId !== null) return 'sessionsByParent'
+  if (query.projectId !== undefined) return 'sessionsByProject'
+  return query.parentId === null ? 'sessionsByParent' : 'sessionsByTime'
 }
 
 export async function listMessages(

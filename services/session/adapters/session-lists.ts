@@ -1,14 +1,4 @@
-import type { Page, SessionQuery } from '../ports.ts'
-
-/** The index that serves a list of sessions: the narrowest one that its filters allow. Both stores use these names. */
-export type SessionListIndex = 'sessionsByTime' | 'sessionsByParent' | 'sessionsByProject' | 'sessionsByDirectory'
-
-export function sessionListIndex(query: SessionQuery): SessionListIndex {
-  if (query.directory !== undefined) return 'sessionsByDirectory'
-  if (query.parentId !== undefined && query.parentId !== null) return 'sessionsByParent'
-  if (query.projectId !== undefined) return 'sessionsByProject'
-  return query.parentId === null ? 'sessionsByParent' : 'sessionsByTime'
-}
+import type { Page } from '../ports.ts'
 
 /** The direction to read in: against the order for the items before an anchor. */
 export function readsForward(query: { order: string; anchor?: { direction: 'next' | 'previous' } }): boolean {

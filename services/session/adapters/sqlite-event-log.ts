@@ -5,21 +5,40 @@ import { type EventRecord, toDurableEvent } from './records.ts'
 
 const BATCH = 100
 
+/** The position of the last event of any workspace; steps from workspace to workspace. */
+const LAST = `WITH RECURSIVE workspaces (name) AS (
+    SELECT min(workspace) FROM events
+    UNION ALL SELECT (SELECT min(workspace) FROM events WHERE workspace > name) FROM workspaces WHERE name IS NOT NULL)
+  SELECT coalesce(max((SELECT max(position) FROM events WHERE workspace = name)), 0) AS last FROM workspaces`
+
+const APPEND = `INSERT INTO events (workspace, position, id, sessionId, seq, directory, timeCreated, data)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+
 /**
- * The event log of a file. A position is the log's own id and the event's row number, so that a position from another
- * file is known as such.
+ * The event log of a file. A position is the log's own id and the event's number in the file, so that a position from
+ * another file is known as such. Nobody else writes to the file, so the numbers are counted here; what is undone leaves
+ * a gap.
  */
 export class SqliteEventLog implements Disposable {
   readonly #file: SqliteFile
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #closing = new AbortController()
   readonly #id: string
+  #last: number
 
   /** Gives a new file its id; to be called in a job. */
   constructor(file: SqliteFile) {
     this.#file = file
     file.statement('INSERT INTO log SELECT ? WHERE NOT EXISTS (SELECT * FROM log)').run(randomText(8))
     this.#id = file.statement('SELECT id FROM log').get()?.id as string
+    this.#last = file.statement(LAST).get()?.last as number
+  }
+
+  /** Writes an event; to be called in a job. */
+  append(record: EventRecord): void {
+    const { workspace, id, sessionId, seq, directory, timeCreated, data } = record
+    this.#last += 1
+    this.#file.statement(APPEND).run(workspace, this.#last, id, sessionId, seq, directory, timeCreated, data)
   }
 
   /** Wakes those who wait for events of a workspace. */
@@ -33,7 +52,7 @@ export class SqliteEventLog implements Disposable {
   async *tail(workspace: string, position: string | undefined, ended: AbortSignal): AsyncGenerator<TailItem> {
     const signal = AbortSignal.any([ended, this.#closing.signal])
     if (signal.aborted) return
-    const last = this.#last()
+    const last = this.#last
     const known = position === undefined ? last : this.#rowOf(position, last)
     let row = known ?? last
     yield { type: 'ready', position: `${this.#id}.${row}` }
@@ -53,10 +72,6 @@ export class SqliteEventLog implements Disposable {
   /** Ends all readers. */
   [Symbol.dispose](): void {
     this.#closing.abort()
-  }
-
-  #last(): number {
-    return (this.#file.statement("SELECT seq FROM sqlite_sequence WHERE name = 'events'").get()?.seq as number) ?? 0
   }
 
   #rowOf(position: string, last: number): number | undefined {

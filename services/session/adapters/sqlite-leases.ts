@@ -1,7 +1,7 @@
 import type { SqliteFile } from '#shared/sqlite.ts'
 import type { AcquiredLease } from '../ports.ts'
 
-const OLDEST = 'SELECT rowid FROM sessions WHERE claimableAt <= ? ORDER BY claimableAt LIMIT 1'
+const OLDEST = 'SELECT number FROM sessions WHERE claimableAt <= ? ORDER BY claimableAt LIMIT 1'
 
 /** Whether a lease can be had. */
 export function hasClaim(file: SqliteFile, now: number): boolean {
@@ -16,7 +16,7 @@ export function claimLease(
   durationMs: number,
 ): AcquiredLease | undefined {
   const sql = `UPDATE sessions SET fence = fence + 1, leaseOwner = ?, leaseUntil = ?, claimableAt = ?
-    WHERE rowid = (${OLDEST}) RETURNING workspace, id, fence, running`
+    WHERE number = (${OLDEST}) RETURNING workspace, id, fence, running`
   const row = file.statement(sql).get(owner, now + durationMs, now + durationMs, now)
   if (row === undefined) return undefined
   return {

@@ -4,8 +4,11 @@ import type { PermissionRequest } from '../domain/permission.ts'
 import type { Session } from '../domain/session.ts'
 import type { MessageQuery, Page, SessionQuery, StoredMessage } from '../ports.ts'
 import { type MessageRecord, type RequestRecord, toRequest, toStoredMessage } from './records.ts'
-import { readsForward, sessionListIndex, toPage } from './session-lists.ts'
+import { readsForward, toPage } from './session-lists.ts'
 import { type PublicRecord, SESSION_FIELDS, toSession } from './session-record.ts'
+import { SESSION_NUMBER } from './sqlite-reads.ts'
+
+const SESSION_COLUMNS = SESSION_FIELDS.join(', ')
 
 export function listSessions(file: SqliteFile, workspace: string, query: SessionQuery): Page<Session> {
   const where = ['workspace = ?']
@@ -24,7 +27,9 @@ export function listSessions(file: SqliteFile, workspace: string, query: Session
   const { anchor } = query
   if (anchor !== undefined) add(`(timeUpdated, id) ${forward ? '>' : '<'} (?, ?)`, anchor.timeUpdated, anchor.id)
   const direction = forward ? 'ASC' : 'DESC'
-  const sql = `SELECT ${SESSION_FIELDS.join(', ')} FROM sessions INDEXED BY ${sessionListIndex(query)} WHERE ${where.join(' AND ')}
+  // sessionsByTime holds parent and project too, so that these filters pass over entries of one index.
+  const index = query.directory === undefined ? 'sessionsByTime' : 'sessionsByDirectory'
+  const sql = `SELECT ${SESSION_COLUMNS} FROM sessions INDEXED BY ${index} WHERE ${where.join(' AND ')}
     ORDER BY timeUpdated ${direction}, id ${direction} LIMIT ?`
   const rows = file.statement(sql).all(...values, query.limit + 1)
   return toPage(rows as unknown as PublicRecord[], query, toSession)
@@ -38,7 +43,7 @@ export function listMessages(
 ): Page<StoredMessage> {
   const forward = readsForward(query)
   const from = query.anchor?.seq ?? (forward ? 0 : Number.MAX_SAFE_INTEGER)
-  const sql = `SELECT * FROM messages WHERE workspace = ? AND sessionId = ? AND seq ${forward ? '>' : '<'} ?
+  const sql = `SELECT * FROM messages WHERE session = ${SESSION_NUMBER} AND seq ${forward ? '>' : '<'} ?
     ORDER BY seq ${forward ? 'ASC' : 'DESC'} LIMIT ?`
   const rows = file.statement(sql).all(workspace, sessionId, from, query.limit + 1)
   return toPage(rows as unknown as MessageRecord[], query, toStoredMessage)

@@ -4,7 +4,6 @@ import type { WaitingInput, WaitingInputs } from '../domain/inputs.ts'
 import type { AssistantMessage } from '../domain/message.ts'
 import type { PermissionRequest } from '../domain/permission.ts'
 import type { Session } from '../domain/session.ts'
-import type { SessionState } from '../domain/session-state.ts'
 import type { StoredMessage } from '../ports.ts'
 import { type MessageRecord, type RequestRecord, toRequest, toStoredMessage, toWaitingInput } from './records.ts'
 import type { Reads } from './revising-store.ts'
@@ -18,12 +17,16 @@ import {
 } from './session-record.ts'
 
 const SESSION_SQL = `SELECT ${SESSION_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
-const STATE_SQL = `SELECT ${STATE_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
+const STATE_SQL = `SELECT number, ${STATE_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
 
-/** The state of a session, or undefined when there is none. */
-export function readState(file: SqliteFile, workspace: string, sessionId: string): SessionState | undefined {
-  const record = file.statement(STATE_SQL).get(workspace, sessionId) as StateRecord | undefined
-  return record && toState(record)
+/** The number of a session in the file, of its workspace and id. */
+export const SESSION_NUMBER = '(SELECT number FROM sessions WHERE workspace = ? AND id = ?)'
+
+/** The state of a session and its number, or undefined when there is none. */
+export function readState(file: SqliteFile, workspace: string, sessionId: string) {
+  const record = file.statement(STATE_SQL).get(workspace, sessionId)
+  if (record === undefined) return undefined
+  return { number: record.number as number, state: toState(record as unknown as StateRecord) }
 }
 
 /** A session, or undefined when there is none. */
@@ -82,7 +85,8 @@ export class SqliteReads implements Reads {
   }
 
   #all<T>(table: string, where: string, ...values: SQLInputValue[]): T[] {
-    const sql = `SELECT * FROM ${table} WHERE workspace = ? AND sessionId = ? AND ${where}`
+    const session = table === 'messages' ? `session = ${SESSION_NUMBER}` : 'workspace = ? AND sessionId = ?'
+    const sql = `SELECT * FROM ${table} WHERE ${session} AND ${where}`
     return this.#file.statement(sql).all(this.#workspace, this.#sessionId, ...values) as T[]
   }
 }

@@ -2,38 +2,39 @@
  * The tables of `session.sqlite`. Columns carry the names of `records.ts`. `messages` also holds the inbox: an input is
  * a message without a place (`seq`) in the conversation yet, so one key keeps the ids of both apart, and promotion
  * copies nothing. `claimableAt` says from when on the session's lease may be given.
+ *
+ * A write costs what it dirties: each index more is another page or two, and one that is kept by session is a page for
+ * each session of a transaction, the fewer the smaller its keys are. So messages are indexed by the session's number.
  */
 export const SCHEMA: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS log (id TEXT NOT NULL) STRICT`,
 
   `CREATE TABLE IF NOT EXISTS sessions (
-    workspace TEXT NOT NULL, id TEXT NOT NULL, parentId TEXT, projectId TEXT NOT NULL, directory TEXT NOT NULL,
-    subpath TEXT NOT NULL, title TEXT, titleSearch TEXT, agent TEXT, model TEXT, metadata TEXT, permissions TEXT,
-    costNanos TEXT NOT NULL, tokens TEXT NOT NULL, outcome TEXT, timeCreated INTEGER NOT NULL,
-    timeUpdated INTEGER NOT NULL, timeIdle INTEGER, seq INTEGER NOT NULL, due INTEGER NOT NULL,
-    running INTEGER NOT NULL, interruptRequested INTEGER NOT NULL, lastAdmitter TEXT, fence INTEGER NOT NULL,
-    leaseOwner TEXT, leaseUntil INTEGER NOT NULL, claimableAt INTEGER,
-    PRIMARY KEY (workspace, id)) STRICT`,
-  `CREATE INDEX IF NOT EXISTS sessionsByTime ON sessions (workspace, timeUpdated, id)`,
-  `CREATE INDEX IF NOT EXISTS sessionsByParent ON sessions (workspace, parentId, timeUpdated, id)`,
-  `CREATE INDEX IF NOT EXISTS sessionsByProject ON sessions (workspace, projectId, timeUpdated, id)`,
+    number INTEGER PRIMARY KEY, workspace TEXT NOT NULL, id TEXT NOT NULL, parentId TEXT, projectId TEXT NOT NULL,
+    directory TEXT NOT NULL, subpath TEXT NOT NULL, title TEXT, titleSearch TEXT, agent TEXT, model TEXT,
+    metadata TEXT, permissions TEXT, costNanos TEXT NOT NULL, tokens TEXT NOT NULL, outcome TEXT,
+    timeCreated INTEGER NOT NULL, timeUpdated INTEGER NOT NULL, timeIdle INTEGER, seq INTEGER NOT NULL,
+    due INTEGER NOT NULL, running INTEGER NOT NULL, interruptRequested INTEGER NOT NULL, lastAdmitter TEXT,
+    fence INTEGER NOT NULL, leaseOwner TEXT, leaseUntil INTEGER NOT NULL, claimableAt INTEGER,
+    UNIQUE (workspace, id)) STRICT`,
+  `CREATE INDEX IF NOT EXISTS sessionsByTime ON sessions (workspace, timeUpdated, id, parentId, projectId)`,
   `CREATE INDEX IF NOT EXISTS sessionsByDirectory ON sessions (workspace, directory, timeUpdated, id)`,
   `CREATE INDEX IF NOT EXISTS sessionsClaimable ON sessions (claimableAt) WHERE claimableAt IS NOT NULL`,
   `CREATE INDEX IF NOT EXISTS sessionsLeased ON sessions (workspace, leaseUntil) WHERE leaseUntil > 0`,
 
   `CREATE TABLE IF NOT EXISTS messages (
-    workspace TEXT NOT NULL, id TEXT NOT NULL, sessionId TEXT NOT NULL, seq INTEGER, type TEXT NOT NULL,
-    data TEXT NOT NULL, unfinished INTEGER NOT NULL, admitted INTEGER, delivery TEXT, digest TEXT, admitter TEXT,
-    timeCreated INTEGER NOT NULL, timeDelivered INTEGER,
+    workspace TEXT NOT NULL, id TEXT NOT NULL, session INTEGER NOT NULL, sessionId TEXT NOT NULL, seq INTEGER,
+    type TEXT NOT NULL, data TEXT NOT NULL, unfinished INTEGER NOT NULL, admitted INTEGER, delivery TEXT,
+    digest TEXT, admitter TEXT, timeCreated INTEGER NOT NULL, timeDelivered INTEGER,
     PRIMARY KEY (workspace, id)) STRICT`,
-  `CREATE UNIQUE INDEX IF NOT EXISTS messagesBySeq ON messages (workspace, sessionId, seq) WHERE seq IS NOT NULL`,
-  `CREATE INDEX IF NOT EXISTS messagesWaiting ON messages (workspace, sessionId, delivery, admitted) WHERE seq IS NULL`,
-  `CREATE INDEX IF NOT EXISTS messagesUnfinished ON messages (workspace, sessionId) WHERE unfinished = 1`,
+  `CREATE UNIQUE INDEX IF NOT EXISTS messagesBySeq ON messages (session, seq) WHERE seq IS NOT NULL`,
+  `CREATE INDEX IF NOT EXISTS messagesWaiting ON messages (session, delivery, admitted) WHERE seq IS NULL`,
+  `CREATE INDEX IF NOT EXISTS messagesUnfinished ON messages (session) WHERE unfinished = 1`,
 
   `CREATE TABLE IF NOT EXISTS events (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, workspace TEXT NOT NULL, id TEXT NOT NULL, sessionId TEXT NOT NULL,
-    seq INTEGER NOT NULL, directory TEXT NOT NULL, timeCreated INTEGER NOT NULL, data TEXT NOT NULL) STRICT`,
-  `CREATE INDEX IF NOT EXISTS eventsByWorkspace ON events (workspace, position)`,
+    workspace TEXT NOT NULL, position INTEGER NOT NULL, id TEXT NOT NULL, sessionId TEXT NOT NULL,
+    seq INTEGER NOT NULL, directory TEXT NOT NULL, timeCreated INTEGER NOT NULL, data TEXT NOT NULL,
+    PRIMARY KEY (workspace, position)) STRICT, WITHOUT ROWID`,
 
   `CREATE TABLE IF NOT EXISTS requests (
     workspace TEXT NOT NULL, id TEXT NOT NULL, sessionId TEXT NOT NULL, seq INTEGER NOT NULL, data TEXT NOT NULL,

@@ -53,6 +53,11 @@ export async function openSqliteSessionStore(options: {
   }
 }
 
+/** With the session's number in the file. */
+interface NumberedFound extends Found {
+  readonly number: number
+}
+
 class SqliteSessionStore extends DrainingStore implements SessionStore {
   readonly #file: SqliteFile
   readonly #log: SqliteEventLog
@@ -77,7 +82,7 @@ class SqliteSessionStore extends DrainingStore implements SessionStore {
       const session = newSession(input, now)
       const revision = new Revision(newState(session), now, now, this.#newId)
       revision.event({ type: 'session-created', session })
-      saveNewSession(this.#file, newSessionRecord(workspace, session, revision.state), revision)
+      saveNewSession(this.#file, this.#log, newSessionRecord(workspace, session, revision.state), revision)
       return session
     })
     this.#tell(workspace, input.id)
@@ -153,17 +158,17 @@ class SqliteSessionStore extends DrainingStore implements SessionStore {
       const answer = decide(revision, read(this.reads(workspace, sessionId)) as R)
       revision.finish()
       wrote = !revision.isEmpty
-      if (wrote) saveRevision(this.#file, workspace, sessionId, revision)
+      if (wrote) saveRevision(this.#file, this.#log, { workspace, id: sessionId, number: found.number }, revision)
       return answer
     })
     if (wrote) this.#tell(workspace, sessionId)
     return answer
   }
 
-  protected override find(workspace: string, sessionId: string): Found | undefined {
-    const state = readState(this.#file, workspace, sessionId)
+  protected override find(workspace: string, sessionId: string): NumberedFound | undefined {
+    const found = readState(this.#file, workspace, sessionId)
     const now = this.#clock.now()
-    return state && { state, now, leaseNow: now }
+    return found && { ...found, now, leaseNow: now }
   }
 
   protected override reads(workspace: string, sessionId: string): SqliteReads {
