@@ -1,7 +1,8 @@
 // `npm start [-- DIR]`: the single process. Every service in memory, the stores of the environment, and the gateway.
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemClock } from '#shared/clock.ts'
-import { readTogether } from '#shared/config.ts'
+import { ConfigError, readTogether } from '#shared/config.ts'
 import { maskSecrets } from '#shared/config-print.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLocalTransport } from '#shared/local-transport.ts'
@@ -28,8 +29,7 @@ const SHUTDOWN_MS = 5_000
 await runUntilSignal(start, { shutdownMs: SHUTDOWN_MS })
 
 async function start(resources: AsyncDisposableStack): Promise<void> {
-  // npm runs scripts in the package's folder and says in INIT_CWD where its user stands.
-  const project = resolve(process.env.INIT_CWD ?? '.', process.argv[2] ?? process.env.PORTICO_DIRECTORY ?? '.')
+  const project = projectDirectory(process.argv.slice(2))
   const env = { PORTICO_LOG_LEVEL: 'warn', ...process.env, PORTICO_DIRECTORY: project }
   const config = readTogether(env, {
     process: readSingleProcessConfig,
@@ -90,6 +90,17 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
     }),
   )
   shown = true
+}
+
+/** The default project directory: the one that is named, else where the user stands. */
+function projectDirectory(words: readonly string[]): string {
+  if (words.length > 1 || words[0]?.startsWith('-')) {
+    throw new ConfigError([{ variable: 'Usage', problem: 'npm start [-- DIR]' }])
+  }
+  // npm runs scripts in the package's folder and says in INIT_CWD where its user stands.
+  const directory = resolve(process.env.INIT_CWD ?? '.', words[0] ?? process.env.PORTICO_DIRECTORY ?? '.')
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return directory
+  throw new ConfigError([{ variable: 'PORTICO_DIRECTORY', problem: `${directory} is not a directory` }])
 }
 
 /** The command that makes a key from any folder, in the same store as this process. */

@@ -60,7 +60,8 @@ function reachableName(host: string): string {
 }
 
 function explain(error: NodeJS.ErrnoException, config: Config): Error {
-  return error.code === 'EADDRINUSE' ? new PortInUseError(config) : error
+  if (error.code === 'EADDRINUSE') return new PortInUseError(config)
+  return new ConfigError([{ variable: 'PORTICO_HOST', problem: `${config.host} cannot be listened on: ${error.code}` }])
 }
 
 /** Somebody else listens there. Told in one line: other agent servers use port 4096 too. */

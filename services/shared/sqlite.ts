@@ -38,8 +38,12 @@ export class SqliteFile implements AsyncDisposable {
   #closed = false
 
   constructor(path: string, options: SqliteOptions) {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    this.#database = new DatabaseSync(path, { timeout: options.exclusive ? 0 : 5_000 })
+    try {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      this.#database = new DatabaseSync(path, { timeout: options.exclusive ? 0 : 5_000 })
+    } catch (error) {
+      throw unusable(path, error)
+    }
     try {
       if (options.exclusive) this.#database.exec('PRAGMA locking_mode = EXCLUSIVE')
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
@@ -51,7 +55,7 @@ export class SqliteFile implements AsyncDisposable {
       if (error instanceof Error && /database is locked/.test(error.message)) {
         throw new SqliteBusyError(path, { cause: error })
       }
-      throw error
+      throw unusable(path, error)
     }
   }
 
@@ -125,4 +129,9 @@ export class SqliteFile implements AsyncDisposable {
     this.statement('RELEASE job').run()
     done.push(job)
   }
+}
+
+function unusable(path: string, error: unknown): ConfigError {
+  const problem = `${path} cannot be used: ${error instanceof Error ? error.message : error}`
+  return new ConfigError([{ variable: 'PORTICO_DATA_DIR', problem }], { cause: error })
 }

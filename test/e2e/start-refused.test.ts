@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { runToEnd, scratchDirectory, startProcess } from '#test/support/processes.ts'
 
@@ -56,4 +58,31 @@ test('all settings that cannot be used are told at once, without their values', 
   assert.equal(first, "The settings can't be used:")
   assert.deepEqual(lines.map((line) => /^ {2}(\w+): ./.exec(line)?.[1]).sort(), Object.keys(bad).sort())
   assert.doesNotMatch(stderr, /short-one/)
+})
+
+test('a project that is no directory, and words that mean nothing, are refused before anything is made', async () => {
+  using data = scratchDirectory()
+  const environment = { PORTICO_DATA_DIR: join(data.path, 'data'), PORTICO_PORT: '0' }
+  for (const [words, why] of [
+    [['/nowhere'], 'PORTICO_DIRECTORY: /nowhere is not a directory'],
+    [['--help'], 'Usage: npm start [-- DIR]'],
+    [['.', '.'], 'Usage: npm start [-- DIR]'],
+  ] as const) {
+    const ended = await runToEnd('main.ts', words, environment)
+    assert.deepEqual(ended, { code: 1, stdout: '', stderr: `The settings can't be used:\n  ${why}\n` })
+  }
+  assert.deepEqual(readdirSync(data.path), [])
+})
+
+test('a data folder that cannot be used is told with the file and the setting, without a stack trace', async () => {
+  using data = scratchDirectory()
+  const file = join(data.path, 'identity.sqlite')
+  writeFileSync(file, 'This is no database, and long enough that nobody takes it for an empty one.')
+  for (const [directory, why] of [
+    [data.path, `${file} cannot be used: file is not a database`],
+    [file, `${file}/identity.sqlite cannot be used: EEXIST: file already exists, mkdir '${file}'`],
+  ] as const) {
+    const { code, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: directory, PORTICO_PORT: '0' })
+    assert.deepEqual([code, stderr], [1, `The settings can't be used:\n  PORTICO_DATA_DIR: ${why}\n`])
+  }
 })
