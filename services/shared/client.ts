@@ -32,16 +32,20 @@ function streamCall(transport: Transport, method: DescMethodServerStreaming) {
   return (input: Init, options?: CallOptions): AsyncIterable<object> => ({
     [Symbol.asyncIterator]() {
       let opened: Promise<AsyncIterator<object>> | undefined
+      let iterator: AsyncIterator<object> | undefined
       const open = async (): Promise<AsyncIterator<object>> => {
         const { signal, timeoutMs, headers, contextValues } = options ?? {}
         const response = await transport.stream(method, signal, timeoutMs, headers, only(input), contextValues)
         options?.onHeader?.(response.header)
-        return response.message[Symbol.asyncIterator]()
+        iterator = response.message[Symbol.asyncIterator]()
+        return iterator
       }
       return {
-        async next() {
+        next() {
+          // This runs for each word of each stream: once it is open, nothing stands between.
+          if (iterator !== undefined) return iterator.next()
           opened ??= open()
-          return (await opened).next()
+          return opened.then((stream) => stream.next())
         },
         async return() {
           await (await opened)?.return?.()

@@ -2,6 +2,7 @@ import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts
 import type { ModelProvider } from '../ports.ts'
 import { anthropicBody } from './anthropic-request.ts'
 import { AnthropicStream } from './anthropic-stream.ts'
+import type { ResponseReader } from './response-reader.ts'
 import { streamFrom } from './stream-from.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -15,9 +16,11 @@ export class AnthropicProvider implements ModelProvider {
     this.#upstream = upstream
   }
 
-  async *generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<readonly GenerationEvent[]> {
-    const body = JSON.stringify(anthropicBody(request))
-    const reader = await this.#upstream.post('/v1/messages', request.providerHeaders, body, signal)
-    yield* streamFrom(reader, this.#providerId, new AnthropicStream(this.#providerId))
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+    const ask = (): Promise<ResponseReader> => {
+      const body = JSON.stringify(anthropicBody(request))
+      return this.#upstream.post('/v1/messages', request.providerHeaders, body, signal)
+    }
+    return streamFrom(ask, this.#providerId, new AnthropicStream(this.#providerId))
   }
 }

@@ -2,6 +2,7 @@ import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts
 import type { ModelProvider } from '../ports.ts'
 import { type OpenaiDialect, openaiBody } from './openai-request.ts'
 import { OpenaiStream } from './openai-stream.ts'
+import type { ResponseReader } from './response-reader.ts'
 import { streamFrom } from './stream-from.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -17,9 +18,11 @@ export class OpenaiProvider implements ModelProvider {
     this.#upstream = upstream
   }
 
-  async *generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<readonly GenerationEvent[]> {
-    const body = JSON.stringify(openaiBody(request, this.#dialect))
-    const reader = await this.#upstream.post('/chat/completions', request.providerHeaders, body, signal)
-    yield* streamFrom(reader, this.#providerId, new OpenaiStream(this.#providerId))
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+    const ask = (): Promise<ResponseReader> => {
+      const body = JSON.stringify(openaiBody(request, this.#dialect))
+      return this.#upstream.post('/chat/completions', request.providerHeaders, body, signal)
+    }
+    return streamFrom(ask, this.#providerId, new OpenaiStream(this.#providerId))
   }
 }

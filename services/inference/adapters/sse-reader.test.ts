@@ -26,7 +26,7 @@ async function dataOf(pieces: readonly Buffer[]): Promise<string[]> {
 
 async function eventsOf(pieces: readonly Buffer[], mapper: EventMapper): Promise<GenerationEvent[]> {
   const events: GenerationEvent[] = []
-  for await (const batch of streamFrom(readerOf(pieces), 'p', mapper)) events.push(...batch)
+  for await (const batch of streamFrom(async () => readerOf(pieces), 'p', mapper)) events.push(...batch)
   return events
 }
 
@@ -58,7 +58,7 @@ test('what one read brought is one batch', async () => {
   const batches: (readonly GenerationEvent[])[] = []
   const half = Buffer.from(fixture('openai-tools.sse'))
   const reader = readerOf([half.subarray(0, 900), half.subarray(900)])
-  for await (const batch of streamFrom(reader, 'p', new OpenaiStream('p'))) batches.push(batch)
+  for await (const batch of streamFrom(async () => reader, 'p', new OpenaiStream('p'))) batches.push(batch)
   assert.equal(batches.length, 2)
 })
 
@@ -103,7 +103,7 @@ for (const [name, chunk, open] of [
         const events: GenerationEvent[] = []
         try {
           const reader = readerOf([Buffer.from(`${text}data: [DONE]\n\n`)])
-          for await (const batch of streamFrom(reader, 'p', open())) events.push(...batch)
+          for await (const batch of streamFrom(async () => reader, 'p', open())) events.push(...batch)
         } catch (error) {
           assert.ok(error instanceof Rejection, String(error))
           events.push({ type: 'finished', reason: 'other', rawReason: '' })

@@ -12,12 +12,16 @@ export interface EventMapper {
   end(): void
 }
 
-/** Pulls an answer through a mapper: one batch for each network read, and the connection back to its pool at the end. */
+/**
+ * Asks, and pulls the answer through a mapper: one batch for each network read, and the connection back to its pool at the end.
+ * Nothing is asked before the first pull.
+ */
 export async function* streamFrom(
-  reader: ResponseReader,
+  ask: () => Promise<ResponseReader>,
   providerId: string,
   mapper: EventMapper,
 ): AsyncGenerator<readonly GenerationEvent[]> {
+  const reader = await ask()
   const events = new SseReader(reader, providerId)
   try {
     while (!mapper.done) {

@@ -1,6 +1,22 @@
-/** A signal that aborts with the reason when the time is up; disposing it stops the clock. */
-export function startDeadline(ms: number, reason: () => Error): Disposable & { readonly signal: AbortSignal } {
+/**
+ * A signal that aborts when the caller's does, with its reason, or with another reason when the time is up; disposing it stops the
+ * clock. `AbortSignal.any` would do the same at several times the cost.
+ */
+export function startDeadline(
+  caller: AbortSignal,
+  ms: number,
+  reason: () => Error,
+): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController()
+  const follow = (): void => controller.abort(caller.reason)
+  if (caller.aborted) follow()
+  else caller.addEventListener('abort', follow, { once: true })
   const timer = setTimeout(() => controller.abort(reason()), ms)
-  return { signal: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) }
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      clearTimeout(timer)
+      caller.removeEventListener('abort', follow)
+    },
+  }
 }

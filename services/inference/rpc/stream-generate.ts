@@ -38,11 +38,11 @@ export function streamGenerate(
     const { workspaceId: workspace, apiKeyId } = principal
     const { requestId, sessionId } = parsed
     await ledger.begin({ workspace, requestId, apiKeyId, origin: request.origin, sessionId, providerId, modelId })
-    using deadline = startDeadline(timeoutMs, () => new Rejection('PROVIDER_TIMEOUT', { provider: providerId }))
-    const signal = AbortSignal.any([context.signal, deadline.signal])
-    const batches = metered(provider.generate({ ...parsed, modelId }, signal), {
+    const caller = context.signal
+    using deadline = startDeadline(caller, timeoutMs, () => new Rejection('PROVIDER_TIMEOUT', { provider: providerId }))
+    const batches = metered(provider.generate({ ...parsed, modelId }, deadline.signal), {
       pricing,
-      caller: context.signal,
+      caller,
       finish: (outcome) => ledger.finish(workspace, requestId, outcome),
       describe: (error) => (error instanceof Rejection ? error.reason : 'INTERNAL'),
     })
