@@ -9,7 +9,6 @@ import {
   GenerationEventSchema,
   PartStarted_Kind,
   type StreamGenerateResponse,
-  StreamGenerateResponseSchema,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { Part } from '../domain/conversation.ts'
 import type { FinishReason, PartKind } from '../domain/generation.ts'
@@ -33,9 +32,10 @@ const FINISH_REASONS: Readonly<Record<FinishReason, FinishReasonMessage>> = {
   other: FinishReasonMessage.OTHER,
 }
 
-/** A batch as a message of the stream. */
-export function toResponse(events: readonly MeteredEvent[], providerId: string, model: string): StreamGenerateResponse {
-  return create(StreamGenerateResponseSchema, { events: events.map((event) => toEvent(event, providerId, model)) })
+/** A batch as a message of the stream; what `create` makes, written out. */
+export function toResponse(batch: readonly MeteredEvent[], providerId: string, model: string): StreamGenerateResponse {
+  const events = batch.map((event) => toEvent(event, providerId, model))
+  return { $typeName: 'portico.inference.v1.StreamGenerateResponse', events }
 }
 
 function toEvent(event: MeteredEvent, providerId: string, model: string): EventMessage {
