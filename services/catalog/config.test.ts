@@ -16,7 +16,7 @@ test('defaults: the working directory, ~/.config/opencode, no roots', () => {
 test('settings come from the environment', () => {
   const config = readConfig({
     HOME: '/home/a',
-    PORTICO_DIRECTORY: '/work/../project',
+    PORTICO_DIRECTORY: '/srv/../project',
     PORTICO_CONFIG_DIR: '/etc/portico',
     PORTICO_PROJECT_ROOTS: '{"wrk_1":["/srv/a","/srv/b"]}',
   })

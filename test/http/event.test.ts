@@ -37,7 +37,7 @@ test('the stream opens with its headers and server.connected, then each event in
     created: 1_700_000_000_250,
     type: 'session.agent.selected',
     durable: { aggregateID: 'ses_1', seq: 7, version: 1 },
-    location: { directory: '/work/project' },
+    location: { directory: '/srv/project' },
     data: { sessionID: 'ses_1', agent: 'plan' },
   })
   assert.equal(rest, '')

@@ -14,7 +14,7 @@ export const selected = (seq: number, agent = 'plan') =>
         eventId: `evt_${seq}`,
         createTime: { seconds: 1_700_000_000n, nanos: 250_000_000 },
         sessionId: 'ses_1',
-        directory: '/work/project',
+        directory: '/srv/project',
         seq: BigInt(seq),
         position: String(seq),
         event: { case: 'agentSelected', value: { agent } },
