@@ -1,11 +1,12 @@
 import type { CallContext, Principal } from '#shared/call-context.ts'
-import type { Agent, PreparedCall, ToolAccess, ToolDescription } from './domain/agent.ts'
+import type { Agent, PreparedCall, ToolDescription } from './domain/agent.ts'
 import type { DurableEvent, DurableEventData } from './domain/event.ts'
 import type { GenerationEvent, GenerationRequest } from './domain/generation.ts'
 import type { Admitter, Delivery, InboxItem } from './domain/inbox.ts'
 import type { AssistantMessage, BlobRef, Message, Prompt, StructuredError } from './domain/message.ts'
 import type { PermissionAnswer, PermissionReply, PermissionRequest, PermissionRule } from './domain/permission.ts'
 import type { JsonObject, ModelRef, Outcome, Session, SessionLocation, TokenUsage } from './domain/session.ts'
+import type { ReadFile, ToolEvent, ToolRun } from './domain/tool-run.ts'
 
 /** A page of a list. `more` says whether further items follow in the direction that was read. */
 export interface Page<T> {
@@ -244,37 +245,6 @@ export interface PeerCall extends CallContext {
   readonly principal: Principal
   readonly signal: AbortSignal
 }
-
-/** A tool call that is to run. `fence` is its drain's, `grant` what leave was given for. */
-export interface ToolRun {
-  readonly directory: string
-  readonly sessionId: string
-  readonly callId: string
-  readonly fence: number
-  readonly name: string
-  readonly input: JsonObject
-  readonly grant: readonly ToolAccess[]
-}
-
-/** A file that the catalog read; the name is empty when it has none. */
-export interface ReadFile {
-  readonly data: Uint8Array
-  readonly mime: string
-  readonly name: string
-}
-
-export type ToolOutput = { readonly type: 'text'; readonly text: string } | ({ readonly type: 'file' } & ReadFile)
-
-/** What a running tool tells; `completed` or `failed` comes last. */
-export type ToolEvent =
-  | { readonly type: 'progressed'; readonly metadata: JsonObject }
-  | { readonly type: 'completed'; readonly content: readonly ToolOutput[]; readonly metadata: JsonObject | undefined }
-  | {
-      readonly type: 'failed'
-      readonly error: StructuredError
-      readonly content: readonly ToolOutput[]
-      readonly metadata: JsonObject | undefined
-    }
 
 /**
  * The catalog service: directories, agents, tools. Rejects with the reasons of catalog_service.proto, and with

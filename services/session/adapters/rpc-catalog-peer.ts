@@ -10,7 +10,8 @@ import { createClient } from '#shared/client.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Agent, PreparedCall, ToolDescription } from '../domain/agent.ts'
 import type { JsonObject, SessionLocation } from '../domain/session.ts'
-import type { Catalog, PeerCall, ReadFile, ToolEvent, ToolOutput, ToolRun } from '../ports.ts'
+import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '../domain/tool-run.ts'
+import type { Catalog, PeerCall } from '../ports.ts'
 import { peerError, peerStream } from './peer-errors.ts'
 
 const TIMEOUT_MS = 20_000

@@ -1,0 +1,35 @@
+import type { ToolAccess } from './agent.ts'
+import type { StructuredError } from './message.ts'
+import type { JsonObject } from './session.ts'
+
+/** A tool call that is to run. `fence` is its drain's, `grant` what leave was given for. */
+export interface ToolRun {
+  readonly directory: string
+  readonly sessionId: string
+  readonly callId: string
+  readonly fence: number
+  readonly name: string
+  readonly input: JsonObject
+  readonly grant: readonly ToolAccess[]
+}
+
+/** A file that the catalog read; the name is empty when it has none. */
+export interface ReadFile {
+  readonly data: Uint8Array
+  readonly mime: string
+  readonly name: string
+}
+
+/** One piece of what a tool answers. */
+export type ToolOutput = { readonly type: 'text'; readonly text: string } | ({ readonly type: 'file' } & ReadFile)
+
+/** What a running tool tells; `completed` or `failed` comes last. */
+export type ToolEvent =
+  | { readonly type: 'progressed'; readonly metadata: JsonObject }
+  | { readonly type: 'completed'; readonly content: readonly ToolOutput[]; readonly metadata: JsonObject | undefined }
+  | {
+      readonly type: 'failed'
+      readonly error: StructuredError
+      readonly content: readonly ToolOutput[]
+      readonly metadata: JsonObject | undefined
+    }
