@@ -16,17 +16,20 @@ export interface PublicError {
   readonly ref?: string
 }
 
-/** How one API family shows errors. */
-export interface ErrorTable {
-  /** Reason of a service or of the facade → public error. A reason without a row is an internal error. */
-  readonly reasons: Readonly<Record<string, (reason: Reason) => PublicError>>
+/** What a reason becomes; `internal`: no request of the family can meet it, so that it would be our mistake. */
+export type ErrorRow = ((reason: Reason) => PublicError) | 'internal'
+
+/** How one API family shows errors; `R` is every reason of the facade and of the services that its operations call. */
+export interface ErrorTable<R extends string> {
+  /** Reason → public error; one that is unknown here, of a newer service, is an internal error. */
+  readonly reasons: Readonly<Record<R, ErrorRow>>
   /** A service did not answer, or not in time. */
   readonly unavailable: (deadlinePassed: boolean) => PublicError
   /** Anything else; says nothing but the reference. */
   readonly internal: (ref: string) => PublicError
 }
 
-const TABLES: Readonly<Record<Family, ErrorTable>> = {
+const TABLES: Readonly<Record<Family, ErrorTable<never>>> = {
   instance: instanceErrors,
   gateway: gatewayErrors,
   oauth: oauthErrors,
@@ -37,8 +40,9 @@ export function publicError(family: Family, error: unknown): PublicError {
   const table = TABLES[family]
   const reason = reasonOfAny(error)
   if (reason !== undefined) {
-    const row = Object.hasOwn(table.reasons, reason.reason) ? table.reasons[reason.reason] : undefined
-    if (row !== undefined) return row(reason)
+    const rows: Readonly<Record<string, ErrorRow>> = table.reasons
+    const row = Object.hasOwn(rows, reason.reason) ? rows[reason.reason] : undefined
+    if (typeof row === 'function') return row(reason)
   } else if (error instanceof ConnectError) {
     if (error.code === Code.Unavailable) return table.unavailable(false)
     if (error.code === Code.DeadlineExceeded) return table.unavailable(true)

@@ -1,11 +1,11 @@
-import type { Reason } from '#shared/rejection.ts'
+import type { Reason, ReasonsOf } from '#shared/rejection.ts'
 import type { ErrorTable, PublicError } from '../errors.ts'
 import { providerFailure } from './provider.ts'
 
 const INVALID = 'Invalid request parameters'
 
 /** Errors of `/api/v1`: `{error: {code, message}}` (`contract/gateway-facts.md` 5). */
-export const gatewayErrors: ErrorTable = {
+export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'inference']> = {
   reasons: {
     AUTH_MISSING: () => failure(401, 'Missing Authentication header'),
     CREDENTIAL_REFUSED: () => failure(401, 'Invalid API key'),
@@ -38,6 +38,12 @@ export const gatewayErrors: ErrorTable = {
     PROVIDER_UNAVAILABLE: providerError,
     PROVIDER_TIMEOUT: providerError,
     NOT_READY: () => failure(503, 'The server is starting or stopping'),
+    // Keys are not managed here yet, and pages may call from anywhere: they need a key.
+    HOST_FORBIDDEN: 'internal',
+    ORIGIN_FORBIDDEN: 'internal',
+    INVALID_CURSOR: 'internal',
+    MANAGEMENT_KEY_REQUIRED: 'internal',
+    API_KEY_NOT_FOUND: 'internal',
   },
   unavailable: (deadlinePassed) =>
     deadlinePassed ? failure(504, 'Operation timed out') : failure(503, 'Service temporarily unavailable'),

@@ -1,8 +1,8 @@
-import type { Reason } from '#shared/rejection.ts'
+import type { Reason, ReasonsOf } from '#shared/rejection.ts'
 import type { ErrorTable, PublicError } from '../errors.ts'
 
 /** Errors of `/api`: `{_tag, message, …}` (`contract/instance-facts.md` 2). */
-export const instanceErrors: ErrorTable = {
+export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'catalog' | 'session']> = {
   reasons: {
     AUTH_MISSING: unauthorized,
     CREDENTIAL_REFUSED: unauthorized,
@@ -54,6 +54,16 @@ export const instanceErrors: ErrorTable = {
       tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
     PEER_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'A service is unavailable'),
     NOT_READY: () => tagged(503, 'ServiceUnavailableError', 'The server is starting or stopping'),
+    // Tools are run, and leases held, by the session service alone; keys are managed elsewhere.
+    TOOL_NOT_FOUND: 'internal',
+    TOOL_INPUT_INVALID: 'internal',
+    TOOL_FENCED: 'internal',
+    TOOL_CALL_STARTED: 'internal',
+    TOOL_ACCESS_CHANGED: 'internal',
+    SERVICE_CLOSING: 'internal',
+    LEASE_LOST: 'internal',
+    MANAGEMENT_KEY_REQUIRED: 'internal',
+    API_KEY_NOT_FOUND: 'internal',
   },
   unavailable: (deadlinePassed) =>
     tagged(503, 'ServiceUnavailableError', deadlinePassed ? 'The request took too long' : 'A service is unavailable'),

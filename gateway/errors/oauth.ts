@@ -1,7 +1,8 @@
 import type { ErrorTable, PublicError } from '../errors.ts'
+import type { RequestReason } from '../reasons.ts'
 
 /** Errors of `/api/v1/oauth`: `{error, error_description}` (RFC 6749 section 5.2), never cached. */
-export const oauthErrors: ErrorTable = {
+export const oauthErrors: ErrorTable<RequestReason> = {
   reasons: {
     ROUTE_NOT_FOUND: () => failure(404, 'invalid_request', 'No such route'),
     METHOD_NOT_ALLOWED: ({ metadata }) => {

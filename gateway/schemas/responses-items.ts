@@ -73,7 +73,7 @@ const item = byType(
     absent: 'message',
     unknown: (type) =>
       type === 'item_reference'
-        ? 'nothing is stored here that an item_reference could name: send the item itself'
+        ? 'nothing is stored here: send the item itself, as clients do when told "store: false"'
         : `items of the type "${type.slice(0, 64)}" are not supported`,
   },
 )

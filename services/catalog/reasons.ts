@@ -20,3 +20,9 @@ export const reasons = {
     message: 'What the call touches is no longer what leave was given for',
   },
 } as const satisfies ReasonTable
+
+declare module '#shared/rejection.ts' {
+  interface ReasonsOf {
+    catalog: keyof typeof reasons
+  }
+}

@@ -2,7 +2,7 @@ import { Code } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/rejection.ts'
 
 /** What the inference service rejects with. Provider errors carry `provider`, `message` and, where known, `status`. */
-export const reasons: ReasonTable = {
+export const reasons = {
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
   REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   GENERATION_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
@@ -13,4 +13,10 @@ export const reasons: ReasonTable = {
   PROVIDER_RATE_LIMITED: { code: Code.ResourceExhausted, message: '{provider} asks to slow down: {message}' },
   PROVIDER_UNAVAILABLE: { code: Code.Unavailable, message: '{provider} is unavailable: {message}' },
   PROVIDER_TIMEOUT: { code: Code.DeadlineExceeded, message: '{provider} did not answer in time' },
+} as const satisfies ReasonTable
+
+declare module '#shared/rejection.ts' {
+  interface ReasonsOf {
+    inference: keyof typeof reasons
+  }
 }

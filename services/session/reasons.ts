@@ -2,7 +2,7 @@ import { Code } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/rejection.ts'
 
 /** What the session service rejects with. */
-export const reasons: ReasonTable = {
+export const reasons = {
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
   REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   INVALID_CURSOR: { code: Code.InvalidArgument, message: 'Invalid cursor' },
@@ -17,4 +17,10 @@ export const reasons: ReasonTable = {
   LEASE_LOST: { code: Code.Aborted, message: 'The lease of session {session_id} was lost' },
   EVENTS_OVERFLOWED: { code: Code.ResourceExhausted, message: 'The reader fell behind the events' },
   PEER_UNAVAILABLE: { code: Code.Unavailable, message: 'A service that is needed can not be reached' },
+} as const satisfies ReasonTable
+
+declare module '#shared/rejection.ts' {
+  interface ReasonsOf {
+    session: keyof typeof reasons
+  }
 }

@@ -2,15 +2,27 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 
 /**
+ * The reasons of each service. A service adds its own with `declare module` where its table is, so that a reason that is
+ * nowhere declared does not compile, and the facade knows them all without knowing a service.
+ */
+export interface ReasonsOf {
+  /** What the kernel itself rejects with; services that use it have the rows. */
+  kernel: 'PRINCIPAL_MISSING' | 'INVALID_CURSOR'
+}
+
+/** Every reason that anything rejects with. */
+export type AnyReason = ReasonsOf[keyof ReasonsOf]
+
+/**
  * The only error that a service throws on purpose. `reason` is a row of the service's reason table; `metadata` holds
  * every variable part of the message (AIP-193). It travels as a Connect error with a google.rpc.ErrorInfo.
  */
 export class Rejection extends Error {
   override readonly name = 'Rejection'
-  readonly reason: string
+  readonly reason: AnyReason
   readonly metadata: Readonly<Record<string, string>>
 
-  constructor(reason: string, metadata: Record<string, string> = {}, options?: ErrorOptions) {
+  constructor(reason: AnyReason, metadata: Record<string, string> = {}, options?: ErrorOptions) {
     super(reason, options)
     this.reason = reason
     this.metadata = metadata

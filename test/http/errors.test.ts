@@ -4,8 +4,8 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { gatewayErrors } from '#gateway/errors/gateway.ts'
 import { instanceErrors } from '#gateway/errors/instance.ts'
 import { oauthErrors } from '#gateway/errors/oauth.ts'
-import { publicError } from '#gateway/errors.ts'
-import { Rejection } from '#shared/rejection.ts'
+import { type ErrorRow, publicError } from '#gateway/errors.ts'
+import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { openFacade } from '#test/support/facade.ts'
 
 const at = { field: 'session_id', problem: 'Wrong' }
@@ -52,7 +52,7 @@ test('each reason of a service has its own public error on the instance API', as
   const reasons = Object.fromEntries(
     Object.keys(SERVICE_REASONS).map((reason) => [reason, { code: Code.Unknown, message: 'M' }]),
   )
-  let thrown = new Rejection('')
+  let thrown = new Rejection('REQUEST_INVALID')
   await using facade = await openFacade({
     reasons,
     session: {
@@ -62,7 +62,7 @@ test('each reason of a service has its own public error on the instance API', as
     },
   })
   for (const [reason, [metadata, status, body]] of Object.entries(SERVICE_REASONS)) {
-    thrown = new Rejection(reason, metadata)
+    thrown = new Rejection(reason as AnyReason, metadata)
     const answer = await facade.fetch('/api/session/ses_1')
     assert.equal(answer.status, status, reason)
     assert.deepEqual(await answer.json(), body)
@@ -107,30 +107,62 @@ test('a service that is not there, or too slow, is 503', async () => {
 })
 
 test('an error of an unknown reason tells nothing of it, in any family', () => {
-  const error = new Rejection('NEW_REASON', { secret: 'x' })
+  const error = new Rejection('NEW_REASON' as AnyReason, { secret: 'x' })
   const instance = publicError('instance', error)
   assert.deepEqual([instance.status, Object.keys(instance.body)], [500, ['_tag', 'message', 'ref']])
   const { ref: _, ...gateway } = publicError('gateway', error)
   assert.deepEqual(gateway, { status: 500, body: { error: { code: 500, message: 'Internal Server Error' } } })
-  const oauth = publicError('oauth', new Rejection('constructor'))
+  const oauth = publicError('oauth', new Rejection('constructor' as AnyReason))
   assert.deepEqual(oauth.body, { error: 'server_error', error_description: 'Internal server error' })
+})
+
+function rowsOf({ reasons }: { readonly reasons: Readonly<Record<string, ErrorRow>> }) {
+  return Object.values(reasons).filter((row) => row !== 'internal')
+}
+
+test('a reason that is nowhere declared, or has no row in a table that can meet it, does not compile', () => {
+  // @ts-expect-error
+  new Rejection('NOWHERE_DECLARED')
+  const { LOCATION_NOT_FOUND: _1, ...ofCatalog } = instanceErrors.reasons
+  const { PROMPT_CONFLICT: _2, ...ofSession } = instanceErrors.reasons
+  const { CREDENTIAL_REFUSED: _3, ...ofIdentity } = gatewayErrors.reasons
+  const { PROVIDER_TIMEOUT: _4, ...ofInference } = gatewayErrors.reasons
+  const { BODY_TOO_LARGE: _5, ...ofFacade } = gatewayErrors.reasons
+  const { NOT_READY: _6, ...ofAnyRequest } = oauthErrors.reasons
+  const instance: (typeof instanceErrors)['reasons'][] = [
+    // @ts-expect-error
+    ofCatalog,
+    // @ts-expect-error
+    ofSession,
+  ]
+  const gateway: (typeof gatewayErrors)['reasons'][] = [
+    // @ts-expect-error
+    ofIdentity,
+    // @ts-expect-error
+    ofInference,
+    // @ts-expect-error
+    ofFacade,
+  ]
+  // @ts-expect-error
+  const oauth: (typeof oauthErrors)['reasons'] = ofAnyRequest
+  assert.deepEqual([instance.length, gateway.length, typeof oauth], [2, 3, 'object'], 'the compiler refused each')
 })
 
 test('every row of every table gives a body of its family, with a status of an error', () => {
   const reason = { domain: 'd', reason: 'R', metadata: {}, message: 'M' }
-  for (const row of Object.values(instanceErrors.reasons)) {
+  for (const row of rowsOf(instanceErrors)) {
     const { status, body } = row(reason)
     assert.ok(status >= 400 && status < 600)
     assert.equal(typeof body._tag, 'string')
     assert.equal(typeof body.message, 'string')
   }
-  for (const row of Object.values(gatewayErrors.reasons)) {
+  for (const row of rowsOf(gatewayErrors)) {
     const { status, body } = row(reason)
     const error = body.error as { code: number; message: string }
     assert.equal(error.code, status)
     assert.equal(typeof error.message, 'string')
   }
-  for (const row of Object.values(oauthErrors.reasons)) {
+  for (const row of rowsOf(oauthErrors)) {
     const { body } = row(reason)
     assert.deepEqual(Object.keys(body), ['error', 'error_description'])
   }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { createClient } from '#shared/client.ts'
-import { Rejection } from '#shared/rejection.ts'
+import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { event, probe } from './probe.ts'
 import { dial, serveRoutes } from './server.ts'
 
@@ -65,7 +65,7 @@ test('a service that says itself why it is not available is not asked again', as
   const routes = probe({
     getSession: () => {
       calls += 1
-      throw new Rejection('STORE_AWAY')
+      throw new Rejection('STORE_AWAY' as AnyReason)
     },
   })
   const reasons = { ...routes.reasons, STORE_AWAY: { code: Code.Unavailable, message: 'The store is away' } }

@@ -4,7 +4,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { callContextKey, callOptions, type Principal, principalOf } from '#shared/call-context.ts'
 import { createClient } from '#shared/client.ts'
-import { Rejection, reasonOf } from '#shared/rejection.ts'
+import { type AnyReason, Rejection, reasonOf } from '#shared/rejection.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 import { gate, probe } from './probe.ts'
 
@@ -60,7 +60,7 @@ forEachTransport((name, connect) => {
           throw new TypeError('password hunter2 of undefined')
         },
         async listSessions() {
-          throw new Rejection('NOT_IN_THE_TABLE', { a: 'hunter2' })
+          throw new Rejection('NOT_IN_THE_TABLE' as AnyReason, { a: 'hunter2' })
         },
       }),
     )

@@ -26,7 +26,7 @@ import type { Pause } from '#services/session/run/pause.ts'
 import { callOptions, type Principal, principalOf } from '#shared/call-context.ts'
 import { createClient } from '#shared/client.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
-import { Rejection } from '#shared/rejection.ts'
+import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { type Routes, route } from '#shared/routes.ts'
 import { connectLocal, silentLogger } from '#test/support/transports.ts'
 
@@ -232,7 +232,7 @@ export function hangs(words = 'Let me think'): Turn {
 export function fails(reason: string, metadata: Record<string, string> = {}, words = ''): Turn {
   return async function* () {
     if (words !== '') yield [started(0, Kind.TEXT), extended(0, words)]
-    throw new Rejection(reason, metadata)
+    throw new Rejection(reason as AnyReason, metadata)
   }
 }
 

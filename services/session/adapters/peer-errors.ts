@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
-import { Rejection, reasonOf } from '#shared/rejection.ts'
+import { type AnyReason, Rejection, reasonOf } from '#shared/rejection.ts'
 
 /**
  * What a failed call to a peer throws here: the caller's own reason when it was the caller who ended it, the peer's
@@ -8,7 +8,7 @@ import { Rejection, reasonOf } from '#shared/rejection.ts'
 export function peerError(peer: string, error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   const reason = reasonOf(error)
-  if (reason !== undefined) return new Rejection(reason.reason, { ...reason.metadata }, { cause: error })
+  if (reason !== undefined) return new Rejection(reason.reason as AnyReason, { ...reason.metadata }, { cause: error })
   if (!(error instanceof ConnectError)) return error
   // A peer that goes away in the middle of a stream cancels it.
   const away = [Code.Unavailable, Code.DeadlineExceeded, Code.Canceled].includes(error.code)
