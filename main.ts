@@ -81,6 +81,9 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
     welcome({
       url: listener.url,
       auth: config.gateway.auth,
+      password: process.env.PORTICO_BASIC_PASSWORD_FILE
+        ? '$(cat "$PORTICO_BASIC_PASSWORD_FILE")'
+        : '$PORTICO_BASIC_PASSWORD',
       project,
       rootsNeeded: closed ? `PORTICO_PROJECT_ROOTS=${quote(roots)}` : undefined,
       keys: { management: createdManagementKey, api: createdApiKey },
@@ -106,7 +109,7 @@ function projectDirectory(words: readonly string[]): string {
 /** The command that makes a key from any folder, in the same store as this process. */
 function keyCommand(): string {
   const { PORTICO_MONGODB_URI, ...named } = process.env
-  const store = ['PORTICO_DATA_DIR', 'PORTICO_MONGODB_DATABASE']
+  const store = ['PORTICO_DATA_DIR', 'PORTICO_MONGODB_DATABASE', 'PORTICO_MONGODB_URI_FILE']
     .filter((name) => named[name] !== undefined)
     .map((name) => `${name}=${quote(named[name] ?? '')} `)
   // The URI may hold a password, and is not repeated.

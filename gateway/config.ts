@@ -83,7 +83,7 @@ const schema = z
  * password, are refused.
  */
 export function readConfig(env: Environment): Config {
-  return readEnvironment(schema, env)
+  return readEnvironment(schema, env, ['PORTICO_BASIC_PASSWORD'])
 }
 
 function splitOrigins(list: string): string[] {

@@ -4,6 +4,8 @@ import type { Auth } from './config.ts'
 export interface Welcome {
   readonly url: string
   readonly auth: Auth
+  /** Shell words, for between double quotes, that stand for the password of the mode `basic`. */
+  readonly password: string
   readonly project: string
   /** Shell words that let the workspace's keys into the project; undefined where nothing has to be set for that. */
   readonly rootsNeeded: string | undefined
@@ -17,8 +19,8 @@ export interface Welcome {
 
 /** The text that a start prints: where, with which keys and models, and lines to paste. */
 export function welcome(facts: Welcome): string {
-  const { url, auth, project, rootsNeeded, keys, providers, defaultModel, keyCommand } = facts
-  const user = auth.mode === 'basic' ? ` -u '${auth.username}':"$PORTICO_BASIC_PASSWORD"` : ''
+  const { url, auth, password, project, rootsNeeded, keys, providers, defaultModel, keyCommand } = facts
+  const user = auth.mode === 'basic' ? ` -u '${auth.username}':"${password}"` : ''
   const bearer = ` -H "Authorization: Bearer $PORTICO_API_KEY"`
   const instance = `curl -sS${auth.mode === 'bearer' ? bearer : user}`
   const json = ` -H 'content-type: application/json'`

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Environment, readEnvironment } from '#shared/config.ts'
-import { type StoreConfig, storeOf, storeVariables } from '#shared/store-config.ts'
+import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/store-config.ts'
 
 /** Settings of the identity service. */
 export interface Config {
@@ -30,12 +30,14 @@ const schema = z
     { path: ['PORTICO_BOOTSTRAP_API_KEY'], message: 'must differ from PORTICO_BOOTSTRAP_MANAGEMENT_KEY' },
   )
 
+const secrets = [...storeSecrets, 'PORTICO_BOOTSTRAP_MANAGEMENT_KEY', 'PORTICO_BOOTSTRAP_API_KEY']
+
 /**
  * Reads the settings of the identity service. `PORTICO_BOOTSTRAP_MANAGEMENT_KEY` and `PORTICO_BOOTSTRAP_API_KEY` are
  * keys that exist after each start, for containers and tests; without them the first start makes keys up.
  */
 export function readConfig(env: Environment): Config {
-  const values = readEnvironment(schema, env)
+  const values = readEnvironment(schema, env, secrets)
   return {
     store: storeOf(values),
     managementKey: values.PORTICO_BOOTSTRAP_MANAGEMENT_KEY,

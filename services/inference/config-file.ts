@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { type ParseError, parse } from 'jsonc-parser'
 import { z } from 'zod'
 import type { Environment } from '#shared/config.ts'
+import { readSecretFile } from '#shared/secret-file.ts'
 import type { ModelEntry } from './domain/catalogue.ts'
 import { nanosOf } from './domain/money.ts'
 
@@ -13,6 +15,8 @@ export interface ProviderConfig {
   readonly baseUrl: string
   /** Undefined: the provider asks for none. */
   readonly apiKey: string | undefined
+  /** The file that the key came from, an absolute path: what it says later replaces the key. */
+  readonly apiKeyFile?: string
   /** Sent with each request. */
   readonly headers: Readonly<Record<string, string>>
   readonly models: readonly ModelEntry[]
@@ -61,19 +65,44 @@ function provider(env: Environment) {
       baseURL: baseUrl,
       apiKey: z.string().min(1).optional(),
       apiKeyEnv: z.string().min(1).optional(),
+      apiKeyFile: z.string().min(1).optional(),
       headers: z.record(z.string().regex(/^[\w-]+$/), z.string().regex(/^[\t\x20-\x7e]*$/)).default({}),
       models: z.array(model).default([]),
     })
-    .transform(({ id, protocol, baseURL, apiKey, apiKeyEnv, headers, models }, context): ProviderConfig => {
+    .transform(({ id, protocol, baseURL, headers, models, ...keys }, context): ProviderConfig => {
       if (id === 'portico') context.addIssue({ code: 'custom', path: ['id'], message: 'portico is built in' })
-      const named = apiKeyEnv === undefined ? undefined : env[apiKeyEnv] || undefined
-      if (apiKeyEnv !== undefined && apiKey !== undefined) {
-        context.addIssue({ code: 'custom', path: ['apiKeyEnv'], message: 'must not stand beside apiKey' })
-      } else if (apiKeyEnv !== undefined && named === undefined) {
-        context.addIssue({ code: 'custom', path: ['apiKeyEnv'], message: `${apiKeyEnv} is not set` })
+      const refuse = (member: string, message: string): undefined => {
+        context.addIssue({ code: 'custom', path: [member], message })
       }
-      return { id, protocol, baseUrl: baseURL, apiKey: apiKey ?? named, headers, models }
+      return { id, protocol, baseUrl: baseURL, apiKey: keyOf(keys, env, refuse), ...fileOf(keys), headers, models }
     })
+}
+
+interface KeyMembers {
+  readonly apiKey?: string | undefined
+  readonly apiKeyEnv?: string | undefined
+  readonly apiKeyFile?: string | undefined
+}
+
+function keyOf(
+  keys: KeyMembers,
+  env: Environment,
+  refuse: (member: string, message: string) => undefined,
+): string | undefined {
+  const [[member, value] = [], other] = Object.entries(keys).filter(([, value]) => value !== undefined)
+  if (member === undefined) return undefined
+  if (other !== undefined) return refuse(other[0], `must not stand beside ${member}`)
+  if (member === 'apiKey') return value
+  if (member === 'apiKeyEnv') return env[value] || refuse(member, `${value} is not set`)
+  try {
+    return readSecretFile(value)
+  } catch (error) {
+    return refuse(member, `${value} ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+function fileOf({ apiKeyFile }: KeyMembers): { readonly apiKeyFile?: string } {
+  return apiKeyFile === undefined ? {} : { apiKeyFile: resolve(apiKeyFile) }
 }
 
 function schema(env: Environment) {

@@ -199,3 +199,27 @@ test('a file that is not there, is no JSON, names a provider twice or an unknown
     { variable, problem: 'defaultModel: no configured provider has it' },
   ])
 })
+
+test('the key of a listed provider may lie in a file, and has one source only', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-config-'))
+  const key = join(directory, 'key')
+  await writeFile(key, 'from-a-file\n')
+  const provider = (keys: object) =>
+    JSON.stringify({ providers: [{ id: 'x', protocol: 'openai', baseURL: 'http://a', ...keys }] })
+  try {
+    const config = await withFile(provider({ apiKeyFile: key }), (path) => readConfig({ PORTICO_CONFIG: path }))
+    const { apiKey, apiKeyFile } = config.providers[0] ?? assert.fail()
+    assert.deepEqual([apiKey, apiKeyFile], ['from-a-file', key])
+    for (const [keys, problem] of [
+      [{ apiKey: 'k', apiKeyFile: key }, 'apiKeyFile: must not stand beside apiKey'],
+      [{ apiKeyEnv: 'KEY', apiKeyFile: key }, 'apiKeyFile: must not stand beside apiKeyEnv'],
+      [{ apiKey: 'k', apiKeyEnv: 'KEY' }, 'apiKeyEnv: must not stand beside apiKey'],
+      [{ apiKeyFile: '/nowhere/key' }, 'apiKeyFile: /nowhere/key cannot be read (ENOENT)'],
+    ] as const) {
+      const problems = await withFile(provider(keys), (path) => problemsOf({ PORTICO_CONFIG: path, KEY: 'k' }))
+      assert.deepEqual(problems, [{ variable: 'PORTICO_CONFIG', problem: `providers.0.${problem}` }])
+    }
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+})

@@ -1,6 +1,14 @@
+import { resolve } from 'node:path'
 import { z } from 'zod'
-import { ConfigError, type Environment, integerVariable, readEnvironment, urlVariable } from '#shared/config.ts'
-import { type StoreConfig, storeOf, storeVariables } from '#shared/store-config.ts'
+import {
+  ConfigError,
+  type Environment,
+  fileVariableOf,
+  integerVariable,
+  readEnvironment,
+  urlVariable,
+} from '#shared/config.ts'
+import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/store-config.ts'
 import { fileVariable, type ProviderConfig } from './config-file.ts'
 import { echoEntry, type ProviderEntry, resolveModel } from './domain/catalogue.ts'
 
@@ -23,6 +31,9 @@ const DEFAULT_MODELS: Readonly<Record<string, string>> = {
   openrouter: 'openrouter/auto',
   ollama: 'llama3.2',
 }
+
+const KEY_VARIABLES = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENROUTER_API_KEY'] as const
+type KeyVariable = (typeof KEY_VARIABLES)[number]
 
 const OLLAMA_PORT = '11434'
 
@@ -56,12 +67,12 @@ function variables(env: Environment) {
 
 /** Reads the settings of the inference service. Throws ConfigError with every problem. */
 export function readConfig(env: Environment): Config {
-  const values = readEnvironment(variables(env), env)
+  const values = readEnvironment(variables(env), env, [...storeSecrets, ...KEY_VARIABLES])
   const file = values.PORTICO_CONFIG
   const listed = (file?.providers ?? []).map((provider) => {
     return provider.models.length > 0 ? provider : { ...provider, models: defaultModels(provider.id) }
   })
-  const known = wellKnown(values).filter(({ id }) => !listed.some((provider) => provider.id === id))
+  const known = wellKnown(values, env).filter(({ id }) => !listed.some((provider) => provider.id === id))
   const providers = [...listed, ...known]
   const first = providers.find(({ models }) => models.length > 0)
   const defaultModel =
@@ -83,18 +94,25 @@ export function catalogueOf(providers: readonly ProviderConfig[]): readonly Prov
   return [...providers.map(({ id, protocol, models }) => ({ id, protocol, models, closed: false })), echoEntry]
 }
 
-function wellKnown(values: z.output<ReturnType<typeof variables>>): ProviderConfig[] {
+function wellKnown(values: z.output<ReturnType<typeof variables>>, env: Environment): ProviderConfig[] {
   const found: ProviderConfig[] = []
-  const add = (id: string, protocol: ProviderConfig['protocol'], baseUrl: string, apiKey: string | undefined): void => {
-    found.push({ id, protocol, baseUrl, apiKey, headers: {}, models: defaultModels(id) })
+  const add = (
+    id: string,
+    protocol: ProviderConfig['protocol'],
+    baseUrl: string,
+    key: KeyVariable | undefined,
+  ): void => {
+    const file = key && env[fileVariableOf(key)]
+    const apiKey = { apiKey: key && values[key], ...(file && { apiKeyFile: resolve(file) }) }
+    found.push({ id, protocol, baseUrl, ...apiKey, headers: {}, models: defaultModels(id) })
   }
-  const { OPENAI_API_KEY: openai, ANTHROPIC_API_KEY: anthropic, OPENROUTER_API_KEY: openrouter } = values
-  if (openai !== undefined) add('openai', 'openai', values.OPENAI_BASE_URL ?? 'https://api.openai.com/v1', openai)
-  if (anthropic !== undefined) {
-    add('anthropic', 'anthropic', values.ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com', anthropic)
+  const { OPENAI_BASE_URL, ANTHROPIC_BASE_URL, OLLAMA_HOST } = values
+  if (values.OPENAI_API_KEY) add('openai', 'openai', OPENAI_BASE_URL ?? 'https://api.openai.com/v1', 'OPENAI_API_KEY')
+  if (values.ANTHROPIC_API_KEY) {
+    add('anthropic', 'anthropic', ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com', 'ANTHROPIC_API_KEY')
   }
-  if (openrouter !== undefined) add('openrouter', 'openai', 'https://openrouter.ai/api/v1', openrouter)
-  if (values.OLLAMA_HOST !== undefined) add('ollama', 'openai', values.OLLAMA_HOST, undefined)
+  if (values.OPENROUTER_API_KEY) add('openrouter', 'openai', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY')
+  if (OLLAMA_HOST !== undefined) add('ollama', 'openai', OLLAMA_HOST, undefined)
   return found
 }
 

@@ -23,9 +23,9 @@ export interface Dependencies {
 
 /** Opens the service. Disposing the answer closes its connections and its store. */
 export async function open(config: Config, dependencies: Dependencies): Promise<{ routes: Routes } & AsyncDisposable> {
-  const { clock, identity } = dependencies
+  const { clock, logger, identity } = dependencies
   const ledger = await openLedger(config, clock)
-  const providers = new ProviderSet(config.providers, config.providerTimeoutMs)
+  const providers = new ProviderSet(config.providers, config.providerTimeoutMs, logger)
   const routes = inferenceRoutes({
     catalogue: catalogueOf(config.providers),
     defaultModel: config.defaultModel,

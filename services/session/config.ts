@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Environment, integerVariable, readEnvironment } from '#shared/config.ts'
-import { type StoreConfig, storeOf, storeVariables } from '#shared/store-config.ts'
+import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/store-config.ts'
 
 /** Settings of the session service. */
 export interface Config {
@@ -22,7 +22,7 @@ const variables = z.object({
 
 /** Reads the settings of the session service. Throws ConfigError with every problem. */
 export function readConfig(env: Environment): Config {
-  const values = readEnvironment(variables, env)
+  const values = readEnvironment(variables, env, storeSecrets)
   return Object.freeze({
     store: storeOf(values),
     maxRuns: values.PORTICO_SESSION_MAX_RUNS,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readSecretFile } from '#shared/secret-file.ts'
 
 /** Environment variables as a process got them. Only `config.ts` files and entry files touch the real ones. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -25,19 +26,51 @@ export class ConfigError extends Error {
 export type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
 
 /**
- * Reads settings with a schema whose keys are variable names; a variable that is set but empty counts as unset. The
- * answer is frozen, nested objects included. Throws ConfigError with every problem.
+ * Reads settings with a schema whose keys are variable names; a variable that is set but empty counts as unset. Each of
+ * `secrets` may come from a file instead, which the variable `NAME_FILE` names. The answer is frozen, nested objects
+ * included. Throws ConfigError with every problem.
  */
-export function readEnvironment<S extends z.ZodType>(schema: S, env: Environment): z.output<S> {
+export function readEnvironment<S extends z.ZodType>(
+  schema: S,
+  env: Environment,
+  secrets: readonly string[] = [],
+): z.output<S> {
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+  const files = readSecrets(present, secrets)
   const result = schema.safeParse(present)
-  if (result.success) return deepFreeze(result.data)
-  throw new ConfigError(
-    result.error.issues.map((issue) => ({
-      variable: String(issue.path[0] ?? 'environment'),
-      problem: problemOf(issue, issue.path[0] === undefined || String(issue.path[0]) in present),
-    })),
-  )
+  if (result.success && files.problems.length === 0) return deepFreeze(result.data)
+  const problems = result.error?.issues.map((issue): ConfigProblem => {
+    const name = String(issue.path[0] ?? 'environment')
+    const variable = files.names.get(name) ?? name
+    return { variable, problem: problemOf(issue, issue.path[0] === undefined || variable in present) }
+  })
+  const unread = new Set(files.problems.map(({ variable }) => variable))
+  throw new ConfigError([...files.problems, ...(problems ?? []).filter(({ variable }) => !unread.has(variable))])
+}
+
+/** The variable that names the file which holds a secret. */
+export const fileVariableOf = (name: string): string => `${name}_FILE`
+
+// Adds to `present` what the files hold; answers what is wrong with them, and which variable each of these secrets came by.
+function readSecrets(present: Record<string, string | undefined>, secrets: readonly string[]) {
+  const names = new Map<string, string>()
+  const problems: ConfigProblem[] = []
+  for (const name of secrets) {
+    const variable = fileVariableOf(name)
+    const path = present[variable]
+    if (path === undefined) continue
+    if (name in present) {
+      problems.push({ variable, problem: `must not be set beside ${name}` })
+      continue
+    }
+    names.set(name, variable)
+    try {
+      present[name] = readSecretFile(path)
+    } catch (error) {
+      problems.push({ variable, problem: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return { names, problems }
 }
 
 /** Reads several configurations from one environment; throws one ConfigError with the problems of all. */

@@ -53,6 +53,8 @@ const serverVariables = {
   PORTICO_DRAIN_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(10),
 }
 
+const commonSecrets = ['PORTICO_INTERNAL_SECRET']
+
 /** Reads the settings of the process that holds everything. */
 export function readSingleProcessConfig(env: Environment): SingleProcessConfig {
   const values = readEnvironment(z.object(singleVariables), env)
@@ -61,7 +63,8 @@ export function readSingleProcessConfig(env: Environment): SingleProcessConfig {
 
 /** Reads the settings of a process that calls `peers` and serves nothing by RPC: the gateway. */
 export function readProcessConfig<P extends ServiceName>(env: Environment, peers: readonly P[]): ProcessConfig<P> {
-  return commonOf(readEnvironment(z.object({ ...commonVariables, ...peerVariables(peers) }), env), peers)
+  const schema = z.object({ ...commonVariables, ...peerVariables(peers) })
+  return commonOf(readEnvironment(schema, env, commonSecrets), peers)
 }
 
 /** Reads the settings of the process of one service that calls `peers`. */
@@ -71,7 +74,7 @@ export function readServiceProcessConfig<P extends ServiceName = never>(
   peers: readonly P[] = [],
 ): ServiceProcessConfig<P> {
   const schema = z.object({ ...commonVariables, ...serverVariables, ...peerVariables(peers) })
-  const values = readEnvironment(schema, env)
+  const values = readEnvironment(schema, env, commonSecrets)
   return {
     ...commonOf(values, peers),
     host: values.PORTICO_SERVICE_HOST,

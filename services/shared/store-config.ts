@@ -23,6 +23,9 @@ export const storeVariables = {
   PORTICO_DATA_DIR: z.string().default('./data'),
 }
 
+/** Those of the store's variables that may come from a file (`PORTICO_MONGODB_URI_FILE`). */
+export const storeSecrets = ['PORTICO_MONGODB_URI'] as const
+
 /** The store that the variables choose; the directory is absolute. */
 export function storeOf(values: z.output<z.ZodObject<typeof storeVariables>>): StoreConfig {
   return values.PORTICO_MONGODB_URI === undefined

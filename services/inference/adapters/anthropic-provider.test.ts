@@ -4,6 +4,7 @@ import type { GenerationRequest } from '#services/inference/domain/generation.ts
 import { eventsOf, generationRequest } from '#test/support/generation.ts'
 import { fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { silentLogger } from '#test/support/transports.ts'
 import { anthropicBody } from './anthropic-request.ts'
 import { ProviderSet } from './provider-set.ts'
 
@@ -13,7 +14,7 @@ const usage = { inputTokens: 1112n, cacheReadTokens: 1000n, cacheWriteTokens: 10
 test('thoughts, hidden thoughts, text and calls become parts; cached input counts as input', async () => {
   await using stub = await startStub(streams(fixture('anthropic-tools.sse')))
   const config = { id: 'anthropic', protocol: 'anthropic', apiKey: 'sk-ant', headers: {}, models: [] } as const
-  await using set = new ProviderSet([{ ...config, baseUrl: `${stub.url}/v1` }], 5_000)
+  await using set = new ProviderSet([{ ...config, baseUrl: `${stub.url}/v1` }], 5_000, silentLogger)
   const provider = set.byId.get('anthropic') ?? assert.fail()
   assert.deepEqual(await eventsOf(provider), [
     { type: 'started' },
@@ -59,7 +60,7 @@ test('an error event is rejected by its type, before and after the first word', 
   ] as const) {
     await using stub = await startStub(streams(text))
     const config = { id: 'anthropic', protocol: 'anthropic', apiKey: undefined, headers: {}, models: [] } as const
-    await using set = new ProviderSet([{ ...config, baseUrl: stub.url }], 5_000)
+    await using set = new ProviderSet([{ ...config, baseUrl: stub.url }], 5_000, silentLogger)
     const provider = set.byId.get('anthropic') ?? assert.fail()
     await assert.rejects(eventsOf(provider), reasonOfRejection(reason, { ...metadata, status }))
   }

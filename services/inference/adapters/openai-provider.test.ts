@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventsOf } from '#test/support/generation.ts'
 import { fixture, startStub, streams } from '#test/support/provider-stub.ts'
+import { silentLogger } from '#test/support/transports.ts'
 import { ProviderSet } from './provider-set.ts'
 
 /** A provider that talks to the stub, which answers with the fixture. */
@@ -15,7 +16,7 @@ async function open(id: string, name: string) {
     headers: {},
     models: [],
   } as const
-  const set = new ProviderSet([config], 5_000)
+  const set = new ProviderSet([config], 5_000, silentLogger)
   const provider = set.byId.get(id) ?? assert.fail()
   return {
     provider,

@@ -1,9 +1,11 @@
 import { Agent } from 'undici'
+import type { Logger } from '#shared/logging.ts'
 import { isTracing } from '#shared/tracing.ts'
 import type { ProviderConfig } from '../config-file.ts'
 import { echoEntry } from '../domain/catalogue.ts'
 import type { ModelProvider } from '../ports.ts'
 import { AnthropicProvider } from './anthropic-provider.ts'
+import { ApiKey } from './api-key.ts'
 import { EchoProvider } from './echo-provider.ts'
 import { OpenaiProvider } from './openai-provider.ts'
 import type { OpenaiDialect } from './openai-request.ts'
@@ -19,7 +21,7 @@ export class ProviderSet implements AsyncDisposable {
   readonly byId: ReadonlyMap<string, ModelProvider>
   readonly #agent: Agent
 
-  constructor(providers: readonly ProviderConfig[], timeoutMs: number) {
+  constructor(providers: readonly ProviderConfig[], timeoutMs: number, logger: Logger) {
     this.#agent = new Agent({
       allowH2: false,
       pipelining: 1,
@@ -28,22 +30,26 @@ export class ProviderSet implements AsyncDisposable {
       bodyTimeout: timeoutMs,
     })
     const byId = new Map<string, ModelProvider>([[echoEntry.id, new EchoProvider(echoEntry.id)]])
-    for (const provider of providers) byId.set(provider.id, this.#open(provider))
+    for (const provider of providers) byId.set(provider.id, this.#open(provider, logger))
     if (isTracing()) for (const [id, provider] of byId) byId.set(id, new TracedProvider(id, provider))
     this.byId = byId
   }
 
-  #open({ id, protocol, baseUrl, apiKey, headers }: ProviderConfig): ModelProvider {
+  #open({ id, protocol, baseUrl, apiKey, apiKeyFile, headers }: ProviderConfig, logger: Logger): ModelProvider {
     const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-    const secrets = apiKey === undefined ? [] : [apiKey]
-    const common = { providerId: id, secrets, agent: this.#agent }
+    const key = apiKey === undefined ? undefined : new ApiKey(apiKey, apiKeyFile, logger)
+    const common = { providerId: id, key, agent: this.#agent }
     if (protocol === 'anthropic') {
-      const key = apiKey === undefined ? {} : { 'x-api-key': apiKey }
-      const all = { 'anthropic-version': ANTHROPIC_VERSION, ...key, ...lower }
-      return new AnthropicProvider(id, new Upstream({ ...common, baseUrl: baseUrl.replace(/\/v1$/, ''), headers: all }))
+      const upstream = new Upstream({
+        ...common,
+        baseUrl: baseUrl.replace(/\/v1$/, ''),
+        headers: { 'anthropic-version': ANTHROPIC_VERSION, ...lower },
+        credentials: (key) => ({ 'x-api-key': key }),
+      })
+      return new AnthropicProvider(id, upstream)
     }
-    const key = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
-    const upstream = new Upstream({ ...common, baseUrl, headers: { ...key, ...lower } })
+    const credentials = (key: string) => ({ authorization: `Bearer ${key}` })
+    const upstream = new Upstream({ ...common, baseUrl, headers: lower, credentials })
     return new OpenaiProvider(id, DIALECTS[id] ?? 'compatible', upstream)
   }
 

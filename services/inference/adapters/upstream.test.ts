@@ -7,6 +7,7 @@ import type { GenerationEvent } from '#services/inference/domain/generation.ts'
 import { eventsOf, generationRequest } from '#test/support/generation.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { silentLogger } from '#test/support/transports.ts'
 import { ProviderSet } from './provider-set.ts'
 
 const key = 'sk-very-secret-key'
@@ -16,7 +17,7 @@ const chunk = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 
 async function open(answer: (response: ServerResponse) => unknown, timeoutMs = 5_000) {
   const stub = await startStub(answer)
   const config = { id: 'p', protocol: 'openai', baseUrl: stub.url, apiKey: key, headers: {}, models: [] } as const
-  const set = new ProviderSet([config], timeoutMs)
+  const set = new ProviderSet([config], timeoutMs, silentLogger)
   return {
     stub,
     provider: set.byId.get('p') ?? assert.fail(),

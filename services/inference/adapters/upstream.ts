@@ -1,4 +1,5 @@
 import type { Agent } from 'undici'
+import type { ApiKey } from './api-key.ts'
 import { rejectionForStatus, unavailable } from './provider-errors.ts'
 import { ResponseReader } from './response-reader.ts'
 
@@ -16,8 +17,10 @@ export interface UpstreamOptions {
   readonly baseUrl: string
   /** Sent with each request; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Texts that must not appear in an error. */
-  readonly secrets: readonly string[]
+  /** Undefined: the provider asks for no key. */
+  readonly key: ApiKey | undefined
+  /** The headers, names in lower case, that carry a key; those of `headers` replace them. */
+  readonly credentials: (key: string) => Readonly<Record<string, string>>
   readonly agent: Agent
 }
 
@@ -44,7 +47,9 @@ export class Upstream {
     body: string,
     signal: AbortSignal,
   ): Promise<ResponseReader> {
-    const own = { 'content-type': 'application/json', accept: 'text/event-stream', ...this.#options.headers }
+    const { key, credentials, headers: configured } = this.#options
+    const proof = key === undefined ? {} : credentials(await key.current())
+    const own = { 'content-type': 'application/json', accept: 'text/event-stream', ...proof, ...configured }
     const merged: Record<string, string> = {}
     for (const [name, value] of Object.entries(headers)) {
       if (!OURS.has(name.toLowerCase())) merged[name.toLowerCase()] = value
@@ -65,13 +70,13 @@ export class Upstream {
   }
 
   #refusal(status: number, body: string, retryAfter: string): Error {
-    const { providerId, secrets } = this.#options
+    const { providerId, key } = this.#options
     const told = messageOf(body)
     if (status < 300) {
       return told === '' ? unavailable(providerId, 'The answer is no event stream') : unavailable(providerId, told)
     }
     let message = told === '' ? `Status ${status}` : told
-    for (const secret of secrets) message = message.replaceAll(secret, '***')
+    for (const secret of key?.used ?? []) message = message.replaceAll(secret, '***')
     return rejectionForStatus(providerId, status, message.replace(/\bsk-[\w*.-]{4,}/g, 'sk-***'), retryAfter)
   }
 }
