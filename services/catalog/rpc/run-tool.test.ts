@@ -13,6 +13,7 @@ import {
   runTool,
   writeFiles,
 } from '#test/support/catalog.ts'
+import { PRINTING } from '#test/support/printing.ts'
 
 type Request = Parameters<CatalogFixture['client']['runTool']>[0]
 
@@ -118,6 +119,30 @@ catalogTest('aborting the stream ends all that the call started', async (catalog
   await catalog.client.endTools({ sessionId: 'ses_1', fence: 2n }, asOperator)
   assert.deepEqual(await processesWith(tag), [])
 })
+
+for (const [how, command] of Object.entries(PRINTING)) {
+  catalogTest(`a call that prints ${how} is ended, and other calls are answered meanwhile`, async (catalog) => {
+    const controller = new AbortController()
+    const grant = [{ action: 'bash', resources: [command] }]
+    const call = { sessionId: 'ses_1', callId: 'call_1', fence: 1n, name: 'bash', input: { command }, grant }
+    const stream = catalog.client.runTool(call, { ...asOperator, signal: controller.signal })
+    await assert.rejects(
+      async () => {
+        for await (const { event } of stream) if (event.case === 'progressed') controller.abort()
+      },
+      (error) => error instanceof ConnectError && error.code === Code.Canceled,
+    )
+    let ended = false
+    const ending = catalog.client.endTools({ sessionId: 'ses_1', fence: 2n }, asOperator).finally(() => {
+      ended = true
+    })
+    while (!ended) {
+      assert.ok((await catalog.client.listAgents({}, { ...asOperator, timeoutMs: 2_000 })).agents.length > 0)
+      await delay(5)
+    }
+    await ending
+  })
+}
 
 catalogTest('a reader who stops pulling does not stop the work', async (catalog) => {
   const request = { sessionId: 'ses_1', callId: 'call_1', fence: 1n, name: 'bash' }

@@ -32,26 +32,27 @@ export async function* runCall(
   const left = new AbortController()
   const signal = AbortSignal.any([caller, call.signal, left.signal])
   let newest: JsonObject | undefined
-  let changed = Promise.withResolvers<void>()
+  let ended = false
+  let woken = Promise.withResolvers<void>()
   const progress = (metadata: JsonObject): void => {
     newest = metadata
-    changed.resolve()
+    woken.resolve()
   }
   const work = execute(tools, location, call, request, signal, progress)
-  const done = work.then(
-    () => true,
-    () => true,
-  )
+  const done = work
+    .catch(() => {})
+    .finally(() => {
+      ended = true
+      woken.resolve()
+    })
   try {
-    for (;;) {
-      const ended = await Promise.race([done, changed.promise])
-      if (newest !== undefined && !signal.aborted) {
-        const metadata = newest
-        newest = undefined
-        changed = Promise.withResolvers()
-        yield { type: 'progressed', metadata }
-      }
-      if (ended === true) break
+    while (!ended) {
+      await woken.promise
+      // What woke us is taken whether it is passed on or not: a promise that stays resolved would never let go of the thread.
+      woken = Promise.withResolvers()
+      const metadata = newest
+      newest = undefined
+      if (metadata !== undefined && !signal.aborted) yield { type: 'progressed', metadata }
     }
     yield await work
   } finally {

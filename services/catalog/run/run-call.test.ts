@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { JsonObject } from '../domain/json.ts'
+import type { Location } from '../domain/location.ts'
+import type { PreparedCall, ToolOutcome, Tools } from '../ports.ts'
+import { type CallEvent, runCall } from './run-call.ts'
+import { ToolCalls } from './tool-calls.ts'
+
+const LOCATION: Location = {
+  directory: '/project',
+  project: { id: 'global', directory: '/project', canonicalDirectory: '/project' },
+  subpath: '',
+}
+const REQUEST = { name: 'print', input: {}, grant: [] }
+const COMPLETED: ToolOutcome = { type: 'completed', content: [], metadata: {} }
+
+type Run = PreparedCall['run']
+
+/** Tools of which each call is this one; `prepared` is awaited before it is answered. */
+function toolsOf(run: Run, prepared: Promise<void> = Promise.resolve()): Tools {
+  return {
+    list: () => [],
+    prepare: async () => {
+      await prepared
+      return { accesses: [], savePatterns: [], run }
+    },
+  }
+}
+
+/** Ways to go on printing after the end was asked for, each over many turns of the event loop. */
+const PRINTERS: Readonly<Record<string, Run>> = {
+  'from a timer': async (signal, progress) => {
+    for (let told = 0, left = 20; left > 0; told++) {
+      progress({ told })
+      await delay(1)
+      if (signal.aborted) left--
+    }
+    throw signal.reason
+  },
+  'many times at once': async (signal, progress) => {
+    for (let told = 0, left = 20; left > 0; ) {
+      for (let i = 0; i < 100; i++) progress({ told: told++ })
+      await delay(1)
+      if (signal.aborted) left--
+    }
+    throw signal.reason
+  },
+  'once, at the moment of the end': async (signal, progress) => {
+    progress({ told: 0 })
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(progress({ told: 1 }))))
+    await delay(20)
+    throw signal.reason
+  },
+  'and completes all the same': async (signal, progress) => {
+    for (let told = 0, left = 20; left > 0; told++) {
+      progress({ told })
+      await delay(1)
+      if (signal.aborted) left--
+    }
+    return COMPLETED
+  },
+}
+
+/** The ways in which a call ends early. */
+const ENDS: Readonly<Record<string, (calls: ToolCalls, caller: AbortController) => unknown>> = {
+  'its caller is gone': (_, caller) => caller.abort(),
+  'a newer owner ends it': (calls) => calls.endOlder('w', 's', 2n),
+  'the service closes': (calls) => calls.close(),
+}
+
+for (const [printing, run] of Object.entries(PRINTERS)) {
+  for (const [why, end] of Object.entries(ENDS)) {
+    test(`a tool that prints ${printing} is over when it has ended, because ${why}`, async () => {
+      const calls = new ToolCalls()
+      const caller = new AbortController()
+      const events = runCall(toolsOf(run), LOCATION, await calls.begin('w', 's', 'c', 1n), REQUEST, caller.signal)
+      assert.equal((await events.next()).value?.type, 'progressed')
+      const rest = Array.fromAsync(events)
+      void end(calls, caller)
+      const told = await rest.catch(() => [])
+      assert.deepEqual(
+        told.filter(({ type }) => type === 'progressed'),
+        [],
+        'nothing is passed on after the end was asked for',
+      )
+      await calls.close()
+    })
+  }
+}
+
+test('a reader who leaves ends a tool that prints', async () => {
+  const calls = new ToolCalls()
+  const run = PRINTERS['from a timer'] as Run
+  const call = await calls.begin('w', 's', 'c', 1n)
+  for await (const _ of runCall(toolsOf(run), LOCATION, call, REQUEST, new AbortController().signal)) break
+  await calls.close()
+})
+
+test('of the progress only the newest is kept for a slow reader, and the outcome comes last', async () => {
+  const calls = new ToolCalls()
+  const goOn = Promise.withResolvers<void>()
+  const run: Run = async (_, progress) => {
+    progress({ told: 1 })
+    await goOn.promise
+    for (const told of [2, 3, 4]) progress({ told })
+    await delay(1)
+    return COMPLETED
+  }
+  const call = await calls.begin('w', 's', 'c', 1n)
+  const events = runCall(toolsOf(run), LOCATION, call, REQUEST, new AbortController().signal)
+  const told: CallEvent[] = []
+  for await (const event of events) {
+    told.push(event)
+    goOn.resolve()
+  }
+  const progress = (metadata: JsonObject): CallEvent => ({ type: 'progressed', metadata })
+  assert.deepEqual(told, [progress({ told: 1 }), progress({ told: 4 }), COMPLETED])
+})
+
+for (const [why, end] of Object.entries(ENDS)) {
+  test(`a call is not begun when ${why} while it is looked at, and its id stays free`, async () => {
+    const calls = new ToolCalls()
+    const caller = new AbortController()
+    const prepared = Promise.withResolvers<void>()
+    let begun = false
+    const run: Run = async () => {
+      begun = true
+      return COMPLETED
+    }
+    const call = await calls.begin('w', 's', 'c', 1n)
+    const rest = Array.fromAsync(runCall(toolsOf(run, prepared.promise), LOCATION, call, REQUEST, caller.signal))
+    const ended = end(calls, caller)
+    prepared.resolve()
+    await assert.rejects(rest)
+    await ended
+    assert.equal(begun, false)
+    if (caller.signal.aborted) (await calls.begin('w', 's', 'c', 1n)).settle(true)
+  })
+}
