@@ -35,8 +35,22 @@ const TABLES: Readonly<Record<Family, ErrorTable<never>>> = {
   oauth: oauthErrors,
 }
 
-/** Turns whatever was thrown while a request was served into what its client sees. */
+/**
+ * Turns whatever was thrown while a request was served into what its client sees. A 503 says when to come back: as the
+ * service said, else after a second.
+ */
 export function publicError(family: Family, error: unknown): PublicError {
+  const shown = shownError(family, error)
+  if (shown.status !== 503) return shown
+  return { ...shown, headers: withRetryAfter(shown.headers, reasonOf(error)?.retryAfterSeconds) }
+}
+
+/** Headers, names and values in turn, that say when to come back, in whole seconds, unless they do already. */
+export function withRetryAfter(headers: readonly string[] = [], seconds = 1): readonly string[] {
+  return headers.includes('retry-after') ? headers : [...headers, 'retry-after', String(seconds)]
+}
+
+function shownError(family: Family, error: unknown): PublicError {
   const table = TABLES[family]
   const reason = reasonOfAny(error)
   if (reason !== undefined) {

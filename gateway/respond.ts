@@ -1,5 +1,6 @@
 import type { Response } from 'express'
 import { callOf } from './call.ts'
+import { withRetryAfter } from './errors.ts'
 
 const JSON_HEADERS = [
   'content-type',
@@ -13,12 +14,13 @@ const JSON_HEADERS = [
 
 /**
  * Sends a JSON answer. The body is a plain object made by a mapper, never a protobuf message. `headers` are names and
- * values in turn.
+ * values in turn; every 503 says when to come back.
  */
 export function sendJson(response: Response, status: number, body: unknown, headers: readonly string[] = []): void {
   const text = JSON.stringify(body)
   const size = Buffer.byteLength(text)
-  response.writeHead(status, [...JSON_HEADERS, String(size), ...callOf(response).headers, ...headers])
+  const own = status === 503 ? withRetryAfter(headers) : headers
+  response.writeHead(status, [...JSON_HEADERS, String(size), ...callOf(response).headers, ...own])
   // Pure ASCII is cheaper to write as Latin-1.
   response.end(text, size === text.length ? 'latin1' : 'utf8')
 }

@@ -32,6 +32,7 @@ export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'infer
     REQUEST_INVALID: ({ metadata }) => failure(400, located(metadata)),
     GENERATION_INVALID: ({ metadata }) => failure(400, located(metadata)),
     MODEL_NOT_FOUND: ({ message }) => failure(400, located({ field: 'model', problem: message })),
+    STORE_UNAVAILABLE: () => failure(503, 'Service temporarily unavailable'),
     REQUEST_DUPLICATE: () => failure(409, 'Resource conflict. Please try again later.'),
     PROVIDER_REFUSED: providerError,
     PROVIDER_RATE_LIMITED: providerError,
@@ -62,8 +63,16 @@ function providerError(reason: Reason): PublicError {
   return {
     status,
     body: { error: { code: status, message: reason.message, metadata } },
-    ...(/^[\w ,:+-]{1,64}$/.test(retryAfter) ? { headers: ['retry-after', retryAfter] } : {}),
+    ...retryHeader(retryAfter),
   }
+}
+
+/** Whole seconds or a date, whatever form the provider chose; nothing where it is neither. */
+function retryHeader(wish: string): { headers?: readonly string[] } {
+  if (/^\d{1,9}(\.\d+)?$/.test(wish)) return { headers: ['retry-after', String(Math.ceil(Number(wish)))] }
+  return /^[A-Z][\w ,:+-]{1,63}$/.test(wish) && !Number.isNaN(Date.parse(wish))
+    ? { headers: ['retry-after', wish] }
+    : {}
 }
 
 function located(metadata: Readonly<Record<string, string>>): string {

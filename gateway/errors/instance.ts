@@ -52,6 +52,7 @@ export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'cata
       tagged(403, 'LocationPermissionDeniedError', message, location(metadata)),
     PROMPT_CONFLICT: ({ metadata, message }) =>
       tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
+    STORE_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'The store is unavailable; try again later'),
     PEER_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'A service is unavailable'),
     NOT_READY: () => tagged(503, 'ServiceUnavailableError', 'The server is starting or stopping'),
     // Tools are run, and leases held, by the session service alone; keys are managed elsewhere.

@@ -1,8 +1,9 @@
+import type { ReasonsOf } from '#shared/rejection.ts'
 import type { ErrorTable, PublicError } from '../errors.ts'
 import type { RequestReason } from '../reasons.ts'
 
 /** Errors of `/api/v1/oauth`: `{error, error_description}` (RFC 6749 section 5.2), never cached. */
-export const oauthErrors: ErrorTable<RequestReason> = {
+export const oauthErrors: ErrorTable<RequestReason | ReasonsOf['store']> = {
   reasons: {
     ROUTE_NOT_FOUND: () => failure(404, 'invalid_request', 'No such route'),
     METHOD_NOT_ALLOWED: ({ metadata }) => {
@@ -14,6 +15,7 @@ export const oauthErrors: ErrorTable<RequestReason> = {
     HEADERS_TOO_LARGE: () => failure(431, 'invalid_request', 'The headers are too large'),
     HOST_INVALID: () => failure(400, 'invalid_request', 'Expected one Host header, that of the address'),
     PATH_INVALID: () => failure(400, 'invalid_request', 'The path is not valid'),
+    STORE_UNAVAILABLE: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),
     NOT_READY: () => failure(503, 'temporarily_unavailable', 'The server is starting or stopping'),
   },
   unavailable: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),

@@ -1,8 +1,10 @@
 import { Code } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/rejection.ts'
+import { storeReasons } from '#shared/store-outage.ts'
 
 /** What the identity service rejects with. */
 export const reasons = {
+  ...storeReasons,
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
   REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   CREDENTIAL_REFUSED: { code: Code.Unauthenticated, message: 'The credential is not valid' },

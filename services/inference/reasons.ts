@@ -1,8 +1,10 @@
 import { Code } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/rejection.ts'
+import { storeReasons } from '#shared/store-outage.ts'
 
 /** What the inference service rejects with. Provider errors carry `provider`, `message` and, where known, `status`. */
 export const reasons = {
+  ...storeReasons,
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
   REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   GENERATION_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },

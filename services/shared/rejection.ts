@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
+import { ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 
 /**
  * The reasons of each service. A service adds its own with `declare module` where its table is, so that a reason that is
@@ -29,8 +29,16 @@ export class Rejection extends Error {
   }
 }
 
-/** What a service may reject with: reason → gRPC code and a message for people; `{key}` is replaced from the metadata. */
-export type ReasonTable = Readonly<Record<string, { readonly code: Code; readonly message: string }>>
+/** A row of a reason table. `{key}` in the message is replaced from the metadata. */
+export interface ReasonRow {
+  readonly code: Code
+  readonly message: string
+  /** Travels as a google.rpc.RetryInfo: when it is worth trying again. */
+  readonly retryAfterSeconds?: number
+}
+
+/** What a service may reject with: reason → gRPC code and a message for people. */
+export type ReasonTable = Readonly<Record<string, ReasonRow>>
 
 /** A reason as a caller sees it. */
 export interface Reason {
@@ -38,6 +46,8 @@ export interface Reason {
   readonly reason: string
   readonly metadata: Readonly<Record<string, string>>
   readonly message: string
+  /** When it is worth trying again, in seconds, where the service knows. */
+  readonly retryAfterSeconds?: number
 }
 
 /** Turns whatever a handler threw into what its caller sees; anything unplanned becomes an opaque INTERNAL. */
@@ -47,8 +57,8 @@ export function toConnectError(error: unknown, domain: string, reasons: ReasonTa
     const row = reasons[error.reason]
     if (row !== undefined) {
       const message = row.message.replace(/\{(\w+)\}/g, (_, key: string) => error.metadata[key] ?? '')
-      const detail = { desc: ErrorInfoSchema, value: { reason: error.reason, domain, metadata: error.metadata } }
-      return new ConnectError(message, row.code, undefined, [detail], error)
+      const info = { desc: ErrorInfoSchema, value: { reason: error.reason, domain, metadata: error.metadata } }
+      return new ConnectError(message, row.code, undefined, [info, ...retryInfo(row)], error)
     }
   }
   if (error instanceof Error && error.name === 'AbortError') {
@@ -57,10 +67,18 @@ export function toConnectError(error: unknown, domain: string, reasons: ReasonTa
   return new ConnectError('Internal error', Code.Internal, undefined, undefined, error)
 }
 
+function retryInfo({ retryAfterSeconds }: ReasonRow) {
+  if (retryAfterSeconds === undefined) return []
+  return [{ desc: RetryInfoSchema, value: { retryDelay: { seconds: BigInt(retryAfterSeconds) } } }]
+}
+
 /** The reason that an error of a call carries, or undefined when it carries none. */
 export function reasonOf(error: unknown): Reason | undefined {
   if (!(error instanceof ConnectError)) return undefined
   const info = error.findDetails(ErrorInfoSchema)[0]
   if (info === undefined) return undefined
-  return { domain: info.domain, reason: info.reason, metadata: info.metadata, message: error.rawMessage }
+  const { domain, reason, metadata } = info
+  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay
+  const retry = delay === undefined ? {} : { retryAfterSeconds: Number(delay.seconds) + Math.ceil(delay.nanos / 1e9) }
+  return { domain, reason, metadata, message: error.rawMessage, ...retry }
 }

@@ -5,7 +5,8 @@ import { gatewayErrors } from '#gateway/errors/gateway.ts'
 import { instanceErrors } from '#gateway/errors/instance.ts'
 import { oauthErrors } from '#gateway/errors/oauth.ts'
 import { type ErrorRow, publicError } from '#gateway/errors.ts'
-import { type AnyReason, Rejection } from '#shared/rejection.ts'
+import { type AnyReason, Rejection, toConnectError } from '#shared/rejection.ts'
+import { storeReasons } from '#shared/store-outage.ts'
 import { openFacade } from '#test/support/facade.ts'
 
 const at = { field: 'session_id', problem: 'Wrong' }
@@ -41,6 +42,11 @@ const SERVICE_REASONS: Record<string, [Record<string, string>, number, object]> 
   ],
   PROMPT_CONFLICT: [{ message_id: 'm' }, 409, { _tag: 'ConflictError', message: 'M', resource: 'm' }],
   PEER_UNAVAILABLE: [{}, 503, { _tag: 'ServiceUnavailableError', message: 'A service is unavailable' }],
+  STORE_UNAVAILABLE: [
+    { problem: 'secret' },
+    503,
+    { _tag: 'ServiceUnavailableError', message: 'The store is unavailable; try again later' },
+  ],
   EVENTS_OVERFLOWED: [
     {},
     503,
@@ -66,8 +72,38 @@ test('each reason of a service has its own public error on the instance API', as
     const answer = await facade.fetch('/api/session/ses_1')
     assert.equal(answer.status, status, reason)
     assert.deepEqual(await answer.json(), body)
+    assert.equal(answer.headers.get('retry-after'), status === 503 ? '1' : null, reason)
   }
 })
+
+test('every 503 of every family says in whole seconds when to come back: as the service said, else after one', () => {
+  const families = { instance: instanceErrors, gateway: gatewayErrors, oauth: oauthErrors }
+  for (const [family, { reasons }] of Object.entries(families)) {
+    const errors = Object.keys(reasons).map((reason) => new Rejection(reason as AnyReason, { status: '503' }))
+    for (const error of [...errors, new ConnectError('gone', Code.Unavailable)]) {
+      const { status, headers = [] } = publicError(family as keyof typeof families, error)
+      const expected = status === 503 ? ['1'] : []
+      assert.deepEqual(valuesOf('retry-after', headers), expected, `${family} ${error.message}`)
+    }
+    const away = toConnectError(new Rejection('STORE_UNAVAILABLE'), 'any', storeReasons)
+    const { status, headers = [] } = publicError(family as keyof typeof families, away)
+    assert.deepEqual([status, ...valuesOf('retry-after', headers)], [503, '2'], family)
+  }
+})
+
+test('a provider that says when to come back is passed on in a form that clients know', () => {
+  const retryAfter = (wish: string) => {
+    const error = new Rejection('PROVIDER_UNAVAILABLE', { status: '503', retry_after: wish })
+    return valuesOf('retry-after', publicError('gateway', error).headers ?? [])
+  }
+  const date = 'Wed, 21 Oct 2026 07:28:00 GMT'
+  assert.deepEqual([retryAfter('7'), retryAfter('0.2'), retryAfter(date)], [['7'], ['1'], [date]])
+  assert.deepEqual([retryAfter('soon'), retryAfter('-3'), retryAfter('')], [['1'], ['1'], ['1']])
+})
+
+function valuesOf(name: string, headers: readonly string[]): string[] {
+  return headers.filter((_, i) => i % 2 === 1 && headers[i - 1] === name)
+}
 
 test('what a service did not plan is 500 with a reference, and only the log has the cause', async () => {
   await using facade = await openFacade({

@@ -46,6 +46,7 @@ test('it is not ready when a service is gone or its store fails', async () => {
   })
   const ready = await facade.fetch('/readyz')
   assert.equal(ready.status, 503)
+  assert.match(ready.headers.get('retry-after') ?? '', /^\d+$/)
   const services = { identity: 'ready', catalog: 'ready', session: 'unavailable', inference: 'unavailable' }
   assert.deepEqual(await ready.json(), { status: 'unavailable', services })
 })
