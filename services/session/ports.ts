@@ -145,8 +145,9 @@ export interface SessionStore extends AsyncDisposable {
   /** Sessions with a live lease. */
   listActive(workspace: string): Promise<readonly string[]>
   /**
-   * Asks whoever drains the session to stop its run, and makes a session that is due, with no run begun, no longer due.
-   * Answers whether anything was to be stopped. Undefined: no such session.
+   * Asks whoever drains the session to stop its run, and makes a session that is due no longer due: what waits by then
+   * stays in the inbox until the next wake, and what is admitted afterwards is not concerned. Answers whether anything
+   * was to be stopped. Undefined: no such session.
    */
   requestInterrupt(workspace: string, sessionId: string): Promise<boolean | undefined>
 
@@ -154,8 +155,9 @@ export interface SessionStore extends AsyncDisposable {
   listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]>
   /**
    * Answers a waiting request and writes its permission-replied event. `always` saves its patterns for the project;
-   * `reject` rejects every other waiting request of the session too. Rejects with PERMISSION_REQUEST_NOT_FOUND when it
-   * does not wait: unknown, answered, expired, withdrawn.
+   * `reject` rejects every other waiting request of the session too, and without a message makes the session no longer
+   * due, as an interrupt does. Rejects with PERMISSION_REQUEST_NOT_FOUND when it does not wait: unknown, answered,
+   * expired, withdrawn.
    */
   replyPermission(workspace: string, sessionId: string, requestId: string, answer: PermissionAnswer): Promise<void>
   /** Approvals saved for a project, as `allow` rules. */
@@ -189,7 +191,7 @@ export interface SessionStore extends AsyncDisposable {
    * Turns inbox items into user messages, each with its inbox-delivered event: at a `step` boundary every steer in order
    * of admission; at an `idle` boundary the oldest queued item too, all in order of admission. Begins the run
    * (execution-started) when something was promoted and none is begun; a due session stays due only when items are left.
-   * Promotes nothing when no run is begun and the session is not due: an interrupt came before.
+   * Promotes nothing when an interrupt came before: the run was asked to stop, or none is begun and nothing is due.
    */
   promote(lease: Lease, boundary: 'step' | 'idle'): Promise<Promotion>
   /** Writes the state of a step; its message is inserted the first time. Answers the session's last seq. */
@@ -204,11 +206,11 @@ export interface SessionStore extends AsyncDisposable {
   /** Ends a request nobody answered in time or that is no longer needed, with its event; an answered one stays. */
   closePermission(lease: Lease, requestId: string, reply: PermissionReply): Promise<void>
   /**
-   * Ends the run: an execution-ended event, an idle message, outcome and timeIdle; clears a wish to interrupt. After
-   * `interrupted` nothing is due until the next wake. Answers true, keeping the lease, when inputs are due; else the
-   * lease is released and the answer is false. Where no run is begun, only the lease is dealt with.
+   * Ends the run: an execution-ended event, an idle message, outcome and timeIdle; clears a wish to interrupt. Releases
+   * the lease; a session that is due stays due, and whoever acquires it next begins the next run. Where no run is begun,
+   * only the lease is released.
    */
-  endRun(lease: Lease, outcome: Outcome, error?: StructuredError): Promise<boolean>
+  endRun(lease: Lease, outcome: Outcome, error?: StructuredError): Promise<void>
   /** Gives the lease back without ending the run: whoever acquires it next goes on. A lost lease is no error here. */
   releaseLease(lease: Lease): Promise<void>
 

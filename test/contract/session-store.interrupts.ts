@@ -28,7 +28,7 @@ export function interruptCases(test: StoreTest): void {
     const lease = await acquire(store, longMs)
     assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
     assert.deepEqual((await store.promote(lease, 'idle')).messages, [])
-    assert.equal(await store.endRun(lease, 'interrupted'), false)
+    await store.endRun(lease, 'interrupted')
     assert.deepEqual(await messages(store), [], 'a run that was never begun does not end')
     assert.equal(await store.isBusy(W, 'ses_1'), false)
   })
@@ -40,12 +40,57 @@ export function interruptCases(test: StoreTest): void {
     assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
     assert.equal((await store.readLeased(lease)).interruptRequested, true)
     assert.equal((await store.renewLease(lease, longMs)).interruptRequested, true)
-    assert.equal(await store.endRun(lease, 'interrupted'), false, 'nothing is due after an interrupt')
+    await store.endRun(lease, 'interrupted')
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     await admit(store, 'steer', 'msg_s')
     const next = await acquire(store, longMs)
     assert.deepEqual(await store.renewLease(next, longMs), { interruptRequested: false })
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_q', 'msg_s'])
+  })
+
+  test('what is admitted after an interrupt stays out of the run that ends, and is due after it', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    await admit(store, 'queue', 'msg_q')
+    await admit(store, 'steer', 'msg_s')
+    await store.requestInterrupt(W, 'ses_1')
+    await admit(store, 'steer', 'msg_after')
+    for (const boundary of ['step', 'idle'] as const) {
+      assert.deepEqual(await store.promote(lease, boundary), { messages: [], admitter: undefined })
+    }
+    await store.endRun(lease, 'interrupted')
+    assert.equal(await store.isBusy(W, 'ses_1'), true)
+    const next = await acquire(store, longMs)
+    assert.deepEqual([next.unfinished, (await store.readLeased(next)).interruptRequested], [false, false])
+    assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_q', 'msg_s', 'msg_after'])
+  })
+
+  test('the same holds when the run succeeds or fails before it hears of the interrupt', async (fixture) => {
+    const { store, longMs } = fixture
+    let lease = await begin(fixture)
+    for (const outcome of ['succeeded', 'failed'] as const) {
+      await admit(store, 'steer', `msg_before_${outcome}`)
+      await store.requestInterrupt(W, 'ses_1')
+      await store.endRun(lease, outcome)
+      assert.equal(await store.isBusy(W, 'ses_1'), false)
+      await admit(store, 'steer', `msg_after_${outcome}`)
+      lease = await acquire(store, longMs)
+      const { messages } = await store.promote(lease, 'idle')
+      assert.deepEqual(names(messages), [`msg_before_${outcome}`, `msg_after_${outcome}`])
+    }
+  })
+
+  test('a second interrupt takes back what became due since the first, and a repeated admission wakes again', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    await store.requestInterrupt(W, 'ses_1')
+    await admit(store, 'queue', 'msg_q')
+    assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
+    await store.endRun(lease, 'interrupted')
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    await admit(store, 'queue', 'msg_q')
+    const next = await acquire(store, longMs)
+    assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_q'])
   })
 
   test('an interrupt outlives the owner who did not hear it', async (fixture) => {

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict'
-import { begin, newSession, OTHER, refusal, request, type StoreTest, W } from './session-store.support.ts'
+import {
+  acquire,
+  admit,
+  begin,
+  newSession,
+  OTHER,
+  refusal,
+  request,
+  type StoreTest,
+  W,
+} from './session-store.support.ts'
 import { eventsOf } from './session-store.tail.ts'
 
 const once = { reply: 'once', message: '' } as const
@@ -111,6 +121,24 @@ export function permissionCases(test: StoreTest): void {
     )
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_0'), once)
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: '' })
+  })
+
+  test('a rejection without a message parks what waits, and nothing that is admitted later', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    for (const id of ['per_0', 'per_1']) await store.askPermission(lease, request(id))
+    await admit(store, 'queue', 'msg_q')
+    await store.closePermission(lease, 'per_0', 'reject')
+    await store.replyPermission(W, 'ses_1', 'per_1', { reply: 'reject', message: '' })
+    await store.endRun(lease, 'interrupted')
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    await admit(store, 'queue', 'msg_after')
+    const next = await acquire(store, longMs)
+    await store.promote(next, 'idle')
+    await store.askPermission(next, request('per_2'))
+    await store.replyPermission(W, 'ses_1', 'per_2', { reply: 'reject', message: 'read it first' })
+    await store.endRun(next, 'succeeded')
+    assert.equal(await store.isBusy(W, 'ses_1'), true, 'one with a message parks nothing')
   })
 
   test('an expired request is answered `reject`, not listed, and can no longer be answered', async (fixture) => {

@@ -88,7 +88,7 @@ export function runCases(test: StoreTest): void {
     clock.advance(4)
     const error = { type: 'provider.unavailable', message: 'away', status: 503 }
     const [event] = await eventsOf(store, 1, async () => {
-      assert.equal(await store.endRun(lease, 'failed', error), false)
+      await store.endRun(lease, 'failed', error)
     })
     assert.deepEqual(plain(event?.data), { type: 'execution-ended', outcome: 'failed', error })
     const last = (await messages(store)).at(-1)?.message
@@ -117,23 +117,29 @@ export function runCases(test: StoreTest): void {
     assert.equal((await get(store)).timeIdle, first + 1)
   })
 
-  test('a run that ends with inputs due keeps the lease', async (fixture) => {
-    const { store } = fixture
-    const lease = await begin(fixture)
-    await admit(store, 'queue', 'msg_q1', 'msg_q2')
-    assert.equal(await store.endRun(lease, 'succeeded'), true)
-    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q1'])
-    assert.equal(await store.endRun(lease, 'failed', { type: 'x', message: '' }), true)
-    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q2'])
-    assert.equal(await store.endRun(lease, 'succeeded'), false)
+  test('what is due when a run ends is due for the next owner, however it ended', async (fixture) => {
+    const { store, longMs } = fixture
+    let lease = await begin(fixture)
+    const ids = ['msg_q1', 'msg_q2', 'msg_q3']
+    await admit(store, 'queue', ...ids)
+    for (const [i, outcome] of (['succeeded', 'failed', 'interrupted'] as const).entries()) {
+      await store.endRun(lease, outcome)
+      assert.equal(await store.isBusy(W, 'ses_1'), true)
+      lease = await acquire(store, longMs)
+      assert.equal(lease.unfinished, false)
+      assert.deepEqual(names((await store.promote(lease, 'idle')).messages), [ids[i]])
+    }
+    await store.endRun(lease, 'succeeded')
     assert.equal(await store.isBusy(W, 'ses_1'), false)
+    assert.equal(await store.acquireLease('own_1', longMs), undefined)
   })
 
   test('a steer that came too late for the last step begins the next run', async (fixture) => {
-    const { store } = fixture
-    const lease = await begin(fixture)
+    const { store, longMs } = fixture
+    const first = await begin(fixture)
     await admit(store, 'steer', 'msg_late')
-    assert.equal(await store.endRun(lease, 'succeeded'), true)
+    await store.endRun(first, 'succeeded')
+    const lease = await acquire(store, longMs)
     const events = await eventsOf(store, 2, () => store.promote(lease, 'idle'))
     assert.deepEqual(
       events.map(({ data }) => data.type),

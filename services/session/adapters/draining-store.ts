@@ -92,7 +92,7 @@ export abstract class DrainingStore extends RevisingStore {
     )
   }
 
-  endRun(lease: Lease, outcome: Outcome, error?: StructuredError): Promise<boolean> {
+  endRun(lease: Lease, outcome: Outcome, error?: StructuredError): Promise<void> {
     return this.#write(lease, nothing, (revision) => endRun(revision, outcome, error))
   }
 

@@ -31,11 +31,11 @@ export function admitInput(revision: Revision, input: Omit<WaitingInput, 'seq'>,
 
 /**
  * Promotes what a boundary lets in, in order of admission, and begins the run when there is none. Nothing is promoted
- * when nothing is due and no run is begun: an interrupt came first.
+ * into a run that is to be interrupted, nor when nothing is due and no run is begun: an interrupt came first.
  */
 export function promoteInputs(revision: Revision, waiting: WaitingInputs, boundary: 'step' | 'idle'): Promoted {
-  const { due, running } = revision.state
-  if (!due && !running) return { messages: [], admitter: undefined }
+  const { due, running, interruptRequested } = revision.state
+  if (interruptRequested || (!due && !running)) return { messages: [], admitter: undefined }
   const queued = waiting.queued.slice(0, boundary === 'idle' ? 1 : 0)
   const inputs = [...waiting.steers, ...queued].sort((a, b) => a.seq - b.seq)
   const last = inputs.at(-1)

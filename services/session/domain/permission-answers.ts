@@ -1,5 +1,6 @@
 import type { PermissionAnswer, PermissionReply, PermissionRequest } from './permission.ts'
 import type { Revision } from './revision.ts'
+import { parkInputs } from './run.ts'
 
 /** Writes a request that waits. */
 export function askPermission(revision: Revision, request: PermissionRequest): void {
@@ -15,7 +16,7 @@ export function closeRequest(revision: Revision, requestId: string, reply: Permi
 
 /**
  * Answers one of the session's waiting requests; false when it is not among them or has expired. `always` saves its
- * patterns for the project, `reject` rejects the others too.
+ * patterns for the project, `reject` rejects the others too, and without a word ends the run as an interrupt would.
  */
 export function answerRequest(
   revision: Revision,
@@ -35,6 +36,7 @@ export function answerRequest(
   }
   if (answer.reply === 'reject') {
     for (const { id } of open) if (id !== requestId) closeRequest(revision, id, 'reject')
+    if (answer.message === '') parkInputs(revision)
   }
   return true
 }

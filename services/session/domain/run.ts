@@ -3,12 +3,17 @@ import type { AssistantMessage, StructuredError } from './message.ts'
 import type { Revision } from './revision.ts'
 import type { Outcome, TokenUsage } from './session.ts'
 
-/** Stops what runs or is due; whether there was anything of that. */
+/** Stops what runs and what is due at this moment, not what comes after it; whether there was anything of that. */
 export function interruptRun(revision: Revision): boolean {
-  const { running, due } = revision.state
-  if (running) revision.set({ interruptRequested: true })
-  else if (due) revision.set({ due: false })
+  const { running, due, interruptRequested } = revision.state
+  if (running && !interruptRequested) revision.set({ interruptRequested: true })
+  parkInputs(revision)
   return running || due
+}
+
+/** What waits stays in the inbox until somebody wakes the session. */
+export function parkInputs(revision: Revision): void {
+  if (revision.state.due) revision.set({ due: false })
 }
 
 /** Writes the state of a step; `known` when its message was written before. Answers the session's last number. */
@@ -27,12 +32,9 @@ export function recordStep(
   return revision.state.seq
 }
 
-/**
- * Ends the run, if one is begun. Answers whether inputs are due; when none are, the lease ends too. After an
- * interrupt nothing is due until somebody wakes the session.
- */
-export function endRun(revision: Revision, outcome: Outcome, error: StructuredError | undefined): boolean {
-  const { running, timeIdle, due } = revision.state
+/** Ends the run, if one is begun, and the lease with it. What is due by then, whatever the outcome, stays due. */
+export function endRun(revision: Revision, outcome: Outcome, error: StructuredError | undefined): void {
+  const { running, timeIdle } = revision.state
   if (running) {
     revision.insert({ type: 'idle', ...revision.newMessage(), outcome, error })
     const reason = outcome === 'interrupted' ? 'user' : undefined
@@ -40,7 +42,5 @@ export function endRun(revision: Revision, outcome: Outcome, error: StructuredEr
     const idle = Math.max(revision.now, (timeIdle ?? 0) + 1)
     revision.set({ running: false, interruptRequested: false, outcome, timeIdle: idle })
   }
-  const goesOn = due && outcome !== 'interrupted'
-  revision.set(goesOn ? {} : { due: false, leaseUntil: 0 })
-  return goesOn
+  revision.set({ leaseUntil: 0 })
 }

@@ -17,15 +17,16 @@ interface RunEnd {
 const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
 
 /**
- * Owns one session until nothing in it is left to do, or the tenure ends: takes over what a former owner left, then does
- * run after run while inputs are due. Never throws. A lost session is left without a word; one that is given up for a
- * shutdown is released with its run begun, so that whoever comes next goes on.
+ * Owns one session for one run, or until the tenure ends: takes over what a former owner left, or begins the run that is
+ * due. The lease ends with the run: what is due then is acquired anew, under a fence that no interrupt has spent. Never
+ * throws. A lost session is left without a word; one that is given up for a shutdown is released with its run begun, so
+ * that whoever comes next goes on.
  */
 export async function drainSession(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
   const { store, logger } = dependencies
   const { lease } = tenure
   try {
-    await doRuns(dependencies, tenure)
+    await drain(dependencies, tenure)
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
     if (tenure.reason === 'lost')
@@ -36,22 +37,17 @@ export async function drainSession(dependencies: RunDependencies, tenure: Tenure
   }
 }
 
-async function doRuns(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
+async function drain(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
   const { store } = dependencies
   const { lease } = tenure
-  const transcript = new Transcript(dependencies, tenure)
   const attributes = { 'gen_ai.conversation.id': lease.sessionId }
-  const inRun = <T>(run: () => Promise<T>): Promise<T> => inSpan('session.run', { attributes }, run)
-  let begun = lease.unfinished
-  if (begun) await takeOver(dependencies, tenure)
-  for (;;) {
-    if (!begun) begun = (await store.promote(lease, 'idle')).messages.length > 0
-    const { outcome, error } = begun ? await inRun(() => doRun(dependencies, tenure, transcript)) : SUCCEEDED
-    tenure.checkHeld()
-    if (!(await store.endRun(lease, outcome, error))) return
-    if (tenure.fenceSpent) return store.releaseLease(lease)
-    begun = false
-  }
+  if (lease.unfinished) await takeOver(dependencies, tenure)
+  const begun = lease.unfinished || (await store.promote(lease, 'idle')).messages.length > 0
+  const { outcome, error } = begun
+    ? await inSpan('session.run', { attributes }, () => doRun(dependencies, tenure))
+    : SUCCEEDED
+  tenure.checkHeld()
+  await store.endRun(lease, outcome, error)
 }
 
 async function takeOver(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
@@ -63,13 +59,17 @@ async function takeOver(dependencies: RunDependencies, tenure: Tenure): Promise<
 }
 
 /** Does step after step until the conversation needs no other, or the agent may do no other. */
-async function doRun(dependencies: RunDependencies, tenure: Tenure, transcript: Transcript): Promise<RunEnd> {
+async function doRun(dependencies: RunDependencies, tenure: Tenure): Promise<RunEnd> {
   const { store, logger } = dependencies
   const { lease } = tenure
+  const transcript = new Transcript(dependencies, tenure)
   let limited = false
   try {
     for (;;) {
       tenure.check()
+      // A rejected call ends the run before anything that was admitted since can enter it.
+      const rejected = nextAction(await transcript.read())
+      if (rejected.type === 'end' && rejected.outcome === 'interrupted') return rejected
       const { messages } = await store.promote(lease, 'step')
       const conversation = await transcript.read()
       const next = nextAction(conversation)

@@ -9,12 +9,11 @@ const LONGEST_PAUSE_MS = 10_000
 
 /**
  * Ends what the run's own tool calls have left running, and waits for that, but not for long; whether they have ended.
- * Their fence is spent with it: this drain starts no tool any more.
+ * Their fence is spent with it: under this lease no tool can be started any more.
  */
 export async function endTools({ tenure, catalog, principal, logger }: RunContext): Promise<boolean> {
   const { sessionId, fence } = tenure.lease
   const signal = AbortSignal.timeout(PATIENCE_MS)
-  tenure.fenceSpent = true
   try {
     await catalog.endTools({ principal, signal }, sessionId, fence + 1)
     return true

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { cp, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
+import { afterKill } from '#test/support/after-kill.ts'
 import {
   asKey,
   calls,
@@ -12,7 +11,6 @@ import {
   hangingTool,
   hangs,
   openSessionService,
-  type SessionFixture,
   says,
   scriptedPeers,
   text,
@@ -33,14 +31,6 @@ function jumpingClock(): Clock & { jump(ms: number): void; pause(ms: number): vo
       monotonic += ms
     },
   }
-}
-
-/** What a new process finds after this one was killed: a copy of its files, as they are now. */
-async function afterKill({ directory }: SessionFixture): Promise<string> {
-  for (const name of await readdir(directory)) {
-    await cp(join(directory, name), join(directory, 'copy', name), { recursive: true })
-  }
-  return join(directory, 'copy')
 }
 
 test('an owner that lost its lease writes nothing more; what it ran is recorded as aborted, once', async () => {

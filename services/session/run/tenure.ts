@@ -44,8 +44,6 @@ export class Tenure implements Disposable {
   #reason: StopReason | undefined
   #renewal: NodeJS.Timeout | undefined
   #expiry: NodeJS.Timeout | undefined
-  /** Set when the session's tools were ended under a newer fence: under this lease none can be started any more. */
-  fenceSpent = false
   #looking = false
   #lookAgain = false
   #disposed = false

@@ -60,7 +60,7 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.equal(peers.requests.length, ids.length)
   })
 
-  test('an interrupt that the other one takes reaches the owner', async () => {
+  test('an interrupt that the other one takes reaches the owner, and the next prompt is run', async () => {
     const peers = scriptedPeers()
     const [one, two, both] = await openTwo(peers)
     await using _ = both
@@ -79,6 +79,9 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     await one.client.interruptSession({ sessionId: 'ses_1' }, asKey)
     await two.wait()
     assert.equal(await one.outcome(), Outcome.INTERRUPTED)
+    await two.prompt('Again', { messageId: 'msg_again' })
+    await two.wait()
+    assert.equal(await one.outcome(), Outcome.SUCCEEDED)
   })
 
   test('leave that the other one is given reaches the owner, and events reach both', async () => {

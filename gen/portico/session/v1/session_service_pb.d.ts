@@ -944,7 +944,8 @@ export declare const SessionService: GenService<{
     output: typeof WaitSessionResponseSchema;
   },
   /**
-   * Stops what runs in the session. Answers when the wish is recorded; a session in which nothing runs is left alone.
+   * Stops what runs in the session, and parks the inputs that wait by then; what is admitted afterwards is not concerned.
+   * Answers when the wish is recorded; a session in which nothing runs or is due is left alone.
    *
    * @generated from rpc portico.session.v1.SessionService.InterruptSession
    */

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openPortico, type Portico } from '#test/support/portico.ts'
+import { waitFor, waitUntil } from '#test/support/wait-until.ts'
+
+interface Message {
+  readonly id: string
+  readonly type: string
+  readonly outcome?: string
+}
+
+async function json<T>(answer: Promise<Response>): Promise<T> {
+  const { status, ...response } = await answer.then(async (it) => ({ status: it.status, body: await it.text() }))
+  assert.ok(status < 300, response.body)
+  return (response.body === '' ? undefined : JSON.parse(response.body)) as T
+}
+
+async function open(portico: Portico, body: object = {}): Promise<string> {
+  return (await json<{ data: { id: string } }>(portico.post('/api/session', body))).data.id
+}
+
+/** The conversation in short: inputs by id, runs by their outcome. */
+async function course(portico: Portico, id: string): Promise<string[]> {
+  await json(portico.fetch(`/api/experimental/session/${id}/wait`, { method: 'POST' }))
+  const { data } = await json<{ data: Message[] }>(portico.fetch(`/api/session/${id}/message?order=asc`))
+  return data.flatMap((message) =>
+    message.type === 'user' ? message.id : message.type === 'idle' ? String(message.outcome) : [],
+  )
+}
+
+const prompt = (portico: Portico, id: string, body: object) => json(portico.post(`/api/session/${id}/prompt`, body))
+
+test('a prompt right behind an interrupt is answered', async () => {
+  await using portico = await openPortico()
+  const id = await open(portico)
+  for (const round of [1, 2, 3, 4, 5]) {
+    await prompt(portico, id, { id: `msg_a${round}`, text: '/slow 60000\none two' })
+    await waitFor('the run', async () => {
+      const { data } = await json<{ data: Message[] }>(portico.fetch(`/api/session/${id}/message`))
+      return data[0]?.type === 'assistant'
+    })
+    const interrupted = await json(portico.fetch(`/api/session/${id}/interrupt`, { method: 'POST' }))
+    assert.deepEqual(interrupted, { interrupted: true })
+    await prompt(portico, id, { id: `msg_b${round}`, text: 'Hello' })
+    const ran = (await course(portico, id)).slice(-4)
+    assert.deepEqual(ran, [`msg_a${round}`, 'interrupted', `msg_b${round}`, 'succeeded'])
+  }
+})
+
+test('a prompt right behind a rejected permission is answered', async () => {
+  await using portico = await openPortico()
+  const id = await open(portico, { permissions: [{ action: 'edit', resource: '*', effect: 'ask' }] })
+  for (const round of [1, 2, 3, 4, 5]) {
+    const text = '/tool write {"path":"out.txt","content":"hello"}'
+    await prompt(portico, id, { id: `msg_a${round}`, text })
+    const request = await waitUntil('the request', async () => {
+      const { data } = await json<{ data: { id: string }[] }>(portico.fetch(`/api/session/${id}/permission`))
+      return data[0]
+    })
+    await json(portico.post(`/api/session/${id}/permission/${request.id}/reply`, { reply: 'reject' }))
+    await prompt(portico, id, { id: `msg_b${round}`, text: 'Hello' })
+    const ran = (await course(portico, id)).slice(-4)
+    assert.deepEqual(ran, [`msg_a${round}`, 'interrupted', `msg_b${round}`, 'succeeded'])
+  }
+})
