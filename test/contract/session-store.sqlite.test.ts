@@ -15,7 +15,7 @@ import {
   type StoreFixture,
   W,
 } from './session-store.support.ts'
-import { eventsOf, tail } from './session-store.tail.ts'
+import { eventsOf, TailReader, tail } from './session-store.tail.ts'
 
 async function open(): Promise<StoreFixture & { reopen(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-sessions-'))
@@ -81,4 +81,22 @@ test('positions go on after a restart, whichever workspace wrote last', async ()
   for (const workspace of workspaces) await fixture.store.createSession(workspace, newSession('ses_4'))
   const [event] = await reader.events(1)
   assert.match(event?.position ?? '', /\.8$/)
+})
+
+test('a reader of a long log lets others work', async () => {
+  await using fixture = await open()
+  const { store } = fixture
+  await using before = new TailReader(store)
+  const { position } = await before.expect('ready')
+  await Promise.all(Array.from({ length: 1_000 }, (_, i) => store.createSession(W, newSession(`ses_${i}`))))
+  let turns = 0
+  const count = (): void => {
+    turns++
+    next = setImmediate(count)
+  }
+  let next = setImmediate(count)
+  await using reader = await tail(store, position)
+  await reader.events(1_000)
+  clearImmediate(next)
+  assert.ok(turns >= 9, `${turns} turns of the event loop`)
 })

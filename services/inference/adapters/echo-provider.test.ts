@@ -227,3 +227,15 @@ test('it counts a token for each word, tool name and picture, exactly also where
     ],
   )
 })
+
+test('a long answer lets others work', async () => {
+  let turns = 0
+  const count = (): void => {
+    turns++
+    next = setImmediate(count)
+  }
+  let next = setImmediate(count)
+  await turn([user('/length 10000')])
+  clearImmediate(next)
+  assert.ok(turns >= 9, `${turns} turns of the event loop`)
+})

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { decideTurn } from '../domain/echo-turn.ts'
 import { countTokens, wordsOf } from '../domain/echo-words.ts'
 import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
@@ -62,7 +62,12 @@ export class EchoProvider implements ModelProvider {
         writer.extend(part, word)
         tokens++
         if (kind === 'reasoning') reasoningTokens++
-        if (slowMs > 0 || ++batched === MAX_BATCH_WORDS) yield take()
+        if (slowMs > 0) yield take()
+        else if (++batched === MAX_BATCH_WORDS) {
+          yield take()
+          // Nothing here waits for I/O: a long answer would be all that happens.
+          await setImmediate()
+        }
       }
       if (!(cut && tokens >= failAt)) writer.end(part)
     }

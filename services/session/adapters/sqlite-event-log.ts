@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/sqlite.ts'
 import type { TailItem } from '../ports.ts'
@@ -66,6 +67,8 @@ export class SqliteEventLog implements Disposable {
         yield { type: 'event', event: toDurableEvent(record, `${this.#id}.${row}`) }
       }
       if (records.length === 0) await this.#more(workspace, signal)
+      // Nothing here waits for I/O: without a break, whoever reads a long log as fast as it comes would be all that happens.
+      else if (records.length === BATCH) await setImmediate()
     }
   }
 
