@@ -9,6 +9,7 @@ import { createLocalTransport } from '#shared/local-transport.ts'
 import { createLogger } from '#shared/logging.ts'
 import { readSingleProcessConfig } from '#shared/process-config.ts'
 import { startTelemetry } from '#shared/telemetry.ts'
+import { startWatchdog } from '#shared/watchdog.ts'
 import { createApp } from './gateway/app.ts'
 import { createClients } from './gateway/clients.ts'
 import { readConfig as readGatewayConfig } from './gateway/config.ts'
@@ -60,6 +61,8 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const toCatalog = createLocalTransport(catalog.routes)
   const peers = { catalog: toCatalog, inference: toInference }
   const session = resources.use(await openSession(config.session, { clock, logger, ...peers }))
+  // Not before: opening a large store may rightly take long.
+  startWatchdog({ limitMs: config.process.watchdogMs, service: 'portico' })
 
   // Registered last, so that it ends first: no request finds its service gone.
   resources.use(listener)

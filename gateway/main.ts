@@ -7,6 +7,7 @@ import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger } from '#shared/logging.ts'
 import { readProcessConfig } from '#shared/process-config.ts'
 import { startTelemetry } from '#shared/telemetry.ts'
+import { startWatchdog } from '#shared/watchdog.ts'
 import { createApp } from './app.ts'
 import { createClients } from './clients.ts'
 import { readConfig } from './config.ts'
@@ -21,6 +22,7 @@ await runUntilSignal(async (resources) => {
   const logger = createLogger({ service: 'gateway', level: own.logLevel })
   logger.info({ settings: maskSecrets({ config, own }) }, 'Starting')
   resources.use(await startTelemetry('gateway', own.telemetry))
+  startWatchdog({ limitMs: own.watchdogMs, service: 'gateway' })
   const to = (url: string) => resources.use(createHttp2Transport({ url, secret: own.secret }))
   const { session, catalog, inference, identity } = own.peers
   const clients = createClients({

@@ -19,6 +19,8 @@ export type ServiceName = keyof typeof PORTS
 export interface SingleProcessConfig {
   readonly logLevel: LogLevel
   readonly telemetry: TelemetryConfig
+  /** Longest silence of the event loop, in milliseconds; 0: any. */
+  readonly watchdogMs: number
 }
 
 /** What a process that serves one service, or calls some, needs beside the service's own settings. */
@@ -39,7 +41,11 @@ export interface ServiceProcessConfig<P extends ServiceName = never> extends Pro
   readonly drainMs: number
 }
 
-const singleVariables = { ...logVariables, ...telemetryVariables }
+const singleVariables = {
+  ...logVariables,
+  ...telemetryVariables,
+  PORTICO_WATCHDOG_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(30),
+}
 
 const commonVariables = {
   ...singleVariables,
@@ -57,8 +63,15 @@ const commonSecrets = ['PORTICO_INTERNAL_SECRET']
 
 /** Reads the settings of the process that holds everything. */
 export function readSingleProcessConfig(env: Environment): SingleProcessConfig {
-  const values = readEnvironment(z.object(singleVariables), env)
-  return { logLevel: values.PORTICO_LOG_LEVEL, telemetry: telemetryOf(values) }
+  return singleOf(readEnvironment(z.object(singleVariables), env))
+}
+
+function singleOf(values: z.output<z.ZodObject<typeof singleVariables>>): SingleProcessConfig {
+  return {
+    logLevel: values.PORTICO_LOG_LEVEL,
+    telemetry: telemetryOf(values),
+    watchdogMs: values.PORTICO_WATCHDOG_SECONDS * 1_000,
+  }
 }
 
 /** Reads the settings of a process that calls `peers` and serves nothing by RPC: the gateway. */
@@ -90,8 +103,7 @@ function commonOf<P extends ServiceName>(
 ): ProcessConfig<P> {
   const urls = values as unknown as Record<string, string>
   return {
-    logLevel: values.PORTICO_LOG_LEVEL,
-    telemetry: telemetryOf(values),
+    ...singleOf(values),
     secret: values.PORTICO_INTERNAL_SECRET,
     peers: Object.fromEntries(peers.map((peer) => [peer, urls[peerVariable(peer)]])) as { [K in P]: string },
   }

@@ -9,6 +9,7 @@ import { readServiceProcessConfig, type ServiceName } from '#shared/process-conf
 import type { Routes } from '#shared/routes.ts'
 import { serve } from '#shared/serve.ts'
 import { startTelemetry } from '#shared/telemetry.ts'
+import { startWatchdog } from '#shared/watchdog.ts'
 
 /** Time for a service to close once its calls have ended, in milliseconds. */
 const CLOSE_MS = 5_000
@@ -48,6 +49,7 @@ export async function runService<C, P extends ServiceName, S extends { readonly 
     })
     const dependencies = { clock: systemClock, logger, ...Object.fromEntries(transports) } as ServiceDependencies<P>
     const service = resources.use(await open(config.service, dependencies))
+    startWatchdog({ limitMs: config.process.watchdogMs, service: name })
     opened?.(service)
     const { url } = resources.use(await serve({ ...config.process, routes: [service.routes], logger }))
     logger.info({ url }, 'Serving')

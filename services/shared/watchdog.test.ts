@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const watchdog = new URL('watchdog.ts', import.meta.url).href
+
+/** A process with a watchdog that runs this code and says `up` first. */
+function run(limitMs: number, code: string, flags: readonly string[] = []) {
+  const program = `import { startWatchdog } from ${JSON.stringify(watchdog)}
+    startWatchdog({ limitMs: ${limitMs}, service: 'session' })
+    process.on('SIGTERM', () => {})
+    process.stdout.write('up\\n')
+    ${code}`
+  const child = spawn(process.execPath, [...flags, '--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk
+  })
+  const up = once(child.stdout, 'data')
+  const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
+  return { child, up, ended, output: () => output }
+}
+
+const SPINS = {
+  'a loop': 'setTimeout(() => { for (;;); }, 50)',
+  'microtasks alone': 'setTimeout(async () => { for (;;) await null }, 50)',
+  'a race that somebody won long ago': `setTimeout(async () => {
+    const [done, never] = [Promise.resolve(), new Promise(() => {})]
+    for (;;) await Promise.race([done, never])
+  }, 50)`,
+  'process.nextTick': 'setTimeout(function again() { process.nextTick(again) }, 50)',
+}
+
+for (const [name, code] of Object.entries(SPINS)) {
+  test(`a process that turns on ${name} is ended, with one line that says so`, async () => {
+    const process = run(1_000, code)
+    assert.deepEqual(await process.ended, [null, 'SIGKILL'])
+    const [up, line, ...more] = process.output().trimEnd().split('\n')
+    assert.deepEqual([up, more], ['up', []])
+    const { level, service, pid, time, msg } = JSON.parse(line ?? '') as Record<string, unknown>
+    assert.deepEqual([level, service, pid], ['fatal', 'session', process.child.pid])
+    assert.match(String(time), /^\d{4}-\d\d-\d\dT/)
+    assert.match(String(msg), /^The event loop has not turned for 1 s \(PORTICO_WATCHDOG_SECONDS\): ending .* SIGKILL/)
+  })
+}
+
+test('an output that takes nothing does not keep a process that spins', async () => {
+  const code = `process.stdout.write('x'.repeat(1 << 20)); ${SPINS['a loop']}`
+  const { child, up, ended } = run(500, code)
+  await up
+  child.stdout.pause()
+  assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL'])
+  child.stdout.resume()
+  await ended
+})
+
+test('time in which the process was suspended does not count, in one piece or in many', async () => {
+  const process = run(1_000, 'setInterval(() => {}, 1000)')
+  await process.up
+  for (const pause of [2_500, ...Array<number>(15).fill(150)]) {
+    process.child.kill('SIGSTOP')
+    await sleep(pause)
+    process.child.kill('SIGCONT')
+    await sleep(30)
+  }
+  assert.equal(process.child.signalCode, null)
+  process.child.kill('SIGKILL')
+  await process.ended
+  assert.equal(process.output(), 'up\n')
+})
+
+test('a process that works hard and lets its event loop turn is left alone, and so is one with a debugger', async () => {
+  const busy = 'const until = Date.now() + 2000; (function work() { if (Date.now() < until) setImmediate(work) })()'
+  const held = 'setTimeout(() => { const until = Date.now() + 2000; while (Date.now() < until); }, 200)'
+  const [worked, debugged] = [run(500, busy), run(500, held, ['--inspect=127.0.0.1:0'])]
+  assert.deepEqual(await worked.ended, [0, null])
+  assert.deepEqual(await debugged.ended, [0, null])
+})
+
+test('it keeps no process alive, delays no exit, and takes no CPU time', async () => {
+  const started = performance.now()
+  assert.deepEqual(await run(600_000, '').ended, [0, null])
+  assert.deepEqual(await run(600_000, 'setTimeout(() => process.exit(7), 300)').ended, [7, null])
+  assert.ok(performance.now() - started < 60_000)
+  const idle = run(
+    30_000,
+    `setTimeout(() => {
+      const before = process.cpuUsage()
+      setTimeout(() => { const { user, system } = process.cpuUsage(before); console.log((user + system) / 1000) }, 5000)
+    }, 1500)`,
+  )
+  assert.deepEqual(await idle.ended, [0, null])
+  const milliseconds = Number(idle.output().split('\n')[1])
+  assert.ok(milliseconds < 50, `${milliseconds} ms of CPU time in 5 s`)
+})

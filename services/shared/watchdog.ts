@@ -1,0 +1,65 @@
+import { url as inspectorUrl } from 'node:inspector'
+import { Worker } from 'node:worker_threads'
+
+/** How many times within the limit it is looked whether the event loop turns. */
+const LOOKS = 10
+/** Places in the shared memory: counts the turns; whether a debugger may hold the process. */
+const [BEAT, DEBUGGED] = [0, 1] as const
+
+/** What the watchdog goes by. */
+export interface WatchdogOptions {
+  /** Longest silence of the event loop, in milliseconds; 0: there is no watchdog. */
+  readonly limitMs: number
+  /** Name of the process in its log. */
+  readonly service: string
+}
+
+interface Watch extends WatchdogOptions {
+  readonly memory: Int32Array
+  readonly looks: number
+}
+
+/**
+ * From now on a thread ends this process with SIGKILL, after one log line, when its event loop has not turned for so long:
+ * a process that spins hears neither requests nor signals, and what it holds (the data folder, leases) is free again only
+ * when it is gone. The thread counts its own looks and no time, so that a process that was suspended (SIGSTOP, a laptop
+ * that slept, a frozen container) is not taken for one that spins; one with a debugger is left alone. Neither
+ * the thread nor the heartbeat keeps the process alive. The thread takes about 10 MB.
+ */
+export function startWatchdog({ limitMs, service }: WatchdogOptions): void {
+  if (limitMs === 0) return
+  const memory = new Int32Array(new SharedArrayBuffer(8))
+  const beat = (): void => {
+    Atomics.store(memory, DEBUGGED, inspectorUrl() === undefined ? 0 : 1)
+    Atomics.add(memory, BEAT, 1)
+  }
+  beat()
+  setInterval(beat, limitMs / LOOKS).unref()
+  const watch: Watch = { memory, looks: LOOKS, limitMs, service }
+  // Nothing that this process was started with is for the thread, preloaded modules in particular.
+  const options = { eval: true, env: {}, execArgv: [], workerData: watch, name: 'watchdog' }
+  new Worker(`(${watchOver})()`, options).unref()
+}
+
+// The whole code of the thread: it is handed over as text, and sees nothing of this module.
+function watchOver(): void {
+  const { workerData } = process.getBuiltinModule('node:worker_threads')
+  const { memory, looks, limitMs, service } = workerData as Watch
+  let last = Atomics.load(memory, 0)
+  for (let silent = 0; silent < looks; ) {
+    // Nobody notifies: this sleeps.
+    Atomics.wait(memory, 1, Atomics.load(memory, 1), limitMs / looks)
+    const beat = Atomics.load(memory, 0)
+    silent = beat === last && Atomics.load(memory, 1) === 0 ? silent + 1 : 0
+    last = beat
+  }
+  const seconds = limitMs / 1_000
+  const msg =
+    `The event loop has not turned for ${seconds} s (PORTICO_WATCHDOG_SECONDS): ending this process with SIGKILL. ` +
+    'The next start goes on with what was accepted'
+  const line = JSON.stringify({ level: 'fatal', time: new Date().toISOString(), service, pid: process.pid, msg })
+  const end = (): boolean => process.kill(process.pid, 'SIGKILL')
+  // An output that takes nothing must not keep the process.
+  process.getBuiltinModule('node:fs').write(1, `${line}\n`, end)
+  setTimeout(end, 2_000)
+}
