@@ -19,6 +19,9 @@ export async function runUntilSignal(
   start: (resources: AsyncDisposableStack) => Promise<void>,
   options: LifecycleOptions,
 ): Promise<never> {
+  // Else Node opens its inspector at this signal, and whoever reaches the port runs code here: any command of `bash` could
+  // ask for it. The npm scripts have a flag for the time before.
+  process.on('SIGUSR1', () => {})
   const resources = new AsyncDisposableStack()
   const signalled = firstSignal()
   let code = 0

@@ -9,6 +9,7 @@ export interface Product {
   kill(): Promise<void>
   /** Of its processes. */
   pids(): number[]
+  processes(): readonly Process[]
 }
 
 /** What a mode needs to start. */
@@ -112,6 +113,7 @@ function productOf(url: string, processes: () => readonly Process[]): Product {
       return codes.find((code) => code !== 0) ?? 0
     },
     kill: async () => void (await Promise.all(processes().map((process) => process.kill()))),
+    processes,
     pids: () => processes().map(({ child }) => child.pid ?? 0),
   }
 }

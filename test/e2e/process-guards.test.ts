@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { after, describe, test } from 'node:test'
+import { InstanceClient } from '#test/support/instance-client.ts'
+import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { type Process, scratchDirectory } from '#test/support/processes.ts'
+import { type Product, type Setting, startSingle, startSplit } from '#test/support/product.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+// At this signal the main thread turns for ever, as no signal of a user can make it.
+const SPIN = `data:text/javascript,process.on('SIGUSR2',()=>{for(;;);})`
+const spinning = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${SPIN}`, PORTICO_WATCHDOG_SECONDS: '2' }
+
+describe('one process', () => {
+  guards(startSingle)
+
+  test('what a process that stood still had accepted runs at the next start', async () => {
+    using data = scratchDirectory()
+    using project = scratchDirectory()
+    const setting = { dataDirectory: data.path, project: project.path }
+    const first = await startSingle({ ...setting, environment: spinning })
+    const sessionId = await new InstanceClient(first.url).createSession()
+    await new InstanceClient(first.url).prompt(sessionId, { text: '/slow 600000\n/length 2' })
+    await new InstanceClient(first.url).prompt(sessionId, { text: '/length 2', delivery: 'queue' })
+    await endsByWatchdog(first.processes()[0])
+    const second = await startSingle(setting)
+    try {
+      const client = new InstanceClient(second.url)
+      await client.post(`/api/session/${sessionId}/interrupt`, undefined)
+      await client.prompt(sessionId, { text: '/length 1', delivery: 'queue' })
+      await client.wait(sessionId)
+      const users = (await client.messages(sessionId)).filter(({ type }) => type === 'user')
+      assert.equal(users.length, 3)
+    } finally {
+      await second.stop()
+    }
+  })
+})
+
+describe('five processes', { skip: skipWithoutMongo }, () => {
+  const database = freshDatabaseName()
+  const environment = { PORTICO_MONGODB_DATABASE: database }
+  guards((setting) => {
+    return startSplit(mongoUri() ?? '', { ...setting, environment: { ...environment, ...setting.environment } })
+  })
+  after(() => dropDatabase(database))
+})
+
+function guards(start: (setting: Setting) => Promise<Product>): void {
+  test('SIGUSR1 opens no inspector, whoever sends it', { skip: process.platform !== 'linux' }, async () => {
+    using data = scratchDirectory()
+    using project = scratchDirectory()
+    const product = await start({ dataDirectory: data.path, project: project.path })
+    try {
+      const before = product.pids().map(listeningSockets)
+      for (const pid of product.pids()) process.kill(pid, 'SIGUSR1')
+      const client = new InstanceClient(product.url)
+      const sessionId = await client.createSession()
+      const command = `kill -USR1 $PPID ${product.pids().join(' ')}; sleep 1; echo alive`
+      await client.prompt(sessionId, { text: `/tool bash ${JSON.stringify({ command })}` })
+      await client.wait(sessionId)
+      assert.match(JSON.stringify(await client.messages(sessionId)), /"alive"/)
+      assert.deepEqual(product.pids().map(listeningSockets), before)
+      for (const { output } of product.processes()) assert.doesNotMatch(output(), /[Dd]ebugger/)
+    } finally {
+      assert.equal(await product.stop(), 0)
+    }
+  })
+
+  test('each process whose event loop stands still ends itself, with one line', async () => {
+    using data = scratchDirectory()
+    using project = scratchDirectory()
+    const product = await start({ dataDirectory: data.path, project: project.path, environment: spinning })
+    try {
+      // Those that call the others first: a caller says in its log that a peer is away.
+      for (const process of product.processes()) await endsByWatchdog(process)
+    } finally {
+      await product.kill()
+    }
+  })
+}
+
+async function endsByWatchdog(process: Process | undefined): Promise<void> {
+  assert.ok(process)
+  const ended = once(process.child, 'close')
+  process.child.kill('SIGUSR2')
+  await waitFor('the end of the process', () => process.child.signalCode !== null || process.child.exitCode !== null)
+  await ended
+  assert.equal(process.child.signalCode, 'SIGKILL')
+  const lines = process.output().match(/^.*The event loop has not turned for 2 s.*$/gm) ?? []
+  assert.equal(lines.length, 1)
+  assert.equal(JSON.parse(lines[0] ?? '').level, 'fatal')
+}
+
+/** The TCP sockets that a process listens on. */
+function listeningSockets(pid: number): string[] {
+  const tables = ['tcp', 'tcp6'].map((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8').split('\n'))
+  const listening = tables.flat().flatMap((line) => {
+    const [, local = '', , state, , , , , , inode] = line.trim().split(/\s+/)
+    return state === '0A' ? [[`socket:[${inode}]`, local] as const] : []
+  })
+  const links = readdirSync(`/proc/${pid}/fd`).map((fd) => linkOf(`/proc/${pid}/fd/${fd}`))
+  return listening.flatMap(([link, local]) => (links.includes(link) ? [local] : [])).sort()
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}
