@@ -1,9 +1,12 @@
 import { join } from 'node:path'
 import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/logging.ts'
+import { type Mongo, openMongo } from '#shared/mongo.ts'
 import type { Routes } from '#shared/routes.ts'
 import type { StoreConfig } from '#shared/store-config.ts'
+import { storePort } from '#shared/store-port.ts'
 import { tracedPort } from '#shared/traced-port.ts'
+import { watchStore } from '#shared/watch-store.ts'
 import { MongoIdentityStore } from './adapters/mongo-identity-store.ts'
 import { SqliteIdentityStore } from './adapters/sqlite-identity-store.ts'
 import type { Config } from './config.ts'
@@ -22,22 +25,28 @@ export async function open(
   config: Config,
   dependencies: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<Identity> {
+  const { clock } = dependencies
   const { kind } = config.store
-  const store = tracedPort(await openStore(config.store), 'IdentityStore', { 'db.system.name': kind })
-  try {
-    const result = await bootstrap(store, config, dependencies)
-    return {
-      routes: createRoutes({ store, clock: dependencies.clock, bootstrap: result }),
-      bootstrap: result,
-      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-    }
-  } catch (error) {
-    await store[Symbol.asyncDispose]()
-    throw error
+  await using opening = new AsyncDisposableStack()
+  const { store: opened, mongo } = await openStore(config.store, opening)
+  const health = opening.use(watchStore(opened, { name: 'identity', mongo, ...dependencies }))
+  const store = storePort(tracedPort(opened, 'IdentityStore', { 'db.system.name': kind }), health)
+  const result = await bootstrap(store, config, dependencies)
+  const resources = opening.move()
+  return {
+    routes: { ...createRoutes({ store, clock, bootstrap: result }), store: health },
+    bootstrap: result,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-async function openStore(store: StoreConfig): Promise<IdentityStore> {
-  if (store.kind === 'mongodb') return MongoIdentityStore.open(store)
-  return new SqliteIdentityStore(join(store.directory, 'identity.sqlite'))
+async function openStore(
+  config: StoreConfig,
+  resources: AsyncDisposableStack,
+): Promise<{ readonly store: IdentityStore; readonly mongo?: Mongo }> {
+  if (config.kind === 'sqlite') {
+    return { store: resources.use(new SqliteIdentityStore(join(config.directory, 'identity.sqlite'))) }
+  }
+  const mongo = resources.use(await openMongo(config))
+  return { store: await MongoIdentityStore.open(mongo), mongo }
 }

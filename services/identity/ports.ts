@@ -48,6 +48,9 @@ export interface ListedApiKey {
  * workspace's key does not exist.
  */
 export interface IdentityStore extends AsyncDisposable {
+  /** Writes something small of its own, as a sign that the store can be written. */
+  probe(): Promise<void>
+
   /**
    * Makes what a deployment starts with, unless it is there: of any number of calls, also at once and from several
    * processes, exactly one makes the organization, the workspace and the made-up keys, and all answer the same

@@ -2,9 +2,11 @@ import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
-import { openMongo } from '#shared/mongo.ts'
+import { type Mongo, openMongo } from '#shared/mongo.ts'
 import type { Routes } from '#shared/routes.ts'
+import { storePort } from '#shared/store-port.ts'
 import { tracedPort } from '#shared/traced-port.ts'
+import { watchStore } from '#shared/watch-store.ts'
 import { MongoLedger } from './adapters/mongo-ledger.ts'
 import { ProviderSet } from './adapters/provider-set.ts'
 import { RpcKeyChecker } from './adapters/rpc-key-checker.ts'
@@ -24,8 +26,11 @@ export interface Dependencies {
 /** Opens the service. Disposing the answer closes its connections and its store. */
 export async function open(config: Config, dependencies: Dependencies): Promise<{ routes: Routes } & AsyncDisposable> {
   const { clock, logger, identity } = dependencies
-  const ledger = await openLedger(config, clock)
-  const providers = new ProviderSet(config.providers, config.providerTimeoutMs, logger)
+  await using opening = new AsyncDisposableStack()
+  const { ledger: opened, mongo } = await openLedger(config, clock, opening)
+  const health = opening.use(watchStore(opened, { name: 'inference', mongo, clock, logger }))
+  const ledger = storePort(tracedPort(opened, 'Ledger', { 'db.system.name': config.store.kind }), health)
+  const providers = opening.use(new ProviderSet(config.providers, config.providerTimeoutMs, logger))
   const routes = inferenceRoutes({
     catalogue: catalogueOf(config.providers),
     defaultModel: config.defaultModel,
@@ -34,22 +39,18 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     keys: new RpcKeyChecker(identity),
     timeoutMs: config.generationTimeoutMs,
   })
-  return {
-    routes,
-    async [Symbol.asyncDispose]() {
-      await providers[Symbol.asyncDispose]()
-      await ledger[Symbol.asyncDispose]()
-    },
-  }
+  const resources = opening.move()
+  return { routes: { ...routes, store: health }, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-async function openLedger({ store, generationTimeoutMs }: Config, clock: Clock): Promise<Ledger> {
+async function openLedger(
+  { store, generationTimeoutMs }: Config,
+  clock: Clock,
+  resources: AsyncDisposableStack,
+): Promise<{ readonly ledger: Ledger; readonly mongo?: Mongo }> {
   if (store.kind === 'sqlite') {
-    const ledger = await SqliteLedger.open(join(store.directory, 'inference.sqlite'), clock)
-    return tracedPort(ledger, 'Ledger', { 'db.system.name': store.kind })
+    return { ledger: resources.use(await SqliteLedger.open(join(store.directory, 'inference.sqlite'), clock)) }
   }
-  await using stack = new AsyncDisposableStack()
-  const ledger = await MongoLedger.open(stack.use(await openMongo(store)), clock, generationTimeoutMs)
-  stack.move()
-  return tracedPort(ledger, 'Ledger', { 'db.system.name': store.kind })
+  const mongo = resources.use(await openMongo(store))
+  return { ledger: await MongoLedger.open(mongo, clock, generationTimeoutMs), mongo }
 }

@@ -51,6 +51,9 @@ export interface LedgerEntry extends LedgerOpening, Omit<LedgerClosing, 'status'
  * else those that were begun longer ago than a generation may last.
  */
 export interface Ledger extends AsyncDisposable {
+  /** Writes something small of its own, as a sign that the store can be written. */
+  probe(): Promise<void>
+
   /** Writes an open row. Rejects with REQUEST_DUPLICATE (metadata `request_id`) when the workspace has one with that id. */
   begin(opening: LedgerOpening): Promise<void>
   /** Closes an open row. A row that is closed already, or is not there, is left as it is. */

@@ -3,10 +3,13 @@ import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
 import { randomId, timedId } from '#shared/ids.ts'
-import { openMongo } from '#shared/mongo.ts'
+import { type Mongo, openMongo } from '#shared/mongo.ts'
 import type { Routes } from '#shared/routes.ts'
 import type { StoreConfig } from '#shared/store-config.ts'
+import { storePort } from '#shared/store-port.ts'
+import type { StoreHealth } from '#shared/store-watch.ts'
 import { tracedPort } from '#shared/traced-port.ts'
+import { watchStore } from '#shared/watch-store.ts'
 import { openFileBlobStore } from './adapters/file-blob-store.ts'
 import { openMongoBlobStore } from './adapters/mongo-blob-store.ts'
 import { openMongoSessionStore } from './adapters/mongo-session-store.ts'
@@ -41,7 +44,7 @@ export interface Dependencies {
 export async function open(config: Config, dependencies: Dependencies): Promise<{ routes: Routes } & AsyncDisposable> {
   const { clock, logger } = dependencies
   await using opening = new AsyncDisposableStack()
-  const { store, blobs } = await openStores(config.store, clock, opening)
+  const { store, blobs, health } = await openStores(config.store, dependencies, opening)
   const watchers = opening.use(new SessionWatchers(store))
   const hub = new EventHub(store)
   const catalog = new RpcCatalogPeer(dependencies.catalog)
@@ -62,24 +65,49 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   )
   const resources = opening.move()
   return {
-    routes: sessionRoutes({ store, blobs, catalog, hub, watchers }),
+    routes: { ...sessionRoutes({ store, blobs, catalog, hub, watchers }), store: health },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
+/** What may take as long as it needs: whoever holds a lease waits for the store. */
+const PATIENT = [
+  ...['acquireLease', 'renewLease', 'releaseLease', 'settleAborted', 'readLeased', 'readTranscript', 'lastAdmitter'],
+  ...['promote', 'recordStep', 'askPermission', 'readPermissionAnswer', 'closePermission', 'endRun'],
+] as const
+
+interface Stores {
+  readonly store: SessionStore
+  readonly blobs: BlobStore
+  readonly health: StoreHealth
+}
+
 async function openStores(
+  config: StoreConfig,
+  { clock, logger }: Pick<Dependencies, 'clock' | 'logger'>,
+  resources: AsyncDisposableStack,
+): Promise<Stores> {
+  const attributes = { 'db.system.name': config.kind }
+  const { store, blobs, mongo } = await openAdapters(config, clock, resources)
+  const health = resources.use(watchStore(store, { name: 'session', mongo, clock, logger }))
+  return {
+    store: storePort(tracedPort(store, 'SessionStore', attributes), health, PATIENT),
+    blobs: storePort(tracedPort(blobs, 'BlobStore', mongo === undefined ? {} : attributes), health),
+    health,
+  }
+}
+
+async function openAdapters(
   config: StoreConfig,
   clock: Clock,
   resources: AsyncDisposableStack,
-): Promise<{ readonly store: SessionStore; readonly blobs: BlobStore }> {
-  const attributes = { 'db.system.name': config.kind }
+): Promise<Pick<Stores, 'store' | 'blobs'> & { readonly mongo?: Mongo }> {
   if (config.kind === 'sqlite') {
     const store = resources.use(await openSqliteSessionStore({ path: join(config.directory, 'session.sqlite'), clock }))
     const blobs = resources.use(await openFileBlobStore({ directory: join(config.directory, 'blobs') }))
-    return { store: tracedPort(store, 'SessionStore', attributes), blobs: tracedPort(blobs, 'BlobStore') }
+    return { store, blobs }
   }
   const mongo = resources.use(await openMongo(config))
   const store = resources.use(await openMongoSessionStore({ mongo, clock }))
-  const blobs = resources.use(openMongoBlobStore({ mongo }))
-  return { store: tracedPort(store, 'SessionStore', attributes), blobs: tracedPort(blobs, 'BlobStore', attributes) }
+  return { store, blobs: resources.use(openMongoBlobStore({ mongo })), mongo }
 }

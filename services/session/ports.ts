@@ -113,6 +113,9 @@ export interface SessionChange {
  * that writes to a session which is not there.
  */
 export interface SessionStore extends AsyncDisposable {
+  /** Writes something small of its own, as a sign that the store can be written. */
+  probe(): Promise<void>
+
   /** Writes a session and its session-created event. An existing id answers that session unchanged. */
   createSession(workspace: string, session: NewSession): Promise<Session>
   getSession(workspace: string, sessionId: string): Promise<Session | undefined>

@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
-import { route, type ServiceRoute } from '#shared/routes.ts'
+import { type Routes, route, type ServiceRoute } from '#shared/routes.ts'
+import type { StoreHealth } from '#shared/store-watch.ts'
 
 /** The grpc.health.v1 service of one process. */
 export interface HealthReporter {
@@ -9,38 +10,63 @@ export interface HealthReporter {
   stop(): void
 }
 
-/** Reports on the named services, and under the empty name on the process; all serve until `stop`. */
-export function createHealth(serviceNames: readonly string[]): HealthReporter {
-  const known = new Set(['', ...serviceNames])
+/**
+ * Reports on each service, and under the empty name on the process, which serves while all its services do: they serve
+ * until `stop`, but for the time in which their store can't be written. Watchers hear of it at once.
+ */
+export function createHealth(all: readonly Routes[]): HealthReporter {
+  const stores = new Map<string, readonly StoreHealth[]>()
+  for (const { services, store } of all) {
+    for (const { service } of services) stores.set(service.typeName, store === undefined ? [] : [store])
+  }
+  stores.set('', [...stores.values()].flat())
   const stopped = new AbortController()
-  const status = (): Status => (stopped.signal.aborted ? Status.NOT_SERVING : Status.SERVING)
+  const status = (own: readonly StoreHealth[]): Status => {
+    const serving = !stopped.signal.aborted && own.every((store) => store.state().ok)
+    return serving ? Status.SERVING : Status.NOT_SERVING
+  }
   return {
     stop: () => stopped.abort(),
     route: route(Health, {
       check({ service }) {
-        if (!known.has(service)) throw new ConnectError('No such service', Code.NotFound)
-        return { status: status() }
+        const own = stores.get(service)
+        if (own === undefined) throw new ConnectError('No such service', Code.NotFound)
+        return { status: status(own) }
       },
       list() {
-        return { statuses: Object.fromEntries([...known].map((name) => [name, { status: status() }])) }
+        return { statuses: Object.fromEntries([...stores].map(([name, own]) => [name, { status: status(own) }])) }
       },
       async *watch({ service }, { signal }) {
-        if (!known.has(service)) {
+        const own = stores.get(service)
+        const ended = AbortSignal.any([signal, stopped.signal])
+        if (own === undefined) {
           yield { status: Status.SERVICE_UNKNOWN }
-          await anyAborted(signal, stopped.signal)
+          await changeOf([], ended)
           return
         }
-        yield { status: status() }
-        if (stopped.signal.aborted) return
-        await anyAborted(signal, stopped.signal)
-        if (!signal.aborted) yield { status: status() }
+        for (let told: Status | undefined; !signal.aborted; ) {
+          const changed = changeOf(own, ended)
+          const now = status(own)
+          if (now !== told) yield { status: now }
+          told = now
+          if (stopped.signal.aborted) return
+          await changed
+        }
       },
     }),
   }
 }
 
-function anyAborted(...signals: AbortSignal[]): Promise<void> {
-  const any = AbortSignal.any(signals)
-  if (any.aborted) return Promise.resolve()
-  return new Promise((resolve) => any.addEventListener('abort', () => resolve(), { once: true }))
+/** Resolves when one of the stores changes, or the signal aborts. */
+function changeOf(stores: readonly StoreHealth[], signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      signal.removeEventListener('abort', done)
+      for (const listener of listeners) listener[Symbol.dispose]()
+      resolve()
+    }
+    const listeners = stores.map((store) => store.onChange(done))
+    if (signal.aborted) done()
+    else signal.addEventListener('abort', done, { once: true })
+  })
 }

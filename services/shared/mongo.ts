@@ -6,7 +6,14 @@ import { maskCredentials } from './config-print.ts'
 export interface Mongo extends AsyncDisposable {
   readonly client: MongoClient
   readonly db: Db
+  /** How long a call of a store may take, in milliseconds: 4 s, or as long as the URI lets the driver look for a server. */
+  readonly limitMs: number
+  /** Writes something small of its own, as a sign that the majority takes writes. `name`: one document for each. */
+  probe(name: string): Promise<void>
 }
+
+/** The server gives up an operation after that time, in milliseconds: nobody waits for its answer any more. */
+export const MAX_TIME_MS = 4_000
 
 /** How patient a client is, in milliseconds; what the URI says counts instead. */
 const PATIENCE = { waitQueueTimeoutMS: 2_000, serverSelectionTimeoutMS: 3_000, connectTimeoutMS: 3_000 }
@@ -41,9 +48,15 @@ export async function openMongo(options: { readonly uri: string; readonly databa
     const problem = `can't be used: ${error instanceof Error ? maskCredentials(error.message) : String(error)}`
     throw new ConfigError([{ variable: 'PORTICO_MONGODB_URI', problem }], { cause: error })
   }
+  const db = client.db(options.database)
+  const probes = db.collection<{ readonly _id: string }>('store_probes')
   return {
     client,
-    db: client.db(options.database),
+    db,
+    limitMs: Math.max(MAX_TIME_MS, Number(said.get('serverSelectionTimeoutMS') ?? 0)),
+    async probe(name) {
+      await probes.updateOne({ _id: name }, { $inc: { count: 1 } }, { upsert: true, maxTimeMS: MAX_TIME_MS })
+    },
     async [Symbol.asyncDispose]() {
       await client.close()
     },

@@ -1,6 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/rejection.ts'
+import type { StoreHealth } from '#shared/store-watch.ts'
 
 /** One Connect service and its handlers. */
 export interface ServiceRoute {
@@ -14,6 +15,8 @@ export interface Routes {
   readonly domain: string
   readonly reasons: ReasonTable
   readonly services: readonly ServiceRoute[]
+  /** Whether the service's store can be written; left out where it has none. */
+  readonly store?: StoreHealth
 }
 
 /** Pairs a service with its complete implementation; the type checker sees to completeness. */

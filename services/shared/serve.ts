@@ -49,7 +49,7 @@ const ABORT_GRACE_MS = 1_000
  * (subscriptions end at once, see `drainSignalOf`), then aborts the signal of those that are left, and closes.
  */
 export async function serve(options: ServeOptions): Promise<Server> {
-  const health = createHealth(options.routes.flatMap(({ services }) => services.map(({ service }) => service.typeName)))
+  const health = createHealth(options.routes)
   const draining = new AbortController()
   const shutdown = new AbortController()
   const router = createConnectRouter({

@@ -11,6 +11,9 @@ export interface SqliteOptions {
   readonly exclusive: boolean
 }
 
+const PROBES = 'CREATE TABLE IF NOT EXISTS store_probes (id INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT'
+const PROBE = 'INSERT INTO store_probes VALUES (1, 1) ON CONFLICT DO UPDATE SET count = count + 1'
+
 interface Job {
   run(): void
   committed(): void
@@ -49,7 +52,7 @@ export class SqliteFile implements AsyncDisposable {
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
       // What a savepoint would undo is kept in memory: in a temporary file it costs a third of a write's CPU time.
       this.#database.exec('PRAGMA temp_store = MEMORY')
-      this.#database.exec(`BEGIN IMMEDIATE; ${options.schema.join(';\n')}; COMMIT`)
+      this.#database.exec(`BEGIN IMMEDIATE; ${[PROBES, ...options.schema].join(';\n')}; COMMIT`)
     } catch (error) {
       this.#database.close()
       if (error instanceof Error && /database is locked/.test(error.message)) {
@@ -88,6 +91,11 @@ export class SqliteFile implements AsyncDisposable {
       this.#scheduled = true
       setImmediate(() => this.#flush())
     })
+  }
+
+  /** Writes something small of its own, as a sign that the file can be written. */
+  async probe(): Promise<void> {
+    await this.write(() => this.statement(PROBE).run())
   }
 
   /** Commits what was handed in before, then closes the file; later writes reject. */

@@ -6,12 +6,12 @@ import { identityStoreSuite } from './identity-store.suite.ts'
 identityStoreSuite(
   'MongoDB',
   async () => {
-    const options = { uri: mongoUri() ?? '', database: freshDatabaseName() }
+    const mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
     return {
-      open: () => MongoIdentityStore.open(options),
+      open: () => MongoIdentityStore.open(mongo),
       async [Symbol.asyncDispose]() {
-        await using mongo = await openMongo(options)
         await mongo.db.dropDatabase()
+        await mongo[Symbol.asyncDispose]()
       },
     }
   },

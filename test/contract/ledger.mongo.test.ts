@@ -5,12 +5,12 @@ import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mon
 import { LONGEST_MS, ledgerSuite } from './ledger.suite.ts'
 
 async function makeStore() {
-  const server = { uri: mongoUri() ?? '', database: freshDatabaseName() }
+  const mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
   return {
-    open: async (clock: Clock) => MongoLedger.open(await openMongo(server), clock, LONGEST_MS),
+    open: (clock: Clock) => MongoLedger.open(mongo, clock, LONGEST_MS),
     async [Symbol.asyncDispose]() {
-      await using mongo = await openMongo(server)
       await mongo.db.dropDatabase()
+      await mongo[Symbol.asyncDispose]()
     },
   }
 }

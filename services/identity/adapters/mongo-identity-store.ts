@@ -1,5 +1,5 @@
 import type { ClientSession } from 'mongodb'
-import { type Mongo, openMongo } from '#shared/mongo.ts'
+import type { Mongo } from '#shared/mongo.ts'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Bootstrap, Bootstrapped, IdentityStore, ListedApiKey, NewApiKey, OwnedApiKey } from '../ports.ts'
 import { type ApiKeyDocument, type Collections, openCollections, toKey } from './mongo-documents.ts'
@@ -14,15 +14,13 @@ export class MongoIdentityStore implements IdentityStore {
     this.#collections = collections
   }
 
-  /** Connects, and makes the indexes that are missing. */
-  static async open(options: { uri: string; database: string }): Promise<MongoIdentityStore> {
-    const connection = await openMongo(options)
-    try {
-      return new MongoIdentityStore(connection, await openCollections(connection.db))
-    } catch (error) {
-      await connection[Symbol.asyncDispose]()
-      throw error
-    }
+  /** Makes the indexes that are missing. Disposing the store leaves the connection open. */
+  static async open(connection: Mongo): Promise<MongoIdentityStore> {
+    return new MongoIdentityStore(connection, await openCollections(connection.db))
+  }
+
+  probe(): Promise<void> {
+    return this.#connection.probe('identity')
   }
 
   bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped> {
@@ -76,9 +74,7 @@ export class MongoIdentityStore implements IdentityStore {
     return document === null ? undefined : toKey(document)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#connection[Symbol.asyncDispose]()
-  }
+  async [Symbol.asyncDispose](): Promise<void> {}
 
   #transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {
     return this.#connection.client.withSession((session) => session.withTransaction(() => work(session)))

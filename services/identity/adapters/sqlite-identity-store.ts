@@ -32,6 +32,10 @@ export class SqliteIdentityStore implements IdentityStore {
     this.#file = new SqliteFile(path, { schema: SCHEMA, exclusive: false })
   }
 
+  probe(): Promise<void> {
+    return this.#file.probe()
+  }
+
   bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped> {
     return this.#file.write(() => {
       const found = this.#bootstrapWorkspace()

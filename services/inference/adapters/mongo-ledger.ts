@@ -31,7 +31,7 @@ export class MongoLedger implements Ledger {
     this.#clock = clock
   }
 
-  /** Makes the indexes, and closes the rows that were begun longer ago than a generation may last. Takes the connection over. */
+  /** Makes the indexes, and closes the rows that were begun longer ago than a generation may last. Leaves the connection open. */
   static async open(mongo: Mongo, clock: Clock, longestMs: number): Promise<MongoLedger> {
     const ledger = new MongoLedger(mongo, clock)
     const open = { status: 'open' } as const
@@ -45,6 +45,10 @@ export class MongoLedger implements Ledger {
       { $set: { status: 'aborted', finishedAt: new Date(now) } },
     )
     return ledger
+  }
+
+  probe(): Promise<void> {
+    return this.#mongo.probe('inference')
   }
 
   async begin(opening: LedgerOpening): Promise<void> {
@@ -93,9 +97,7 @@ export class MongoLedger implements Ledger {
     }
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve(this.#mongo[Symbol.asyncDispose]())
-  }
+  async [Symbol.asyncDispose](): Promise<void> {}
 }
 
 function usageOf(usage: StoredUsage): Usage {

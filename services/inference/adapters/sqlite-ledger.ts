@@ -41,6 +41,10 @@ export class SqliteLedger implements Ledger {
     return new SqliteLedger(file, clock)
   }
 
+  probe(): Promise<void> {
+    return this.#file.probe()
+  }
+
   begin(opening: LedgerOpening): Promise<void> {
     const { workspace, requestId, apiKeyId, origin, sessionId, providerId, modelId } = opening
     const now = this.#clock.now()

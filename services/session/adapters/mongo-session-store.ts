@@ -39,10 +39,11 @@ export async function openMongoSessionStore(options: {
 }): Promise<SessionStore> {
   const { mongo, clock, newId = (prefix) => timedId(prefix, clock) } = options
   const collections = await openCollections(mongo.db)
-  return new MongoSessionStore(collections, new MongoQueue(mongo.client, collections), clock, newId)
+  return new MongoSessionStore(mongo, collections, clock, newId)
 }
 
 class MongoSessionStore extends DrainingStore implements SessionStore {
+  readonly #mongo: Mongo
   readonly #collections: Collections
   readonly #queue: MongoQueue
   readonly #clock: Clock
@@ -50,14 +51,19 @@ class MongoSessionStore extends DrainingStore implements SessionStore {
   readonly #notices: MongoNotices
   readonly #log: MongoEventLog
 
-  constructor(collections: Collections, queue: MongoQueue, clock: Clock, newId: NewId) {
+  constructor(mongo: Mongo, collections: Collections, clock: Clock, newId: NewId) {
     super()
+    this.#mongo = mongo
     this.#collections = collections
-    this.#queue = queue
+    this.#queue = new MongoQueue(mongo.client, collections)
     this.#clock = clock
     this.#newId = newId
     this.#notices = new MongoNotices(collections)
     this.#log = new MongoEventLog(collections)
+  }
+
+  probe(): Promise<void> {
+    return this.#mongo.probe('session')
   }
 
   createSession(workspace: string, input: NewSession): Promise<Session> {

@@ -74,6 +74,10 @@ class SqliteSessionStore extends DrainingStore implements SessionStore {
     this.#newId = newId
   }
 
+  probe(): Promise<void> {
+    return this.#file.probe()
+  }
+
   async createSession(workspace: string, input: NewSession): Promise<Session> {
     const answer = await this.#file.write(() => {
       const existing = readSession(this.#file, workspace, input.id)

@@ -1,0 +1,49 @@
+import type { StoreWatch } from '#shared/store-watch.ts'
+
+/**
+ * A store's port whose calls end in time and throw STORE_UNAVAILABLE where the store is to blame, as the watch says. Calls
+ * of `patient` methods may take as long as they need; of a stream only the first item has a limit.
+ */
+export function storePort<P extends object>(port: P, watch: StoreWatch, patient: readonly (keyof P)[] = []): P {
+  const wrapped = new Map<PropertyKey, unknown>()
+  return new Proxy(port, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key, target)
+      if (typeof member !== 'function') return member
+      if (typeof key === 'symbol') return member.bind(target)
+      let method = wrapped.get(key)
+      if (method === undefined) {
+        const limited = !(patient as readonly PropertyKey[]).includes(key)
+        method = (...words: unknown[]) => watched(Reflect.apply(member, target, words), watch, limited)
+        wrapped.set(key, method)
+      }
+      return method
+    },
+  })
+}
+
+function watched(answer: unknown, watch: StoreWatch, limited: boolean): unknown {
+  if (answer instanceof Promise) return watch.follow(answer, limited)
+  return isStream(answer) ? watchedStream(answer, watch, limited) : answer
+}
+
+function watchedStream(stream: AsyncIterable<unknown>, watch: StoreWatch, limited: boolean): AsyncIterable<unknown> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = stream[Symbol.asyncIterator]()
+      let first = limited
+      return {
+        next() {
+          const next = watch.follow(iterator.next(), first)
+          first = false
+          return next
+        },
+        return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+      }
+    },
+  }
+}
+
+function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
