@@ -1,33 +1,120 @@
-// Runs before `npm start` and `npm test`, on whatever Node the machine has (20 or later): installs what the lock names
-// when the lock is newer than what is installed, and sees to it that npm scripts run on Node 24.
-import { spawnSync } from 'node:child_process'
-import { statSync } from 'node:fs'
+// Runs before `npm start`, `npm test` and their like, on whatever Node the machine has (20 or later): installs what the
+// lock names unless it was this very lock that was installed last, and sees to it that npm scripts run on Node 24.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const modified = (path) => statSync(`${root}${path}`, { throwIfNoEntry: false })?.mtimeMs ?? 0
+/** npm touches the claim every second (`install-beat.mjs`): silent for so long, it has been killed. */
+const SILENCE_MS = 10_000
 
-if (modified('node_modules/.package-lock.json') < modified('package-lock.json')) {
-  const npm = process.env.npm_execpath
-  const words = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  const options = { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }
-  process.stderr.write('Installing what package-lock.json names …\n')
-  const { status } = npm
-    ? spawnSync(process.execPath, [npm, ...words], options)
-    : spawnSync('npm', words, { ...options, shell: process.platform === 'win32' })
-  if (status !== 0) fail('npm ci failed; its messages are above.')
+const root = fileURLToPath(new URL('..', import.meta.url))
+const modules = `${root}node_modules`
+/** The digest of what was installed last: written when all of it is there, removed before anything else is. */
+const installed = `${modules}/.portico-installed`
+/** Names who installs. Beside node_modules, which npm empties first. */
+const claim = `${root}.installing`
+const claimant = randomUUID()
+const shell = process.platform === 'win32'
+
+// Among the packages are programs, so what another platform installed is of no use here.
+const wanted = createHash('sha256')
+  .update(`${process.platform} ${process.arch}\n`)
+  .update(readFileSync(`${root}package-lock.json`))
+  .digest('hex')
+
+if (read(installed) === wanted) {
+  refuseOldNode(process.version)
+} else {
+  await claimFolder()
+  try {
+    // Whoever had the claim before may have done it.
+    if (read(installed) === wanted || (await install())) {
+      refuseOldNode(spawnSync('node', ['--version'], { encoding: 'utf8', shell }).stdout?.trim() || 'none')
+    } else {
+      refuse('npm ci failed; its messages are above.')
+    }
+  } finally {
+    if (read(claim) === claimant) rmSync(claim, { force: true })
+  }
 }
 
-const { stdout } = spawnSync('node', ['--version'], { encoding: 'utf8', shell: process.platform === 'win32' })
-const major = Number(/^v(\d+)\./.exec(stdout ?? '')?.[1])
-if (!(major >= 24)) {
-  fail(
+/** Waits until nobody else installs in this folder. Two that take over from a dead one at once: the later one has it. */
+async function claimFolder() {
+  for (let told = false; ; told = true) {
+    const age = Date.now() - (statSync(claim, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN)
+    if (Number.isNaN(age)) {
+      if (write(claim, claimant, 'wx')) return
+    } else if (Math.abs(age) > SILENCE_MS) {
+      write(claim, claimant, 'w')
+      await sleep(500)
+      if (read(claim) === claimant) return
+    } else if (!told) {
+      tell('Another process installs in this folder; waiting for it …')
+    }
+    await sleep(100)
+  }
+}
+
+/** Answers whether all of it is there. */
+async function install() {
+  tell('Installing what package-lock.json names …')
+  rmSync(installed, { force: true })
+  const words = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const beat = `--import=${new URL(`install-beat.mjs?claimant=${claimant}`, import.meta.url)}`
+  const env = { ...process.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${beat}`.trim() }
+  const options = { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env }
+  const npm = process.env.npm_execpath
+  const child = npm
+    ? spawn(process.env.npm_node_execpath ?? process.execPath, [npm, ...words], options)
+    : spawn('npm', words, { ...options, shell })
+  // A signal that reaches this process alone ends npm too; then the claim is given up in order.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  const status = await new Promise((resolve) => {
+    child.once('error', resolve)
+    child.once('exit', resolve)
+  })
+  if (status !== 0) return false
+  mkdirSync(modules, { recursive: true })
+  write(`${installed}.new`, wanted, 'w')
+  renameSync(`${installed}.new`, installed)
+  return true
+}
+
+function refuseOldNode(version) {
+  if (Number(/^v(\d+)\./.exec(version)?.[1]) >= 24) return
+  refuse(
     `Portico needs Node 24: there is no pinned build for ${process.platform}-${process.arch}, and the system has ` +
-      `${stdout?.trim() || 'none'}. Install Node 24 or later and try again.`,
+      `${version}. Install Node 24 or later and try again.`,
   )
 }
 
-function fail(message) {
+function refuse(message) {
+  tell(message)
+  process.exitCode = 1
+}
+
+function tell(message) {
   process.stderr.write(`${message}\n`)
-  process.exit(1)
+}
+
+function read(path) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Answers whether it was written: with the flag `wx` somebody else may have been first. */
+function write(path, text, flag) {
+  try {
+    writeFileSync(path, text, { flag })
+    return true
+  } catch (error) {
+    if (error.code === 'EEXIST') return false
+    throw error
+  }
 }
