@@ -5,6 +5,7 @@ import type { Routes } from '#shared/routes.ts'
 import { FileAgents } from './adapters/file-agents.ts'
 import { FileAttachments } from './adapters/file-attachments.ts'
 import { FileLocations } from './adapters/file-locations.ts'
+import { GuardedFiles } from './adapters/guarded-files.ts'
 import { bashTool } from './adapters/tool-bash.ts'
 import { ToolBox } from './adapters/tool-box.ts'
 import { editTool } from './adapters/tool-edit.ts'
@@ -30,12 +31,13 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const { directory, configDirectory, home, environment } = config
   const roots = new WorkspaceRoots(config.roots)
   const bash = bashTool(environment, existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh')
+  const guarded = new GuardedFiles(configDirectory)
   const calls = new ToolCalls()
   const routes = catalogRoutes({
     locations: new FileLocations({ directory, roots, clock, path: environment.PATH ?? '' }),
     agents: new FileAgents({ configDirectory, home, logger }),
     attachments: new FileAttachments(),
-    tools: new ToolBox([readTool, listTool, globTool, grepTool, writeTool, editTool, bash]),
+    tools: new ToolBox([readTool, listTool, globTool, grepTool, writeTool, editTool, bash], guarded),
     calls,
   })
   return { routes, [Symbol.asyncDispose]: () => calls.close() }

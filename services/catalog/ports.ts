@@ -25,6 +25,8 @@ export interface ToolAccess {
   readonly action: string
   /** Paths relative to the location (`.` is the location), absolute ones outside of it, or a command. */
   readonly resources: readonly string[]
+  /** Absolute real path of the file that is changed, when the rules of agents must not allow that by themselves. */
+  readonly guardedPath?: string
 }
 
 /** A tool call that has not begun. */

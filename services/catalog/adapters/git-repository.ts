@@ -13,6 +13,8 @@ export interface Repository {
   readonly canonical: string
   /** Directory with the worktree's own HEAD. */
   readonly gitDirectory: string
+  /** Directory that all worktrees share: objects, hooks, configuration. */
+  readonly commonDirectory: string
   /** Changes when another HEAD is checked out. */
   readonly fingerprint: string
 }
@@ -37,7 +39,7 @@ async function repositoryAt(worktree: string): Promise<Repository | undefined> {
     const head = await stat(join(gitDirectory, 'HEAD'))
     const canonical = basename(common) === '.git' ? dirname(common) : worktree
     const fingerprint = `${gitDirectory}\0${head.ino}\0${head.mtimeMs}\0${head.size}`
-    return { worktree, canonical, gitDirectory, fingerprint }
+    return { worktree, canonical, gitDirectory, commonDirectory: common, fingerprint }
   } catch (error) {
     // What is no repository, or none that can be read, is passed by, as git does.
     if (error instanceof Error) return undefined

@@ -4,6 +4,7 @@ import { savePatternsOf } from '../domain/access.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Location } from '../domain/location.ts'
 import type { PreparedCall, ToolDescription, ToolOutcome, Tools } from '../ports.ts'
+import type { GuardedFiles } from './guarded-files.ts'
 import { InputError, type Plan, type Tool, type ToolContext, ToolError } from './tool.ts'
 
 interface Entry {
@@ -13,11 +14,13 @@ interface Entry {
 
 /** A fixed set of tools, their schemas compiled once. */
 export class ToolBox implements Tools {
+  readonly #guarded: GuardedFiles
   readonly #entries = new Map<string, Entry>()
   readonly #descriptions: readonly ToolDescription[]
 
   /** Each tool's `plan` gets only input that its schema admits. */
-  constructor(tools: readonly Tool<never>[]) {
+  constructor(tools: readonly Tool<never>[], guarded: GuardedFiles) {
+    this.#guarded = guarded
     const ajv = new Ajv({ strict: true })
     for (const tool of tools) {
       this.#entries.set(tool.name, {
@@ -40,9 +43,12 @@ export class ToolBox implements Tools {
       throw new Rejection('TOOL_INPUT_INVALID', { name, problem: problemOf(validate.errors?.[0]) })
     }
     const plan = await planOf(tool, location.directory, input)
+    const { changes } = plan
+    const guarded = changes !== undefined && (await this.#guarded.has(location, changes))
+    const accesses = guarded ? plan.accesses.map((access) => ({ ...access, guardedPath: changes })) : plan.accesses
     return {
-      accesses: plan.accesses,
-      savePatterns: savePatternsOf(plan.accesses),
+      accesses,
+      savePatterns: savePatternsOf(accesses),
       run: (signal, progress) => runPlan(plan, { signal, progress }),
     }
   }

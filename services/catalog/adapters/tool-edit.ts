@@ -43,6 +43,7 @@ export const editTool: Tool<Input> = {
     const { real, resources } = await locate(directory, input.path)
     return {
       accesses: [{ action: 'edit', resources }],
+      changes: real,
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: ({ signal }) => exclusively(real, signal, () => edit(directory, real, input)),
     }

@@ -27,6 +27,7 @@ export const writeTool: Tool<Input> = {
     const { real, resources } = await locate(directory, path)
     return {
       accesses: [{ action: 'edit', resources }],
+      changes: real,
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: async ({ signal }) => {
         const { created } = await exclusively(real, signal, () => replaceFile(directory, real, content))

@@ -10,6 +10,8 @@ export interface Tool<I> extends ToolDescription {
 /** A call that has not begun. */
 export interface Plan {
   readonly accesses: readonly ToolAccess[]
+  /** Real path of the file that it changes, if it changes one. */
+  readonly changes?: string
   /** Longest time that it may take. */
   readonly timeoutMs: number
   /**

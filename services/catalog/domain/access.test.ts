@@ -24,3 +24,13 @@ test('an always answer saves the resources, and nothing when one contains a wild
   )
   assert.deepEqual(savePatternsOf([{ action: 'bash', resources: ['ls', 'rm *'] }]), [])
 })
+
+test('a guarded file is part of what an access is, and all that an always answer saves', () => {
+  const plain = { action: 'edit', resources: ['opencode.json', 'link'] }
+  const guarded = { ...plain, guardedPath: '/p/opencode.json' }
+  assert.ok(sameAccesses([guarded], [{ ...guarded, resources: ['link', 'opencode.json'] }]))
+  assert.ok(sameAccesses([plain], [{ ...plain, guardedPath: '' }]))
+  assert.ok(!sameAccesses([guarded], [plain]))
+  assert.deepEqual(savePatternsOf([guarded]), ['/p/opencode.json'])
+  assert.deepEqual(savePatternsOf([{ ...plain, guardedPath: '/p*/opencode.json' }]), [])
+})

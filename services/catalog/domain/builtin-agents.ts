@@ -23,7 +23,9 @@ const NOTHING = [rule('*', '*', 'deny')]
 
 const SEARCH_ONLY = [
   ...NOTHING,
-  ...['read', 'list', 'glob', 'grep', 'bash'].map((action) => rule(action, '*', 'allow')),
+  ...['read', 'list', 'glob', 'grep'].map((action) => rule(action, '*', 'allow')),
+  // A command may change anything.
+  rule('bash', '*', 'ask'),
   ...ENVIRONMENT_FILES,
 ]
 
@@ -38,7 +40,8 @@ export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, A
       system:
         'You are planning. Study the project, ask what is unclear, and write down what should be done and in which ' +
         'order. Change nothing: the only files that you may write are plans, as Markdown, in .opencode/plans/.',
-      permissions: [rule('edit', '*', 'deny'), rule('edit', '.opencode/plans/*.md', 'allow')],
+      // What lies in .opencode is guarded: somebody is asked for a plan, too. A command may change anything.
+      permissions: [rule('edit', '*', 'deny'), rule('edit', '.opencode/plans/*.md', 'allow'), rule('bash', '*', 'ask')],
     },
   ],
   ['general', { mode: 'subagent', description: 'Works on one part of a larger task, or researches a question' }],

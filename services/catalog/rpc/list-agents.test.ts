@@ -44,7 +44,14 @@ catalogTest('without configuration there are the built-in agents, build first', 
     ...DEFAULTS,
     'edit * DENY',
     'edit .opencode/plans/*.md ALLOW',
+    'bash * ASK',
   ])
+  const explore = rulesOf(await find(catalog, 'explore'))
+  assert.deepEqual(
+    explore.slice(DEFAULTS.length, -3),
+    ['* * DENY', 'read * ALLOW', 'list * ALLOW', 'glob * ALLOW', 'grep * ALLOW', 'bash * ASK'],
+    'what promises to change nothing runs no command without asking',
+  )
 })
 
 catalogTest(
@@ -131,6 +138,7 @@ catalogTest(
       ...DEFAULTS,
       'edit * DENY',
       'edit .opencode/plans/*.md ALLOW',
+      'bash * ASK',
       'all-global * DENY',
       'all-json * DENY',
       'all-jsonc * DENY',

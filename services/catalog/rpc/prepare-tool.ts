@@ -12,7 +12,7 @@ export function prepareTool(dependencies: {
     const location = await dependencies.locations.resolve(principalOf(context), request.directory)
     const { accesses, savePatterns } = await dependencies.tools.prepare(location, request.name, request.input ?? {})
     return {
-      accesses: accesses.map(({ action, resources }) => ({ action, resources: [...resources] })),
+      accesses: accesses.map(({ resources, ...access }) => ({ ...access, resources: [...resources] })),
       savePatterns: [...savePatterns],
     }
   }

@@ -50,11 +50,12 @@ export class RpcCatalogPeer implements Catalog {
   async prepareTool(call: PeerCall, directory: string, name: string, input: JsonObject): Promise<PreparedCall> {
     const request = { directory, name, input }
     const { accesses, savePatterns } = await unary(call, (options) => this.#client.prepareTool(request, options))
-    return { accesses: accesses.map(({ action, resources }) => ({ action, resources })), savePatterns }
+    const kept = accesses.map(({ action, resources, guardedPath }) => ({ action, resources, guardedPath }))
+    return { accesses: kept, savePatterns }
   }
 
   async *runTool(call: PeerCall, { fence, grant, ...run }: ToolRun): AsyncGenerator<ToolEvent> {
-    const accesses = grant.map(({ action, resources }) => ({ action, resources: [...resources] }))
+    const accesses = grant.map(({ resources, ...access }) => ({ ...access, resources: [...resources] }))
     const request = { ...run, fence: BigInt(fence), grant: accesses }
     const events = this.#client.runTool(request, callOptions(call, { signal: call.signal }))
     for await (const { event } of peerStream('catalog', events, call.signal)) {

@@ -28,6 +28,8 @@ export interface ToolDescription {
 export interface ToolAccess {
   readonly action: string
   readonly resources: readonly string[]
+  /** Absolute real path of a file that is guarded and would be changed; empty: none. */
+  readonly guardedPath?: string
 }
 
 /** A tool call that was checked and has not begun. */

@@ -4,6 +4,9 @@ import type { Effect, PermissionRule } from './permission.ts'
 import { evaluateAccess, matches } from './permission-rules.ts'
 
 const rule = (action: string, resource: string, effect: Effect): PermissionRule => ({ action, resource, effect })
+const given = (agent: readonly PermissionRule[], approvals: readonly PermissionRule[] = []) => ({
+  ...{ agent, session: [], approvals },
+})
 const read = (...resources: string[]) => ({ action: 'read', resources })
 
 test('a pattern matches the whole text, with * over slashes and ? for one character', () => {
@@ -36,23 +39,44 @@ test('a pattern of many stars is not slow', () => {
 
 test('the last rule that matches wins, and no match asks', () => {
   const rules = [rule('*', '*', 'allow'), rule('read', '*.env', 'ask'), rule('read', 'my.env', 'allow')]
-  assert.equal(evaluateAccess(rules, [], read('a.ts')), 'allow')
-  assert.equal(evaluateAccess(rules, [], read('a.env')), 'ask')
-  assert.equal(evaluateAccess(rules, [], read('my.env')), 'allow')
-  assert.equal(evaluateAccess([], [], read('a.ts')), 'ask')
-  assert.equal(evaluateAccess([rule('*', '*', 'allow')], [], read()), 'allow')
+  assert.equal(evaluateAccess(given(rules), read('a.ts')), 'allow')
+  assert.equal(evaluateAccess(given(rules), read('a.env')), 'ask')
+  assert.equal(evaluateAccess(given(rules), read('my.env')), 'allow')
+  assert.equal(evaluateAccess(given([]), read('a.ts')), 'ask')
+  assert.equal(evaluateAccess(given([rule('*', '*', 'allow')]), read()), 'allow')
 })
 
 test('one denied resource denies all, one that asks asks for all', () => {
   const rules = [rule('*', '*', 'allow'), rule('read', '*.env', 'ask'), rule('read', 'secret/*', 'deny')]
-  assert.equal(evaluateAccess(rules, [], read('a', 'b.env')), 'ask')
-  assert.equal(evaluateAccess(rules, [], read('a', 'b.env', 'secret/c')), 'deny')
+  assert.equal(evaluateAccess(given(rules), read('a', 'b.env')), 'ask')
+  assert.equal(evaluateAccess(given(rules), read('a', 'b.env', 'secret/c')), 'deny')
 })
 
 test('a saved approval answers an ask and never lifts a denial', () => {
   const rules = [rule('*', '*', 'ask'), rule('read', 'secret/*', 'deny')]
   const approvals = [rule('read', '*', 'allow')]
-  assert.equal(evaluateAccess(rules, approvals, read('a')), 'allow')
-  assert.equal(evaluateAccess(rules, approvals, read('secret/a')), 'deny')
-  assert.equal(evaluateAccess(rules, approvals, { action: 'bash', resources: ['ls'] }), 'ask')
+  assert.equal(evaluateAccess(given(rules, approvals), read('a')), 'allow')
+  assert.equal(evaluateAccess(given(rules, approvals), read('secret/a')), 'deny')
+  assert.equal(evaluateAccess(given(rules, approvals), { action: 'bash', resources: ['ls'] }), 'ask')
+})
+
+test('the rules of agents deny a change of a guarded file, but never allow one', () => {
+  const change = { action: 'edit', resources: ['opencode.json', 'link'], guardedPath: '/p/opencode.json' }
+  const agent = [rule('*', '*', 'allow'), rule('edit', 'opencode.json', 'allow')]
+  const effect = (session: PermissionRule[], approvals: PermissionRule[] = [], own = agent) =>
+    evaluateAccess({ agent: own, session, approvals }, change)
+  assert.equal(effect([]), 'ask')
+  assert.equal(effect([], [], [rule('edit', '*', 'deny')]), 'deny')
+  assert.equal(effect([], [], []), 'ask')
+  assert.equal(effect([rule('edit', '*', 'allow')]), 'allow', "the session's rules lift it")
+  assert.equal(effect([rule('edit', '*', 'allow')], [], [rule('edit', '*', 'deny')]), 'allow')
+  assert.equal(effect([rule('edit', 'link', 'allow')]), 'ask', 'but only for each of its names')
+  assert.equal(effect([rule('edit', '*', 'allow'), rule('*', '*', 'ask')]), 'ask')
+  assert.equal(effect([rule('edit', '*', 'deny')]), 'deny')
+  assert.equal(effect([], [rule('edit', '/p/opencode.json', 'allow')]), 'allow', 'an approval of the path lifts it')
+  for (const pattern of ['*', '/p/*', 'opencode.json', '/q/opencode.json', '/p/opencode.jso?']) {
+    assert.equal(effect([], [rule('edit', pattern, 'allow')]), 'ask', `an approval of ${pattern} does not`)
+  }
+  assert.equal(effect([], [rule('*', '/p/opencode.json', 'allow')]), 'ask')
+  assert.equal(effect([], [rule('edit', '/p/opencode.json', 'allow')], [rule('edit', '*', 'deny')]), 'deny')
 })

@@ -1,21 +1,30 @@
 import type { ToolAccess } from './agent.ts'
 import type { Effect, PermissionRule } from './permission.ts'
 
+/** Rules that an access is judged by. */
+export interface Rules {
+  readonly agent: readonly PermissionRule[]
+  /** Stand after the agent's. */
+  readonly session: readonly PermissionRule[]
+  /** What earlier `always` answers saved: stand last, and never lift a denial. */
+  readonly approvals: readonly PermissionRule[]
+}
+
 /**
- * What happens to an access: any resource that is denied denies it; else any that needs asking asks. `approvals` are
- * rules that earlier `always` answers saved: they stand last, and never lift a denial
- * (`contract/instance-facts.md` 3.13).
+ * What happens to an access: any resource that is denied denies it; else any that needs asking asks
+ * (`contract/instance-facts.md` 3.13). A guarded file may hold the agent's own rules, so they can deny a change of it but
+ * not allow one: that needs a rule of the session for each resource, or an approval of this very path, word for word.
  */
-export function evaluateAccess(
-  rules: readonly PermissionRule[],
-  approvals: readonly PermissionRule[],
-  { action, resources }: ToolAccess,
-): Effect {
+export function evaluateAccess({ agent, session, approvals }: Rules, access: ToolAccess): Effect {
+  const { action, resources, guardedPath = '' } = access
   // An access to nothing in particular is one to anything.
   const all = resources.length === 0 ? ['*'] : resources
-  if (all.some((resource) => effectOf(rules, action, resource) === 'deny')) return 'deny'
-  const extended = [...rules, ...approvals]
-  return all.some((resource) => effectOf(extended, action, resource) === 'ask') ? 'ask' : 'allow'
+  const is = (effect: Effect, rules: readonly PermissionRule[]) => (resource: string) =>
+    effectOf(rules, action, resource) === effect
+  if (all.some(is('deny', [...agent, ...session]))) return 'deny'
+  if (guardedPath === '') return all.some(is('ask', [...agent, ...session, ...approvals])) ? 'ask' : 'allow'
+  const approved = approvals.some((rule) => rule.action === action && rule.resource === guardedPath)
+  return approved || all.every(is('allow', session)) ? 'allow' : 'ask'
 }
 
 /** The last rule that matches wins; where none does, somebody is asked. */

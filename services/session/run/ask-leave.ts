@@ -41,7 +41,7 @@ async function evaluate(
   access: ToolAccess,
 ): Promise<Effect> {
   const approvals = await store.savedApprovals(tenure.lease.workspace, session.location.projectId)
-  return evaluateAccess([...agent.permissions, ...(session.permissions ?? [])], approvals, access)
+  return evaluateAccess({ agent: agent.permissions, session: session.permissions ?? [], approvals }, access)
 }
 
 interface Question {

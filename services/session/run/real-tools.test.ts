@@ -4,24 +4,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
-import { type CatalogFixture, longSleep, openCatalog, processesWith, writeFiles } from '#test/support/catalog.ts'
+import { longSleep, processesWith, writeFiles } from '#test/support/catalog.ts'
 import { PRINTING } from '#test/support/printing.ts'
-import { asKey, calls, openSessionService, type SessionFixture, scriptedPeers } from '#test/support/session-service.ts'
+import { openRealTools } from '#test/support/real-tools.ts'
+import { asKey, calls, type SessionFixture } from '#test/support/session-service.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-
-/** A session whose tools are the real ones, in a project of its own. */
-async function openBoth(): Promise<
-  { readonly catalog: CatalogFixture; readonly service: SessionFixture } & AsyncDisposable
-> {
-  await using opening = new AsyncDisposableStack()
-  const catalog = opening.use(await openCatalog({ roots: { wrk_1: ['/'] } }))
-  const service = opening.use(
-    await openSessionService({ peers: Object.assign(scriptedPeers(), { catalog: catalog.routes }) }),
-  )
-  await service.client.createSession({ sessionId: 'ses_1', directory: catalog.project }, asKey)
-  const resources = opening.move()
-  return { catalog, service, [Symbol.asyncDispose]: () => resources.disposeAsync() }
-}
 
 const exists = (path: string): Promise<boolean> =>
   access(path).then(
@@ -48,8 +35,9 @@ async function assertInterrupted(service: SessionFixture): Promise<void> {
 
 for (const [how, command] of Object.entries(PRINTING)) {
   test(`a command that prints ${how} is interrupted, and nothing of it is left when the run ends`, async () => {
-    await using both = await openBoth()
-    const { catalog, service } = both
+    await using tools = await openRealTools()
+    const { catalog, service } = tools
+    await tools.create()
     const tag = longSleep()
     const whole = `: ${tag}; touch begun; ${command}; touch done`
     service.peers.turns.push(calls({ id: 'a', name: 'bash', input: { command: whole } }))
@@ -64,8 +52,9 @@ for (const [how, command] of Object.entries(PRINTING)) {
 }
 
 test('a search that would take for ever is interrupted', async () => {
-  await using both = await openBoth()
-  const { catalog, service } = both
+  await using tools = await openRealTools()
+  const { catalog, service } = tools
+  await tools.create()
   await writeFiles(catalog.project, { 'a.txt': `${'a'.repeat(50_000)}!` })
   service.peers.turns.push(calls({ id: 'a', name: 'grep', input: { pattern: '(a+)+$' } }))
   await service.prompt('Search')

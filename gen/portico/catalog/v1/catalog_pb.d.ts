@@ -379,6 +379,15 @@ export declare type ToolAccess = Message<"portico.catalog.v1.ToolAccess"> & {
    * @generated from field: repeated string resources = 2;
    */
   resources: string[];
+
+  /**
+   * Absolute real path of the file that the call changes, where that file is guarded: it holds settings of agents, belongs
+   * to git, or lies in the user's configuration directory. Empty: nothing guarded is changed. Rules of agents never allow a
+   * guarded access, they can only deny it.
+   *
+   * @generated from field: string guarded_path = 3;
+   */
+  guardedPath: string;
 };
 
 /**

@@ -277,7 +277,7 @@ export declare type PrepareToolResponse = Message<"portico.catalog.v1.PrepareToo
   accesses: ToolAccess[];
 
   /**
-   * Patterns that an `always` answer saves.
+   * Patterns that an `always` answer saves; for a guarded access its `guarded_path`, and nothing that matches more.
    *
    * @generated from field: repeated string save_patterns = 2;
    */

@@ -1,0 +1,39 @@
+import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type CatalogFixture, openCatalog } from '#test/support/catalog.ts'
+import { asKey, openSessionService, type SessionFixture, scriptedPeers } from '#test/support/session-service.ts'
+
+/** A session service with a scripted model and the real catalog. */
+export interface RealTools extends AsyncDisposable {
+  readonly catalog: CatalogFixture
+  readonly service: SessionFixture
+  /** Makes a session in the catalog's project, `ses_1` where no other is named. */
+  create(session?: {
+    readonly id?: string
+    readonly permissions?: readonly string[]
+    readonly agent?: string
+  }): Promise<void>
+}
+
+/** Opens both, with folders of their own. A rule is written as `edit src/* allow`. */
+export async function openRealTools(): Promise<RealTools> {
+  await using opening = new AsyncDisposableStack()
+  const catalog = opening.use(await openCatalog({ roots: { wrk_1: ['/'] } }))
+  const peers = Object.assign(scriptedPeers(), { catalog: catalog.routes })
+  const service = opening.use(await openSessionService({ peers }))
+  const resources = opening.move()
+  return {
+    catalog,
+    service,
+    create: async ({ id = 'ses_1', permissions = [], agent = '' } = {}) => {
+      const rules = permissions.map((rule) => {
+        const [action = '', resource = '', effect = ''] = rule.split(' ')
+        return { action, resource, effect: EFFECTS[effect as keyof typeof EFFECTS] }
+      })
+      const session = { sessionId: id, agent, directory: catalog.project, permissions: { rules } }
+      await service.client.createSession(session, asKey)
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+const EFFECTS = { allow: Effect.ALLOW, deny: Effect.DENY, ask: Effect.ASK }
