@@ -7,6 +7,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import { Code, ConnectError } from '@connectrpc/connect'
+import { notBegun } from '#shared/retry.ts'
 
 /** The headers of an answer, `:status` included. */
 export type ResponseHead = IncomingHttpHeaders & IncomingHttpStatusHeader
@@ -133,13 +134,17 @@ function request(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Cli
   try {
     return session.request(headers)
   } catch (error) {
-    throw failureOf(error, constants.NGHTTP2_NO_ERROR)
+    // The connection was closed in this moment, or wants no more calls: nothing was sent.
+    throw notBegun('the connection takes no more calls', error)
   }
 }
 
 // Whoever gave up on this side has set its failure already: a reset that arrives here is the peer's doing.
 function failureOf(error: unknown, resetCode: number | undefined): ConnectError {
   switch (resetCode) {
+    // Also what becomes of calls above the last one that a GOAWAY lets stand (RFC 9113 section 8.7).
+    case constants.NGHTTP2_REFUSED_STREAM:
+      return notBegun('the peer refused the call', error)
     case constants.NGHTTP2_PROTOCOL_ERROR:
     case constants.NGHTTP2_FLOW_CONTROL_ERROR:
     case constants.NGHTTP2_FRAME_SIZE_ERROR:

@@ -1,31 +1,56 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
+import { type KeepAlive, keepAlive, PEER_KEEP_ALIVE } from '#shared/keep-alive.ts'
 import { CONNECTION_MEMORY_MEGABYTES } from '#shared/limits.ts'
+import { notBegun } from '#shared/retry.ts'
 
-const PING_INTERVAL_MS = 20_000
-const PING_TIMEOUT_MS = 10_000
 const STREAM_WINDOW_BYTES = 256 * 1024
+
+/** How long a peer may take before it is given up. */
+export interface PeerPatience extends KeepAlive {
+  /** From the first packet of a connection to the peer's HTTP/2 settings, in milliseconds. */
+  readonly connectMs: number
+}
+
+/** A connection takes at most 3 s to make, and 8 s to be given up once its packets vanish. */
+export const PEER_PATIENCE: PeerPatience = { ...PEER_KEEP_ALIVE, connectMs: 3_000 }
 
 /** Keeps one HTTP/2 connection to a peer. */
 export interface Http2SessionKeeper extends Disposable {
-  /** A connection that takes new calls: the one there is, or a new one after it was lost or sent GOAWAY. */
-  session(): ClientHttp2Session
+  /** The connection, when there is one that takes new calls: none before the first, after a loss and after GOAWAY. */
+  readonly session: ClientHttp2Session | undefined
+  /** Makes the connection, once for all who ask meanwhile. Rejects (`notBegun`) when the peer can't be reached in time. */
+  connect(): Promise<ClientHttp2Session>
 }
 
 /**
- * Makes a keeper; it connects when first asked. An open connection is pinged every 20 s, and given up when no answer comes
- * within 10 s, so that calls to a vanished machine fail instead of hanging. It keeps no process alive.
+ * Makes a keeper. An open connection is pinged all the time, used or not, and given up when no answer comes, so that calls
+ * to a vanished machine fail instead of hanging. It keeps no process alive.
  */
-export function keepHttp2Session(url: string): Http2SessionKeeper {
+export function keepHttp2Session(url: string, patience: PeerPatience): Http2SessionKeeper {
   let current: ClientHttp2Session | undefined
+  let connecting: Promise<ClientHttp2Session> | undefined
   const sessions = new Set<ClientHttp2Session>()
+  const open = async (): Promise<ClientHttp2Session> => {
+    const session = connect(url, {
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
+      maxSessionMemory: CONNECTION_MEMORY_MEGABYTES,
+    })
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+    await established(session, patience.connectMs)
+    keepAlive(session, patience)
+    current = session
+    return session
+  }
   return {
-    session() {
-      if (current !== undefined && !current.closed && !current.destroyed) return current
-      const opened = open(url)
-      sessions.add(opened)
-      opened.once('close', () => sessions.delete(opened))
-      current = opened
-      return opened
+    get session() {
+      return current === undefined || current.closed || current.destroyed ? undefined : current
+    },
+    connect() {
+      connecting ??= open().finally(() => {
+        connecting = undefined
+      })
+      return connecting
     },
     [Symbol.dispose]() {
       for (const session of sessions) session.destroy()
@@ -33,25 +58,23 @@ export function keepHttp2Session(url: string): Http2SessionKeeper {
   }
 }
 
-function open(url: string): ClientHttp2Session {
-  const session = connect(url, {
-    settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
-    maxSessionMemory: CONNECTION_MEMORY_MEGABYTES,
-  })
-  // Each call hears of a lost connection by itself.
-  session.on('error', () => {})
-  let unanswered: NodeJS.Timeout | undefined
-  const ping = setInterval(() => {
-    if (unanswered !== undefined || session.connecting || session.destroyed) return
-    unanswered = setTimeout(() => session.destroy(new Error('The peer does not answer')), PING_TIMEOUT_MS).unref()
-    session.ping(() => {
-      clearTimeout(unanswered)
-      unanswered = undefined
+/** Waits for the peer's settings: whoever accepts a connection and says nothing more is no peer. */
+function established(session: ClientHttp2Session, timeoutMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (problem: string, cause?: Error): void => {
+      clearTimeout(timer)
+      reject(notBegun(problem, cause))
+    }
+    const timer = setTimeout(() => {
+      fail(`no HTTP/2 connection within ${timeoutMs} ms`)
+      session.destroy()
+    }, timeoutMs).unref()
+    session.once('remoteSettings', () => {
+      clearTimeout(timer)
+      resolve()
     })
-  }, PING_INTERVAL_MS).unref()
-  session.once('close', () => {
-    clearInterval(ping)
-    clearTimeout(unanswered)
+    // Later each call hears of a lost connection by itself.
+    session.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.message, error))
+    session.once('close', () => fail('the connection was closed'))
   })
-  return session
 }

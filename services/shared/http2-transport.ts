@@ -1,9 +1,10 @@
+import type { ClientHttp2Session } from 'node:http2'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Transport } from '@connectrpc/connect'
 import { requestHeaders, streamMessages, streamStands, unaryMessage } from '#shared/connect-wire.ts'
 import { sealEnvelope } from '#shared/envelope.ts'
-import { Http2Call, type Http2CallOptions } from '#shared/http2-call.ts'
-import { keepHttp2Session } from '#shared/http2-session.ts'
+import { Http2Call } from '#shared/http2-call.ts'
+import { type Http2SessionKeeper, keepHttp2Session, PEER_PATIENCE, type PeerPatience } from '#shared/http2-session.ts'
 import { DEFAULT_TIMEOUT_MS } from '#shared/limits.ts'
 import { retryUnavailable } from '#shared/retry.ts'
 import { openRpcSpan } from '#shared/rpc-span.ts'
@@ -15,6 +16,8 @@ export interface Peer {
   /** `http://host:port`. */
   readonly url: string
   readonly secret: string
+  /** Default: `PEER_PATIENCE`. */
+  readonly patience?: PeerPatience
 }
 
 /** A transport over one HTTP/2 connection. Disposal cuts off what is under way. */
@@ -24,22 +27,24 @@ const noHeaders = { header: new Headers(), trailer: new Headers() }
 
 /**
  * A transport to a service in another process: the Connect protocol in binary, without compression, over one HTTP/2
- * connection made when first used and remade when lost (ADR 0003). It sends the internal secret and the call's context, and
- * tries again what may be tried again (`retryUnavailable`; a stream only until it stands). Of streams it offers server
+ * connection made when first used and remade when lost (ADR 0003); a peer that is silent is given up (`PeerPatience`). It sends
+ * the internal secret and the call's context, and tries again what may be tried again (`retryUnavailable`; a stream only until
+ * it stands). Of streams it offers server
  * streaming; headers and trailers of answers are not read.
  */
-export function createHttp2Transport({ url, secret }: Peer): Http2Transport {
-  const keeper = keepHttp2Session(url)
-  const start = (options: Http2CallOptions): Http2Call => new Http2Call(keeper.session(), options)
+export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE }: Peer): Http2Transport {
+  const keeper = keepHttp2Session(url, patience)
   return {
     async unary(method, signal, timeoutMs, header, input, contextValues) {
       const body = toBinary(method.input, create(method.input, input))
       const left = countdown(signal, timeoutMs ?? DEFAULT_TIMEOUT_MS)
       const span = openRpcSpan(method, 'client')
       try {
-        const message = await retryUnavailable(method, signal, () => {
-          const headers = requestHeaders(method, { secret, timeoutMs: left(), header, contextValues, span })
-          return unaryMessage(method.output, start({ headers, body, signal, timeoutMs: left() }))
+        const message = await retryUnavailable(method, signal, async () => {
+          const session = keeper.session ?? (await connected(keeper, signal, left()))
+          const timeoutMs = left()
+          const headers = requestHeaders(method, { secret, timeoutMs, header, contextValues, span })
+          return unaryMessage(method.output, new Http2Call(session, { headers, body, signal, timeoutMs }))
         })
         span?.end()
         return { stream: false, service: method.parent, method, ...noHeaders, message }
@@ -54,8 +59,10 @@ export function createHttp2Transport({ url, secret }: Peer): Http2Transport {
       const span = openRpcSpan(method, 'client')
       try {
         const call = await retryUnavailable(method, signal, async () => {
-          const headers = requestHeaders(method, { secret, timeoutMs: left(), header, contextValues, span })
-          const attempt = start({ headers, body, signal, timeoutMs: left() })
+          const session = keeper.session ?? (await connected(keeper, signal, left()))
+          const timeoutMs = left()
+          const headers = requestHeaders(method, { secret, timeoutMs, header, contextValues, span })
+          const attempt = new Http2Call(session, { headers, body, signal, timeoutMs })
           await streamStands(attempt)
           return attempt
         })
@@ -70,6 +77,25 @@ export function createHttp2Transport({ url, secret }: Peer): Http2Transport {
     async [Symbol.asyncDispose]() {
       keeper[Symbol.dispose]()
     },
+  }
+}
+
+/** Waits for the connection, but no longer than the call may take. */
+async function connected(
+  keeper: Http2SessionKeeper,
+  signal: AbortSignal | undefined,
+  timeoutMs: number | undefined,
+): Promise<ClientHttp2Session> {
+  const over = Promise.withResolvers<never>()
+  const cancel = (): void => over.reject(new ConnectError('The call was canceled', Code.Canceled))
+  const expire = (): void => over.reject(new ConnectError('The deadline has passed', Code.DeadlineExceeded))
+  const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs)
+  signal?.addEventListener('abort', cancel)
+  try {
+    return await Promise.race([keeper.connect(), over.promise])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', cancel)
   }
 }
 

@@ -6,28 +6,49 @@ import { reasonOf } from '#shared/rejection.ts'
 
 const ATTEMPTS = 4
 const FIRST_DELAY_MS = 50
+/** Whoever waits for a foreground request is told within 10 s: another attempt may take 3 s to connect. */
+const LATEST_RETRY_MS = 5_000
+
+/** Cause of the failure of a call that the peer has certainly not begun; the message says why, for the log. */
+export class NotBegun extends Error {
+  override readonly name = 'NotBegun'
+}
 
 /**
- * Tries a call up to four times: only a method that declares itself free of side effects or idempotent, and only after an
- * UNAVAILABLE that no service gave a reason for. Between tries it waits up to 50, 100 and 200 ms, at random (AIP-194).
+ * UNAVAILABLE, for a call that the peer has certainly not begun: there was no connection, or the peer refused the stream or went
+ * away before it took it.
+ */
+export function notBegun(problem: string, cause?: unknown): ConnectError {
+  const why = new NotBegun(problem, { cause })
+  return new ConnectError('The peer can not be reached', Code.Unavailable, undefined, undefined, why)
+}
+
+/**
+ * Tries a call up to four times: after `notBegun` whatever the method; after another UNAVAILABLE that no service gave a reason
+ * for only a method that declares itself free of side effects or idempotent. Between tries it waits up to 50, 100 and
+ * 200 ms, at random (AIP-194). No try begins later than 5 s after the first.
  */
 export async function retryUnavailable<T>(
   method: DescMethod,
   signal: AbortSignal | undefined,
   attempt: () => Promise<T>,
 ): Promise<T> {
+  const started = performance.now()
   for (let tried = 1; ; tried++) {
     try {
       return await attempt()
     } catch (error) {
-      if (tried === ATTEMPTS || method.idempotency === Idempotency.IDEMPOTENCY_UNKNOWN || !isUnavailable(error))
-        throw error
+      const spent = tried === ATTEMPTS || performance.now() - started > LATEST_RETRY_MS
+      if (spent || !isRepeatable(method, error)) throw error
       const delay = FIRST_DELAY_MS * 2 ** (tried - 1) * Math.random()
       await sleep(delay, undefined, signal === undefined ? {} : { signal }).catch(() => Promise.reject(error))
     }
   }
 }
 
-function isUnavailable(error: unknown): boolean {
-  return error instanceof ConnectError && error.code === Code.Unavailable && reasonOf(error) === undefined
+function isRepeatable(method: DescMethod, error: unknown): boolean {
+  if (!(error instanceof ConnectError)) return false
+  if (error.cause instanceof NotBegun) return true
+  if (method.idempotency === Idempotency.IDEMPOTENCY_UNKNOWN) return false
+  return error.code === Code.Unavailable && reasonOf(error) === undefined
 }

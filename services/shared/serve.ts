@@ -14,6 +14,7 @@ import type { Logger } from 'pino'
 import { ConfigError } from '#shared/config.ts'
 import { createHealth } from '#shared/health.ts'
 import { createHttp2Handler } from '#shared/http2-handler.ts'
+import { keepAlive, PEER_KEEP_ALIVE } from '#shared/keep-alive.ts'
 import { CONNECTION_MEMORY_MEGABYTES, MAX_MESSAGE_BYTES } from '#shared/limits.ts'
 import { createReflection } from '#shared/reflection.ts'
 import { rejectInterceptor } from '#shared/reject-interceptor.ts'
@@ -68,6 +69,8 @@ export async function serve(options: ServeOptions): Promise<Server> {
   server.on('session', (session) => {
     sessions.add(session)
     session.on('close', () => sessions.delete(session))
+    // Calls of a machine that vanished are aborted.
+    keepAlive(session, PEER_KEEP_ALIVE)
     session.on('error', (error) => options.logger.debug({ err: error }, 'A connection failed'))
   })
   await listen(server, options)

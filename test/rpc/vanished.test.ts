@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, test } from 'node:test'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { createClient } from '#shared/client.ts'
+import { createHttp2Transport } from '#shared/http2-transport.ts'
+import { startProxy } from '#test/support/tcp-proxy.ts'
+import { testSecret } from '#test/support/transports.ts'
+import { event, gate, numberOf, probe } from './probe.ts'
+import { serveRoutes } from './server.ts'
+
+const isUnavailable = (error: unknown) => error instanceof ConnectError && error.code === Code.Unavailable
+
+/** Fails when a call is not given up within 10 s: the calls of these tests have no other limit within the hour. */
+async function givenUp(call: Promise<unknown>): Promise<void> {
+  const started = performance.now()
+  await assert.rejects(call, isUnavailable)
+  const took = Math.round(performance.now() - started)
+  assert.ok(took < 10_000, `given up after ${took} ms`)
+}
+
+const noHurry = { timeoutMs: 3_600_000 }
+
+// At once, because each waits for seconds.
+describe('a peer whose packets vanish', { concurrency: true }, () => {
+  for (const direction of ['to the peer', 'from the peer'] as const) {
+    test(`an open connection whose packets vanish ${direction} is given up, with its calls and streams`, async () => {
+      const [entered, ended] = [gate(), gate()]
+      await using server = await serveRoutes(
+        probe({
+          promptSession: (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)),
+          getSession: () => ({}),
+          async *streamEvents(_, { signal }) {
+            signal.addEventListener('abort', () => ended.resolve())
+            yield event(1)
+            entered.resolve()
+            await ended.promise
+          },
+        }),
+      )
+      await using proxy = await startProxy(server.url)
+      await using transport = createHttp2Transport({ url: proxy.url, secret: testSecret })
+      const client = createClient(SessionService, transport)
+      const stream = client.streamEvents({}, noHurry)[Symbol.asyncIterator]()
+      assert.equal(numberOf((await stream.next()).value), 1)
+      const call = client.promptSession({}, noHurry)
+      const next = stream.next()
+      await entered.promise
+      proxy.swallow(direction)
+      await Promise.all([givenUp(call), givenUp(next)])
+      // Its caller is as gone for the peer.
+      await ended.promise
+      proxy.mend()
+      await client.getSession({}, noHurry)
+      assert.equal(proxy.connections, 2)
+    })
+  }
+
+  test('a connection that was idle when its packets vanished is given up before, or soon after, it is used', async () => {
+    await using server = await serveRoutes(probe({ getSession: () => ({}) }))
+    await using proxy = await startProxy(server.url)
+    await using transport = createHttp2Transport({ url: proxy.url, secret: testSecret })
+    const client = createClient(SessionService, transport)
+    await client.getSession({}, noHurry)
+    proxy.swallow('to the peer', 'from the peer')
+    await givenUp(client.getSession({}, noHurry))
+  })
+
+  test('a peer that accepts connections and says nothing is given up', async () => {
+    await using server = await serveRoutes(probe({}))
+    await using proxy = await startProxy(server.url)
+    proxy.swallow('to the peer', 'from the peer')
+    await using transport = createHttp2Transport({ url: proxy.url, secret: testSecret })
+    const client = createClient(SessionService, transport)
+    await Promise.all([
+      givenUp(client.replyPermissionRequest({}, noHurry)),
+      givenUp(client.getSession({}, noHurry)),
+      givenUp(client.streamEvents({}, noHurry)[Symbol.asyncIterator]().next()),
+    ])
+  })
+
+  test('a machine that takes no connections, and does not say so, is given up', async () => {
+    // Once its short queue is full, a listener that sleeps lets packets drop.
+    const code = `require('net').createServer().listen({port: 0, host: '127.0.0.1', backlog: 1}, function () {
+      console.log(this.address().port) })`
+    const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const port = Number(await once(child.stdout, 'data'))
+    child.kill('SIGSTOP')
+    const fillers = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+    try {
+      await using transport = createHttp2Transport({ url: `http://127.0.0.1:${port}`, secret: testSecret })
+      await givenUp(createClient(SessionService, transport).getSession({}, noHurry))
+    } finally {
+      for (const filler of fillers) filler.destroy()
+      child.kill('SIGKILL')
+    }
+  })
+
+  test('who waits for a connection still has a deadline, and may hang up', async () => {
+    await using server = await serveRoutes(probe({}))
+    await using proxy = await startProxy(server.url)
+    proxy.swallow('to the peer')
+    const patience = { connectMs: 3_600_000, pingMs: 3_600_000, missedPings: 1 }
+    await using transport = createHttp2Transport({ url: proxy.url, secret: testSecret, patience })
+    const client = createClient(SessionService, transport)
+    const hasCode = (code: Code) => (error: unknown) => error instanceof ConnectError && error.code === code
+    await assert.rejects(client.getSession({}, { timeoutMs: 50 }), hasCode(Code.DeadlineExceeded))
+    const gone = new AbortController()
+    const call = client.getSession({}, { ...noHurry, signal: gone.signal })
+    setImmediate(() => gone.abort())
+    await assert.rejects(call, hasCode(Code.Canceled))
+  })
+})
