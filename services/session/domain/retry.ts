@@ -1,7 +1,12 @@
 const FIRST_MS = 2_000
 const MAX_RETRIES = 4
 const LONGEST_MS = 300_000
-const RETRYABLE = new Set(['PROVIDER_RATE_LIMITED', 'PROVIDER_UNAVAILABLE', 'PROVIDER_TIMEOUT', 'PEER_UNAVAILABLE'])
+const RETRYABLE = new Set(['PROVIDER_RATE_LIMITED', 'PROVIDER_UNAVAILABLE', 'PROVIDER_TIMEOUT'])
+
+const AWAY = new Set(['PEER_UNAVAILABLE', 'STORE_UNAVAILABLE', 'SERVICE_CLOSING'])
+const AWAY_FIRST_MS = 500
+const AWAY_LONGEST_MS = 5_000
+const AWAY_RETRIES = 16
 
 /** A provider call that failed. */
 export interface FailedCall {
@@ -35,4 +40,19 @@ function parseRetryAfter(text: string, now: number): number | undefined {
   if (/^\d{1,9}(\.\d+)?$/.test(text)) return Number(text) * 1_000
   const date = Date.parse(text)
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+/** Whether a reason says that a service of ours, or its store, can't be reached at the moment. */
+export function isAway(reason: string | undefined): boolean {
+  return reason !== undefined && AWAY.has(reason)
+}
+
+/**
+ * How long to wait before repetition `attempt` (from 1) of a call to a service that is away, in milliseconds; undefined: it
+ * has been away for too long. Half a second at first, 5 s in the end, a quarter more or less by chance: all together about
+ * a minute, never less than 50 s.
+ */
+export function absenceDelay(attempt: number, random: () => number): number | undefined {
+  if (attempt > AWAY_RETRIES) return undefined
+  return Math.round(Math.min(AWAY_FIRST_MS * 2 ** (attempt - 1), AWAY_LONGEST_MS) * (0.75 + random() / 2))
 }

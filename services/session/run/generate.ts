@@ -3,7 +3,7 @@ import type { GenerationRequest, ModelMessage } from '../domain/generation.ts'
 import { instructions } from '../domain/instructions.ts'
 import type { BlobRef, Message, StructuredError } from '../domain/message.ts'
 import { modelMessages } from '../domain/model-messages.ts'
-import { retryDelay } from '../domain/retry.ts'
+import { absenceDelay, isAway, retryDelay } from '../domain/retry.ts'
 import { type RunContext, RunFailure } from './run-context.ts'
 import type { StepPlan } from './step-plan.ts'
 import type { StepRecorder } from './step-recorder.ts'
@@ -12,8 +12,9 @@ import type { StepRecorder } from './step-recorder.ts'
 const MAX_MEDIA_BYTES = 40 * 1024 * 1024
 
 /**
- * Asks the model, and records what it answers. A call that fails in a way that may pass is repeated (`retryDelay`); in
- * the end throws RunFailure. No tool has been started by then: tools run after the answer is complete.
+ * Asks the model, and records what it answers. A call that fails in a way that may pass is repeated (`retryDelay`, or
+ * `absenceDelay` where a service of ours is away); in the end throws RunFailure. No tool has been started by then: tools run
+ * after the answer is complete.
  */
 export async function generate(
   run: RunContext,
@@ -23,12 +24,15 @@ export async function generate(
 ): Promise<void> {
   const request = stepRequest(run, plan, conversation)
   const blobs = await readMedia(run, request.messages)
+  const tries = { away: 0, failed: 0 }
   for (let attempt = 1; ; attempt++) {
     const failure = await ask(run, { ...request, requestId: `${step.draft.message.id}-${attempt}` }, blobs, step)
     if (failure === undefined) return step.streamed()
     run.tenure.check()
     const { clock, random } = run
-    const delay = retryDelay(failure, attempt, clock.now(), random)
+    const delay = isAway(failure.reason)
+      ? absenceDelay(++tries.away, random)
+      : retryDelay(failure, ++tries.failed, clock.now(), random)
     if (delay === undefined) throw new RunFailure(failure.error, { cause: failure.cause })
     await step.retry(attempt, clock.now() + delay, failure.error)
     await run.pause(delay, run.tenure.signal)
@@ -78,6 +82,8 @@ const TYPES: Readonly<Record<string, string>> = {
   CREDENTIAL_REFUSED: 'credential.refused',
   GENERATION_INVALID: 'provider.request_invalid',
   PEER_UNAVAILABLE: 'service.unavailable',
+  STORE_UNAVAILABLE: 'service.unavailable',
+  SERVICE_CLOSING: 'service.unavailable',
 }
 
 const MESSAGES: Readonly<Record<string, string>> = {

@@ -4,6 +4,7 @@ import type { Logger } from '#shared/logging.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import type { StructuredError } from '../domain/message.ts'
+import { absenceDelay, isAway } from '../domain/retry.ts'
 import type { Session } from '../domain/session.ts'
 import type { BlobStore, Catalog, Inference, PeerCall, SessionStore } from '../ports.ts'
 import type { EventHub } from './event-hub.ts'
@@ -54,20 +55,29 @@ export function runCall(run: RunContext, signal = run.tenure.signal): PeerCall {
 
 /** Whether another try may succeed: the peer can't be reached, or failed in a way that it does not explain. */
 export function isPassing(error: unknown): boolean {
-  return !(error instanceof Rejection) || error.reason === 'PEER_UNAVAILABLE'
+  return !(error instanceof Rejection) || isAway(error.reason)
 }
 
-const PEER_TRIES = 4
-const PEER_PAUSE_MS = 500
+const UNEXPLAINED_RETRIES = 3
 
-/** Calls a peer, again with growing pauses while it is unavailable, at most four times. */
-export async function tryPeer<T>({ pause }: RunDependencies, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+/**
+ * Calls a peer. While it is away the call is repeated for about a minute (`absenceDelay`), so that a restart fails no run; what
+ * it can't explain is repeated three times.
+ */
+export async function tryPeer<T>(
+  { pause, random }: RunDependencies,
+  signal: AbortSignal,
+  call: () => Promise<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await call()
     } catch (error) {
-      if (signal.aborted || attempt === PEER_TRIES || !isPassing(error)) throw error
+      if (signal.aborted || !isPassing(error)) throw error
+      if (!(error instanceof Rejection) && attempt > UNEXPLAINED_RETRIES) throw error
+      const delay = absenceDelay(attempt, random)
+      if (delay === undefined) throw error
+      await pause(delay, signal)
     }
-    await pause(PEER_PAUSE_MS * 2 ** (attempt - 1), signal)
   }
 }
