@@ -5,7 +5,10 @@ import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared
 /** Settings of the session service. */
 export interface Config {
   readonly store: StoreConfig
-  /** Most sessions that one process runs at once (`PORTICO_SESSION_MAX_RUNS`, default 64). */
+  /**
+   * Most sessions that one process runs at once (`PORTICO_SESSION_MAX_RUNS`, default 64). Those that wait for a person or
+   * for the next try are not among them.
+   */
   readonly maxRuns: number
   /** After this time a session whose owner is silent is taken over (`PORTICO_SESSION_LEASE_SECONDS`, default 15). */
   readonly leaseMs: number

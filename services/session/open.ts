@@ -24,6 +24,10 @@ import { EventHub } from './run/event-hub.ts'
 import { type Pause, pause } from './run/pause.ts'
 import { Scheduler } from './run/scheduler.ts'
 import { SessionWatchers } from './run/session-watchers.ts'
+import { Slots } from './run/slots.ts'
+
+/** Most sessions of a process that wait for a person or for a time; each holds its conversation in memory. */
+const MOST_WAITING = 1_000
 
 /** What the session service needs from outside. */
 export interface Dependencies {
@@ -59,8 +63,8 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   opening.use(
     new Scheduler({
       ...{ store, watchers, clock, logger, owner: randomId('own') },
-      ...{ leaseMs: config.leaseMs, maxDrains: config.maxRuns },
-      drain: (tenure) => drainSession(run, tenure),
+      ...{ leaseMs: config.leaseMs, slots: new Slots(config.maxRuns), maxOwned: config.maxRuns + MOST_WAITING },
+      drain: (tenure, slot) => drainSession(run, tenure, slot),
     }),
   )
   const resources = opening.move()

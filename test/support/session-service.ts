@@ -132,6 +132,7 @@ export interface SessionFixture extends AsyncDisposable {
   /** Makes a session, `ses_1` where no other is named. */
   create(id?: string, agent?: string): Promise<void>
   prompt(text: string, more?: MessageInitShape<typeof PromptSessionRequestSchema>): Promise<void>
+  /** Waits until nothing runs in the session or is due to; fails after a minute. */
   wait(id?: string): Promise<void>
   messages(id?: string): Promise<Message[]>
   steps(id?: string): Promise<AssistantMessage[]>
@@ -143,6 +144,8 @@ export const key: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', a
 
 /** Options of a call by a key of workspace `wrk_1`. */
 export const asKey: CallOptions = callOptions({ principal: key, requestId: 'req_1' })
+
+const WAIT_MS = 60_000
 
 /** Opens the service. In a directory of somebody else's it leaves the files there. */
 export async function openSessionService(
@@ -185,7 +188,9 @@ export async function openSessionService(
       await client.promptSession({ sessionId: 'ses_1', messageId: `msg_${prompts}`, text, ...more }, asKey)
     },
     wait: async (sessionId = 'ses_1') => {
-      await client.waitSession({ sessionId }, asKey)
+      await client.waitSession({ sessionId }, { ...asKey, timeoutMs: WAIT_MS }).catch((cause: unknown) => {
+        throw new Error(`waited in vain: ${sessionId} to come to rest`, { cause })
+      })
     },
     calls: async (id) =>
       (await steps(id)).flatMap(({ parts }) => parts.flatMap(({ part }) => (part.case === 'tool' ? [part.value] : []))),

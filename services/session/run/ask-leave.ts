@@ -66,7 +66,7 @@ async function ask(
   }
   tenure.checkHeld()
   await store.askPermission(tenure.lease, request)
-  const answer = await waitForAnswer(run, plan, request, access, signal)
+  const answer = await run.slot.rest(() => waitForAnswer(run, plan, request, access, signal))
   if (answer === undefined) return UNANSWERED
   if (answer.reply !== 'reject') return undefined
   return answer.message === '' ? REFUSED : { type: CORRECTED, message: `The user refused the call: ${answer.message}` }

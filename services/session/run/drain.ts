@@ -4,8 +4,10 @@ import type { Message, StructuredError } from '../domain/message.ts'
 import { nextAction } from '../domain/next-action.ts'
 import type { Outcome } from '../domain/session.ts'
 import { endOlderTools } from './end-tools.ts'
+import type { Pause } from './pause.ts'
 import { type RunDependencies, RunFailure } from './run-context.ts'
 import { INTERNAL, runStep } from './run-step.ts'
+import type { Slot } from './slots.ts'
 import { isLeaseLost, type Tenure } from './tenure.ts'
 
 /** How a run ended. */
@@ -22,11 +24,13 @@ const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
  * throws. A lost session is left without a word; one that is given up for a shutdown is released with its run begun, so
  * that whoever comes next goes on.
  */
-export async function drainSession(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
-  const { store, logger } = dependencies
+export async function drainSession(given: RunDependencies, tenure: Tenure, slot: Slot): Promise<void> {
+  const { store, logger } = given
+  const pause: Pause = (ms, signal) => slot.rest(() => given.pause(ms, signal))
+  const dependencies = { ...given, pause }
   const { lease } = tenure
   try {
-    await drain(dependencies, tenure)
+    await drain(dependencies, tenure, slot)
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
     if (tenure.reason === 'lost')
@@ -37,14 +41,14 @@ export async function drainSession(dependencies: RunDependencies, tenure: Tenure
   }
 }
 
-async function drain(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
+async function drain(dependencies: RunDependencies, tenure: Tenure, slot: Slot): Promise<void> {
   const { store } = dependencies
   const { lease } = tenure
   const attributes = { 'gen_ai.conversation.id': lease.sessionId }
   if (lease.unfinished) await takeOver(dependencies, tenure)
   const begun = lease.unfinished || (await store.promote(lease, 'idle')).messages.length > 0
   const { outcome, error } = begun
-    ? await inSpan('session.run', { attributes }, () => doRun(dependencies, tenure))
+    ? await inSpan('session.run', { attributes }, () => doRun(dependencies, tenure, slot))
     : SUCCEEDED
   tenure.checkHeld()
   await store.endRun(lease, outcome, error)
@@ -59,7 +63,7 @@ async function takeOver(dependencies: RunDependencies, tenure: Tenure): Promise<
 }
 
 /** Does step after step until the conversation needs no other, or the agent may do no other. */
-async function doRun(dependencies: RunDependencies, tenure: Tenure): Promise<RunEnd> {
+async function doRun(dependencies: RunDependencies, tenure: Tenure, slot: Slot): Promise<RunEnd> {
   const { store, logger } = dependencies
   const { lease } = tenure
   const transcript = new Transcript(dependencies, tenure)
@@ -79,7 +83,7 @@ async function doRun(dependencies: RunDependencies, tenure: Tenure): Promise<Run
       if (interruptRequested) tenure.stop('interrupted')
       tenure.check()
       const principal = (await store.lastAdmitter(lease)) as Admitter
-      const run = { ...dependencies, tenure, principal, session }
+      const run = { ...dependencies, tenure, slot, principal, session }
       limited = await inSpan('session.step', {}, () => runStep(run, conversation))
     }
   } catch (error) {

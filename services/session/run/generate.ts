@@ -26,6 +26,7 @@ export async function generate(
   const blobs = await readMedia(run, request.messages)
   const tries = { away: 0, failed: 0 }
   for (let attempt = 1; ; attempt++) {
+    await run.slot.hold(run.tenure.signal)
     const failure = await ask(run, { ...request, requestId: `${step.draft.message.id}-${attempt}` }, blobs, step)
     if (failure === undefined) return step.streamed()
     run.tenure.check()

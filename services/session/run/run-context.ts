@@ -10,6 +10,7 @@ import type { BlobStore, Catalog, Inference, PeerCall, SessionStore } from '../p
 import type { EventHub } from './event-hub.ts'
 import type { Pause } from './pause.ts'
 import type { SessionWatchers } from './session-watchers.ts'
+import type { Slot } from './slots.ts'
 import type { Tenure } from './tenure.ts'
 
 /** What running sessions needs. */
@@ -33,6 +34,7 @@ export interface RunDependencies {
 /** A run at one of its steps: who owns it, on whose behalf it goes on, and what it works on. */
 export interface RunContext extends RunDependencies {
   readonly tenure: Tenure
+  readonly slot: Slot
   readonly principal: Admitter
   readonly session: Session
 }

@@ -31,15 +31,20 @@ export async function runStep(run: RunContext, conversation: readonly Message[])
 
 /** All calls of the answer at once: each waits for leave by itself. */
 async function doToolCalls(run: RunContext, plan: StepPlan, step: StepRecorder): Promise<void> {
+  const parts = step.draft.runningCalls
+  if (parts.length === 0) return
   const broken = new AbortController()
   const signal = AbortSignal.any([run.tenure.signal, broken.signal])
-  const calls = step.draft.runningCalls.map((part) =>
+  run.slot.split(parts.length)
+  const calls = parts.map((part) =>
     inSpan('session.tool', { attributes: { 'gen_ai.tool.name': part.name } }, () =>
       doToolCall(run, plan, step, part, signal),
-    ).catch((error: unknown) => {
-      broken.abort(error)
-      throw error
-    }),
+    )
+      .catch((error: unknown) => {
+        broken.abort(error)
+        throw error
+      })
+      .finally(() => run.slot.join()),
   )
   await Promise.allSettled(calls)
   broken.signal.throwIfAborted()

@@ -3,6 +3,7 @@ import type { Logger } from '#shared/logging.ts'
 import { detached } from '#shared/tracing.ts'
 import type { AcquiredLease, SessionStore } from '../ports.ts'
 import type { SessionWatchers } from './session-watchers.ts'
+import type { Slot, Slots } from './slots.ts'
 import { Tenure } from './tenure.ts'
 
 export interface SchedulerOptions {
@@ -13,18 +14,20 @@ export interface SchedulerOptions {
   /** Names this process in the leases; for people. */
   readonly owner: string
   readonly leaseMs: number
-  /** Most sessions that are drained at once. */
-  readonly maxDrains: number
-  /** Owns one session until nothing is left to do; never throws. */
-  readonly drain: (tenure: Tenure) => Promise<void>
+  /** A session is taken only with a slot for its run, so that what can't be served here is left to others. */
+  readonly slots: Slots
+  /** Most sessions that are owned at once, those that wait for somebody included: each costs memory. */
+  readonly maxOwned: number
+  /** Owns one session for one run; never throws. */
+  readonly drain: (tenure: Tenure, slot: Slot) => Promise<void>
 }
 
 /** Leases run out without anybody being told. */
 const POLL_MS = 1_000
 
 /**
- * Takes sessions that have work, as many at once as allowed, and has them drained. Disposal takes no more, stops what
- * runs so that another owner can go on with it, and waits for that.
+ * Takes sessions that have work, each with a slot, and has them drained. Disposal takes no more, stops what runs so that
+ * another owner can go on with it, and waits for that.
  */
 export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions
@@ -33,7 +36,7 @@ export class Scheduler implements AsyncDisposable {
   readonly #poll: NodeJS.Timeout
   #acquiring: Promise<void> | undefined
   #again = false
-  #closing = false
+  readonly #closing = new AbortController()
 
   constructor(options: SchedulerOptions) {
     this.#options = options
@@ -43,7 +46,7 @@ export class Scheduler implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing = true
+    this.#closing.abort()
     clearInterval(this.#poll)
     this.#source[Symbol.dispose]()
     for (const tenure of this.#running.keys()) tenure.stop('shutdown')
@@ -62,31 +65,40 @@ export class Scheduler implements AsyncDisposable {
   }
 
   get #mayAcquire(): boolean {
-    return !this.#closing && this.#running.size < this.#options.maxDrains
+    return !this.#closing.signal.aborted && this.#running.size < this.#options.maxOwned
   }
 
   async #acquire(): Promise<void> {
-    const { store, owner, leaseMs, clock, logger } = this.#options
     while (this.#again && this.#mayAcquire) {
+      const slot = await this.#options.slots.take(this.#closing.signal).catch(() => undefined)
+      if (slot === undefined) return
       this.#again = false
-      try {
-        const since = clock.monotonic()
-        const lease = await store.acquireLease(owner, leaseMs)
-        if (lease === undefined) continue
-        this.#again = true
-        this.#start(lease, since)
-      } catch (error) {
-        // The poll tries again.
-        logger.error({ err: error }, 'No lease could be taken')
-      }
+      if (await this.#startNext(slot)) this.#again = true
+      else slot[Symbol.dispose]()
     }
   }
 
-  #start(lease: AcquiredLease, since: number): void {
+  /** Whether a session was to be had. */
+  async #startNext(slot: Slot): Promise<boolean> {
+    const { store, owner, leaseMs, clock, logger } = this.#options
+    try {
+      const since = clock.monotonic()
+      const lease = await store.acquireLease(owner, leaseMs)
+      if (lease !== undefined) this.#start(lease, since, slot)
+      return lease !== undefined
+    } catch (error) {
+      // The poll tries again.
+      logger.error({ err: error }, 'No lease could be taken')
+      return false
+    }
+  }
+
+  #start(lease: AcquiredLease, since: number, slot: Slot): void {
     const tenure = new Tenure(lease, since, this.#options)
-    if (this.#closing) tenure.stop('shutdown')
-    const drained = this.#options.drain(tenure).finally(() => {
+    if (this.#closing.signal.aborted) tenure.stop('shutdown')
+    const drained = this.#options.drain(tenure, slot).finally(() => {
       tenure[Symbol.dispose]()
+      slot[Symbol.dispose]()
       this.#running.delete(tenure)
       this.#wake()
     })

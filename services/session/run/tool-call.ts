@@ -28,6 +28,7 @@ export async function doToolCall(
   if ('error' in prepared) return step.settle(part.callId, failed(prepared.error))
   const refused = await askLeave(run, plan, step.draft.message.id, part.callId, prepared, signal)
   if (refused !== undefined) return step.settle(part.callId, failed(refused))
+  await run.slot.hold(signal)
   signal.throwIfAborted()
   run.tenure.check()
   step.ran(part.callId)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import type { Config } from '#services/session/config.ts'
 import { openMongo } from '#shared/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import {
@@ -33,11 +34,14 @@ function freshStore() {
 }
 
 /** Two session services on one database, with the same peers. */
-async function openTwo(peers: Peers): Promise<readonly [SessionFixture, SessionFixture, AsyncDisposable]> {
+async function openTwo(
+  peers: Peers,
+  options: Partial<Config> = {},
+): Promise<readonly [SessionFixture, SessionFixture, AsyncDisposable]> {
   const store = freshStore()
   await using opening = new AsyncDisposableStack()
-  const one = opening.use(await openSessionService({ peers, store }))
-  const two = opening.use(await openSessionService({ peers, store }))
+  const one = opening.use(await openSessionService({ ...options, peers, store }))
+  const two = opening.use(await openSessionService({ ...options, peers, store }))
   return [one, two, opening.move()]
 }
 
@@ -58,6 +62,25 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
       assert.deepEqual(order, ['user', 'assistant', 'idle'])
     }
     assert.equal(peers.requests.length, ids.length)
+  })
+
+  test('a service whose slots are taken leaves what is due to the other one', async () => {
+    const peers = scriptedPeers()
+    const [one, two, both] = await openTwo(peers, { maxRuns: 1 })
+    await using _ = both
+    const { events } = await eventsUntil(one.client, 'partExtended')
+    peers.turns.push(hangs())
+    await one.create('ses_busy')
+    await one.prompt('Hi', { sessionId: 'ses_busy', messageId: 'msg_busy' })
+    await events
+    const ids = Array.from({ length: 6 }, (_, i) => `ses_${i}`)
+    for (const id of ids) await one.create(id)
+    await Promise.all(ids.map((sessionId) => one.prompt('Hi', { sessionId, messageId: `msg_of_${sessionId}` })))
+    for (const id of ids) {
+      await two.wait(id)
+      assert.equal(await two.outcome(id), Outcome.SUCCEEDED)
+    }
+    assert.deepEqual((await one.client.listActiveSessions({}, asKey)).sessionIds, ['ses_busy'])
   })
 
   test('an interrupt that the other one takes reaches the owner, and the next prompt is run', async () => {

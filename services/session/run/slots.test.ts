@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Slot, Slots } from './slots.ts'
+
+const never = new AbortController().signal
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Says of each run whether it has its slot by now. */
+function queue(slots: Slots) {
+  const held: string[] = []
+  return {
+    held,
+    take: (name: string, signal = never): Promise<Slot> =>
+      slots.take(signal).then((slot) => {
+        held.push(name)
+        return slot
+      }),
+  }
+}
+
+test('no more are given than there are, and who waited longest comes first', async () => {
+  const { held, take } = queue(new Slots(2))
+  const a = await take('a')
+  const b = await take('b')
+  const c = take('c')
+  const d = take('d')
+  await settle()
+  assert.deepEqual(held, ['a', 'b'])
+  b[Symbol.dispose]()
+  await c
+  assert.deepEqual(held, ['a', 'b', 'c'])
+  a[Symbol.dispose]()
+  a[Symbol.dispose]()
+  await d
+  const e = take('e')
+  await settle()
+  assert.deepEqual(held, ['a', 'b', 'c', 'd'], 'one that is given back twice is one')
+  const waits = await c
+  waits[Symbol.dispose]()
+  await e
+})
+
+test('a run that rests has no slot, and waits behind the others when it goes on', async () => {
+  const { held, take } = queue(new Slots(1))
+  const a = await take('a')
+  const b = take('b')
+  assert.equal(await a.rest(async () => 'slept'), 'slept')
+  const c = take('c')
+  const again = a.hold(never).then(() => held.push('a'))
+  const first = await b
+  await settle()
+  assert.deepEqual(held, ['a', 'b'])
+  first[Symbol.dispose]()
+  const second = await c
+  second[Symbol.dispose]()
+  await again
+  assert.deepEqual(held, ['a', 'b', 'c', 'a'])
+})
+
+test('the parts of a run share its slot, which is given up when all of them rest', async () => {
+  const { held, take } = queue(new Slots(1))
+  const a = await take('a')
+  const b = take('b')
+  a.split(3)
+  const ends = [0, 1].map(() => Promise.withResolvers<void>())
+  const resting = ends.map(({ promise }) => a.rest(() => promise))
+  await settle()
+  assert.deepEqual(held, ['a'], 'one part works')
+  a.join()
+  const other = await b
+  for (const { resolve } of ends) resolve()
+  await Promise.all(resting)
+  const parts = [a.hold(never), a.hold(never)]
+  other[Symbol.dispose]()
+  await Promise.all(parts)
+  const c = take('c')
+  a.join()
+  await a.rest(() => settle())
+  const last = await c
+  assert.deepEqual(held, ['a', 'b', 'c'], 'the last part is the whole run')
+  last[Symbol.dispose]()
+})
+
+test('who gives up waiting throws the reason of its signal, and holds nobody up', async () => {
+  const { held, take } = queue(new Slots(1))
+  const a = await take('a')
+  const stop = new AbortController()
+  const b = take('b', stop.signal)
+  const c = take('c')
+  stop.abort(new Error('enough'))
+  await assert.rejects(b, /enough/)
+  await assert.rejects(take('d', stop.signal), /enough/)
+  a[Symbol.dispose]()
+  await c
+  assert.deepEqual(held, ['a', 'c'])
+})
