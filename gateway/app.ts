@@ -5,6 +5,7 @@ import { beginCall } from './begin.ts'
 import { callOf } from './call.ts'
 import { cors } from './cors.ts'
 import { publicError } from './errors.ts'
+import { requireKnownExpectation } from './expectation.ts'
 import { requireOneHost } from './origin.ts'
 import { sendJson } from './respond.ts'
 import type { Facade, Route } from './route.ts'
@@ -28,6 +29,7 @@ export function createApp(facade: Facade): Express {
   app.set('case sensitive routing', true)
   app.use(beginCall(facade))
   app.use(requireOneHost)
+  app.use(requireKnownExpectation)
   app.use(cors(facade.config))
   app.use(authenticate(facade))
   addRoutes(app, [

@@ -1,45 +1,64 @@
 import { isUtf8 } from 'node:buffer'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request } from 'express'
 import type { ZodType } from 'zod'
 import { Rejection } from '#shared/rejection.ts'
+import { askForBody } from './expectation.ts'
+import { JsonGauge } from './json-gauge.ts'
+import { parseInTurns } from './json-parser.ts'
+import { isJsonType } from './media-type.ts'
 
 /** Longest message about an invalid request, in characters (`contract/instance-facts.md` 2). */
 const MESSAGE_LIMIT = 1024
 
+/** A body of more bytes is decoded, parsed and checked in turns of their own, so that others are answered in between. */
+const LARGE = 1_048_576
+/** A text with more members is parsed in turns. */
+const MANY = 10_000
+
 /**
- * Reads a JSON body of at most `limit` bytes. Rejects with CONTENT_TYPE_UNSUPPORTED, BODY_TOO_LARGE, BODY_MISSING or
- * BODY_MALFORMED (not UTF-8, not JSON, or strings that are not well-formed Unicode).
+ * Reads a JSON body of at most `limit` bytes. Rejects with CONTENT_TYPE_UNSUPPORTED, BODY_TOO_LARGE, BODY_MISSING,
+ * BODY_MALFORMED (beyond JSON_LIMITS: found while it arrives, before anything is parsed; not UTF-8, not JSON, or strings that
+ * are not well-formed Unicode). A client that waits to be asked for its body is asked here, when nothing else
+ * is wrong with the request.
  */
 export async function readJson(request: Request, limit: number): Promise<unknown> {
   const type = request.headers['content-type']
   const length = request.headers['content-length']
   const empty = length === '0' || (length === undefined && request.headers['transfer-encoding'] === undefined)
   if (empty) throw new Rejection('BODY_MISSING')
-  if (type === undefined || !JSON_TYPE.test(type)) throw new Rejection('CONTENT_TYPE_UNSUPPORTED')
+  if (type === undefined || !isJsonType(type)) throw new Rejection('CONTENT_TYPE_UNSUPPORTED')
   const encoding = request.headers['content-encoding']
   const transfer = request.headers['transfer-encoding']
   if ((encoding ?? 'identity') !== 'identity' || (transfer ?? 'chunked').toLowerCase() !== 'chunked') {
     throw new Rejection('CONTENT_ENCODING_UNSUPPORTED')
   }
   if (Number(length) > limit) throw new Rejection('BODY_TOO_LARGE', { limit: String(limit) })
-  const bytes = await readBytes(request, limit)
+  askForBody(request)
+  const gauge = new JsonGauge()
+  const bytes = await readBytes(request, limit, gauge)
   if (bytes.length === 0) throw new Rejection('BODY_MISSING')
-  return parseJson(bytes)
+  return parseJson(request, bytes, gauge.members)
 }
 
-const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?(?:;\s*)?$/i
-
-function readBytes(request: Request, limit: number): Promise<Buffer> {
+function readBytes(request: Request, limit: number, gauge: JsonGauge): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
+    // What is still to come is read and dropped by node:http once the answer is sent.
+    const refuse = (error: unknown): void => {
+      request.removeAllListeners('data')
+      reject(error)
+    }
     request.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size > limit) {
-        // What is still to come is read and dropped by node:http once the answer is sent.
-        request.removeAllListeners('data')
-        reject(new Rejection('BODY_TOO_LARGE', { limit: String(limit) }))
-      } else chunks.push(chunk)
+      if (size > limit) return refuse(new Rejection('BODY_TOO_LARGE', { limit: String(limit) }))
+      try {
+        gauge.add(chunk)
+      } catch (error) {
+        return refuse(error)
+      }
+      chunks.push(chunk)
     })
     request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     request.on('error', reject)
@@ -49,37 +68,54 @@ function readBytes(request: Request, limit: number): Promise<Buffer> {
   })
 }
 
-function parseJson(bytes: Buffer): unknown {
+async function parseJson(request: Request, bytes: Buffer, members: number): Promise<unknown> {
   if (!isUtf8(bytes)) throw new Rejection('BODY_MALFORMED', { problem: 'the body is not UTF-8' })
   const text = bytes.toString('utf8')
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new Rejection('BODY_MALFORMED', { problem: 'the body is not valid JSON' })
+  const turn = async (): Promise<void> => {
+    if (bytes.length > LARGE) await nextTurn()
+    requireCaller(request)
   }
-  // Lone surrogates and NUL in names can only come from escapes: bodies without one need no walk.
-  if (text.includes('\\u')) requireWellFormed(value)
-  return value
+  await turn()
+  try {
+    if (members > MANY) return await parseInTurns(text, requireWellFormedText, () => requireCaller(request))
+    const value: unknown = JSON.parse(text)
+    // Lone surrogates and NUL in names can only come from escapes: bodies without one need no walk. To look for one takes
+    // longer than the walk where backslashes are many.
+    if (text.length > LARGE || text.includes('\\u')) requireWellFormed(value)
+    return value
+  } catch (error) {
+    if (error instanceof Rejection) throw error
+    throw new Rejection('BODY_MALFORMED', { problem: 'the body is not valid JSON' })
+  } finally {
+    await turn()
+  }
+}
+
+/** Nothing more is done for a client that is gone. */
+function requireCaller({ socket }: Request): void {
+  if (socket.destroyed) throw new Rejection('BODY_MALFORMED', { problem: 'the caller is gone' })
 }
 
 function requireWellFormed(root: unknown): void {
   const open: unknown[] = [root]
   while (open.length > 0) {
     const value = open.pop()
-    if (typeof value === 'string') {
-      if (!value.isWellFormed()) throw new Rejection('BODY_MALFORMED', { problem: 'a string has a lone surrogate' })
-    } else if (Array.isArray(value)) {
+    if (typeof value === 'string') requireWellFormedText(value, false)
+    else if (Array.isArray(value)) {
       for (const item of value) open.push(item)
     } else if (typeof value === 'object' && value !== null) {
-      for (const [key, item] of Object.entries(value)) {
-        if (!key.isWellFormed() || key.includes('\0')) {
-          throw new Rejection('BODY_MALFORMED', { problem: 'a member name has a lone surrogate or NUL' })
-        }
-        open.push(item)
+      for (const [name, member] of Object.entries(value)) {
+        requireWellFormedText(name, true)
+        open.push(member)
       }
     }
   }
+}
+
+function requireWellFormedText(text: string, name: boolean): void {
+  if (text.isWellFormed() && !(name && text.includes('\0'))) return
+  const problem = name ? 'a member name has a lone surrogate or NUL' : 'a string has a lone surrogate'
+  throw new Rejection('BODY_MALFORMED', { problem })
 }
 
 /** Checks a body against its schema. Rejects with BODY_INVALID, which names the first offending path. */

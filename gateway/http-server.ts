@@ -45,7 +45,9 @@ export function createHttpServer(handle: RequestListener, limits: HttpLimits = H
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     answerOnWire({ code: 'CONNECT', target: request.url }, socket)
   })
-  // An expectation that nobody knows may be ignored (RFC 9110 section 10.1.1); node:http would answer without a body.
+  // The app asks for a body once it wants one, and refuses what else is expected; node:http would ask at once, and answer
+  // without a body.
+  server.on('checkContinue', handle)
   server.on('checkExpectation', handle)
   server.setTimeout(limits.stalledMs, endStalled)
   return server

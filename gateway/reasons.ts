@@ -4,6 +4,7 @@ export type RequestReason =
   | 'REQUEST_TIMEOUT'
   | 'HEADERS_TOO_LARGE'
   | 'HOST_INVALID'
+  | 'EXPECTATION_FAILED'
   | 'PATH_INVALID'
   | 'ROUTE_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'

@@ -20,6 +20,7 @@ export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'infer
     REQUEST_TIMEOUT: () => failure(408, 'The request took too long to arrive'),
     HEADERS_TOO_LARGE: () => failure(431, 'The headers are too large'),
     HOST_INVALID: () => failure(400, `${INVALID}: expected one Host header, that of the address`),
+    EXPECTATION_FAILED: () => failure(417, 'Only 100-continue may be expected'),
     BODY_MISSING: () => failure(400, `${INVALID}: a request body is required`),
     BODY_MALFORMED: ({ metadata }) => failure(400, `${INVALID}: ${metadata.problem ?? 'malformed body'}`),
     BODY_INVALID: ({ metadata }) => failure(400, located(metadata)),

@@ -19,6 +19,7 @@ export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'cata
     REQUEST_TIMEOUT: () => tagged(408, 'RequestTimeoutError', 'The request took too long to arrive'),
     HEADERS_TOO_LARGE: () => invalid('The headers are too large', { kind: 'Headers' }, 431),
     HOST_INVALID: () => invalid('Expected one Host header, that of the address', { kind: 'Headers' }),
+    EXPECTATION_FAILED: () => invalid('Only 100-continue may be expected', { kind: 'Headers' }, 417),
     BODY_MISSING: () => invalid('A request body is required', { kind: 'Payload' }),
     BODY_MALFORMED: ({ metadata }) => invalid(sentence(metadata.problem), { kind: 'Payload' }),
     BODY_INVALID: ({ metadata }) => invalid(located(metadata), { kind: 'Payload' }),

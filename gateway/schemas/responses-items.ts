@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { JsonGauge } from '../json-gauge.ts'
 import { assistantContent, MAX_PARTS, resultContent, systemContent, userContent } from './responses-parts.ts'
-import { byShape, byType, list } from './shape.ts'
+import { byShape, byType, list, refusal } from './shape.ts'
 
 /** Most items of an input; the inference service takes as many messages. */
 const MAX_ITEMS = 20_000
@@ -81,9 +82,41 @@ const item = byType(
 /** One item of an input (`contract/gateway-facts.md` 1.2). */
 export type InputItem = z.output<typeof item>
 
-const items = list(item, { least: 1, most: MAX_ITEMS })
+/** Members of the arguments of all calls together, which some providers want as JSON and not as text. */
+const ARGUMENTS = { depth: 100, members: 50_000, width: 20_000 }
+
+const items = list(item, { least: 1, most: MAX_ITEMS }).superRefine((values, context) => {
+  let { members } = ARGUMENTS
+  for (const [i, value] of values.entries()) {
+    if (value.type !== 'function_call') continue
+    const gauge = new JsonGauge({ ...ARGUMENTS, members })
+    try {
+      gauge.add(Buffer.from(value.arguments))
+    } catch {
+      const message = `are nested more than ${ARGUMENTS.depth} levels deep, or have more than ${ARGUMENTS.members} members with those before`
+      return context.addIssue({ code: 'custom', path: [i, 'arguments'], message })
+    }
+    members -= gauge.members
+  }
+})
+
+/** Most parts of all items together: to check and pass on more would keep every other request waiting. */
+const MAX_PARTS_TOGETHER = 50_000
+
+/** As many as there are, whatever they are: they are counted before they are looked at. */
+function partsOf(values: readonly unknown[]): number {
+  let parts = 0
+  for (const value of values) {
+    if (typeof value !== 'object' || value === null) continue
+    const { content, output, summary } = value as Readonly<Record<string, unknown>>
+    for (const list of [content, output, summary]) if (Array.isArray(list)) parts += list.length
+  }
+  return parts
+}
 
 /** What is to be answered: a text, or the whole history. */
 export const input = byShape<string | InputItem[]>((value) => {
-  return Array.isArray(value) ? items : z.string({ error: 'expected a string or a list of items' })
+  if (!Array.isArray(value)) return z.string({ error: 'expected a string or a list of items' })
+  const many = value.length <= MAX_ITEMS && partsOf(value) > MAX_PARTS_TOGETHER
+  return many ? refusal(`has more than ${MAX_PARTS_TOGETHER} parts`) : items
 })

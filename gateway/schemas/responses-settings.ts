@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { byShape, byType, freeObject, notYet, refusal } from './shape.ts'
+import { anyObject, byShape, byType, freeObject, notYet, refusal } from './shape.ts'
 
 const EFFORTS = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
 
@@ -26,7 +26,7 @@ export const metadata = byShape<z.output<typeof pairs>>((value) => {
 })
 
 const price = z.union([z.number(), z.string()]).nullish()
-const speed = z.union([z.number(), z.record(z.string(), z.unknown())]).nullish()
+const speed = z.union([z.number(), anyObject]).nullish()
 /** Most items of a list of settings. */
 const MAX_SETTINGS = 256
 const slugs = z.array(z.string().min(1)).max(MAX_SETTINGS).nullish()
@@ -39,7 +39,7 @@ export const provider = z
   .strictObject({
     order: slugs,
     allow_fallbacks: z.boolean().nullish(),
-    sort: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
+    sort: z.union([z.string(), anyObject]).nullish(),
     preferred_max_latency: speed,
     preferred_min_throughput: speed,
     only: notYet('a choice of upstreams'),
@@ -96,7 +96,7 @@ export const stopConditions = z
 export const trace = byShape((value) => {
   const word = z.string().optional()
   const known = { trace_id: word, trace_name: word, span_name: word, generation_name: word, parent_span_id: word }
-  return Array.isArray(value) ? z.record(z.string(), z.never()) : z.object(known).and(freeObject)
+  return Array.isArray(value) ? z.record(z.string(), z.never()) : freeObject.pipe(z.object(known))
 })
 
 /** Further members of an answer; those of hosted tools never come to pass. */

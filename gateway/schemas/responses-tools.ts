@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countMembers } from './json.ts'
 import { byShape, byType, freeObject, list } from './shape.ts'
 
 /** As many tools as the inference service takes. */
@@ -17,8 +18,14 @@ const functionTool = z.object({
   async: z.literal(false, { error: 'asynchronous tools are not supported' }).nullish(),
 })
 
+/** Most members of the parameters of all tools together; as many as one free-form object may have. */
+const MAX_MEMBERS = 50_000
+
 /** Tools that are offered. */
-export const tools = list(byType({ function: functionTool }, { unknown: unsupportedTool }), { most: MAX_TOOLS })
+export const tools = list(byType({ function: functionTool }, { unknown: unsupportedTool }), { most: MAX_TOOLS }).refine(
+  (offered) => offered.reduce((sum, { parameters }) => sum + countMembers(parameters), 0) <= MAX_MEMBERS,
+  { message: `their parameters have more than ${MAX_MEMBERS} members` },
+)
 
 const functionChoice = z.object({ type: z.literal('function'), name })
 const choiceObject = byType(

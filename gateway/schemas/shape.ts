@@ -75,13 +75,14 @@ export function notYet(what: string): ZodType<unknown> {
     .optional()
 }
 
+/** A JSON object that nobody looks into. */
+export const anyObject = z.custom<FreeObject>(isObject, { message: 'Invalid input: expected object' })
+
 /** A JSON object whose members are passed on untouched. */
-export const freeObject: ZodType<FreeObject> = z
-  .custom<FreeObject>(isObject, { message: 'Invalid input: expected object' })
-  .superRefine((value, context) => {
-    const problem = jsonProblem(value, MAX_DEPTH)
-    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
-  })
+export const freeObject: ZodType<FreeObject> = anyObject.superRefine((value, context) => {
+  const problem = jsonProblem(value, MAX_DEPTH)
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+})
 
 function asksNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === false) return true

@@ -97,7 +97,20 @@ test('free-form JSON may nest 24 levels deep, not more', async () => {
   const nested = (levels: number) => `{"metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
   assert.equal((await create(facade, nested(24))).status, 200)
   await refused(facade, 400, 'metadata: Nested more than 24 levels deep', nested(25))
-  await refused(facade, 400, 'metadata: Nested more than 24 levels deep', nested(100_000))
+  await refused(facade, 400, 'The JSON is nested more than 100 levels deep', nested(100_000))
+})
+
+test('parameters of the content type that nobody knows pass', async () => {
+  await using facade = await echoing()
+  for (const type of [
+    'application/json; foo=bar; charset=utf-8',
+    'application/json;charset=UTF-8;foo="a;b\\"c; charset=latin1"',
+    'APPLICATION/JSON ; version=1',
+    'application/json; profile="https://example.com/p"; q=0.5;',
+    'application/json;',
+  ]) {
+    assert.equal((await create(facade, '{"title":"x"}', { 'content-type': type })).status, 200, type)
+  }
 })
 
 test('another content type is 415', async () => {
@@ -107,7 +120,14 @@ test('another content type is 415', async () => {
     'text/plain',
     'application/x-www-form-urlencoded',
     'application/json; charset=utf-16',
+    'application/json; charset=utf-8; charset=latin1',
+    'application/json; foo=bar; charset="iso-8859-1"',
+    'application/json; foo',
+    'application/json; foo="bar',
+    'application/json foo=bar',
+    'application/json, application/json',
     'application/jsonx',
+    'application/problem+json',
   ]) {
     await refused(facade, 415, message, '{}', { 'content-type': type })
   }

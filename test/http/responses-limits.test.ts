@@ -69,9 +69,20 @@ test('a list of any length is refused at its first problem', () => {
     assert.equal(problemOf(`{${base},"${member}":${million}}`), tooMany(member, most))
   }
   assert.equal(problemOf(`{"model":"m","input":${million}}`), tooMany('input', 20_000))
-  const message = `{"role":"user","content":${many('{"type":"x"}', 1_000)}}`
+  const message = `{"role":"user","content":${many('{"type":"x"}', 100)}}`
   const problem = 'input.0.content.0.type: content of the type "x" is not supported here'
   assert.equal(problemOf(`{"model":"m","input":${many(message, 500)}}`), problem)
+  assert.equal(problemOf(`{"model":"m","input":${many(message, 501)}}`), 'input: has more than 50000 parts')
+  const parameters = `{"type":"function","name":"f","parameters":{"enum":${many('0', 5_000)}}}`
+  const tools = `{${base},"tools":${many(parameters, 11)}}`
+  assert.equal(problemOf(tools), 'tools: their parameters have more than 50000 members')
+  const one = `{"type":"function","name":"f","parameters":{"enum":${many('0', 50_000)}}}`
+  assert.equal(problemOf(`{${base},"tools":[${one}]}`), 'tools.0.parameters: More than 50000 members')
+  const call = (text: string) => `{"type":"function_call","call_id":"c","name":"f","arguments":${JSON.stringify(text)}}`
+  const calls = `{"model":"m","input":${many(call(many('0', 5_000)), 11)}}`
+  const far = 'are nested more than 100 levels deep, or have more than 50000 members with those before'
+  assert.equal(problemOf(calls), `input.10.arguments: ${far}`)
+  assert.equal(problemOf(`{"model":"m","input":[${call('['.repeat(101))}]}`), `input.0.arguments: ${far}`)
   const pairs = Array.from({ length: 10_000 }, (_, i) => `"k${i}":0`).join()
   assert.equal(problemOf(`{${base},"metadata":{${pairs}}}`), 'metadata: must have at most 16 pairs')
 })

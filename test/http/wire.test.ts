@@ -77,7 +77,7 @@ test('a missing, a second and a contradicting Host are 400; HTTP/1.0 may do with
   assert.equal((await sendBytes(facade.url, 'GET /livez HTTP/1.0\r\n\r\n')).status, 200)
 })
 
-test('CONNECT is 405, an unknown expectation is ignored, an upgrade is not made', async () => {
+test('CONNECT is 405, an unknown expectation is 417, an upgrade is not made', async () => {
   await using facade = await openFacade()
   const { host } = new URL(facade.url)
   const connect = await sendBytes(facade.url, `CONNECT evil.example:443 HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
@@ -85,7 +85,12 @@ test('CONNECT is 405, an unknown expectation is ignored, an upgrade is not made'
   assert.match(connect.head, /^allow: GET, POST$/im)
   const get = (headers: string) =>
     sendBytes(facade.url, `GET /api/info HTTP/1.1\r\nHost: ${host}\r\n${headers}\r\n\r\n`)
-  assert.equal((await get('Expect: tea\r\nConnection: close')).status, 200)
+  const expectation = { _tag: 'InvalidRequestError', message: 'Only 100-continue may be expected', kind: 'Headers' }
+  for (const expected of ['tea', '100-continue, tea', '100-continue;q=1', '']) {
+    expectJson(await get(`Expect: ${expected}\r\nConnection: close`), 417, expectation, expected)
+  }
+  const old = `GET /livez HTTP/1.0\r\nHost: ${host}\r\nExpect: tea\r\n\r\n`
+  assert.equal((await sendBytes(facade.url, old)).status, 200)
   assert.equal((await get('Upgrade: h2c\r\nConnection: Upgrade, close')).status, 200)
 })
 

@@ -12,7 +12,7 @@ interface Piece {
   readonly kind: GrowingKind
   readonly callId: string
   readonly toolName: string
-  readonly words: readonly string[]
+  readonly words: Iterable<string>
 }
 
 /**

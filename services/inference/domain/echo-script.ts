@@ -34,11 +34,11 @@ export function parseScript(prompt: string): EchoScript {
   let failure: EchoScript['failure']
   let length: number | undefined
   for (const line of prompt.split('\n')) {
-    const [, word = '', argument = ''] = /^\s*\/(tool|reasoning|slow|fail|length)\s+(.*\S)\s*$/.exec(line) ?? []
+    const [, word = '', argument = ''] = /^\/(tool|reasoning|slow|fail|length)\s+(.*)$/s.exec(line.trim()) ?? []
     const number = /^\d{1,9}$/.test(argument) ? Number(argument) : undefined
     const fail = /^([45]\d\d)(?:\s+after\s+(\d{1,9}))?$/.exec(argument)
     if (word === 'tool') {
-      const [, name = '', text = ''] = /^(\S+)\s*(.*)$/.exec(argument) ?? []
+      const [, name = '', text = ''] = /^(\S+)\s*(.*)$/s.exec(argument) ?? []
       calls.push({ name, arguments: text === '' ? '{}' : text })
     } else if (word === 'reasoning') reasoning.push(argument)
     else if (word === 'slow' && number !== undefined) slowMs = Math.min(number, MAX_SLOW_MS)

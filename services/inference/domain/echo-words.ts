@@ -1,11 +1,28 @@
 import type { Message, Part } from './conversation.ts'
 
-const WORDS = /\s*\S+\s*/g
 const TALE = 'the quick brown fox jumps over the lazy dog while portico counts every word that it writes'.split(' ')
 
-/** The words of a text, each with the white space around it; together they are the text. */
-export function wordsOf(text: string): string[] {
-  return text.match(WORDS) ?? []
+/** The words of a text, one by one, each with the white space around it; together they are the text. */
+export function* wordsOf(text: string): Generator<string> {
+  for (const [word] of text.matchAll(/\s*\S+\s*/g)) yield word
+}
+
+/** How many words a text has; they are not made, since a question may have millions. */
+function countWords(text: string): number {
+  let words = 0
+  let inWord = false
+  for (let i = 0; i < text.length; i++) {
+    const space = isSpace(text.charCodeAt(i))
+    if (!space && !inWord) words++
+    inWord = !space
+  }
+  return words
+}
+
+/** What `\s` means. */
+function isSpace(code: number): boolean {
+  if (code < 0xa0) return code === 0x20 || (code >= 0x09 && code <= 0x0d)
+  return /\s/.test(String.fromCharCode(code))
 }
 
 /** Exactly so many words, always the same ones. */
@@ -29,11 +46,11 @@ function tokensOf(part: Part): number {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return wordsOf(part.text).length
+      return countWords(part.text)
     case 'reasoning':
-      return wordsOf(part.text === '' ? part.summary : part.text).length
+      return countWords(part.text === '' ? part.summary : part.text)
     case 'tool-call':
-      return 1 + wordsOf(part.arguments).length
+      return 1 + countWords(part.arguments)
     case 'tool-result':
       return part.content.reduce((tokens, inner) => tokens + tokensOf(inner), 0)
     default:

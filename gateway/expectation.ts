@@ -1,0 +1,19 @@
+import type { NextFunction, Request, Response } from 'express'
+import { Rejection } from '#shared/rejection.ts'
+
+/**
+ * Refuses a request that expects anything but to be asked for its body (RFC 9110 section 10.1.1; in HTTP/1.0 the header means
+ * nothing). Rejects with EXPECTATION_FAILED.
+ */
+export function requireKnownExpectation(request: Request, _response: Response, next: NextFunction): void {
+  const { expect } = request.headers
+  if (expect !== undefined && request.httpVersion !== '1.0' && expect.toLowerCase() !== '100-continue') {
+    throw new Rejection('EXPECTATION_FAILED')
+  }
+  next()
+}
+
+/** Has a client send the body that it holds back until it is asked for. */
+export function askForBody(request: Request): void {
+  if (request.headers.expect !== undefined && request.httpVersion !== '1.0') request.res?.writeContinue()
+}
