@@ -2,12 +2,11 @@ import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
-import { type Mongo, openMongo } from '#shared/mongo.ts'
+import type { Mongo } from '#shared/mongo.ts'
 import type { Routes } from '#shared/routes.ts'
 import { storePort } from '#shared/store-port.ts'
 import { tracedPort } from '#shared/traced-port.ts'
 import { watchStore } from '#shared/watch-store.ts'
-import { MongoLedger } from './adapters/mongo-ledger.ts'
 import { ProviderSet } from './adapters/provider-set.ts'
 import { RpcKeyChecker } from './adapters/rpc-key-checker.ts'
 import { SqliteLedger } from './adapters/sqlite-ledger.ts'
@@ -51,6 +50,9 @@ async function openLedger(
   if (store.kind === 'sqlite') {
     return { ledger: resources.use(await SqliteLedger.open(join(store.directory, 'inference.sqlite'), clock)) }
   }
+  // The driver takes 20 MB, and is not read where it is not used.
+  const { openMongo } = await import('#shared/mongo.ts')
+  const { MongoLedger } = await import('./adapters/mongo-ledger.ts')
   const mongo = resources.use(await openMongo(store))
   return { ledger: await MongoLedger.open(mongo, clock, generationTimeoutMs), mongo }
 }

@@ -3,7 +3,7 @@ import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
 import { randomId, timedId } from '#shared/ids.ts'
-import { type Mongo, openMongo } from '#shared/mongo.ts'
+import type { Mongo } from '#shared/mongo.ts'
 import type { Routes } from '#shared/routes.ts'
 import type { StoreConfig } from '#shared/store-config.ts'
 import { storePort } from '#shared/store-port.ts'
@@ -11,8 +11,6 @@ import type { StoreHealth } from '#shared/store-watch.ts'
 import { tracedPort } from '#shared/traced-port.ts'
 import { watchStore } from '#shared/watch-store.ts'
 import { openFileBlobStore } from './adapters/file-blob-store.ts'
-import { openMongoBlobStore } from './adapters/mongo-blob-store.ts'
-import { openMongoSessionStore } from './adapters/mongo-session-store.ts'
 import { RpcCatalogPeer } from './adapters/rpc-catalog-peer.ts'
 import { RpcInferencePeer } from './adapters/rpc-inference-peer.ts'
 import { openSqliteSessionStore } from './adapters/sqlite-session-store.ts'
@@ -111,6 +109,10 @@ async function openAdapters(
     const blobs = resources.use(await openFileBlobStore({ directory: join(config.directory, 'blobs') }))
     return { store, blobs }
   }
+  // The driver takes 20 MB, and is not read where it is not used.
+  const { openMongo } = await import('#shared/mongo.ts')
+  const { openMongoBlobStore } = await import('./adapters/mongo-blob-store.ts')
+  const { openMongoSessionStore } = await import('./adapters/mongo-session-store.ts')
   const mongo = resources.use(await openMongo(config))
   const store = resources.use(await openMongoSessionStore({ mongo, clock }))
   return { store, blobs: resources.use(openMongoBlobStore({ mongo })), mongo }

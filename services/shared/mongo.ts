@@ -1,6 +1,8 @@
 import { type Db, MongoClient } from 'mongodb'
 import { ConfigError } from './config.ts'
 import { maskCredentials } from './config-print.ts'
+import { mongoProblem } from './mongo-problem.ts'
+import type { StoreProblem } from './store-watch.ts'
 
 /** An open connection to one database. */
 export interface Mongo extends AsyncDisposable {
@@ -8,6 +10,8 @@ export interface Mongo extends AsyncDisposable {
   readonly db: Db
   /** How long a call of a store may take, in milliseconds: 4 s, or as long as the URI lets the driver look for a server. */
   readonly limitMs: number
+  /** What an error of the driver says of the server; undefined: it is not to blame. */
+  readonly problemOf: (error: unknown) => StoreProblem | undefined
   /** Writes something small of its own, as a sign that the majority takes writes. `name`: one document for each. */
   probe(name: string): Promise<void>
 }
@@ -53,6 +57,7 @@ export async function openMongo(options: { readonly uri: string; readonly databa
   return {
     client,
     db,
+    problemOf: mongoProblem,
     limitMs: Math.max(MAX_TIME_MS, Number(said.get('serverSelectionTimeoutMS') ?? 0)),
     async probe(name) {
       await probes.updateOne({ _id: name }, { $inc: { count: 1 } }, { upsert: true, maxTimeMS: MAX_TIME_MS })

@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
 import { diskProblem } from '#shared/disk-problem.ts'
 import type { Mongo } from '#shared/mongo.ts'
-import { mongoProblem } from '#shared/mongo-problem.ts'
 import { StoreWatch } from '#shared/store-watch.ts'
 
 /** Watches a service's store: in MongoDB where a connection is given, else on this machine's disk. */
@@ -16,6 +15,6 @@ export function watchStore(
   },
 ): StoreWatch {
   const { mongo, ...rest } = options
-  const problemOf = mongo === undefined ? diskProblem : mongoProblem
+  const problemOf = mongo?.problemOf ?? diskProblem
   return new StoreWatch({ ...rest, probe: () => store.probe(), problemOf, limitMs: mongo?.limitMs })
 }
