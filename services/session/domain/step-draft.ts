@@ -21,19 +21,21 @@ export interface CallOutcome {
 
 /** A step while it runs: follows the events of a generation and its tool calls, and says what to write. */
 export class StepDraft {
+  readonly #begun: AssistantMessage
   #message: AssistantMessage
   #parts: AssistantPart[] = []
   /** Numbers of the generation's parts that have not ended → their numbers here. */
   readonly #open = new Map<number, number>()
 
   constructor(id: string, agent: string, model: ModelRef, now: number) {
-    this.#message = {
+    this.#begun = {
       type: 'assistant',
       id,
       timeCreated: now,
       ...{ agent, model, parts: [], finish: undefined, rawFinish: undefined, costNanos: undefined, tokens: undefined },
       ...{ error: undefined, retry: undefined, timeStreamed: undefined, timeCompleted: undefined },
     }
+    this.#message = this.#begun
   }
 
   /** The step as it is now. */
@@ -57,11 +59,11 @@ export class StepDraft {
     return this.#parts.filter((part) => part.type === 'tool').filter(({ state }) => state === 'running')
   }
 
-  /** The generation failed and will be repeated: what it said is forgotten. */
+  /** The generation failed and will be repeated: the step is again as it was when it began. */
   retry(attempt: number, at: number, error: StructuredError): DurableEventData {
     this.#parts = []
     this.#open.clear()
-    this.#message = { ...this.#message, retry: { attempt, at, error } }
+    this.#message = { ...this.#begun, retry: { attempt, at, error } }
     return { type: 'retry-scheduled', messageId: this.#message.id, attempt, at, error }
   }
 

@@ -14,7 +14,7 @@ const MAX_MEDIA_BYTES = 40 * 1024 * 1024
 /**
  * Asks the model, and records what it answers. A call that fails in a way that may pass is repeated (`retryDelay`, or
  * `absenceDelay` where a service of ours is away); in the end throws RunFailure. No tool has been started by then: tools run
- * after the answer is complete.
+ * after the answer is complete. What a call that failed has cost is known to the ledger of the inference service only.
  */
 export async function generate(
   run: RunContext,
@@ -47,7 +47,10 @@ interface Failure {
   readonly cause: unknown
 }
 
-/** One call of the provider; answers how it failed. What the store throws is not caught here. */
+/**
+ * One call of the provider; answers how it failed. The last event makes the answer whole: what becomes of the stream
+ * after it does not matter. What the store throws is not caught here.
+ */
 async function ask(
   run: RunContext,
   request: GenerationRequest,
@@ -63,12 +66,13 @@ async function ask(
       const next = await batches.next().catch((cause: unknown) => ({ failure: toFailure(cause) }))
       done = 'failure' in next || next.done === true
       if ('failure' in next) return next.failure
-      if (next.done === true) return step.draft.finished ? undefined : toFailure(CUT)
+      if (next.done === true) return toFailure(CUT)
       tenure.check()
       await step.take(next.value)
+      if (step.draft.finished) return undefined
     }
   } finally {
-    if (!done) await batches.return?.()
+    if (!done) await batches.return?.().catch(() => {})
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { plain } from '#test/support/inference.ts'
-import { asKey, eventsUntil, fails, openSessionService, text } from '#test/support/session-service.ts'
+import { asKey, eventsUntil, fails, hangs, openSessionService, text } from '#test/support/session-service.ts'
 
 const AWAY = { provider: 'test', message: 'away', status: '503' }
 
@@ -84,6 +84,37 @@ test('an answer that ends without its end is an answer that failed', async () =>
   await service.wait()
   assert.equal(service.peers.requests.length, 2)
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('a stream that breaks after its last message is a whole answer, which is paid once', async () => {
+  for (const broken of [fails('PROVIDER_UNAVAILABLE', AWAY), fails('PROVIDER_REFUSED', AWAY), hangs()]) {
+    await using service = await openSessionService()
+    await service.create()
+    service.peers.turns.push(async function* (request, signal) {
+      yield* text('Whole')(request, signal)
+      yield* broken(request, signal)
+    })
+    await service.prompt('Hi')
+    await service.wait()
+    assert.equal(service.peers.requests.length, 1)
+    const [step] = await service.steps()
+    assert.deepEqual(plain(step?.parts), [{ part: { case: 'text', value: { text: 'Whole' } } }])
+    const { session } = await service.client.getSession({ sessionId: 'ses_1' }, asKey)
+    assert.deepEqual([step?.finish, step?.costNanos, session?.costNanos], ['stop', 7n, 7n])
+    assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+  }
+})
+
+test('a repetition that is cut half-way is no answer, whatever came before it', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  service.peers.turns.push(fails('PROVIDER_UNAVAILABLE', AWAY, 'Half'), async function* () {
+    yield [{ event: { case: 'partStarted', value: { index: 0, kind: 1 } } }]
+  })
+  await service.prompt('Hi')
+  await service.wait()
+  assert.equal(service.peers.requests.length, 3)
+  assert.deepEqual(plain((await service.steps())[0]?.parts), [{ part: { case: 'text', value: { text: 'Done.' } } }])
 })
 
 test('a new prompt after a failed run begins a new one', async () => {
