@@ -2,10 +2,14 @@ import { existsSync } from 'node:fs'
 import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/logging.ts'
 import type { Routes } from '#shared/routes.ts'
+import type { StartCommand } from './adapters/command.ts'
 import { FileAgents } from './adapters/file-agents.ts'
 import { FileAttachments } from './adapters/file-attachments.ts'
 import { FileLocations } from './adapters/file-locations.ts'
+import { findSupervisor } from './adapters/find-supervisor.ts'
 import { GuardedFiles } from './adapters/guarded-files.ts'
+import { ReapedCommand } from './adapters/reaped-command.ts'
+import { SupervisedCommand } from './adapters/supervised-command.ts'
 import { bashTool } from './adapters/tool-bash.ts'
 import { ToolBox } from './adapters/tool-box.ts'
 import { editTool } from './adapters/tool-edit.ts'
@@ -30,7 +34,8 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const { clock, logger } = dependencies
   const { directory, configDirectory, home, environment } = config
   const roots = new WorkspaceRoots(config.roots)
-  const bash = bashTool(environment, existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh')
+  const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
+  const bash = bashTool(environment, shell, await commandStarter(environment.PATH ?? '', logger))
   const guarded = new GuardedFiles(configDirectory)
   const calls = new ToolCalls()
   const routes = catalogRoutes({
@@ -41,4 +46,12 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     calls,
   })
   return { routes, [Symbol.asyncDispose]: () => calls.close() }
+}
+
+async function commandStarter(path: string, logger: Logger): Promise<StartCommand> {
+  const supervisor = await findSupervisor(path)
+  if (supervisor !== undefined) return (options) => ReapedCommand.start(supervisor, options)
+  const why = 'There is no perl or python3 that can watch over commands (Linux only)'
+  logger.warn(`${why}: what leaves its process group and empties its environment outlives a call of bash`)
+  return (options) => SupervisedCommand.start(options)
 }

@@ -2,29 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
+import { type Command, type CommandEnd, type CommandOptions, readToEnd, settledWithin } from './command.ts'
 import { type OutputPipe, openOutputPipe } from './output-pipe.ts'
 import { codeOf } from './paths.ts'
 import { killAll, signalGroup } from './process-table.ts'
 import { ToolError } from './tool.ts'
 
-/** What to run. */
-export interface CommandOptions {
-  readonly shell: string
-  readonly command: string
-  readonly directory: string
-  readonly environment: Readonly<Record<string, string>>
-}
-
-/** How a command ended. */
-export interface CommandEnd {
-  /** Null: ended by a signal. */
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
-
 const SHELL = '/bin/sh'
-const OUTPUT_GRACE_MS = 500
 
 // Waits for the word to go, with the write end of pipe 3 held by the server alone: without a server there is no word.
 const GATE = 'IFS= read -r word <&3 || exit 125; exec 3<&-; exec "$0" -c "$1"'
@@ -49,15 +33,12 @@ for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 done`
 
 /**
- * A shell command in a process group of its own, that ends with all it started when it is disposed, and also when this
- * process is killed with SIGKILL (design decision 11). What it started is found by its group and by a mark in the
- * environment, so that neither `&`, `nohup` nor `setsid` keeps it; only a process that left the group and wiped its
- * environment stays unseen. This is supervision, not a sandbox: a command can do whatever the user can that runs Portico.
+ * A command for systems without a reaper (`ReapedCommand`): what it started is found by its group and, on Linux, by a mark
+ * in the environment, so that neither `&`, `nohup` nor `setsid` keeps it; only a process that left the group and wiped its
+ * environment stays unseen.
  */
-export class SupervisedCommand implements AsyncDisposable {
-  /** Standard output and error, in the order in which they were written. */
+export class SupervisedCommand implements Command {
   readonly output: Readable
-  /** Resolves when the command itself has ended; rejects with ToolError when its supervision failed. */
   readonly ended: Promise<CommandEnd>
   readonly #leader: ChildProcess
   readonly #watcher: ChildProcess
@@ -112,36 +93,20 @@ export class SupervisedCommand implements AsyncDisposable {
     return new SupervisedCommand(leader, watcher, output.reader, group, mark)
   }
 
-  /** Asks the whole group to end, and waits for the command at most `graceMs`. */
   async terminate(graceMs: number): Promise<void> {
     signalGroup(this.#group, 'SIGTERM')
-    const waiting = new AbortController()
-    const over = (): void => waiting.abort()
-    this.ended.then(over, over)
-    await delay(graceMs, undefined, { signal: waiting.signal }).catch(() => {})
+    await settledWithin(this.ended, graceMs)
   }
 
-  /** Ends everything that the command started, and resolves when it has ended and its output has been read. */
   async [Symbol.asyncDispose](): Promise<void> {
     await killAll(this.#group, this.#mark)
-    await this.#drain()
+    await readToEnd(this.output)
+    this.#leader.unref()
     if (this.#watcher.exitCode === null && this.#watcher.signalCode === null) {
       const gone = once(this.#watcher, 'exit')
       this.#watcher.kill('SIGKILL')
       await gone
     }
-  }
-
-  // An unseen process may hold the output open: nobody waits for it.
-  async #drain(): Promise<void> {
-    if (this.output.readableEnded || this.output.destroyed) return
-    this.output.resume()
-    const waiting = new AbortController()
-    const close = once(this.output, 'close', { signal: waiting.signal }).catch(() => {})
-    await Promise.race([close, delay(OUTPUT_GRACE_MS, undefined, { ref: false })])
-    waiting.abort()
-    this.output.destroy()
-    this.#leader.unref()
   }
 }
 

@@ -1,5 +1,5 @@
 import { OutputWindow } from '../domain/truncate.ts'
-import { type CommandEnd, SupervisedCommand } from './supervised-command.ts'
+import type { CommandEnd, CommandOptions, StartCommand } from './command.ts'
 import { objectSchema, type Tool, type ToolContext, ToolError, type ToolSuccess, textOf } from './tool.ts'
 
 const DEFAULT_TIMEOUT_MS = 120_000
@@ -21,7 +21,11 @@ interface Input {
  * user can that runs Portico, and in one process also look at Portico itself. What guards it is the permission action
  * `bash` alone. `environment` is all that it sees of the environment; `shell` is the path of a shell.
  */
-export function bashTool(environment: Readonly<Record<string, string>>, shell: string): Tool<Input> {
+export function bashTool(
+  environment: Readonly<Record<string, string>>,
+  shell: string,
+  start: StartCommand,
+): Tool<Input> {
   return {
     name: 'bash',
     description:
@@ -51,19 +55,20 @@ export function bashTool(environment: Readonly<Record<string, string>>, shell: s
       return {
         accesses: [{ action: 'bash', resources: [command] }],
         timeoutMs: timeout,
-        run: (context) => run({ shell, command, directory, environment }, timeout, context),
+        run: (context) => run(start, { shell, command, directory, environment }, timeout, context),
       }
     },
   }
 }
 
 async function run(
-  options: Parameters<typeof SupervisedCommand.start>[0],
+  start: StartCommand,
+  options: CommandOptions,
   timeoutMs: number,
   { signal, progress }: ToolContext,
 ): Promise<ToolSuccess> {
   const output = new OutputWindow()
-  const end = await execute(options, output, signal, progress)
+  const end = await execute(start, options, output, signal, progress)
   const { text, truncated } = output.text()
   const metadata = { bytes: output.total, truncated }
   if (end === undefined) {
@@ -80,12 +85,13 @@ async function run(
 
 // Undefined: the signal aborted. Either way everything has ended when it answers.
 async function execute(
-  options: Parameters<typeof SupervisedCommand.start>[0],
+  start: StartCommand,
+  options: CommandOptions,
   output: OutputWindow,
   signal: AbortSignal,
   progress: ToolContext['progress'],
 ): Promise<CommandEnd | undefined> {
-  await using command = await SupervisedCommand.start(options)
+  await using command = await start(options)
   let told = 0
   const timer = setInterval(() => {
     if (output.total === told) return

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { longSleep, processesWith } from '#test/support/catalog.ts'
+import { scratchDirectory } from '#test/support/processes.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+import type { Command, CommandEnd, StartCommand } from './command.ts'
+import { findSupervisor, supervisors } from './find-supervisor.ts'
+import { ReapedCommand } from './reaped-command.ts'
+import { SupervisedCommand } from './supervised-command.ts'
+
+const PATH = process.env.PATH ?? '/usr/bin:/bin'
+const found = await supervisors(PATH)
+const [perl] = found.filter(({ program }) => program.endsWith('perl'))
+const [python] = found.filter(({ program }) => program.endsWith('python3'))
+
+const STARTERS: readonly (readonly [name: string, start: StartCommand | undefined, reaped: boolean])[] = [
+  ['perl', perl && ((options) => ReapedCommand.start(perl, options)), true],
+  ['python3', python && ((options) => ReapedCommand.start(python, options)), true],
+  ['a mark alone', process.platform === 'linux' ? (options) => SupervisedCommand.start(options) : undefined, false],
+]
+
+/** Ways to stay, as commands that sleep so long. */
+const LEAVING: Readonly<Record<string, (tag: string) => string>> = {
+  'in the background': (tag) => `sleep ${tag} & nohup sleep ${tag} >/dev/null 2>&1 & disown -a`,
+  'in a session of its own': (tag) => `(setsid sh -c 'trap "" TERM HUP INT; sleep ${tag}; sleep ${tag}' &)`,
+  stopped: (tag) => `sleep ${tag} & kill -STOP $!; setsid sh -c 'kill -STOP $$; sleep ${tag}' & sleep 0.2`,
+}
+/** Ways that only a reaper finds. */
+const HIDING: Readonly<Record<string, (tag: string) => string>> = {
+  'env -i setsid': (tag) => `env -i setsid sleep ${tag} >/dev/null 2>&1 & sleep 0.2`,
+  'unset and setsid': (tag) => `unset CATALOG_TOOL_CALL; setsid sleep ${tag} >/dev/null 2>&1 & sleep 0.2`,
+  'fork with an empty environment': (tag) => `(env -i sh -c 'setsid sh -c "exec sleep ${tag}" &' &) ; sleep 0.3`,
+  'a daemon that forks twice and closes everything': (tag) =>
+    `env -i /bin/sh -c '(setsid /bin/sh -c "(exec </dev/null >/dev/null 2>&1 3>&-; cd /; trap \\"\\" TERM HUP; sleep ${tag}; sleep ${tag}) &" &)'; sleep 0.3`,
+  'many, each from the one before': (tag) =>
+    `env -i setsid sh -c 'n=0; while [ $n -lt 60 ]; do n=$((n+1)); setsid sleep ${tag} & done; wait' >/dev/null 2>&1 & sleep 0.3`,
+}
+
+for (const [name, start, reaped] of STARTERS) {
+  describe(`commands watched by ${name}`, { skip: start === undefined && 'there is none' }, () => {
+    if (start !== undefined) suite(start, reaped)
+  })
+}
+
+function suite(start: StartCommand, reaped: boolean): void {
+  const ways = Object.entries({ ...LEAVING, ...(reaped ? HIDING : {}) })
+
+  for (const [way, command] of ways) {
+    test(`what stays ${way} ends with the command, and when it is disposed before`, async () => {
+      const tag = longSleep()
+      const normal = await run(start, `${command(tag)}; echo over; exit 3`)
+      assert.deepEqual([normal.text, normal.end], ['over\n', { code: 3, signal: null }])
+      assert.deepEqual(await processesWith(tag), [])
+      const cut = await begin(start, `${command(tag)}; echo up; sleep ${tag}`)
+      await cut.printed('up')
+      await cut.command[Symbol.asyncDispose]()
+      assert.deepEqual(await processesWith(tag), [])
+    })
+  }
+
+  test('exit codes and signals come through, and no signal is ignored or blocked', async () => {
+    for (const code of [0, 1, 127, 255]) {
+      assert.deepEqual((await run(start, `exit ${code}`)).end, { code, signal: null })
+    }
+    for (const signal of ['SIGTERM', 'SIGKILL', 'SIGPIPE', 'SIGFPE', 'SIGUSR1', 'SIGSEGV'] as const) {
+      assert.deepEqual((await run(start, `kill -${signal.slice(3)} $$`)).end, { code: null, signal })
+    }
+    const { text } = await run(start, 'grep -E "^Sig(Blk|Ign)" /proc/self/status')
+    assert.match(text, /^SigBlk:\s+0+\nSigIgn:\s+0+\n$/)
+  })
+
+  test('it sees its own output and nothing else, and reads nothing', async () => {
+    const { text } = await run(start, 'cat; ls /proc/self/fd')
+    // Whoever runs the tests may have left descriptors open for everybody.
+    const plain = spawnSync('/bin/bash', ['-c', 'cat; ls /proc/self/fd'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    assert.equal(text, plain.stdout.toString())
+    const big = await run(start, `echo '${'x'.repeat(100_000)}' | wc -c; echo a | tee /dev/stderr`)
+    assert.match(big.text, /^\s*100001\na\na\n$/)
+  })
+
+  test('only the shell has the words of the command among its own: who looks for them finds no supervisor', async () => {
+    const tag = longSleep()
+    const { command, printed } = await begin(start, `: ${tag}; echo up; sleep 1000; :`)
+    await printed('up')
+    assert.equal((await processesWith(tag)).length, 1)
+    await command[Symbol.asyncDispose]()
+  })
+
+  test('nothing stays of many at once: no process, no zombie, no descriptor', async () => {
+    await run(start, 'true')
+    const before = [...ownChildren(), descriptors()]
+    await Promise.all(Array.from({ length: 8 }, () => run(start, '(sleep 0.05 &) ; (true &) ; echo a')))
+    await waitFor('the end of all', () => [...ownChildren(), descriptors()].join() === before.join())
+  })
+
+  test('many that are started faster than they are counted end', async () => {
+    const tag = longSleep()
+    // Each of 6 starts another one again and again, 40 times; at most 240 at a time.
+    const bomb = `spawn() { n=0; while [ $n -lt 40 ]; do n=$((n+1)); (${reaped ? 'env -i setsid' : 'setsid'} sleep ${tag} &); done; }
+      for i in 1 2 3 4 5 6; do spawn & done; echo up; wait`
+    const cut = await begin(start, bomb)
+    await cut.printed('up')
+    await cut.command[Symbol.asyncDispose]()
+    assert.deepEqual(await processesWith(tag), [])
+  })
+
+  test('a directory that is not there, and a system that starts nothing, are told', async () => {
+    const options = { shell: '/bin/sh', command: 'true', directory: '/nowhere', environment: { PATH } }
+    await assert.rejects(start(options), { name: 'ToolError', kind: 'not_started' })
+  })
+
+  if (reaped) supervisorSuite(start)
+}
+
+function supervisorSuite(start: StartCommand): void {
+  const hide = HIDING['a daemon that forks twice and closes everything'] ?? assert.fail()
+  // The parent of a command is the inner supervisor, whose parent is the outer one.
+  const outer = `$(sed 's/.*) . \\([0-9]*\\) .*/\\1/' /proc/$PPID/stat)`
+
+  for (const [which, victims] of [
+    ['inner', '$PPID'],
+    ['outer', outer],
+  ] as const) {
+    test(`a command that kills its ${which} supervisor ends, with all that hides`, async () => {
+      const tag = longSleep()
+      const { command } = await begin(start, `${hide(tag)}; kill -9 ${victims}; sleep ${tag}`)
+      await assert.rejects(command.ended, { kind: 'supervision_lost' })
+      await command[Symbol.asyncDispose]()
+      assert.deepEqual(await processesWith(tag), [])
+    })
+  }
+
+  test('a command that stops its supervisors is ended all the same, by its caller or by the end of it', async () => {
+    const tag = longSleep()
+    const cut = await begin(start, `${hide(tag)}; echo up; kill -STOP ${outer} $PPID; sleep ${tag}`)
+    await cut.printed('up')
+    await cut.command[Symbol.asyncDispose]()
+    assert.deepEqual(await processesWith(tag), [])
+  })
+
+  test('signals that a shell may send to its parent do nothing', async () => {
+    const { text } = await run(
+      start,
+      `for s in HUP INT QUIT TERM USR1 USR2 ALRM TSTP; do kill -$s $PPID ${outer}; done; echo on`,
+    )
+    assert.equal(text, 'on\n')
+  })
+
+  for (const stopped of [false, true]) {
+    const title = stopped ? ' and one supervisor is stopped' : ''
+    test(`when this process is killed${title}, nothing that a command started stays`, async () => {
+      using folder = scratchDirectory()
+      const tag = longSleep()
+      const module = fileURLToPath(new URL('reaped-command.ts', import.meta.url))
+      const script = join(folder.path, 'server.ts')
+      const supervisor = await findSupervisor(PATH)
+      writeFileSync(
+        script,
+        `import { ReapedCommand } from ${JSON.stringify(module)}
+         const [command] = process.argv.slice(2)
+         const options = { shell: '/bin/bash', command, directory: '/', environment: { PATH: process.env.PATH } }
+         const started = await ReapedCommand.start(${JSON.stringify(supervisor)}, options)
+         started.output.pipe(process.stdout)`,
+      )
+      const command = `${Object.values(HIDING)
+        .map((way) => way(tag))
+        .join('\n')}
+        trap '' TERM HUP; ${stopped ? `kill -STOP ${outer};` : ''} echo up; sleep ${tag}; sleep ${tag}`
+      const server = spawn(process.execPath, [script, command], { stdio: ['ignore', 'pipe', 'inherit'] })
+      await once(server.stdout, 'data')
+      assert.ok((await processesWith(tag)).filter((pid) => pid !== server.pid).length >= 5)
+      server.kill('SIGKILL')
+      await once(server, 'exit')
+      await waitFor('the end of all', async () => (await processesWith(tag)).length === 0)
+    })
+  }
+}
+
+interface Begun {
+  readonly command: Command
+  text(): string
+  /** Resolves when the command has printed that. */
+  printed(text: string): Promise<void>
+}
+
+async function begin(start: StartCommand, command: string): Promise<Begun> {
+  const options = { shell: '/bin/bash', command, directory: '/', environment: { PATH } }
+  const started = await start(options)
+  let text = ''
+  started.output.on('data', (chunk: Buffer) => {
+    text += chunk
+  })
+  const printed = (what: string) => waitFor(`${what} of the command`, () => text.includes(what))
+  return { command: started, text: () => text, printed }
+}
+
+async function run(start: StartCommand, command: string): Promise<{ text: string; end: CommandEnd }> {
+  const begun = await begin(start, command)
+  try {
+    const end = await begun.command.ended
+    await begun.command[Symbol.asyncDispose]()
+    return { text: begun.text(), end }
+  } finally {
+    await begun.command[Symbol.asyncDispose]()
+  }
+}
+
+/** Children of this process, zombies included. */
+function ownChildren(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'latin1')
+        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === process.pid
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}
+
+function descriptors(): number {
+  return readdirSync('/proc/self/fd').length
+}

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** What to run. */
+export interface CommandOptions {
+  readonly shell: string
+  readonly command: string
+  readonly directory: string
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** How a command ended. */
+export interface CommandEnd {
+  /** Null: ended by a signal. */
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/**
+ * A shell command in a process group of its own, that ends with all it started when it is disposed, and also when this
+ * process is killed with SIGKILL (design decision 11). This is supervision, not a sandbox: a command can do whatever the
+ * user can that runs Portico.
+ */
+export interface Command extends AsyncDisposable {
+  /** Standard output and error, in the order in which they were written. */
+  readonly output: Readable
+  /** Resolves when the command itself has ended; rejects with ToolError when its supervision failed. */
+  readonly ended: Promise<CommandEnd>
+  /** Asks the whole group to end, and waits for the command at most `graceMs`. */
+  terminate(graceMs: number): Promise<void>
+  /** Ends everything that the command started, and resolves when it has ended and its output has been read. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Starts a command. Throws ToolError when the system cannot. */
+export type StartCommand = (options: CommandOptions) => Promise<Command>
+
+const OUTPUT_GRACE_MS = 500
+
+/** Waits until a promise settles, at most so long; answers whether it did. */
+export async function settledWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  const waiting = new AbortController()
+  const settled = promise.then(
+    () => true,
+    () => true,
+  )
+  const late = delay(milliseconds, false, { signal: waiting.signal }).catch(() => false)
+  const answer = await Promise.race([settled, late])
+  waiting.abort()
+  return answer
+}
+
+/** Waits until everything has been read; a process that nobody sees may hold the output open, and is not waited for. */
+export async function readToEnd(output: Readable): Promise<void> {
+  if (output.readableEnded || output.destroyed) return
+  output.resume()
+  const waiting = new AbortController()
+  await settledWithin(once(output, 'close', { signal: waiting.signal }), OUTPUT_GRACE_MS)
+  waiting.abort()
+  output.destroy()
+}

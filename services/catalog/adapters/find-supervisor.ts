@@ -1,0 +1,61 @@
+import { access, constants } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { settledWithin } from './command.ts'
+import { ReapedCommand, type Supervisor } from './reaped-command.ts'
+
+/** prctl(2) by the architecture of the process. */
+const PRCTL: Readonly<Record<string, number>> = {
+  ...{ x64: 157, arm64: 167, riscv64: 167, loong64: 167, ia32: 172, arm: 172, ppc64: 171, s390x: 172, mips64el: 5153 },
+}
+/** Where a system keeps its own; before PATH, where there may be a wrapper that takes long. */
+const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin']
+const PROBE_MS = 5_000
+/** What a probe ends with: nothing else does by chance. */
+const PROBE_CODE = 97
+
+/**
+ * Looks for a program that can supervise commands, and tries it: perl, which starts quickest, or else python3. `path` is a
+ * PATH. Undefined: there is none, or the system has no reapers (it is not Linux).
+ */
+export async function findSupervisor(path: string): Promise<Supervisor | undefined> {
+  for (const supervisor of await supervisors(path)) if (await works(supervisor)) return supervisor
+  return undefined
+}
+
+/** Those that could be tried, the best first. */
+export async function supervisors(path: string): Promise<Supervisor[]> {
+  const prctl = PRCTL[process.arch]
+  if (process.platform !== 'linux' || prctl === undefined) return []
+  const folders = [...new Set([...FOLDERS, ...path.split(':').filter((folder) => folder.startsWith('/'))])]
+  const found: Supervisor[] = []
+  for (const [name, script, ...flags] of [
+    ['perl', 'supervisor.pl'],
+    ['python3', 'supervisor.py', '-I', '-S'],
+  ] as const) {
+    const file = fileURLToPath(new URL(script, import.meta.url))
+    for (const folder of folders) {
+      const program = join(folder, name)
+      if (await executable(program)) found.push({ program, words: [...flags, file, String(prctl)] })
+    }
+  }
+  return found
+}
+
+async function works(supervisor: Supervisor): Promise<boolean> {
+  try {
+    const options = { shell: '/bin/sh', command: `exit ${PROBE_CODE}`, directory: '/', environment: { PATH: '' } }
+    await using probe = await ReapedCommand.start(supervisor, options)
+    probe.output.resume()
+    return (await settledWithin(probe.ended, PROBE_MS)) && (await probe.ended).code === PROBE_CODE
+  } catch {
+    return false
+  }
+}
+
+async function executable(file: string): Promise<boolean> {
+  return access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+}
