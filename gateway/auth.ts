@@ -3,30 +3,50 @@ import type { NextFunction, Request, Response } from 'express'
 import type { Principal as ProtoPrincipal } from '#gen/portico/identity/v1/identity_pb.js'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Principal, PrincipalKind } from '#shared/call-context.ts'
-import { Rejection } from '#shared/rejection.ts'
+import { Rejection, reasonOf } from '#shared/rejection.ts'
 import { type Call, callOf } from './call.ts'
 import type { Config } from './config.ts'
+import { BEARER_CHALLENGE } from './errors/challenge.ts'
 import { isLoopbackHost, requireAllowedOrigin, requireOwnHost } from './origin.ts'
 import type { Facade } from './route.ts'
+import { WrongKeys } from './wrong-keys.ts'
 
 const BASIC_CHALLENGE = 'Basic realm="Secure Area"'
-const BEARER_CHALLENGE = 'Bearer realm="portico"'
 const LOCAL_OPERATOR = { credential: { case: 'localOperator', value: {} } } as const
 
 /**
  * Authenticates each request (`design.md` 9.15 and 9.16): `/api/v1` by an API key, `/api` as PORTICO_AUTH says, and
- * leaves everything else, the token endpoint among it, alone. The state of a key is read on each request.
+ * leaves everything else, the token endpoint among it, alone. The state of a key is read on each request; who sent many wrong ones
+ * is refused with WRONG_KEYS when the next one is wrong, too.
  */
 export function authenticate(facade: Facade) {
-  const { config } = facade
+  const { clock, config, logger } = facade
+  const wrongKeys = new WrongKeys(clock, logger)
   return async function authenticateRequest(request: Request, response: Response, next: NextFunction): Promise<void> {
     const call = callOf(response)
-    if (call.family === 'gateway') await byApiKey(facade, call, request)
-    else if (call.family === 'instance' && request.path.startsWith('/api')) {
-      await byMode(facade, config.auth, call, request)
+    const gateway = call.family === 'gateway'
+    if (!gateway && (call.family !== 'instance' || !request.path.startsWith('/api'))) return next()
+    requireOneAuthorization(request)
+    try {
+      if (gateway) await byApiKey(facade, call, request)
+      else await byMode(facade, config.auth, call, request)
+    } catch (error) {
+      const wrong = (error instanceof Rejection ? error : reasonOf(error))?.reason === 'CREDENTIAL_REFUSED'
+      const seconds = wrong ? wrongKeys.add(request.socket.remoteAddress ?? '') : undefined
+      throw seconds === undefined ? error : new Rejection('WRONG_KEYS', { retry_after: String(seconds) })
     }
     next()
   }
+}
+
+/** Who is asking must not depend on which of two headers is read. */
+function requireOneAuthorization({ headers, rawHeaders }: Request): void {
+  if (headers.authorization === undefined) return
+  let found = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if ((rawHeaders[i] as string).toLowerCase() === 'authorization') found += 1
+  }
+  if (found > 1) throw new Rejection('HEADER_INVALID', { field: 'authorization', problem: 'Given more than once' })
 }
 
 async function byMode(facade: Facade, auth: Config['auth'], call: Call, request: Request): Promise<void> {
@@ -50,7 +70,9 @@ async function byApiKey(facade: Facade, call: Call, request: Request): Promise<v
   const header = request.headers.authorization
   if (header === undefined) throw new Rejection('AUTH_MISSING', { challenge: BEARER_CHALLENGE })
   const key = /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(header)?.[1]
-  if (key === undefined) throw new Rejection('CREDENTIAL_REFUSED', { challenge: BEARER_CHALLENGE })
+  // To a credential of another scheme a challenge names no error (RFC 6750 section 3.1).
+  if (!/^Bearer(?: |$)/i.test(header)) throw new Rejection('CREDENTIAL_REFUSED', { challenge: BEARER_CHALLENGE })
+  if (key === undefined) throw new Rejection('CREDENTIAL_REFUSED')
   await identify(facade, call, { credential: { case: 'apiKey', value: key } })
 }
 

@@ -11,7 +11,7 @@ export type RequestReason =
   | 'NOT_READY'
 
 /** Why a caller may be refused. */
-export type CallerReason = 'AUTH_MISSING' | 'KEY_KIND_FORBIDDEN' | 'HOST_FORBIDDEN' | 'ORIGIN_FORBIDDEN'
+export type CallerReason = 'AUTH_MISSING' | 'WRONG_KEYS' | 'KEY_KIND_FORBIDDEN' | 'HOST_FORBIDDEN' | 'ORIGIN_FORBIDDEN'
 
 /** Why what a request carries may be refused. */
 export type InputReason =

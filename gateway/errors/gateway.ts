@@ -1,5 +1,6 @@
 import type { Reason, ReasonsOf } from '#shared/rejection.ts'
 import type { ErrorTable, PublicError } from '../errors.ts'
+import { challengeHeader } from './challenge.ts'
 import { providerFailure } from './provider.ts'
 
 const INVALID = 'Invalid request parameters'
@@ -7,9 +8,13 @@ const INVALID = 'Invalid request parameters'
 /** Errors of `/api/v1`: `{error: {code, message}}` (`contract/gateway-facts.md` 5). */
 export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'inference']> = {
   reasons: {
-    AUTH_MISSING: () => failure(401, 'Missing Authentication header'),
-    CREDENTIAL_REFUSED: () => failure(401, 'Invalid API key'),
-    PRINCIPAL_MISSING: () => failure(401, 'Missing Authentication header'),
+    AUTH_MISSING: unauthorized('Missing Authentication header'),
+    CREDENTIAL_REFUSED: unauthorized('Invalid API key'),
+    PRINCIPAL_MISSING: unauthorized('Missing Authentication header'),
+    WRONG_KEYS: ({ metadata }) => ({
+      ...failure(429, 'Too many wrong keys came from this address'),
+      headers: ['retry-after', metadata.retry_after ?? '60'],
+    }),
     KEY_KIND_FORBIDDEN: () => failure(403, 'Management keys cannot perform this operation'),
     ROUTE_NOT_FOUND: () => failure(404, 'Resource not found'),
     METHOD_NOT_ALLOWED: ({ metadata }) => ({
@@ -54,6 +59,10 @@ export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'infer
 
 function failure(code: number, message: string): PublicError {
   return { status: code, body: { error: { code, message } } }
+}
+
+function unauthorized(message: string): (reason: Reason) => PublicError {
+  return (reason) => ({ ...failure(401, message), headers: challengeHeader(reason) })
 }
 
 /** What a provider said of the request, and when to try again where it said so. */

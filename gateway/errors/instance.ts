@@ -1,5 +1,6 @@
 import type { Reason, ReasonsOf } from '#shared/rejection.ts'
 import type { ErrorTable, PublicError } from '../errors.ts'
+import { challengeHeader } from './challenge.ts'
 
 /** Errors of `/api`: `{_tag, message, …}` (`contract/instance-facts.md` 2). */
 export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'catalog' | 'session']> = {
@@ -8,6 +9,10 @@ export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'cata
     CREDENTIAL_REFUSED: unauthorized,
     PRINCIPAL_MISSING: unauthorized,
     KEY_KIND_FORBIDDEN: () => forbidden('Management keys have no access to sessions'),
+    WRONG_KEYS: ({ metadata }) => ({
+      ...tagged(429, 'TooManyRequestsError', 'Too many wrong keys came from this address'),
+      headers: ['retry-after', metadata.retry_after ?? '60'],
+    }),
     HOST_FORBIDDEN: () => forbidden('Requests must address a loopback name of this server'),
     ORIGIN_FORBIDDEN: () => forbidden('Requests of this origin are not allowed'),
     ROUTE_NOT_FOUND: () => tagged(404, 'NotFoundError', 'No such route'),
@@ -83,9 +88,8 @@ function invalid(message: string, more: Record<string, unknown>, status = 400): 
   return tagged(status, 'InvalidRequestError', message, more)
 }
 
-function unauthorized({ metadata }: Reason): PublicError {
-  const challenge = metadata.challenge ?? 'Bearer realm="portico"'
-  return { ...tagged(401, 'UnauthorizedError', 'Authentication required'), headers: ['www-authenticate', challenge] }
+function unauthorized(reason: Reason): PublicError {
+  return { ...tagged(401, 'UnauthorizedError', 'Authentication required'), headers: challengeHeader(reason) }
 }
 
 function forbidden(message: string): PublicError {

@@ -131,10 +131,17 @@ test('bearer: an API key is answered, none and a bad one are 401, a management k
   const get = (headers: Record<string, string>) => facade.fetch('/api/info', { headers })
   assert.equal((await get({ authorization: `Bearer ${TEST_KEYS.workspace}` })).status, 200)
   assert.equal((await get({ authorization: `bearer  ${TEST_KEYS.workspace} ` })).status, 200)
-  for (const headers of [{}, { authorization: 'Bearer sk-portico-wrong' }, { authorization: basicHeader('a', 'b') }]) {
-    const answer = await get(headers as Record<string, string>)
+  const challenged: [Record<string, string>, string][] = [
+    [{}, 'Bearer realm="portico"'],
+    [{ authorization: basicHeader('a', 'b') }, 'Bearer realm="portico"'],
+    [{ authorization: 'Bearer sk-portico-wrong' }, 'Bearer realm="portico", error="invalid_token"'],
+    [{ authorization: 'Bearer' }, 'Bearer realm="portico", error="invalid_token"'],
+    [{ authorization: 'Bearer a b' }, 'Bearer realm="portico", error="invalid_token"'],
+  ]
+  for (const [headers, challenge] of challenged) {
+    const answer = await get(headers)
     assert.equal(answer.status, 401)
-    assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="portico"')
+    assert.equal(answer.headers.get('www-authenticate'), challenge)
     assert.deepEqual(await answer.json(), unauthorized)
   }
   const management = await get({ authorization: `Bearer ${TEST_KEYS.management}` })
@@ -147,11 +154,34 @@ test('the gateway API wants an API key in every mode', async () => {
   await using facade = await openFacade()
   const missing = await facade.fetch('/api/v1/responses', { method: 'POST' })
   assert.equal(missing.status, 401)
+  assert.equal(missing.headers.get('www-authenticate'), 'Bearer realm="portico"')
   assert.deepEqual(await missing.json(), { error: { code: 401, message: 'Missing Authentication header' } })
   const authorization = 'Bearer sk-portico-wrong'
   const wrong = await facade.fetch('/api/v1/responses', { method: 'POST', headers: { authorization } })
   assert.equal(wrong.status, 401)
+  assert.equal(wrong.headers.get('www-authenticate'), 'Bearer realm="portico", error="invalid_token"')
   assert.deepEqual(await wrong.json(), { error: { code: 401, message: 'Invalid API key' } })
+})
+
+test('two Authorization headers are 400, whichever of them is right', async () => {
+  const right = `Bearer ${TEST_KEYS.workspace}`
+  for (const env of [{}, basic, { PORTICO_AUTH: 'bearer', PORTICO_HOST: '127.0.0.1' }]) {
+    await using facade = await openFacade({}, env)
+    for (const authorization of [
+      [right, right],
+      [right, 'Bearer sk-portico-wrong'],
+      [basicHeader('portico', 'correct horse'), right],
+    ]) {
+      const instance = await rawRequest(`${facade.url}/api/info`, { headers: { authorization } })
+      const message = 'authorization: Given more than once'
+      assert.equal(instance.status, 400)
+      assert.deepEqual(JSON.parse(instance.text), { _tag: 'InvalidRequestError', message, kind: 'Headers' })
+      const gateway = await rawRequest(`${facade.url}/api/v1/responses`, { method: 'POST', headers: { authorization } })
+      assert.equal(gateway.status, 400)
+      const error = { code: 400, message: `Invalid request parameters: ${message}` }
+      assert.deepEqual(JSON.parse(gateway.text), { error })
+    }
+  }
 })
 
 test('without credentials even an unknown route is 401', async () => {
