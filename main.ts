@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { systemClock } from '#shared/clock.ts'
 import { ConfigError, readTogether } from '#shared/config.ts'
 import { maskSecrets } from '#shared/config-print.ts'
+import { leave } from '#shared/leave.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLocalTransport } from '#shared/local-transport.ts'
 import { createLogger } from '#shared/logging.ts'
@@ -24,10 +25,11 @@ import { open as openInference } from './services/inference/open.ts'
 import { readConfig as readSessionConfig } from './services/session/config.ts'
 import { open as openSession } from './services/session/open.ts'
 
-/** Ctrl-C ends the process within this time, in milliseconds. */
-const SHUTDOWN_MS = 5_000
+/** Time to end tools and close stores once requests and runs have ended, in milliseconds. */
+const CLOSE_MS = 5_000
+const lifecycle = { shutdownMs: CLOSE_MS }
 
-await runUntilSignal(start, { shutdownMs: SHUTDOWN_MS })
+await runUntilSignal(start, lifecycle)
 
 async function start(resources: AsyncDisposableStack): Promise<void> {
   const project = projectDirectory(process.argv.slice(2))
@@ -40,6 +42,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
     catalog: readCatalogConfig,
     session: readSessionConfig,
   })
+  lifecycle.shutdownMs = config.process.unreadyMs + config.process.drainMs + CLOSE_MS
   const clock = systemClock
   const logger = createLogger({ service: 'portico', level: config.process.logLevel })
   logger.info({ settings: maskSecrets(config) }, 'Starting')
@@ -66,6 +69,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
 
   // Registered last, so that it ends first: no request finds its service gone.
   resources.use(listener)
+  resources.defer(() => leave(config.process, [listener, session]))
   const clients = createClients({ ...peers, identity: toIdentity, session: createLocalTransport(session.routes) })
   listener.serve(
     createApp({

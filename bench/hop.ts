@@ -49,7 +49,7 @@ interface Case {
 
 await using stack = new AsyncDisposableStack()
 const server = stack.use(
-  await serve({ routes: [routes], host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger, drainMs: 0 }),
+  await serve({ routes: [routes], host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger }),
 )
 
 // As the gateway calls: a principal, a request id, the signal of a client that is still there, a deadline.

@@ -2,12 +2,13 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { ConfigError } from '#shared/config.ts'
+import type { Leaving } from '#shared/leave.ts'
 import type { Config } from './config.ts'
 import { createHttpServer } from './http-server.ts'
 import { Lifecycle } from './lifecycle.ts'
 
-/** The facade's port. */
-export interface Listener extends AsyncDisposable {
+/** The facade's port. Disposal drains it, with `drainMs` for what is open. */
+export interface Listener extends Required<Leaving>, AsyncDisposable {
   readonly port: number
   /** Reaches the server from this machine. */
   readonly url: string
@@ -18,17 +19,45 @@ export interface Listener extends AsyncDisposable {
 
 /**
  * Binds the port. Until {@link Listener.serve} is called, every request is answered with 503: a server that is still
- * starting refuses, it never hangs. Disposing ends streams with a `retry:`, lets other requests end within `drainMs`,
- * and closes. A port in use is an error that names the setting.
+ * starting refuses, it never hangs. Unready, it closes each connection with its answer. Draining, it closes the port, ends
+ * streams with a `retry:` and lets other requests end. A port in use is an error that names the setting.
  */
 export async function listen(config: Config, logger: Logger): Promise<Listener> {
   const lifecycle = new Lifecycle()
   let app: RequestListener = answerStarting
-  const server = createHttpServer((request, response) => app(request, response))
+  const open = new Set<ServerResponse>()
+  const server = createHttpServer((request, response) => {
+    if (lifecycle.state === 'draining') response.shouldKeepAlive = false
+    open.add(response)
+    response.once('close', () => open.delete(response))
+    app(request, response)
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, config)))
     server.listen(config.port, config.host, resolve)
   })
+  const unready = (): void => {
+    lifecycle.unready()
+    for (const response of open) response.shouldKeepAlive = false
+  }
+  const close = async (ms: number): Promise<void> => {
+    unready()
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    lifecycle.drain()
+    const sweep = setInterval(() => server.closeIdleConnections(), 50)
+    const cut = setTimeout(() => {
+      logger.warn('requests were cut off: they did not end in time')
+      server.closeAllConnections()
+    }, ms)
+    await closed
+    clearInterval(sweep)
+    clearTimeout(cut)
+  }
+  let drained: Promise<void> | undefined
+  const drain = (ms: number): Promise<void> => {
+    drained ??= close(ms)
+    return drained
+  }
   const { port } = server.address() as AddressInfo
   return {
     port,
@@ -38,18 +67,9 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
       app = listener
       lifecycle.ready()
     },
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      lifecycle.drain()
-      const sweep = setInterval(() => server.closeIdleConnections(), 50)
-      const cut = setTimeout(() => {
-        logger.warn('requests were cut off: they did not end in time')
-        server.closeAllConnections()
-      }, config.drainMs)
-      await closed
-      clearInterval(sweep)
-      clearTimeout(cut)
-    },
+    unready,
+    drain,
+    [Symbol.asyncDispose]: () => drain(config.drainMs),
   }
 }
 

@@ -3,6 +3,7 @@ import { systemClock } from '#shared/clock.ts'
 import { type Environment, readTogether } from '#shared/config.ts'
 import { maskSecrets } from '#shared/config-print.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
+import { leave } from '#shared/leave.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger } from '#shared/logging.ts'
 import { readProcessConfig } from '#shared/process-config.ts'
@@ -14,11 +15,13 @@ import { readConfig } from './config.ts'
 import { listen } from './listen.ts'
 
 const readProcess = (env: Environment) => readProcessConfig(env, ['session', 'catalog', 'inference', 'identity'])
-const options = { shutdownMs: 10_000 }
+/** Time to close connections once requests have ended, in milliseconds. */
+const CLOSE_MS = 5_000
+const options = { shutdownMs: CLOSE_MS }
 
 await runUntilSignal(async (resources) => {
   const { config, own } = readTogether(process.env, { config: readConfig, own: readProcess })
-  options.shutdownMs = config.drainMs + 5_000
+  options.shutdownMs = own.unreadyMs + own.drainMs + CLOSE_MS
   const logger = createLogger({ service: 'gateway', level: own.logLevel })
   logger.info({ settings: maskSecrets({ config, own }) }, 'Starting')
   resources.use(await startTelemetry('gateway', own.telemetry))
@@ -32,7 +35,9 @@ await runUntilSignal(async (resources) => {
     identity: to(identity),
   })
   // Taken last, so that it ends first: no request finds a connection closed.
-  const { lifecycle, serve, url } = resources.use(await listen(config, logger))
+  const listener = resources.use(await listen(config, logger))
+  resources.defer(() => leave(own, [listener]))
+  const { lifecycle, serve, url } = listener
   serve(createApp({ config, clients, clock: systemClock, logger, lifecycle, urls: () => [url] }))
   logger.info({ url }, 'Serving')
 }, options)

@@ -84,7 +84,7 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   }
 }
 
-const COME_BACK = { afterMs: 0, frames: () => `retry: ${RETRY_MS}\n\n` }
+const COME_BACK = { afterMs: 0, frames: () => `: the server is stopping\nretry: ${RETRY_MS}\n\n` }
 
 /** Collects the text of one turn of the event loop and writes it at once. */
 class EventWriter {

@@ -6,7 +6,7 @@ import { providerFailure } from './provider.ts'
 const INVALID = 'Invalid request parameters'
 
 /** Errors of `/api/v1`: `{error: {code, message}}` (`contract/gateway-facts.md` 5). */
-export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'inference']> = {
+export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'inference' | 'server']> = {
   reasons: {
     AUTH_MISSING: unauthorized('Missing Authentication header'),
     CREDENTIAL_REFUSED: unauthorized('Invalid API key'),
@@ -44,6 +44,7 @@ export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'infer
     PROVIDER_RATE_LIMITED: providerError,
     PROVIDER_UNAVAILABLE: providerError,
     PROVIDER_TIMEOUT: providerError,
+    SERVICE_CLOSING: () => failure(503, 'Service temporarily unavailable'),
     NOT_READY: () => failure(503, 'The server is starting or stopping'),
     // Keys are not managed here yet, and pages may call from anywhere: they need a key.
     HOST_FORBIDDEN: 'internal',

@@ -3,7 +3,7 @@ import type { ErrorTable, PublicError } from '../errors.ts'
 import { challengeHeader } from './challenge.ts'
 
 /** Errors of `/api`: `{_tag, message, …}` (`contract/instance-facts.md` 2). */
-export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'catalog' | 'session']> = {
+export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'catalog' | 'session' | 'server']> = {
   reasons: {
     AUTH_MISSING: unauthorized,
     CREDENTIAL_REFUSED: unauthorized,
@@ -60,6 +60,7 @@ export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'cata
       tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
     STORE_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'The store is unavailable; try again later'),
     PEER_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'A service is unavailable'),
+    SERVICE_CLOSING: () => tagged(503, 'ServiceUnavailableError', 'A service is stopping; try again'),
     NOT_READY: () => tagged(503, 'ServiceUnavailableError', 'The server is starting or stopping'),
     // Tools are run, and leases held, by the session service alone; keys are managed elsewhere.
     TOOL_NOT_FOUND: 'internal',
@@ -67,7 +68,6 @@ export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'cata
     TOOL_FENCED: 'internal',
     TOOL_CALL_STARTED: 'internal',
     TOOL_ACCESS_CHANGED: 'internal',
-    SERVICE_CLOSING: 'internal',
     LEASE_LOST: 'internal',
     MANAGEMENT_KEY_REQUIRED: 'internal',
     API_KEY_NOT_FOUND: 'internal',

@@ -3,7 +3,7 @@ import type { ErrorTable, PublicError } from '../errors.ts'
 import type { RequestReason } from '../reasons.ts'
 
 /** Errors of `/api/v1/oauth`: `{error, error_description}` (RFC 6749 section 5.2), never cached. */
-export const oauthErrors: ErrorTable<RequestReason | ReasonsOf['store']> = {
+export const oauthErrors: ErrorTable<RequestReason | ReasonsOf['store' | 'server']> = {
   reasons: {
     ROUTE_NOT_FOUND: () => failure(404, 'invalid_request', 'No such route'),
     METHOD_NOT_ALLOWED: ({ metadata }) => {
@@ -17,6 +17,7 @@ export const oauthErrors: ErrorTable<RequestReason | ReasonsOf['store']> = {
     EXPECTATION_FAILED: () => failure(417, 'invalid_request', 'Only 100-continue may be expected'),
     PATH_INVALID: () => failure(400, 'invalid_request', 'The path is not valid'),
     STORE_UNAVAILABLE: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),
+    SERVICE_CLOSING: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),
     NOT_READY: () => failure(503, 'temporarily_unavailable', 'The server is starting or stopping'),
   },
   unavailable: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),

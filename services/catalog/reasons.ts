@@ -1,4 +1,5 @@
 import { Code } from '@connectrpc/connect'
+import { closingReasons } from '#shared/closing.ts'
 import type { ReasonTable } from '#shared/rejection.ts'
 
 /** What the catalog service rejects with. */
@@ -14,7 +15,7 @@ export const reasons = {
   TOOL_INPUT_INVALID: { code: Code.InvalidArgument, message: 'Invalid input for {name}: {problem}' },
   TOOL_FENCED: { code: Code.Aborted, message: 'A newer owner runs the session' },
   TOOL_CALL_STARTED: { code: Code.AlreadyExists, message: 'The call was started before: {call_id}' },
-  SERVICE_CLOSING: { code: Code.Unavailable, message: 'The service is closing' },
+  ...closingReasons,
   TOOL_ACCESS_CHANGED: {
     code: Code.FailedPrecondition,
     message: 'What the call touches is no longer what leave was given for',

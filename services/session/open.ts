@@ -3,6 +3,7 @@ import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
 import { randomId, timedId } from '#shared/ids.ts'
+import type { Leaving } from '#shared/leave.ts'
 import type { Mongo } from '#shared/mongo.ts'
 import type { Routes } from '#shared/routes.ts'
 import type { StoreConfig } from '#shared/store-config.ts'
@@ -39,11 +40,16 @@ export interface Dependencies {
   readonly pause?: Pause
 }
 
+/** The open service. Draining, it takes up no more sessions and lets runs come to their end. */
+export interface Session extends Required<Pick<Leaving, 'drain'>>, AsyncDisposable {
+  readonly routes: Routes
+}
+
 /**
  * Opens the service, and goes on with every run that was cut off. Disposing the answer stops what runs so that the next
  * start goes on with it, and closes the stores; the peers have to outlive it.
  */
-export async function open(config: Config, dependencies: Dependencies): Promise<{ routes: Routes } & AsyncDisposable> {
+export async function open(config: Config, dependencies: Dependencies): Promise<Session> {
   const { clock, logger } = dependencies
   await using opening = new AsyncDisposableStack()
   const { store, blobs, health } = await openStores(config.store, dependencies, opening)
@@ -58,7 +64,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     random: Math.random,
     permissionTimeoutMs: config.permissionTimeoutMs,
   }
-  opening.use(
+  const scheduler = opening.use(
     new Scheduler({
       ...{ store, watchers, clock, logger, owner: randomId('own') },
       ...{ leaseMs: config.leaseMs, slots: new Slots(config.maxRuns), maxOwned: config.maxRuns + MOST_WAITING },
@@ -68,6 +74,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const resources = opening.move()
   return {
     routes: { ...sessionRoutes({ store, blobs, catalog, hub, watchers }), store: health },
+    drain: (ms) => scheduler.drain(ms),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

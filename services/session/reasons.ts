@@ -1,10 +1,12 @@
 import { Code } from '@connectrpc/connect'
+import { closingReasons } from '#shared/closing.ts'
 import type { ReasonTable } from '#shared/rejection.ts'
 import { storeReasons } from '#shared/store-outage.ts'
 
 /** What the session service rejects with. */
 export const reasons = {
   ...storeReasons,
+  ...closingReasons,
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
   REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   INVALID_CURSOR: { code: Code.InvalidArgument, message: 'Invalid cursor' },

@@ -36,8 +36,8 @@ export function incomingValues(draining: AbortSignal): ContextValues {
 }
 
 /**
- * Fires when the server that took this call begins to shut down. A stream without an end of its own (subscriptions)
- * ends then; a generation goes on for as long as the server waits.
+ * Fires, with SERVICE_CLOSING, when the server that took this call begins to drain. A call without an end of its own (a
+ * subscription) rejects with that then; a generation goes on for as long as the server waits.
  */
 export function drainSignalOf(context: Pick<HandlerContext, 'values'>): AbortSignal {
   return context.values.get(drainKey)

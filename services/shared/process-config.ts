@@ -7,6 +7,7 @@ import {
   readEnvironment,
   urlVariable,
 } from '#shared/config.ts'
+import type { LeaveTimes } from '#shared/leave.ts'
 import { type LogLevel, logVariables } from '#shared/logging.ts'
 import { type TelemetryConfig, telemetryOf, telemetryVariables } from '#shared/telemetry-config.ts'
 
@@ -16,7 +17,7 @@ const PORTS = { session: 4101, catalog: 4102, inference: 4103, identity: 4104 } 
 export type ServiceName = keyof typeof PORTS
 
 /** What every process needs. */
-export interface SingleProcessConfig {
+export interface SingleProcessConfig extends LeaveTimes {
   readonly logLevel: LogLevel
   readonly telemetry: TelemetryConfig
   /** Longest silence of the event loop, in milliseconds; 0: any. */
@@ -37,18 +38,19 @@ export interface ServiceProcessConfig<P extends ServiceName = never> extends Pro
   readonly port: number
   /** Whether grpc.reflection.v1 is served. */
   readonly reflection: boolean
-  /** How long calls may go on after the shutdown has begun, in milliseconds. */
-  readonly drainMs: number
 }
 
 const singleVariables = {
   ...logVariables,
   ...telemetryVariables,
   PORTICO_WATCHDOG_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(30),
+  PORTICO_UNREADY_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(0),
+  PORTICO_DRAIN_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(4),
 }
 
 const commonVariables = {
   ...singleVariables,
+  PORTICO_UNREADY_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(5),
   PORTICO_INTERNAL_SECRET: z.string().min(16, 'must have at least 16 characters'),
 }
 
@@ -56,7 +58,6 @@ const serverVariables = {
   PORTICO_SERVICE_HOST: z.string().default('127.0.0.1'),
   PORTICO_SERVICE_PORT: portVariable().optional(),
   PORTICO_GRPC_REFLECTION: booleanVariable().default(false),
-  PORTICO_DRAIN_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(10),
 }
 
 const commonSecrets = ['PORTICO_INTERNAL_SECRET']
@@ -71,6 +72,8 @@ function singleOf(values: z.output<z.ZodObject<typeof singleVariables>>): Single
     logLevel: values.PORTICO_LOG_LEVEL,
     telemetry: telemetryOf(values),
     watchdogMs: values.PORTICO_WATCHDOG_SECONDS * 1_000,
+    unreadyMs: values.PORTICO_UNREADY_SECONDS * 1_000,
+    drainMs: values.PORTICO_DRAIN_SECONDS * 1_000,
   }
 }
 
@@ -93,7 +96,6 @@ export function readServiceProcessConfig<P extends ServiceName = never>(
     host: values.PORTICO_SERVICE_HOST,
     port: values.PORTICO_SERVICE_PORT ?? PORTS[service],
     reflection: values.PORTICO_GRPC_REFLECTION,
-    drainMs: values.PORTICO_DRAIN_SECONDS * 1_000,
   }
 }
 

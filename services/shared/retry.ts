@@ -25,7 +25,7 @@ export function notBegun(problem: string, cause?: unknown): ConnectError {
 
 /**
  * Tries a call up to four times: after `notBegun` whatever the method; after another UNAVAILABLE that no service gave a reason
- * for only a method that declares itself free of side effects or idempotent. Between tries it waits up to 50, 100 and
+ * for, or that says that this server closes, only a method that declares itself free of side effects or idempotent. Between tries it waits up to 50, 100 and
  * 200 ms, at random (AIP-194). No try begins later than 5 s after the first.
  */
 export async function retryUnavailable<T>(
@@ -50,5 +50,6 @@ function isRepeatable(method: DescMethod, error: unknown): boolean {
   if (!(error instanceof ConnectError)) return false
   if (error.cause instanceof NotBegun) return true
   if (method.idempotency === Idempotency.IDEMPOTENCY_UNKNOWN) return false
-  return error.code === Code.Unavailable && reasonOf(error) === undefined
+  const reason = reasonOf(error)?.reason
+  return error.code === Code.Unavailable && (reason === undefined || reason === 'SERVICE_CLOSING')
 }

@@ -3,21 +3,22 @@ import { createServer, type Http2Server, type ServerHttp2Session } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { DescService } from '@bufbuild/protobuf'
 import {
-  Code,
-  ConnectError,
   type ConnectRouter,
   type ConnectRouterOptions,
   createConnectRouter,
   type ServiceImpl,
 } from '@connectrpc/connect'
 import type { Logger } from 'pino'
+import { closingReasons, serviceClosing } from '#shared/closing.ts'
 import { ConfigError } from '#shared/config.ts'
 import { createHealth } from '#shared/health.ts'
 import { createHttp2Handler } from '#shared/http2-handler.ts'
 import { keepAlive, PEER_KEEP_ALIVE } from '#shared/keep-alive.ts'
+import type { Leaving } from '#shared/leave.ts'
 import { CONNECTION_MEMORY_MEGABYTES, MAX_MESSAGE_BYTES } from '#shared/limits.ts'
 import { createReflection } from '#shared/reflection.ts'
 import { rejectInterceptor } from '#shared/reject-interceptor.ts'
+import { toConnectError } from '#shared/rejection.ts'
 import type { Routes, ServiceRoute } from '#shared/routes.ts'
 import { scopeInterceptor } from '#shared/rpc-span.ts'
 import { secretGate } from '#shared/secret-gate.ts'
@@ -33,12 +34,10 @@ export interface ServeOptions {
   readonly logger: Logger
   /** Serves grpc.reflection.v1 to callers with the secret. Default: false. */
   readonly reflection?: boolean
-  /** How long calls may go on after the shutdown has begun, in milliseconds. Default: 10 s. */
-  readonly drainMs?: number
 }
 
-/** A running server. */
-export interface Server extends AsyncDisposable {
+/** A running server. Disposal drains it with no time for what is open. */
+export interface Server extends Required<Leaving>, AsyncDisposable {
   readonly url: string
 }
 
@@ -46,8 +45,8 @@ const ABORT_GRACE_MS = 1_000
 
 /**
  * Serves routes over HTTP/2 without TLS: Connect, gRPC and gRPC-web on one port, with grpc.health.v1. Messages above 64 MiB
- * are refused; nothing is compressed. Throws ConfigError when the port is in use. Disposal reports NOT_SERVING, sends GOAWAY, lets calls finish for `drainMs`
- * (subscriptions end at once, see `drainSignalOf`), then aborts the signal of those that are left, and closes.
+ * are refused; nothing is compressed. Throws ConfigError when the port is in use. Unready, it reports NOT_SERVING. Draining, it
+ * closes its port, sends GOAWAY and lets calls finish (subscriptions end at once, see `drainSignalOf`), then aborts the signal of those that are left, and closes.
  */
 export async function serve(options: ServeOptions): Promise<Server> {
   const health = createHealth(options.routes)
@@ -75,24 +74,27 @@ export async function serve(options: ServeOptions): Promise<Server> {
   })
   await listen(server, options)
 
-  const close = async (): Promise<void> => {
+  const close = async (ms: number): Promise<void> => {
     health.stop()
-    draining.abort()
+    draining.abort(serviceClosing())
     const closed = new Promise((resolve) => server.close(resolve))
     for (const session of sessions) session.close()
-    await handler.idle(options.drainMs ?? 10_000)
-    shutdown.abort(new ConnectError('The server is shutting down', Code.Unavailable))
+    await handler.idle(ms)
+    shutdown.abort(toConnectError(serviceClosing(), 'server', closingReasons))
     await handler.idle(ABORT_GRACE_MS)
     for (const session of sessions) session.destroy()
     await closed
   }
-  let closing: Promise<void> | undefined
+  let drained: Promise<void> | undefined
+  const drain = (ms: number): Promise<void> => {
+    drained ??= close(ms)
+    return drained
+  }
   return {
     url: urlOf(server),
-    [Symbol.asyncDispose]() {
-      closing ??= close()
-      return closing
-    },
+    unready: () => health.stop(),
+    drain,
+    [Symbol.asyncDispose]: () => drain(0),
   }
 }
 

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '#shared/clock.ts'
 import { type Environment, readTogether } from '#shared/config.ts'
 import { maskSecrets } from '#shared/config-print.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
+import { type Leaving, leave } from '#shared/leave.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger, type Logger } from '#shared/logging.ts'
 import { readServiceProcessConfig, type ServiceName } from '#shared/process-config.ts'
@@ -19,8 +20,14 @@ export type ServiceDependencies<P extends ServiceName> = { readonly clock: Clock
   readonly [K in P]: Transport
 }
 
+/** A service that was opened. One that does work of its own, beside calls, drains it when the process stops. */
+export interface OpenService extends AsyncDisposable {
+  readonly routes: Routes
+  readonly drain?: Leaving['drain']
+}
+
 /** One service as a process of its own. */
-export interface ServiceProcess<C, P extends ServiceName, S extends { readonly routes: Routes } & AsyncDisposable> {
+export interface ServiceProcess<C, P extends ServiceName, S extends OpenService> {
   readonly name: ServiceName
   /** Services that it calls; PORTICO_…_URL says where they are. */
   readonly peers: readonly P[]
@@ -30,8 +37,8 @@ export interface ServiceProcess<C, P extends ServiceName, S extends { readonly r
   readonly opened?: (service: S) => void
 }
 
-/** Opens a service, serves it over HTTP/2 and, at a signal, lets its calls end, closes it and ends the process. */
-export async function runService<C, P extends ServiceName, S extends { readonly routes: Routes } & AsyncDisposable>(
+/** Opens a service, serves it over HTTP/2 and, at a signal, leaves (`leave`), closes it and ends the process. */
+export async function runService<C, P extends ServiceName, S extends OpenService>(
   { name, peers, readConfig, open, opened }: ServiceProcess<C, P, S>,
   env: Environment,
 ): Promise<never> {
@@ -39,7 +46,7 @@ export async function runService<C, P extends ServiceName, S extends { readonly 
   return runUntilSignal(async (resources) => {
     const readers = { service: readConfig, process: (of: Environment) => readServiceProcessConfig(of, name, peers) }
     const config = readTogether(env, readers)
-    lifecycle.shutdownMs = config.process.drainMs + CLOSE_MS
+    lifecycle.shutdownMs = config.process.unreadyMs + config.process.drainMs + CLOSE_MS
     const logger = createLogger({ service: name, level: config.process.logLevel })
     logger.info({ settings: maskSecrets(config) }, 'Starting')
     resources.use(await startTelemetry(name, config.process.telemetry))
@@ -51,7 +58,9 @@ export async function runService<C, P extends ServiceName, S extends { readonly 
     const service = resources.use(await open(config.service, dependencies))
     startWatchdog({ limitMs: config.process.watchdogMs, service: name })
     opened?.(service)
-    const { url } = resources.use(await serve({ ...config.process, routes: [service.routes], logger }))
-    logger.info({ url }, 'Serving')
+    const server = resources.use(await serve({ ...config.process, routes: [service.routes], logger }))
+    const { drain } = service
+    resources.defer(() => leave(config.process, drain === undefined ? [server] : [server, { drain }]))
+    logger.info({ url: server.url }, 'Serving')
   }, lifecycle)
 }

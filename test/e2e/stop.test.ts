@@ -19,7 +19,9 @@ const SHELL = existsSync('/bin/bash') ? { npm_config_script_shell: '/bin/bash' }
 test('SIGINT ends it in time while runs, a tool and streams go on; the next start finds all and goes on', async () => {
   using data = scratchDirectory()
   using project = scratchDirectory()
-  const setting = { dataDirectory: data.path, project: project.path }
+  // The answer takes longer than it is given.
+  const environment = { PORTICO_DRAIN_SECONDS: '1' }
+  const setting = { dataDirectory: data.path, project: project.path, environment }
   const marker = `43${Date.now() % 1e8}`
   const calls = join(project.path, 'calls')
   const first = await startSingle(setting)
@@ -38,10 +40,10 @@ test('SIGINT ends it in time while runs, a tool and streams go on; the next star
   await waitFor('the tool call', () => existsSync(calls))
   await waitFor('the answer', async () => (await client.messages(answer)).length === 2)
 
-  // It says so itself, by exit code 1, when it has not ended within 5 s.
+  // It says so itself, by exit code 1, when it has not ended within 6 s.
   assert.equal(await first.stop(), 0)
   await noneAlive(marker)
-  assert.match(await stream.text(), /retry: \d+\n\n$/)
+  assert.match(await stream.text(), /: the server is stopping\nretry: \d+\n\n$/)
   assert.equal((await wait).status, 503)
 
   const second = await startSingle(setting)

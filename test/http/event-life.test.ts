@@ -114,7 +114,7 @@ forEachTransport((name, connect) => {
     const rest = readUntil(stream, () => false)
     await facade[Symbol.asyncDispose]()
     await ended.promise
-    assert.equal(await rest, 'retry: 1000\n\n')
+    assert.equal(await rest, ': the server is stopping\nretry: 1000\n\n')
     assert.equal(facade.listener.lifecycle.openStreams, 0)
   })
 })

@@ -64,6 +64,33 @@ test('a server that is still starting refuses in the family of the path, and nev
   assert.deepEqual(await get('/api/v1/responses'), [503, { error: { code: 503, message } }])
 })
 
+test('a server that was told to stop says so, and closes each connection with its answer, but still answers', async () => {
+  const entered = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  await using facade = await openFacade({
+    ...well,
+    session: {
+      ...well.session,
+      getSession: async ({ sessionId }) => {
+        entered.resolve()
+        await release.promise
+        return { session: { sessionId } }
+      },
+    },
+  })
+  const before = facade.fetch('/api/session/ses_1')
+  await entered.promise
+  facade.listener.unready()
+  const ready = await facade.fetch('/readyz')
+  assert.deepEqual([ready.status, await ready.json()], [503, { status: 'draining' }])
+  const after = facade.fetch('/api/session/active')
+  release.resolve()
+  for (const answer of [ready, await before, await after]) assert.equal(answer.headers.get('connection'), 'close')
+  assert.deepEqual([(await before).status, (await after).status], [200, 200])
+  await facade.listener.drain(3_600_000)
+  await assert.rejects(facade.fetch('/livez'))
+})
+
 test('a server that stops lets a request end, and is not ready meanwhile', async () => {
   const entered = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()

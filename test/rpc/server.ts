@@ -4,14 +4,13 @@ import { serve } from '#shared/serve.ts'
 import { silentLogger, testSecret } from '#test/support/transports.ts'
 
 /** Serves routes on the loopback; `port` 0 is a free one. */
-export const serveRoutes = (routes: Routes, options: { port?: number; drainMs?: number; reflection?: boolean } = {}) =>
+export const serveRoutes = (routes: Routes, options: { port?: number; reflection?: boolean } = {}) =>
   serve({
     routes: [routes],
     host: '127.0.0.1',
     port: 0,
     secret: testSecret,
     logger: silentLogger,
-    drainMs: 0,
     ...options,
   })
 

@@ -21,7 +21,6 @@ test('a server that shuts down lets calls finish, takes no new ones, and tells t
         return {}
       },
     }),
-    { drainMs: 60_000 },
   )
   await using transport = dial(server)
   const client = createClient(SessionService, transport)
@@ -30,7 +29,7 @@ test('a server that shuts down lets calls finish, takes no new ones, and tells t
   const call = client.promptSession({})
   await started.promise
 
-  const closed = server[Symbol.asyncDispose]()
+  const closed = server.drain(60_000)
   assert.equal((await watch.next()).value?.status, Status.NOT_SERVING)
   assert.equal((await watch.next()).done, true)
   await assert.rejects(client.replyPermissionRequest({}), isUnavailable)
@@ -54,7 +53,6 @@ test('a subscription ends when the server begins to drain; a generation goes on 
         await new Promise((resolve) => draining.addEventListener('abort', resolve))
       },
     }),
-    { drainMs: 60_000 },
   )
   await using transport = dial(server)
   const client = createClient(SessionService, transport)
@@ -63,7 +61,7 @@ test('a subscription ends when the server begins to drain; a generation goes on 
   await subscription.next()
   await generation.next()
 
-  const closed = server[Symbol.asyncDispose]()
+  const closed = server.drain(60_000)
   assert.equal((await subscription.next()).done, true)
   more.resolve()
   assert.equal(numberOf((await generation.next()).value), 2)
@@ -82,12 +80,11 @@ test('calls that are left when the time is over are aborted and fail as UNAVAILA
         signal.throwIfAborted()
       },
     }),
-    { drainMs: 10 },
   )
   await using transport = dial(server)
   const stream = createClient(SessionService, transport).streamEvents({})[Symbol.asyncIterator]()
   await stream.next()
-  const closed = server[Symbol.asyncDispose]()
+  const closed = server.drain(10)
   await assert.rejects(stream.next(), isUnavailable)
   await aborted.promise
   await closed

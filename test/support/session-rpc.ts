@@ -12,12 +12,15 @@ import { SessionWatchers } from '#services/session/run/session-watchers.ts'
 import { callOptions } from '#shared/call-context.ts'
 import { createClient } from '#shared/client.ts'
 import { Rejection } from '#shared/rejection.ts'
+import type { Server } from '#shared/serve.ts'
 import type { Connect } from '#test/support/transports.ts'
 
 /** The handlers of the session service over a real store, with nobody to run what is admitted. */
 export interface SessionRpc extends AsyncDisposable {
   readonly client: Client<typeof SessionService>
   readonly store: SessionStore
+  /** Over HTTP/2: who serves. */
+  readonly server: Server | undefined
   readonly blobs: BlobStore
   /** Where volatile events are published. */
   readonly hub: EventHub
@@ -42,6 +45,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   return {
     ...{ store, blobs, clock, read, hub },
     client: createClient(SessionService, connection.transport),
+    server: connection.server,
     as: (workspaceId = 'wrk_1') =>
       callOptions({ principal: { organizationId: 'org_1', workspaceId, apiKeyId: 'key_1', kind: 'workspace' } }),
     async [Symbol.asyncDispose]() {

@@ -11,7 +11,7 @@ import { createHttp2Transport } from '#shared/http2-transport.ts'
 import { createLocalTransport } from '#shared/local-transport.ts'
 import { createLogger } from '#shared/logging.ts'
 import type { Routes } from '#shared/routes.ts'
-import { serve } from '#shared/serve.ts'
+import { type Server, serve } from '#shared/serve.ts'
 
 /** The secret between processes in tests. */
 export const testSecret = 'secret-of-the-tests'
@@ -22,6 +22,8 @@ export const silentLogger = createLogger({ service: 'test', level: 'silent' })
 /** A transport to routes, and whatever it needs. */
 export interface Connection extends AsyncDisposable {
   readonly transport: Transport
+  /** Over HTTP/2: who serves. */
+  readonly server?: Server
 }
 
 /** Opens routes for calls. */
@@ -50,11 +52,11 @@ export const connectHttp2: Connect = async (...routes) => {
     port: 0,
     secret: testSecret,
     logger: silentLogger,
-    drainMs: 0,
   })
   const transport = createHttp2Transport({ url: server.url, secret: testSecret })
   return {
     transport,
+    server,
     async [Symbol.asyncDispose]() {
       await transport[Symbol.asyncDispose]()
       await server[Symbol.asyncDispose]()

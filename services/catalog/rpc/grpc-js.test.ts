@@ -21,7 +21,7 @@ const codec = <D extends DescMessage>(desc: D) => ({
 
 test('a stock grpc-js client lists agents and runs a tool', async () => {
   await using catalog = await openCatalog()
-  const options = { host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger, drainMs: 0 }
+  const options = { host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger }
   await using server = await serve({ ...options, routes: [catalog.routes] })
   const client = new Client(new URL(server.url).host, credentials.createInsecure())
   const metadata = new Metadata()

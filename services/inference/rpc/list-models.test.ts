@@ -60,7 +60,7 @@ forEachTransport((name, connect) => {
 
 test('a stock gRPC client lists models and generates', async () => {
   await using service = await openInference()
-  const address = { host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger, drainMs: 0 }
+  const address = { host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger }
   await using server = await serve({ ...address, routes: [service.routes] })
   using client = createGrpcJsClient(server.url, { principal: operator })
   const { listModels, streamGenerate } = InferenceService.method

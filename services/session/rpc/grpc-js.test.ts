@@ -8,7 +8,7 @@ import { silentLogger, testSecret } from '#test/support/transports.ts'
 
 test('a stock grpc-js client makes a session, prompts it and follows its events', async () => {
   await using service = await openSessionService()
-  const options = { host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger, drainMs: 0 }
+  const options = { host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger }
   await using server = await serve({ ...options, routes: [service.routes] })
   using client = createGrpcJsClient(server.url, { principal: key })
   const { createSession, promptSession, streamEvents } = SessionService.method

@@ -6,7 +6,7 @@ import type { StreamEventsResponse } from '#gen/portico/session/v1/session_servi
 import type { VolatileEvent } from '#services/session/domain/event.ts'
 import { reasonOf } from '#shared/rejection.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
-import { forEachTransport } from '#test/support/transports.ts'
+import { connectHttp2, forEachTransport } from '#test/support/transports.ts'
 
 function delta(sessionId: string, afterSeq: number, text: string): VolatileEvent {
   const part = { messageId: 'msg_1', kind: 'text', ordinal: 0 } as const
@@ -118,4 +118,21 @@ forEachTransport((name, connect) => {
     await assert.rejects(waiting, (error) => error instanceof ConnectError && error.code === Code.Canceled)
     while (service.hub.isHeard('wrk_1')) await new Promise((resolve) => setImmediate(resolve))
   })
+})
+
+test('a server that stops ends each subscription, and says why', async () => {
+  const service = await openSessionRpc(connectHttp2)
+  const busy = service.client.streamEvents({}, service.as())[Symbol.asyncIterator]()
+  const quiet = service.client.streamEvents({}, service.as('wrk_2'))[Symbol.asyncIterator]()
+  for (const stream of [busy, quiet]) assert.equal((await stream.next()).value?.message.case, 'connected')
+  await service.client.createSession({ sessionId: 'ses_1' }, service.as())
+  const drained = service.server?.drain(3_600_000)
+  const isClosing = (error: unknown) => reasonOf(error)?.reason === 'SERVICE_CLOSING'
+  await assert.rejects(async () => {
+    while ((await busy.next()).done !== true);
+  }, isClosing)
+  await assert.rejects(quiet.next(), isClosing)
+  await drained
+  assert.equal(service.hub.isHeard('wrk_1'), false)
+  await service[Symbol.asyncDispose]()
 })

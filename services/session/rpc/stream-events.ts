@@ -9,7 +9,7 @@ import { blobsOfEvent, eventToProto } from './event-to-proto.ts'
 
 const MISSED = create(EventsMissedSchema)
 
-/** Streams the events of the principal's workspace, until the caller leaves or the server stops. */
+/** Streams the events of the principal's workspace, until the caller leaves or the server stops (SERVICE_CLOSING). */
 export function streamEvents(dependencies: {
   readonly blobs: BlobStore
   readonly hub: EventHub
@@ -17,7 +17,8 @@ export function streamEvents(dependencies: {
   const { blobs, hub } = dependencies
   return async function* ({ position }, context) {
     const { workspaceId } = principalOf(context)
-    const signal = AbortSignal.any([context.signal, drainSignalOf(context)])
+    const draining = drainSignalOf(context)
+    const signal = AbortSignal.any([context.signal, draining])
     for await (const item of hub.subscribe(workspaceId, position === '' ? undefined : position, signal)) {
       if (item.type === 'ready') yield { message: { case: 'connected', value: { position: item.position } } }
       else if (item.type === 'missed') yield { message: { case: 'missed', value: MISSED } }
@@ -26,5 +27,6 @@ export function streamEvents(dependencies: {
         yield { message: { case: 'event', value: eventToProto(item.event, loaded) } }
       }
     }
+    draining.throwIfAborted()
   }
 }

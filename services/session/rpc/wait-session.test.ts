@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc } from '#test/support/session-rpc.ts'
-import { forEachTransport } from '#test/support/transports.ts'
+import { connectHttp2, forEachTransport } from '#test/support/transports.ts'
 
 const sessionId = 'ses_a'
 
@@ -44,4 +44,21 @@ forEachTransport((name, connect) => {
     await using service = await openSessionRpc(connect)
     assert.equal((await refusalOf(service.client.waitSession({ sessionId }, service.as()))).reason, 'SESSION_NOT_FOUND')
   })
+})
+
+test('a server that stops ends each wait, and says why', async () => {
+  const service = await openSessionRpc(connectHttp2)
+  await service.client.createSession({ sessionId }, service.as())
+  await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a' }, service.as())
+  const entered = Promise.withResolvers<void>()
+  const { isBusy } = service.store
+  service.store.isBusy = (...words) => isBusy.apply(service.store, words).finally(entered.resolve)
+  const call = assert.rejects(
+    service.client.waitSession({ sessionId }, service.as()),
+    (error) => error instanceof ConnectError && error.code === Code.Unavailable,
+  )
+  await entered.promise
+  await service.server?.drain(3_600_000)
+  await call
+  await service[Symbol.asyncDispose]()
 })

@@ -7,7 +7,7 @@ import { Scheduler, type SchedulerOptions } from './scheduler.ts'
 import { Slots } from './slots.ts'
 
 /** A scheduler over a store that has so many sessions to drain; each drain ends when it is told to. */
-function schedule(sessions: number, slots: number, maxOwned: number) {
+function schedule(sessions: number, slots: number, maxOwned: number, works = false) {
   let fence = 0
   const ends: (() => void)[] = []
   const nothing = { [Symbol.dispose]: () => {} }
@@ -21,14 +21,14 @@ function schedule(sessions: number, slots: number, maxOwned: number) {
     watchers: { watch: () => nothing } as unknown as SchedulerOptions['watchers'],
     ...{ clock: systemClock, logger: silentLogger, owner: 'own_1', leaseMs: 3_600_000 },
     ...{ slots: new Slots(slots), maxOwned },
-    drain: (tenure, slot) =>
-      slot.rest(
-        () =>
-          new Promise((resolve) => {
-            ends.push(resolve)
-            tenure.signal.addEventListener('abort', () => resolve())
-          }),
-      ),
+    drain: (tenure, slot) => {
+      const lasts = () =>
+        new Promise<void>((resolve) => {
+          ends.push(resolve)
+          tenure.signal.addEventListener('abort', () => resolve())
+        })
+      return works ? lasts() : slot.rest(lasts)
+    },
   })
   return { scheduler, ends, taken: () => fence }
 }
@@ -42,4 +42,31 @@ test('sessions that wait are owned up to a bound, and the others are taken when 
   ends[1]?.()
   await waitFor('a fourth one', () => ends.length === 4)
   assert.equal(taken(), 4)
+})
+
+test('drained, it takes no more, and lets a run that works come to its end', async () => {
+  const { scheduler, ends, taken } = schedule(5, 1, 3, true)
+  await using _ = scheduler
+  await waitFor('a session', () => ends.length === 1)
+  let drained = false
+  const drain = scheduler.drain(3_600_000).then(() => {
+    drained = true
+  })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.equal(drained, false)
+  ends[0]?.()
+  await drain
+  assert.equal(taken(), 1)
+})
+
+test('drained, it waits no longer than it may, and not at all for runs that only wait', async () => {
+  for (const [works, ms] of [
+    [true, 30],
+    [false, 3_600_000],
+  ] as const) {
+    const { scheduler, ends } = schedule(1, 1, 3, works)
+    await waitFor('a session', () => ends.length === 1)
+    await scheduler.drain(ms)
+    await scheduler[Symbol.asyncDispose]()
+  }
 })

@@ -2,6 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/logging.ts'
 import { detached } from '#shared/tracing.ts'
 import type { AcquiredLease, SessionStore } from '../ports.ts'
+import { pause } from './pause.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 import type { Slot, Slots } from './slots.ts'
 import { Tenure } from './tenure.ts'
@@ -24,6 +25,7 @@ export interface SchedulerOptions {
 
 /** Leases run out without anybody being told. */
 const POLL_MS = 1_000
+const DRAIN_LOOK_MS = 20
 
 /**
  * Takes sessions that have work, each with a slot, and has them drained. Disposal takes no more, stops what runs so that
@@ -31,7 +33,7 @@ const POLL_MS = 1_000
  */
 export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions
-  readonly #running = new Map<Tenure, Promise<void>>()
+  readonly #running = new Map<Tenure, { readonly slot: Slot; readonly drained: Promise<void> }>()
   readonly #source: Disposable
   readonly #poll: NodeJS.Timeout
   #acquiring: Promise<void> | undefined
@@ -45,13 +47,29 @@ export class Scheduler implements AsyncDisposable {
     this.#wake()
   }
 
+  /** Takes no more, and lets runs go on for at most so many milliseconds, while one of them does more than wait. */
+  async drain(ms: number): Promise<void> {
+    this.#close()
+    const { clock } = this.#options
+    const gone = new AbortController()
+    const deadline = clock.monotonic() + ms
+    await this.#acquiring
+    while ([...this.#running.values()].some(({ slot }) => slot.held) && clock.monotonic() < deadline) {
+      await pause(DRAIN_LOOK_MS, gone.signal)
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#close()
+    for (const tenure of this.#running.keys()) tenure.stop('shutdown')
+    await this.#acquiring
+    await Promise.all([...this.#running.values()].map(({ drained }) => drained))
+  }
+
+  #close(): void {
     this.#closing.abort()
     clearInterval(this.#poll)
     this.#source[Symbol.dispose]()
-    for (const tenure of this.#running.keys()) tenure.stop('shutdown')
-    await this.#acquiring
-    await Promise.all(this.#running.values())
   }
 
   #wake(): void {
@@ -102,6 +120,6 @@ export class Scheduler implements AsyncDisposable {
       this.#running.delete(tenure)
       this.#wake()
     })
-    this.#running.set(tenure, drained)
+    this.#running.set(tenure, { slot, drained })
   }
 }

@@ -53,6 +53,11 @@ export class Slot implements Disposable {
     this.#slots = slots
   }
 
+  /** Whether the run works. */
+  get held(): boolean {
+    return this.#held
+  }
+
   /** To be called before work: waits in turn for the slot when the run has given it up. Throws the signal's reason. */
   async hold(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()

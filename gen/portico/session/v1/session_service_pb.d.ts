@@ -1037,7 +1037,7 @@ export declare const SessionService: GenService<{
   /**
    * Streams the events of the principal's workspace: from a position in the log, else from now on, then live. The
    * first message says that the stream stands. A reader that falls behind by more than 4,096 volatile events is
-   * rejected with EVENTS_OVERFLOWED.
+   * rejected with EVENTS_OVERFLOWED; a server that stops rejects every reader with SERVICE_CLOSING.
    *
    * @generated from rpc portico.session.v1.SessionService.StreamEvents
    */
