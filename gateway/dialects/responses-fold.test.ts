@@ -143,21 +143,38 @@ test('a picture is an item of its own', () => {
   assert.deepEqual(output, [item])
 })
 
-test('calls that grow side by side stay apart, in the order in which they began', () => {
-  const { output } = told(
+test('calls that grow side by side are told one by one, in the order in which they began', () => {
+  const { events, output } = told(
     begin(0, Kind.TOOL_CALL, 'c0', 'f'),
     begin(1, Kind.TOOL_CALL, 'c1', 'g'),
-    grow(1, '{}'),
-    grow(0, '[]'),
+    grow(1, '{'),
+    grow(0, '['),
+    grow(1, '}'),
     end(1, { case: 'toolCall', value: { callId: 'c1', name: 'g', arguments: '{}' } }),
+    grow(0, ']'),
     end(0, { case: 'toolCall', value: { callId: 'c0', name: 'f', arguments: '[]' } }),
     finish(FinishReason.TOOL_CALLS),
   )
   const call = { type: 'function_call', status: 'completed' }
-  assert.deepEqual(output, [
-    { ...call, id: own('fc', 0), call_id: 'c0', name: 'f', arguments: '[]' },
-    { ...call, id: own('fc', 1), call_id: 'c1', name: 'g', arguments: '{}' },
+  const first = { ...call, id: own('fc', 0), call_id: 'c0', name: 'f', arguments: '[]' }
+  const second = { ...call, id: own('fc', 1), call_id: 'c1', name: 'g', arguments: '{}' }
+  const open = { status: 'in_progress', arguments: '' }
+  const at = (index: number) => ({ item_id: own('fc', index), output_index: index })
+  const of = (index: number) => ({ response_id: ID, output_index: index })
+  const delta = 'response.function_call_arguments.delta'
+  const done = 'response.function_call_arguments.done'
+  assert.deepEqual(events, [
+    { type: 'response.output_item.added', ...of(0), item: { ...first, ...open } },
+    { type: delta, ...at(0), delta: '[' },
+    { type: delta, ...at(0), delta: ']' },
+    { type: done, ...at(0), name: 'f', arguments: '[]' },
+    { type: 'response.output_item.done', ...of(0), item: first },
+    { type: 'response.output_item.added', ...of(1), item: { ...second, ...open } },
+    { type: delta, ...at(1), delta: '{}' },
+    { type: done, ...at(1), name: 'g', arguments: '{}' },
+    { type: 'response.output_item.done', ...of(1), item: second },
   ])
+  assert.deepEqual(output, [first, second])
 })
 
 test('what the provider withheld makes the response and its last item incomplete, not the ones before', () => {

@@ -1,18 +1,10 @@
 import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
-import {
-  type GenerationEvent,
-  type GenerationFinished,
-  type PartStarted,
-  PartStarted_Kind,
-} from '#gen/portico/inference/v1/inference_service_pb.js'
-import { CallItem } from './responses-call-item.ts'
+import type { GenerationEvent, GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { ResponseFailure } from './responses-failure.ts'
 import type { ResponsesFrames } from './responses-frames.ts'
-import type { ItemPlace, OutputItem } from './responses-item.ts'
 import { MessageItem } from './responses-message-item.ts'
 import { usageJson } from './responses-object.ts'
-import { PictureItem } from './responses-picture-item.ts'
-import { ReasoningItem } from './responses-reasoning-item.ts'
+import { ItemQueue } from './responses-queue.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -26,17 +18,12 @@ export interface ResponseSeed {
   readonly now: () => number
 }
 
-/**
- * Folds the events of a generation into the response object, and, with `frames`, tells a stream about each step. That a part ended is told
- * with what follows it, since only then it is known whether it was cut off.
- */
+/** Folds the events of a generation into the response object, and, with `frames`, tells a stream about each step. */
 export class ResponsesFold {
   readonly #seed: ResponseSeed
   readonly #frames: ResponsesFrames | undefined
   readonly #createdAt: number
-  readonly #items: OutputItem[] = []
-  readonly #open = new Map<number, OutputItem>()
-  #ended: OutputItem | undefined
+  readonly #queue: ItemQueue
   #model = ''
   #last: Json = { status: 'in_progress', completed_at: null, error: null, incomplete_details: null, usage: null }
   #over = false
@@ -45,6 +32,7 @@ export class ResponsesFold {
     this.#seed = seed
     this.#frames = frames
     this.#createdAt = this.#seconds()
+    this.#queue = new ItemQueue({ responseId: seed.id, frames })
   }
 
   /** Whether the last event came. */
@@ -55,13 +43,14 @@ export class ResponsesFold {
   /** The response as it is now. */
   toJson(): Json {
     const { id, echo } = this.#seed
+    const { items } = this.#queue
     return {
       id,
       object: 'response',
       created_at: this.#createdAt,
       model: this.#model,
-      output: this.#items.map((item) => item.toJson()),
-      output_text: this.#items.map((item) => (item instanceof MessageItem ? item.outputText : '')).join(''),
+      output: items.map((item) => item.toJson()),
+      output_text: items.map((item) => (item instanceof MessageItem ? item.outputText : '')).join(''),
       ...this.#last,
       ...echo,
     }
@@ -70,26 +59,20 @@ export class ResponsesFold {
   /** Takes events in, in order. */
   add(events: readonly GenerationEvent[]): void {
     for (const { event } of events) {
-      if (this.#ended !== undefined && event.case !== 'finished') this.#close('completed')
+      if (event.case !== 'finished') this.#queue.follow()
       switch (event.case) {
         case 'partExtended':
-          this.#open.get(event.value.index)?.extend(event.value.text)
+          this.#queue.extend(event.value.index, event.value.text)
           break
         case 'started':
           this.#start(event.value.model)
           break
         case 'partStarted':
-          this.#begin(event.value)
+          this.#queue.begin(event.value)
           break
-        case 'partEnded': {
-          const { index, part } = event.value
-          const item = this.#open.get(index)
-          if (item === undefined || part === undefined) break
-          this.#open.delete(index)
-          item.end(part.part)
-          this.#ended = item
+        case 'partEnded':
+          this.#queue.end(event.value.index, event.value.part?.part ?? { case: undefined })
           break
-        }
         case 'finished':
           this.#finish(event.value)
       }
@@ -99,8 +82,7 @@ export class ResponsesFold {
   /** The generation broke off: what there is stays, cut off. */
   fail({ code, message, errorType }: ResponseFailure): void {
     if (this.#over) return
-    this.#close('completed')
-    for (const item of this.#open.values()) item.close('incomplete')
+    this.#queue.close('incomplete', 'completed')
     const more = { error: { code, message }, error_type: errorType }
     this.#end('failed', { completed_at: null, incomplete_details: null, usage: null, ...more }, more)
   }
@@ -113,18 +95,10 @@ export class ResponsesFold {
     frames.begin(this.toJson(), { id, object: 'response', status: 'in_progress' })
   }
 
-  #begin(started: PartStarted): void {
-    const place = { responseId: this.#seed.id, index: this.#items.length, frames: this.#frames }
-    const item = itemFor(place, started)
-    this.#items.push(item)
-    this.#open.set(started.index, item)
-  }
-
   #finish(finished: GenerationFinished): void {
     const reason = INCOMPLETE[finished.reason]
     const status = reason === undefined ? 'completed' : 'incomplete'
-    this.#close(status)
-    for (const item of this.#open.values()) item.close(status)
+    this.#queue.close(status, status)
     const usage = usageJson(finished)
     const details = reason === undefined ? null : { reason }
     this.#end(
@@ -132,11 +106,6 @@ export class ResponsesFold {
       { completed_at: this.#seconds(), error: null, incomplete_details: details, usage },
       { usage, ...(details === null ? {} : { incomplete_details: details }) },
     )
-  }
-
-  #close(status: 'completed' | 'incomplete'): void {
-    this.#ended?.close(status)
-    this.#ended = undefined
   }
 
   #end(status: 'completed' | 'incomplete' | 'failed', members: Json, specified: Json): void {
@@ -154,21 +123,4 @@ export class ResponsesFold {
 const INCOMPLETE: Readonly<Record<number, string>> = {
   [FinishReason.LENGTH]: 'max_output_tokens',
   [FinishReason.CONTENT_FILTER]: 'content_filter',
-}
-
-function itemFor(place: ItemPlace, started: PartStarted): OutputItem {
-  switch (started.kind) {
-    case PartStarted_Kind.TEXT:
-    case PartStarted_Kind.REFUSAL:
-      return new MessageItem(place, started.kind === PartStarted_Kind.REFUSAL)
-    case PartStarted_Kind.REASONING:
-    case PartStarted_Kind.REASONING_SUMMARY:
-      return new ReasoningItem(place, started.kind === PartStarted_Kind.REASONING_SUMMARY)
-    case PartStarted_Kind.TOOL_CALL:
-      return new CallItem(place, started)
-    case PartStarted_Kind.IMAGE:
-      return new PictureItem(place)
-    default:
-      throw new Error(`A part of the kind ${started.kind} has no form in a response`)
-  }
 }
