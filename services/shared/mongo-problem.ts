@@ -9,6 +9,7 @@ import {
   MongoTopologyClosedError,
 } from 'mongodb'
 import { maskCredentials } from '#shared/config-print.ts'
+import { CommitUnknown } from '#shared/mongo-transactions.ts'
 import type { StoreProblem } from '#shared/store-watch.ts'
 
 /** Errors of the driver itself: no server, no connection, or none in time. */
@@ -63,6 +64,8 @@ const AWAY = new Set([
 
 /** What an error of the driver says of MongoDB; undefined: it is not to blame. */
 export function mongoProblem(error: unknown): StoreProblem | undefined {
+  if (error instanceof CommitUnknown)
+    return { kind: 'away', text: maskCredentials(error.message), outcomeUnknown: true }
   if (!(error instanceof MongoError)) return undefined
   const text = maskCredentials(error.message)
   if (error instanceof MongoServerError && codesOf(error).includes(OUT_OF_DISK_SPACE)) return { kind: 'full', text }

@@ -1,7 +1,8 @@
-import { type Db, MongoClient } from 'mongodb'
+import { type ClientSession, type Db, MongoClient } from 'mongodb'
 import { ConfigError } from './config.ts'
 import { maskCredentials } from './config-print.ts'
 import { mongoProblem } from './mongo-problem.ts'
+import { deadTransactionEnder, isWriteConflict, transact } from './mongo-transactions.ts'
 import type { StoreProblem } from './store-watch.ts'
 
 /** An open connection to one database. */
@@ -12,6 +13,13 @@ export interface Mongo extends AsyncDisposable {
   readonly limitMs: number
   /** What an error of the driver says of the server; undefined: it is not to blame. */
   readonly problemOf: (error: unknown) => StoreProblem | undefined
+  /**
+   * Runs work in a transaction; it may run several times. Throws CommitUnknown when its time was over before the server said
+   * whether it was committed. `limitMs`: all attempts together, by default as long as any call.
+   */
+  transact<T>(work: (session: ClientSession) => Promise<T>, limitMs?: number): Promise<T>
+  /** Ends transactions of ours whose process is gone, so that what they have locked can be written. Never throws. */
+  endDeadTransactions(): Promise<void>
   /** Writes something small of its own, as a sign that the majority takes writes. `name`: one document for each. */
   probe(name: string): Promise<void>
 }
@@ -28,10 +36,11 @@ const PATIENCE = { waitQueueTimeoutMS: 2_000, serverSelectionTimeoutMS: 3_000, c
  * open.ts only (ADR 0002).
  */
 export async function openMongo(options: { readonly uri: string; readonly database: string }): Promise<Mongo> {
+  const appName = `portico/${options.database}`
   const said = new URLSearchParams(options.uri.split('?')[1])
   const client = new MongoClient(options.uri, {
     ...Object.fromEntries(Object.entries(PATIENCE).filter(([name]) => !said.has(name))),
-    appName: 'portico',
+    appName,
     writeConcern: { w: 'majority', wtimeoutMS: Number(said.get('wtimeoutMS') ?? 5_000) },
     readConcern: { level: 'majority' },
     readPreference: 'primary',
@@ -54,11 +63,22 @@ export async function openMongo(options: { readonly uri: string; readonly databa
   }
   const db = client.db(options.database)
   const probes = db.collection<{ readonly _id: string }>('store_probes')
+  const callMs = Math.max(MAX_TIME_MS, Number(said.get('serverSelectionTimeoutMS') ?? 0))
+  const endDeadTransactions = deadTransactionEnder(client, appName)
   return {
     client,
     db,
     problemOf: mongoProblem,
-    limitMs: Math.max(MAX_TIME_MS, Number(said.get('serverSelectionTimeoutMS') ?? 0)),
+    limitMs: callMs,
+    async transact(work, limitMs = callMs) {
+      try {
+        return await transact(client, work, { limitMs, operationMs: MAX_TIME_MS })
+      } catch (error) {
+        if (isWriteConflict(error)) void endDeadTransactions()
+        throw error
+      }
+    },
+    endDeadTransactions,
     async probe(name) {
       await probes.updateOne({ _id: name }, { $inc: { count: 1 } }, { upsert: true, maxTimeMS: MAX_TIME_MS })
     },

@@ -16,6 +16,8 @@ export interface StoreHealth {
 export interface StoreProblem {
   readonly kind: 'away' | 'full' | 'damaged'
   readonly text: string
+  /** The write may have been done all the same. */
+  readonly outcomeUnknown?: boolean
 }
 
 export interface StoreWatchOptions {
@@ -91,7 +93,7 @@ export class StoreWatch implements StoreHealth, Disposable {
       const problem = this.#problemOf(error)
       if (problem === undefined) throw error
       this.#suspect(problem)
-      throw storeUnavailable(problem.text, error)
+      throw storeUnavailable(problem.text, { cause: error, outcomeUnknown: problem.outcomeUnknown === true })
     }
   }
 
@@ -140,7 +142,7 @@ export class StoreWatch implements StoreHealth, Disposable {
       logger.warn({ store: name, seconds: Math.round((now - this.#awaySince) / 100) / 10 }, 'The store is back')
     } else if (this.#suspected !== undefined && now - this.#notedAt >= NOTE_MS) {
       this.#notedAt = now
-      this.#log(this.#suspected, 'A call of the store failed')
+      this.#log(this.#suspected, 'A call of the store failed, but it takes writes')
     }
     if (before >= FAILURES) this.#tell()
   }

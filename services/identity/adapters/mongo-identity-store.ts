@@ -1,8 +1,10 @@
 import type { ClientSession } from 'mongodb'
-import type { Mongo } from '#shared/mongo.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/mongo.ts'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Bootstrap, Bootstrapped, IdentityStore, ListedApiKey, NewApiKey, OwnedApiKey } from '../ports.ts'
 import { type ApiKeyDocument, type Collections, openCollections, toKey } from './mongo-documents.ts'
+
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 /** The store in MongoDB. Writes are transactions: two bootstraps at once conflict on one document, and one is repeated. */
 export class MongoIdentityStore implements IdentityStore {
@@ -25,11 +27,11 @@ export class MongoIdentityStore implements IdentityStore {
 
   bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped> {
     return this.#transaction(async (session) => {
-      const found = await this.#collections.deployment.findOne({ _id: 'bootstrap' }, { session })
+      const found = await this.#collections.deployment.findOne({ _id: 'bootstrap' }, { session, ...LIMIT })
       const { workspaceId, organizationId } = found ?? (await this.#createBootstrapWorkspace(bootstrap, session))
       const keys: (ApiKey | undefined)[] = []
       for (const key of bootstrap.keys) {
-        const there = await this.#collections.apiKeys.findOne({ hash: key.hash }, { session })
+        const there = await this.#collections.apiKeys.findOne({ hash: key.hash }, { session, ...LIMIT })
         if (there !== null) keys.push(toKey(there))
         else keys.push(found !== null && !key.given ? undefined : await this.#insertKey(workspaceId, key, session))
       }
@@ -38,12 +40,12 @@ export class MongoIdentityStore implements IdentityStore {
   }
 
   async findKey(hash: string): Promise<OwnedApiKey | undefined> {
-    const document = await this.#collections.apiKeys.findOne({ hash })
+    const document = await this.#collections.apiKeys.findOne({ hash }, LIMIT)
     return document === null ? undefined : { organizationId: document.organizationId, key: toKey(document) }
   }
 
   async getKey(workspace: string, keyId: string): Promise<ApiKey | undefined> {
-    const document = await this.#collections.apiKeys.findOne({ _id: { workspace, id: keyId } })
+    const document = await this.#collections.apiKeys.findOne({ _id: { workspace, id: keyId } }, LIMIT)
     return document === null ? undefined : toKey(document)
   }
 
@@ -53,7 +55,7 @@ export class MongoIdentityStore implements IdentityStore {
     limit: number,
   ): Promise<{ items: readonly ListedApiKey[]; more: boolean }> {
     const documents = await this.#collections.apiKeys
-      .find({ '_id.workspace': workspace, seq: { $gt: after } })
+      .find({ '_id.workspace': workspace, seq: { $gt: after } }, LIMIT)
       .sort({ seq: 1 })
       .limit(limit + 1)
       .toArray()
@@ -69,7 +71,7 @@ export class MongoIdentityStore implements IdentityStore {
     const document = await this.#collections.apiKeys.findOneAndUpdate(
       { _id: { workspace, id: keyId } },
       { $set: { disabled } },
-      { returnDocument: 'after' },
+      { returnDocument: 'after', ...LIMIT },
     )
     return document === null ? undefined : toKey(document)
   }
@@ -77,18 +79,18 @@ export class MongoIdentityStore implements IdentityStore {
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {
-    return this.#connection.client.withSession((session) => session.withTransaction(() => work(session)))
+    return this.#connection.transact(work)
   }
 
   async #createBootstrapWorkspace(bootstrap: Bootstrap, session: ClientSession) {
     const { organization, workspace, timeCreated } = bootstrap
     const ids = { organizationId: organization.id, workspaceId: workspace.id }
     const { deployment, organizations, workspaces } = this.#collections
-    await deployment.insertOne({ _id: 'bootstrap', ...ids }, { session })
-    await organizations.insertOne({ _id: organization.id, name: organization.name, timeCreated }, { session })
+    await deployment.insertOne({ _id: 'bootstrap', ...ids }, { session, ...LIMIT })
+    await organizations.insertOne({ _id: organization.id, name: organization.name, timeCreated }, { session, ...LIMIT })
     await workspaces.insertOne(
       { _id: workspace.id, organizationId: organization.id, name: workspace.name, lastSeq: 0, timeCreated },
-      { session },
+      { session, ...LIMIT },
     )
     return ids
   }
@@ -97,7 +99,7 @@ export class MongoIdentityStore implements IdentityStore {
     const owner = await this.#collections.workspaces.findOneAndUpdate(
       { _id: workspace },
       { $inc: { lastSeq: 1 } },
-      { returnDocument: 'after', session },
+      { returnDocument: 'after', session, ...LIMIT },
     )
     if (owner === null) throw new Error(`There is no workspace ${workspace}`)
     const { id, hash, kind, name, prefix, timeCreated } = key
@@ -105,7 +107,7 @@ export class MongoIdentityStore implements IdentityStore {
       ...{ _id: { workspace, id }, organizationId: owner.organizationId, seq: owner.lastSeq, hash, kind, name, prefix },
       ...{ disabled: false, timeCreated, timeExpires: key.timeExpires ?? null },
     }
-    await this.#collections.apiKeys.insertOne(document, { session })
+    await this.#collections.apiKeys.insertOne(document, { session, ...LIMIT })
     return toKey(document)
   }
 }

@@ -1,12 +1,11 @@
 import { type Collection, Long, MongoServerError } from 'mongodb'
 import type { Clock } from '#shared/clock.ts'
-import type { Mongo } from '#shared/mongo.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/mongo.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Usage } from '../domain/generation.ts'
 import type { Ledger, LedgerClosing, LedgerEntry, LedgerOpening } from '../ports.ts'
 
 const DUPLICATE_KEY = 11_000
-const MAX_TIME_MS = 5_000
 
 /** Longs, in the order of their names in Usage; null: none reported. */
 type StoredUsage = Readonly<Record<keyof Usage, bigint>>
@@ -54,7 +53,7 @@ export class MongoLedger implements Ledger {
   async begin(opening: LedgerOpening): Promise<void> {
     const { workspace, requestId, ...rest } = opening
     try {
-      await this.#rows.insertOne({
+      const row: Row = {
         _id: { workspace, requestId },
         workspace,
         ...rest,
@@ -64,7 +63,8 @@ export class MongoLedger implements Ledger {
         error: '',
         startedAt: new Date(this.#clock.now()),
         finishedAt: null,
-      })
+      }
+      await this.#rows.insertOne(row, { maxTimeMS: MAX_TIME_MS })
     } catch (error) {
       if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) throw error
       throw new Rejection('REQUEST_DUPLICATE', { request_id: requestId }, { cause: error })

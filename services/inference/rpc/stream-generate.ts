@@ -2,6 +2,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { principalOf } from '#shared/call-context.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { forStoreWithin } from '#shared/store-outage.ts'
 import { type ProviderEntry, resolveModel } from '../domain/catalogue.ts'
 import { metered } from '../domain/metered.ts'
 import type { KeyChecker, Ledger, ModelProvider } from '../ports.ts'
@@ -43,9 +44,12 @@ export function streamGenerate(
     const batches = metered(provider.generate({ ...parsed, modelId }, deadline.signal), {
       pricing,
       caller,
-      finish: (outcome) => ledger.finish(workspace, requestId, outcome),
+      finish: (outcome) => forStoreWithin(LEDGER_PATIENCE_MS, () => ledger.finish(workspace, requestId, outcome)),
       describe: (error) => (error instanceof Rejection ? error.reason : 'INTERNAL'),
     })
     for await (const batch of batches) yield toResponse(batch, providerId, `${providerId}/${modelId}`)
   }
 }
+
+/** What was generated is written down also when the ledger is away for a while. */
+const LEDGER_PATIENCE_MS = 60_000

@@ -1,9 +1,9 @@
 import type { Binary, Collection } from 'mongodb'
-import type { Mongo } from '#shared/mongo.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/mongo.ts'
 import type { BlobRef } from '../domain/message.ts'
 import type { BlobStore } from '../ports.ts'
 import { isHash, refOf } from './blob-content.ts'
-import { keyOf, MAX_TIME_MS } from './mongo-collections.ts'
+import { keyOf } from './mongo-collections.ts'
 
 /** Well below the server's limit of 16 MiB for a document. */
 const CHUNK_BYTES = 8 * 1024 * 1024
@@ -42,9 +42,13 @@ class MongoBlobStore implements BlobStore {
     if ((await this.#find(_id)) !== null) return ref
     for (const [i, id] of chunkIds(_id, ref.size).entries()) {
       const chunk = Buffer.from(data.subarray(i * CHUNK_BYTES, (i + 1) * CHUNK_BYTES))
-      await this.#chunks.updateOne({ _id: id }, { $setOnInsert: { data: chunk } }, { upsert: true })
+      await this.#chunks.updateOne(
+        { _id: id },
+        { $setOnInsert: { data: chunk } },
+        { upsert: true, maxTimeMS: MAX_TIME_MS },
+      )
     }
-    await this.#blobs.updateOne({ _id }, { $setOnInsert: { size: ref.size } }, { upsert: true })
+    await this.#blobs.updateOne({ _id }, { $setOnInsert: { size: ref.size } }, { upsert: true, maxTimeMS: MAX_TIME_MS })
     return ref
   }
 
@@ -55,7 +59,11 @@ class MongoBlobStore implements BlobStore {
     if (blob === null) return undefined
     const ids = chunkIds(_id, blob.size)
     const filter = { _id: { $in: ids } }
-    const cursor = this.#chunks.find<{ data: Uint8Array }>(filter, { sort: { _id: 1 }, promoteBuffers: true })
+    const cursor = this.#chunks.find<{ data: Uint8Array }>(filter, {
+      sort: { _id: 1 },
+      promoteBuffers: true,
+      maxTimeMS: MAX_TIME_MS,
+    })
     return Buffer.concat(
       (await cursor.toArray()).map(({ data }) => data),
       blob.size,

@@ -6,7 +6,9 @@ import {
   MongoServerError,
   type ResumeToken,
 } from 'mongodb'
-import { MAX_TIME_MS, type Table } from './mongo-collections.ts'
+import { MAX_TIME_MS } from '#shared/mongo.ts'
+import { mongoProblem } from '#shared/mongo-problem.ts'
+import type { Table } from './mongo-collections.ts'
 
 /** A place in the server's log of changes: the text in a resume token. Places sort as their texts do. */
 export type Place = string
@@ -35,7 +37,8 @@ export class StreamEnded extends Error {
 /** Whether a stream failed because of its place, not because of the network or a change of primary. */
 export function isLost(error: unknown): boolean {
   if (error instanceof StreamEnded) return true
-  return error instanceof MongoServerError && !error.hasErrorLabel('ResumableChangeStreamError')
+  if (!(error instanceof MongoServerError) || error.hasErrorLabel('ResumableChangeStreamError')) return false
+  return mongoProblem(error) === undefined
 }
 
 /**

@@ -70,6 +70,3 @@ const INDEXES: Readonly<Record<Table, readonly Index[]>> = {
 
 /** The server's clock, in milliseconds since the epoch. */
 export const SERVER_NOW = { $toLong: '$$NOW' }
-
-/** No single operation takes longer, in milliseconds. */
-export const MAX_TIME_MS = 5_000

@@ -1,5 +1,9 @@
-import { type ClientSession, type MongoClient, MongoError, MongoServerError } from 'mongodb'
+import { MongoServerError } from 'mongodb'
+import { systemClock } from '#shared/clock.ts'
+import type { Mongo } from '#shared/mongo.ts'
+import { mongoProblem } from '#shared/mongo-problem.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { storeUnavailable } from '#shared/store-outage.ts'
 import { MongoBatch } from './mongo-batch.ts'
 import { type Collections, keyOf } from './mongo-collections.ts'
 
@@ -14,6 +18,8 @@ const DUPLICATE_KEY = 11_000
 
 interface Waiting {
   readonly job: MongoJob<unknown>
+  /** Monotonic time after which it is not begun any more. */
+  readonly until: number
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -26,20 +32,24 @@ type Outcome = { readonly answer: unknown } | { readonly rejection: Rejection }
  * server refuses one of the two transactions, and it is run again.
  */
 export class MongoQueue {
-  readonly #client: MongoClient
+  readonly #mongo: Mongo
   readonly #collections: Collections
   readonly #waiting = new Map<string, Waiting[]>()
 
-  constructor(client: MongoClient, collections: Collections) {
-    this.#client = client
+  constructor(mongo: Mongo, collections: Collections) {
+    this.#mongo = mongo
     this.#collections = collections
   }
 
-  /** Resolves after the commit with the job's answer; a Rejection of the job writes nothing and sinks no neighbour. */
-  run<T>(workspace: string, sessionId: string, job: MongoJob<T>): Promise<T> {
+  /**
+   * Resolves after the commit with the job's answer; a Rejection of the job writes nothing and sinks no neighbour. A job that
+   * could not be begun within `limitMs` rejects with STORE_UNAVAILABLE.
+   */
+  run<T>(workspace: string, sessionId: string, limitMs: number, job: MongoJob<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const key = keyOf(workspace, sessionId)
-      const entry = { job, resolve: resolve as (answer: unknown) => void, reject }
+      const until = systemClock.monotonic() + limitMs
+      const entry = { job, until, resolve: resolve as (answer: unknown) => void, reject }
       const waiting = this.#waiting.get(key)
       if (waiting !== undefined) {
         waiting.push(entry)
@@ -60,7 +70,8 @@ export class MongoQueue {
       try {
         settle(entries, await transact(entries))
       } catch (error) {
-        if (isOutage(error)) for (const { reject } of entries) reject(error)
+        // There is no use in trying one by one.
+        if (mongoProblem(error) !== undefined) for (const { reject } of entries) reject(error)
         // One of them may be at fault: each has a transaction of its own.
         else for (const entry of entries) await alone(entry, transact)
       }
@@ -69,19 +80,20 @@ export class MongoQueue {
   }
 
   #transact(workspace: string, sessionId: string, entries: readonly Waiting[]): Promise<Outcome[]> {
-    const attempt = async (session: ClientSession): Promise<Outcome[]> => {
+    const limitMs = Math.max(...entries.map(({ until }) => until)) - systemClock.monotonic()
+    return this.#mongo.transact(async (session) => {
       const batch = new MongoBatch(this.#collections, workspace, sessionId, session)
       const outcomes: Outcome[] = []
-      for (const { job } of entries) outcomes.push(await outcomeOf(job, batch))
+      for (const entry of entries) outcomes.push(await outcomeOf(entry, batch))
       await batch.flush()
       return outcomes
-    }
-    return this.#client.withSession((session) => session.withTransaction(attempt, { readConcern: 'snapshot' }))
+    }, limitMs)
   }
 }
 
 /** Rules reject before anything is written, so that a rejection leaves the transaction as it was. */
-async function outcomeOf(job: MongoJob<unknown>, batch: MongoBatch): Promise<Outcome> {
+async function outcomeOf({ job, until }: Waiting, batch: MongoBatch): Promise<Outcome> {
+  if (systemClock.monotonic() > until) return { rejection: storeUnavailable('the record was locked for too long') }
   try {
     return { answer: await job(batch) }
   } catch (error) {
@@ -101,11 +113,6 @@ async function alone(entry: Waiting, transact: (entries: readonly Waiting[]) => 
       return
     }
   }
-}
-
-/** The server could not be reached, so that there is no use in trying one by one. */
-function isOutage(error: unknown): boolean {
-  return error instanceof MongoError && !(error instanceof MongoServerError)
 }
 
 function settle(entries: readonly Waiting[], outcomes: readonly Outcome[]): void {

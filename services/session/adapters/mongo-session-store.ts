@@ -1,6 +1,6 @@
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
-import type { Mongo } from '#shared/mongo.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/mongo.ts'
 import type { PermissionRequest, PermissionRule } from '../domain/permission.ts'
 import { type NewId, Revision } from '../domain/revision.ts'
 import type { Session } from '../domain/session.ts'
@@ -16,9 +16,9 @@ import type {
   TailItem,
 } from '../ports.ts'
 import { DrainingStore } from './draining-store.ts'
-import { type Collections, MAX_TIME_MS, openCollections } from './mongo-collections.ts'
+import { type Collections, openCollections } from './mongo-collections.ts'
 import { MongoEventLog } from './mongo-event-log.ts'
-import { claimLease, listActive } from './mongo-leases.ts'
+import { listActive, MongoLeases } from './mongo-leases.ts'
 import { listMessages, listPermissionRequests, listSessions } from './mongo-lists.ts'
 import { MongoNotices } from './mongo-notices.ts'
 import { type MongoJob, MongoQueue } from './mongo-queue.ts'
@@ -42,10 +42,14 @@ export async function openMongoSessionStore(options: {
   return new MongoSessionStore(mongo, collections, clock, newId)
 }
 
+/** How long a write under a lease is tried, in milliseconds: about as long as a lease lasts. */
+const LEASED_MS = 15_000
+
 class MongoSessionStore extends DrainingStore implements SessionStore {
   readonly #mongo: Mongo
   readonly #collections: Collections
   readonly #queue: MongoQueue
+  readonly #leases: MongoLeases
   readonly #clock: Clock
   readonly #newId: NewId
   readonly #notices: MongoNotices
@@ -55,7 +59,8 @@ class MongoSessionStore extends DrainingStore implements SessionStore {
     super()
     this.#mongo = mongo
     this.#collections = collections
-    this.#queue = new MongoQueue(mongo.client, collections)
+    this.#queue = new MongoQueue(mongo, collections)
+    this.#leases = new MongoLeases(mongo, collections)
     this.#clock = clock
     this.#newId = newId
     this.#notices = new MongoNotices(collections)
@@ -67,7 +72,7 @@ class MongoSessionStore extends DrainingStore implements SessionStore {
   }
 
   createSession(workspace: string, input: NewSession): Promise<Session> {
-    return this.#run(workspace, input.id, async (batch) => {
+    return this.#run(workspace, input.id, this.#mongo.limitMs, async (batch) => {
       const existing = await batch.reads.sessionIfAny()
       if (existing !== undefined) return existing
       const now = this.#clock.now()
@@ -113,7 +118,7 @@ class MongoSessionStore extends DrainingStore implements SessionStore {
   }
 
   async acquireLease(owner: string, durationMs: number): Promise<AcquiredLease | undefined> {
-    const lease = await claimLease(this.#collections, owner, durationMs)
+    const lease = await this.#leases.claim(owner, durationMs)
     if (lease !== undefined) this.#notices.tell(lease.workspace, lease.sessionId)
     return lease
   }
@@ -136,7 +141,9 @@ class MongoSessionStore extends DrainingStore implements SessionStore {
     read: (reads: Reads) => Maybe<R>,
     decide: (revision: Revision, read: R) => T,
   ): Promise<T> {
-    return this.#run(target.workspace, target.sessionId, async (batch) => {
+    // Whoever holds a lease waits for the store; a client is told that it is away.
+    const limitMs = target.lease === undefined ? this.#mongo.limitMs : LEASED_MS
+    return this.#run(target.workspace, target.sessionId, limitMs, async (batch) => {
       const found = this.#at(await batch.found())
       requireSession(target, found)
       const revision = new Revision(found.state, found.now, found.leaseNow, this.#newId)
@@ -159,8 +166,8 @@ class MongoSessionStore extends DrainingStore implements SessionStore {
     return found && { ...found, now: this.#clock.now() }
   }
 
-  async #run<T>(workspace: string, sessionId: string, job: MongoJob<T>): Promise<T> {
-    const answer = await this.#queue.run(workspace, sessionId, job)
+  async #run<T>(workspace: string, sessionId: string, limitMs: number, job: MongoJob<T>): Promise<T> {
+    const answer = await this.#queue.run(workspace, sessionId, limitMs, job)
     this.#notices.tell(workspace, sessionId)
     return answer
   }

@@ -1,9 +1,11 @@
+import { isStoreUnavailable } from '#shared/store-outage.ts'
 import { inSpan } from '#shared/tracing.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import type { Message, StructuredError } from '../domain/message.ts'
 import { nextAction } from '../domain/next-action.ts'
 import type { Outcome } from '../domain/session.ts'
 import { endOlderTools } from './end-tools.ts'
+import { patientPort } from './patient-port.ts'
 import type { Pause } from './pause.ts'
 import { type RunDependencies, RunFailure } from './run-context.ts'
 import { INTERNAL, runStep } from './run-step.ts'
@@ -25,19 +27,25 @@ const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
  * that whoever comes next goes on.
  */
 export async function drainSession(given: RunDependencies, tenure: Tenure, slot: Slot): Promise<void> {
-  const { store, logger } = given
+  const { logger } = given
+  const { lease, holdSignal } = tenure
+  const store = patientPort(given.store, given.pause, holdSignal)
+  const blobs = patientPort(given.blobs, given.pause, holdSignal)
   const pause: Pause = (ms, signal) => slot.rest(() => given.pause(ms, signal))
-  const dependencies = { ...given, pause }
-  const { lease } = tenure
+  const dependencies = { ...given, store, blobs, pause }
   try {
     await drain(dependencies, tenure, slot)
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
     if (tenure.reason === 'lost')
       return logger.info({ sessionId: lease.sessionId }, 'A session was lost to another owner')
+    // Nobody knows whether the last write was done: whoever takes over finds out.
+    if (isStoreUnavailable(error)) return logger.info({ sessionId: lease.sessionId }, 'A run waits for the store')
     // What nobody foresaw will happen again: the lease runs out before somebody else tries.
     if (tenure.reason !== 'shutdown') return logger.error({ err: error, sessionId: lease.sessionId }, 'A drain failed')
-    await store.releaseLease(lease).catch((error: unknown) => logger.warn({ err: error }, 'A lease was not released'))
+    await given.store
+      .releaseLease(lease)
+      .catch((error: unknown) => logger.warn({ err: error }, 'A lease was not released'))
   }
 }
 
@@ -88,7 +96,7 @@ async function doRun(dependencies: RunDependencies, tenure: Tenure, slot: Slot):
     }
   } catch (error) {
     if (tenure.reason === 'interrupted') return { outcome: 'interrupted', error: undefined }
-    if (tenure.reason !== undefined || isLeaseLost(error)) throw error
+    if (tenure.reason !== undefined || isLeaseLost(error) || isStoreUnavailable(error)) throw error
     if (error instanceof RunFailure) return { outcome: 'failed', error: error.error }
     logger.error({ err: error, sessionId: lease.sessionId }, 'A run failed')
     await store.settleAborted(lease)

@@ -1,3 +1,4 @@
+import { isStoreUnavailable } from '#shared/store-outage.ts'
 import { inSpan } from '#shared/tracing.ts'
 import type { Message, StructuredError } from '../domain/message.ts'
 import { STEP_ABORTED } from '../domain/settle-aborted.ts'
@@ -54,6 +55,7 @@ async function settle(run: RunContext, step: StepRecorder, error: unknown): Prom
   const { tenure } = run
   if (isLeaseLost(error)) tenure.stop('lost')
   if (tenure.reason === 'lost') throw new Stopped('lost')
+  if (isStoreUnavailable(error)) throw error
   if (step.draft.message.timeCompleted === undefined) {
     const ended = step.draft.runningCalls.length === 0 || (await endTools(run))
     // What may still run is left to the next owner, who ends it before it writes `aborted`.

@@ -1,5 +1,6 @@
 import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/logging.ts'
+import { isStoreUnavailable } from '#shared/store-outage.ts'
 import { detached } from '#shared/tracing.ts'
 import type { AcquiredLease, SessionStore } from '../ports.ts'
 import { pause } from './pause.ts'
@@ -105,8 +106,8 @@ export class Scheduler implements AsyncDisposable {
       if (lease !== undefined) this.#start(lease, since, slot)
       return lease !== undefined
     } catch (error) {
-      // The poll tries again.
-      logger.error({ err: error }, 'No lease could be taken')
+      // The poll tries again; that a store is away is told by its watch.
+      if (!isStoreUnavailable(error)) logger.error({ err: error }, 'No lease could be taken')
       return false
     }
   }

@@ -26,11 +26,16 @@ export interface TenureDependencies {
   readonly leaseMs: number
 }
 
+/** A renewal that fails leaves more than 10 s of a lease of 15: as long as an election of MongoDB may take. */
+const RENEW_SHARE = 1 / 6
+/** Milliseconds until a renewal that failed is tried again. */
+const AGAIN_MS = 500
+
 /** A lease's last tenth is left unused: the owner stops before anybody else can begin. */
 const SAFE_SHARE = 0.9
 
 /**
- * The time in which a drain owns its session: keeps the lease by renewing it after each third of its duration, hears of
+ * The time in which a drain owns its session: keeps the lease by renewing it after each sixth of its duration, hears of
  * wishes to interrupt, and stops the drain by the monotonic clock before the lease can have run out
  * (design decision 8).
  */
@@ -99,20 +104,22 @@ export class Tenure implements Disposable {
     this.#watch[Symbol.dispose]()
   }
 
-  #schedule(): void {
+  #schedule(renewed = true): void {
     const { leaseMs, clock } = this.#dependencies
     clearTimeout(this.#renewal)
     clearTimeout(this.#expiry)
-    this.#renewal = setTimeout(() => void this.#renew(), leaseMs / 3)
+    const wait = leaseMs * RENEW_SHARE
+    this.#renewal = setTimeout(() => void this.#renew(), renewed ? wait : Math.min(wait, AGAIN_MS))
     this.#expiry = setTimeout(() => this.stop('lost'), Math.max(0, this.#safeUntil - clock.monotonic()))
   }
 
   async #renew(): Promise<void> {
     const { store, clock, leaseMs } = this.#dependencies
     const asked = clock.monotonic()
-    if (await this.#heed(store.renewLease(this.lease, leaseMs))) this.#safeUntil = asked + leaseMs * SAFE_SHARE
-    // Where the store can't be reached, another try follows; in the end the time is over.
-    if (this.#reason !== 'lost' && !this.#disposed) this.#schedule()
+    const renewed = await this.#heed(store.renewLease(this.lease, leaseMs))
+    if (renewed) this.#safeUntil = asked + leaseMs * SAFE_SHARE
+    // Where the store can't be reached, another try follows soon; in the end the time is over.
+    if (this.#reason !== 'lost' && !this.#disposed) this.#schedule(renewed)
   }
 
   /** Looks whether an interrupt is wished for; what changes meanwhile is looked at once more. */

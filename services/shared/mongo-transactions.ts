@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type ClientSession, type MongoClient, MongoError } from 'mongodb'
+import { systemClock } from '#shared/clock.ts'
+
+/** Between two attempts, at random: the first waits up to 10 ms, each later one longer. */
+const FIRST_PAUSE_MS = 10
+const LONGEST_PAUSE_MS = 500
+const WRITE_CONFLICT = 112
+
+/** Nobody knows whether a transaction was committed: its time was over before the server said. */
+export class CommitUnknown extends Error {
+  override readonly name = 'CommitUnknown'
+}
+
+/**
+ * Runs work in a transaction, and runs it again when the server says that it may succeed (write conflicts, a change of
+ * primary), until the time is over; the driver's own loop goes on for two minutes. Throws the last error, or CommitUnknown.
+ */
+export function transact<T>(
+  client: MongoClient,
+  work: (session: ClientSession) => Promise<T>,
+  limits: { readonly limitMs: number; readonly operationMs: number },
+): Promise<T> {
+  const until = systemClock.monotonic() + limits.limitMs
+  return client.withSession(async (session) => {
+    for (let attempt = 1; ; attempt++) {
+      session.startTransaction({ readConcern: 'snapshot', maxCommitTimeMS: limits.operationMs })
+      try {
+        const answer = await work(session)
+        await commit(session, until)
+        return answer
+      } catch (error) {
+        if (session.inTransaction()) await session.abortTransaction()
+        const wait = pauseAfter(attempt)
+        if (!hasLabel(error, 'TransientTransactionError') || systemClock.monotonic() + wait >= until) throw error
+        await delay(wait)
+      }
+    }
+  })
+}
+
+/** Asks again while the answer is lost: to commit a transaction twice is to commit it once. */
+async function commit(session: ClientSession, until: number): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await session.commitTransaction()
+    } catch (error) {
+      if (!hasLabel(error, 'UnknownTransactionCommitResult')) throw error
+      const wait = pauseAfter(attempt)
+      if (systemClock.monotonic() + wait >= until) throw new CommitUnknown(String(error), { cause: error })
+      await delay(wait)
+    }
+  }
+}
+
+function pauseAfter(attempt: number): number {
+  return Math.random() * Math.min(FIRST_PAUSE_MS * 1.5 ** (attempt - 1), LONGEST_PAUSE_MS)
+}
+
+function hasLabel(error: unknown, label: string): boolean {
+  return error instanceof MongoError && error.hasErrorLabel(label)
+}
+
+/** Whether a write met a lock that was not given up in time. */
+export function isWriteConflict(error: unknown): boolean {
+  return error instanceof MongoError && error.code === WRITE_CONFLICT
+}
+
+/** A transaction of ours is idle for milliseconds between its operations; one that is for so long has lost its process. */
+const DEAD_AFTER_MICROS = 5_000_000
+const EVERY_MS = 1_000
+
+/**
+ * Makes a function that ends the transactions, of processes with that name, whose owner is gone: the server would keep their
+ * locks for a minute. A process that was only paused runs its transaction again. At most once a second; where the server's
+ * user may not do so, nothing happens.
+ */
+export function deadTransactionEnder(client: MongoClient, appName: string): () => Promise<void> {
+  let last = Number.NEGATIVE_INFINITY
+  const dead = { type: 'idleSession', appName, 'transaction.timeInactiveMicros': { $gt: DEAD_AFTER_MICROS } }
+  const stages = [{ $currentOp: { idleSessions: true } }, { $match: dead }, { $project: { 'lsid.id': 1 } }]
+  return async () => {
+    const now = systemClock.monotonic()
+    if (now - last < EVERY_MS) return
+    last = now
+    const admin = client.db('admin')
+    try {
+      const found = await admin.aggregate(stages, { readConcern: { level: 'local' }, maxTimeMS: EVERY_MS }).toArray()
+      const sessions = found.map(({ lsid }) => ({ id: lsid.id }))
+      if (sessions.length > 0) await admin.command({ killSessions: sessions, maxTimeMS: EVERY_MS })
+    } catch {
+      // The server ends them later.
+    }
+  }
+}
