@@ -16,6 +16,7 @@ import { createApp } from './gateway/app.ts'
 import { createClients } from './gateway/clients.ts'
 import { readConfig as readGatewayConfig } from './gateway/config.ts'
 import { listen } from './gateway/listen.ts'
+import { ownReadiness } from './gateway/readiness.ts'
 import { welcome } from './gateway/welcome.ts'
 import { readConfig as readCatalogConfig } from './services/catalog/config.ts'
 import { open as openCatalog } from './services/catalog/open.ts'
@@ -80,6 +81,12 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
       clock,
       logger,
       lifecycle: listener.lifecycle,
+      readiness: ownReadiness({
+        identity: identity.routes.store,
+        catalog: catalog.routes.store,
+        session: session.routes.store,
+        inference: inference.routes.store,
+      }),
       urls: () => [listener.url],
     }),
   )

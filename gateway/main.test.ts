@@ -52,7 +52,11 @@ test('without its peers the process lives, is not ready, and refuses with 503; a
       session: 'unavailable',
       inference: 'unavailable',
     }
-    assert.deepEqual(await ready.json(), { status: 'unavailable', services })
+    assert.deepEqual(await ready.json(), {
+      status: 'unavailable',
+      reason: 'identity can not be reached, or its store',
+      services,
+    })
     const session = await fetch(`${url}/api/session`)
     assert.equal(session.status, 503)
     const message = 'A service is unavailable'

@@ -14,6 +14,7 @@ import { createApp } from './app.ts'
 import { createClients } from './clients.ts'
 import { readConfig } from './config.ts'
 import { listen } from './listen.ts'
+import { PeerReadiness } from './readiness.ts'
 
 const readProcess = (env: Environment) => readProcessConfig(env, ['session', 'catalog', 'inference', 'identity'])
 /** Time to close connections once requests have ended, in milliseconds. */
@@ -40,6 +41,7 @@ await runUntilSignal(async (resources) => {
   const listener = resources.use(await listen(config, logger))
   resources.defer(() => leave(own, [listener]))
   const { lifecycle, serve, url } = listener
-  serve(createApp({ config, clients, clock: systemClock, logger, lifecycle, urls: () => [url] }))
+  const readiness = resources.use(new PeerReadiness(clients))
+  serve(createApp({ config, clients, clock: systemClock, logger, lifecycle, readiness, urls: () => [url] }))
   logger.info({ url }, 'Serving')
 }, options)

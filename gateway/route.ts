@@ -5,6 +5,7 @@ import { Rejection } from '#shared/rejection.ts'
 import type { Clients } from './clients.ts'
 import type { Config } from './config.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import type { Readiness } from './readiness.ts'
 
 /** What every route is made from. */
 export interface Facade {
@@ -13,6 +14,7 @@ export interface Facade {
   readonly clock: Clock
   readonly logger: Logger
   readonly lifecycle: Lifecycle
+  readonly readiness: Readiness
   /** URLs that reach this server, in order of preference. */
   readonly urls: () => readonly string[]
 }

@@ -4,6 +4,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import pino from 'pino'
 import { readConfig } from '#gateway/config.ts'
 import { listen } from '#gateway/listen.ts'
+import { ownReadiness } from '#gateway/readiness.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { openFacade, type Stubs } from '#test/support/facade.ts'
 import { openPortico } from '#test/support/portico.ts'
@@ -30,25 +31,84 @@ test('it is ready when every service answers, a refusal included', async () => {
   assert.deepEqual(await ready.json(), { status: 'ready', services })
 })
 
-test('it is not ready when a service is gone or its store fails', async () => {
-  await using facade = await openFacade({
+const away = () => {
+  throw new ConnectError('x', Code.Unavailable)
+}
+
+test('it is ready while it can authenticate, whatever the other services do, and tells their state', async () => {
+  const stubs: Stubs = {
     ...well,
-    session: {
-      listActiveSessions: () => {
-        throw new ConnectError('x', Code.Unavailable)
-      },
-    },
+    catalog: { resolveLocation: away },
+    session: { listActiveSessions: away },
     inference: {
       listModels: () => {
         throw new Error('disk is full')
       },
     },
-  })
+  }
+  await using facade = await openFacade(stubs)
   const ready = await facade.fetch('/readyz')
-  assert.equal(ready.status, 503)
-  assert.match(ready.headers.get('retry-after') ?? '', /^\d+$/)
-  const services = { identity: 'ready', catalog: 'ready', session: 'unavailable', inference: 'unavailable' }
-  assert.deepEqual(await ready.json(), { status: 'unavailable', services })
+  assert.equal(ready.status, 200)
+  const services = { identity: 'ready', catalog: 'unavailable', session: 'unavailable', inference: 'unavailable' }
+  assert.deepEqual(await ready.json(), { status: 'ready', services })
+})
+
+test('it is not ready when it has never reached identity, or identity its store', async () => {
+  const refuse = () => {
+    throw new Rejection('STORE_UNAVAILABLE', { problem: 'away' })
+  }
+  const reasons = { ...well.reasons, STORE_UNAVAILABLE: { code: Code.Unavailable, message: 'M' } }
+  for (const checkApiKey of [away, refuse]) {
+    await using facade = await openFacade({ ...well, reasons, identity: { checkApiKey } })
+    const ready = await facade.fetch('/readyz')
+    assert.equal(ready.status, 503)
+    assert.match(ready.headers.get('retry-after') ?? '', /^\d+$/)
+    const services = { identity: 'unavailable', catalog: 'ready', session: 'ready', inference: 'ready' }
+    const reason = 'identity can not be reached, or its store'
+    assert.deepEqual(await ready.json(), { status: 'unavailable', reason, services })
+  }
+})
+
+test('it takes three failures in a row to be unready, and one answer to be ready again; a report never waits', async () => {
+  let next: 'answers' | 'fails' | 'hangs' = 'answers'
+  const checkApiKey = () => (next === 'hangs' ? new Promise<never>(() => {}) : next === 'fails' ? away() : {})
+  await using facade = await openFacade({ ...well, identity: { checkApiKey } })
+  const status = async () => (await facade.fetch('/readyz')).status
+  assert.equal(await status(), 200)
+  for (const [what, expected] of [
+    ['fails', 200],
+    ['fails', 200],
+    ['answers', 200],
+    ['fails', 200],
+    ['fails', 200],
+    ['fails', 503],
+    ['answers', 200],
+  ] as const) {
+    next = what
+    await facade.readiness.look()
+    assert.equal(await status(), expected)
+  }
+  next = 'hangs'
+  const look = facade.readiness.look()
+  assert.equal(await status(), 200)
+  await look
+  assert.equal(await status(), 200)
+})
+
+test('a process that holds the services is not ready when one of their stores can not be written, and says why', async () => {
+  const onChange = () => ({ [Symbol.dispose]: () => {} })
+  const full = { state: () => ({ ok: false, reason: 'the disk is full' }) as const, onChange }
+  const well = { state: () => ({ ok: true }) as const, onChange }
+  const services = { identity: 'ready', catalog: 'ready', session: 'ready' }
+  assert.deepEqual(await ownReadiness({ identity: well, catalog: undefined, session: well }).report(), {
+    ready: true,
+    services,
+  })
+  assert.deepEqual(await ownReadiness({ identity: well, catalog: undefined, session: full }).report(), {
+    ready: false,
+    reason: 'session: the disk is full',
+    services: { ...services, session: 'unavailable' },
+  })
 })
 
 test('a server that is still starting refuses in the family of the path, and never hangs', async () => {

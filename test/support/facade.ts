@@ -4,6 +4,7 @@ import { createApp } from '#gateway/app.ts'
 import { createClients } from '#gateway/clients.ts'
 import { readConfig } from '#gateway/config.ts'
 import { type Listener, listen } from '#gateway/listen.ts'
+import { PeerReadiness } from '#gateway/readiness.ts'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
@@ -28,6 +29,7 @@ export interface Stubs {
 export interface TestFacade extends AsyncDisposable {
   readonly url: string
   readonly listener: Listener
+  readonly readiness: PeerReadiness
   /** Lines that were logged, parsed. */
   readonly log: Record<string, unknown>[]
   fetch(path: string, init?: RequestInit): Promise<Response>
@@ -53,13 +55,33 @@ export async function openFacade(
   const { transport } = connection
   const clients = createClients({ session: transport, catalog: transport, inference: transport, identity: transport })
   const { lifecycle, url } = listener
-  listener.serve(createApp({ config, clients, clock: systemClock, logger, lifecycle, urls: () => [url] }))
+  // Its probes would be calls that a test did not make.
+  let made: PeerReadiness | undefined
+  const readiness = () => {
+    made ??= new PeerReadiness(clients)
+    return made
+  }
+  listener.serve(
+    createApp({
+      config,
+      clients,
+      clock: systemClock,
+      logger,
+      lifecycle,
+      readiness: { report: () => readiness().report() },
+      urls: () => [url],
+    }),
+  )
   return {
     url,
     listener,
+    get readiness() {
+      return readiness()
+    },
     log,
     fetch: (path, init) => fetch(`${url}${path}`, init),
     async [Symbol.asyncDispose]() {
+      made?.[Symbol.dispose]()
       await listener[Symbol.asyncDispose]()
       await connection[Symbol.asyncDispose]()
     },

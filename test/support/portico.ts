@@ -6,6 +6,7 @@ import { createApp } from '#gateway/app.ts'
 import { createClients } from '#gateway/clients.ts'
 import { readConfig as readGatewayConfig } from '#gateway/config.ts'
 import { type Listener, listen } from '#gateway/listen.ts'
+import { ownReadiness } from '#gateway/readiness.ts'
 import { readConfig as readCatalogConfig } from '#services/catalog/config.ts'
 import { open as openCatalog } from '#services/catalog/open.ts'
 import { readConfig as readIdentityConfig } from '#services/identity/config.ts'
@@ -77,7 +78,10 @@ export async function openPortico(
   const listener = stack.use(await listen(config, logger))
   const { lifecycle, url } = listener
   const clients = createClients({ ...peers, identity: toIdentity, session: createLocalTransport(session.routes) })
-  listener.serve(createApp({ ...common, config, clients, lifecycle, urls: () => [url] }))
+  const services = { identity, catalog, session, inference }
+  const stores = Object.entries(services).map(([name, { routes }]) => [name, routes.store] as const)
+  const readiness = ownReadiness(Object.fromEntries(stores))
+  listener.serve(createApp({ ...common, config, clients, lifecycle, readiness, urls: () => [url] }))
   return {
     url,
     listener,

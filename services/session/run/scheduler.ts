@@ -51,12 +51,10 @@ export class Scheduler implements AsyncDisposable {
   /** Takes no more, and lets runs go on for at most so many milliseconds, while one of them does more than wait. */
   async drain(ms: number): Promise<void> {
     this.#close()
-    const { clock } = this.#options
-    const gone = new AbortController()
-    const deadline = clock.monotonic() + ms
+    const late = AbortSignal.timeout(ms)
     await this.#acquiring
-    while ([...this.#running.values()].some(({ slot }) => slot.held) && clock.monotonic() < deadline) {
-      await pause(DRAIN_LOOK_MS, gone.signal)
+    while ([...this.#running.values()].some(({ slot }) => slot.held) && !late.aborted) {
+      await pause(DRAIN_LOOK_MS, late).catch(() => {})
     }
   }
 

@@ -1,0 +1,101 @@
+import { callOptions, type Principal } from '#shared/call-context.ts'
+import { reasonOf } from '#shared/rejection.ts'
+import type { StoreHealth } from '#shared/store-watch.ts'
+import type { Clients } from './clients.ts'
+
+/** Whether requests should be sent here, and the state of each service; `reason` is for operators. */
+export interface ReadinessReport {
+  readonly ready: boolean
+  readonly reason?: string
+  readonly services: Readonly<Record<string, 'ready' | 'unavailable'>>
+}
+
+/** What `/readyz` tells. */
+export interface Readiness {
+  report(): Promise<ReadinessReport>
+}
+
+/** Readiness of a process that holds the services: each of their stores can be written. */
+export function ownReadiness(stores: Readonly<Record<string, StoreHealth | undefined>>): Readiness {
+  return {
+    async report() {
+      const states = Object.entries(stores).map(([name, store]) => [name, store?.state() ?? { ok: true }] as const)
+      const services = Object.fromEntries(states.map(([name, { ok }]) => [name, stateOf(ok)]))
+      for (const [name, state] of states) {
+        if (!state.ok) return { ready: false, reason: `${name}: ${state.reason}`, services }
+      }
+      return { ready: true, services }
+    },
+  }
+}
+
+/** How long a service may take to show that it is reachable, in milliseconds. */
+const PROBE_MS = 2_000
+const LOOK_MS = 2_000
+/** So many failures in a row make a service unavailable: one slow answer says nothing. */
+const FAILURES = 3
+
+/**
+ * Readiness of a facade whose services are elsewhere: it is ready when it can authenticate, that is when identity and its
+ * store answer. It looks every 2 s by itself, so that a report never waits for a slow service; the first one waits for
+ * the first look.
+ */
+export class PeerReadiness implements Readiness, Disposable {
+  readonly #clients: Clients
+  readonly #failures = { identity: FAILURES, catalog: FAILURES, session: FAILURES, inference: FAILURES }
+  readonly #first: Promise<void>
+  #timer: NodeJS.Timeout | undefined
+  #disposed = false
+
+  constructor(clients: Clients) {
+    this.#clients = clients
+    this.#first = this.look()
+  }
+
+  async report(): Promise<ReadinessReport> {
+    await this.#first
+    const up = Object.entries(this.#failures).map(([name, failures]) => [name, failures < FAILURES] as const)
+    const services = Object.fromEntries(up.map(([name, ok]) => [name, stateOf(ok)]))
+    const ready = this.#failures.identity < FAILURES
+    return { ready, ...(ready ? {} : { reason: 'identity can not be reached, or its store' }), services }
+  }
+
+  /** Looks at every service now, and again later. */
+  async look(): Promise<void> {
+    clearTimeout(this.#timer)
+    const { identity, catalog, session, inference } = this.#clients
+    const options = callOptions({ principal: PROBE }, { timeoutMs: PROBE_MS })
+    await Promise.all([
+      this.#note('identity', identity.checkApiKey({ keyId: 'key_probe' }, options)),
+      this.#note('catalog', catalog.resolveLocation({}, options)),
+      this.#note('session', session.listActiveSessions({}, options)),
+      this.#note('inference', inference.listModels({}, options)),
+    ])
+    if (!this.#disposed) this.#timer = setTimeout(() => void this.look(), LOOK_MS).unref()
+  }
+
+  [Symbol.dispose](): void {
+    this.#disposed = true
+    clearTimeout(this.#timer)
+  }
+
+  async #note(service: keyof Clients, probe: Promise<unknown>): Promise<void> {
+    const answered = await probe.then(() => true, isAnswer)
+    this.#failures[service] = answered ? 0 : this.#failures[service] + 1
+  }
+}
+
+/** A workspace that no record belongs to: a probe reads nobody's data. */
+const PROBE: Principal = { organizationId: 'org_probe', workspaceId: 'wrk_probe', apiKeyId: '', kind: 'workspace' }
+
+const OUTAGES: readonly string[] = ['STORE_UNAVAILABLE', 'PEER_UNAVAILABLE', 'SERVICE_CLOSING']
+
+/** A refusal is an answer: the service runs. */
+function isAnswer(error: unknown): boolean {
+  const reason = reasonOf(error)?.reason
+  return reason !== undefined && !OUTAGES.includes(reason)
+}
+
+function stateOf(ok: boolean): 'ready' | 'unavailable' {
+  return ok ? 'ready' : 'unavailable'
+}
