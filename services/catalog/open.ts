@@ -8,6 +8,7 @@ import { FileAttachments } from './adapters/file-attachments.ts'
 import { FileLocations } from './adapters/file-locations.ts'
 import { findSupervisor } from './adapters/find-supervisor.ts'
 import { GuardedFiles } from './adapters/guarded-files.ts'
+import { sweepOutputPipes } from './adapters/output-pipe.ts'
 import { ReapedCommand } from './adapters/reaped-command.ts'
 import { SupervisedCommand } from './adapters/supervised-command.ts'
 import { bashTool } from './adapters/tool-bash.ts'
@@ -36,6 +37,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const roots = new WorkspaceRoots(config.roots)
   const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
   const bash = bashTool(environment, shell, await commandStarter(environment.PATH ?? '', logger))
+  await sweepOutputPipes(environment.TMPDIR ?? '/tmp', clock.now())
   const guarded = new GuardedFiles(configDirectory)
   const calls = new ToolCalls()
   const routes = catalogRoutes({

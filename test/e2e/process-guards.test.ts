@@ -15,6 +15,33 @@ const spinning = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${S
 describe('one process', () => {
   guards(startSingle)
 
+  test('where no supervisor of commands works, one line says so, and commands run all the same', async () => {
+    using data = scratchDirectory()
+    using project = scratchDirectory()
+    const unknown = `data:text/javascript,Object.defineProperty(process,'arch',{value:'unknown'})`
+    const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${unknown}`
+    const environment = { NODE_OPTIONS, PORTICO_LOG_LEVEL: 'warn' }
+    const product = await startSingle({ dataDirectory: data.path, project: project.path, environment })
+    try {
+      const client = new InstanceClient(product.url)
+      const sessionId = await client.createSession()
+      await client.prompt(sessionId, { text: '/tool bash {"command":"echo on"}' })
+      await client.wait(sessionId)
+      assert.match(JSON.stringify(await client.messages(sessionId)), /"text":"on"/)
+      const lines =
+        product
+          .processes()[0]
+          ?.output()
+          .match(/^.*no perl or python3.*$/gm) ?? []
+      assert.deepEqual(
+        lines.map((line) => JSON.parse(line).level),
+        ['warn'],
+      )
+    } finally {
+      await product.stop()
+    }
+  })
+
   test('what a process that stood still had accepted runs at the next start', async () => {
     using data = scratchDirectory()
     using project = scratchDirectory()
