@@ -19,8 +19,7 @@ const USAGE = `Usage: npm run key -- create [--kind workspace|personal|managemen
        npm run key -- disable KEY_ID
        npm run key -- enable KEY_ID
 
-create prints the new key alone on standard output, and list and create name the workspace, as PORTICO_PROJECT_ROOTS
-has to:
+create prints the new key alone on standard output:
        export PORTICO_API_KEY=$(npm run --silent key -- create)
 `
 const DAY_MS = 86_400_000
@@ -33,7 +32,7 @@ const KINDS: Readonly<Record<string, Principal_Kind>> = {
 /** The words of the command line can't be understood. */
 class UsageError extends Error {}
 
-type Command = (client: Client<typeof IdentityService>, options: CallOptions, workspaceId: string) => Promise<void>
+type Command = (client: Client<typeof IdentityService>, options: CallOptions) => Promise<void>
 
 try {
   const command = parseCommand(process.argv.slice(2))
@@ -46,7 +45,6 @@ try {
   await command(
     client,
     callOptions({ principal: { organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' } }),
-    workspaceId,
   )
 } catch (error) {
   if (error instanceof UsageError) {
@@ -92,18 +90,17 @@ function parseCreate(values: { kind?: string; name?: string; 'expires-in-days'?:
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days)) {
     throw new UsageError('--expires-in-days takes a whole number from 1 to 99999')
   }
-  return async (client, options, workspaceId) => {
+  return async (client, options) => {
     const expireTime =
       days === undefined ? {} : { expireTime: timestampFromMs(systemClock.now() + Number(days) * DAY_MS) }
     const request = { kind, name: values.name ?? 'made by the key command', ...expireTime }
     const { apiKey, secret } = await client.createApiKey(request, options)
     process.stdout.write(`${secret}\n`)
-    if (apiKey !== undefined) remark(`Made ${describe(apiKey)} of workspace ${workspaceId}. It is shown this once.`)
+    if (apiKey !== undefined) remark(`Made ${describe(apiKey)}. It is shown this once.`)
   }
 }
 
-async function list(client: Client<typeof IdentityService>, options: CallOptions, workspaceId: string): Promise<void> {
-  remark(`Keys of workspace ${workspaceId}:`)
+async function list(client: Client<typeof IdentityService>, options: CallOptions): Promise<void> {
   let pageToken = ''
   do {
     const page = await client.listApiKeys({ pageSize: 100, pageToken }, options)

@@ -1,0 +1,104 @@
+import type { WireMessage } from '#test/support/instance-client.ts'
+import type { Asked } from './history.ts'
+
+/** Where requests go. A server that is being restarted has no url for a moment. */
+export interface Target {
+  /** One of its addresses, chosen anew for each request. */
+  url(): string
+  /** Whether requests may fail: a part of it is being restarted, or was a moment ago. */
+  disturbed(since: number): boolean
+  /** It was given up: nothing will be answered any more. */
+  readonly dead: boolean
+}
+
+export interface Answered {
+  readonly asked: Asked
+  readonly body: unknown
+}
+
+/** No request but `wait` takes longer, on a machine however busy; whether the server stands still is watched elsewhere. */
+const PATIENCE_MS = 60_000
+
+/** The session API as one client uses it. What no answer may be is noted among the problems. */
+export class Client {
+  readonly #target: Target
+  readonly #problems: string[]
+
+  constructor(target: Target, problems: string[]) {
+    this.#target = target
+    this.#problems = problems
+  }
+
+  /** Whether nothing will be answered any more. */
+  get dead(): boolean {
+    return this.#target.dead
+  }
+
+  get(path: string): Promise<Answered> {
+    return this.ask('GET', path)
+  }
+
+  post(path: string, body?: unknown): Promise<Answered> {
+    return this.ask('POST', path, body)
+  }
+
+  /** Sends a request once. The status is left out where nobody knows whether it was done. */
+  async ask(method: string, path: string, body?: unknown, limitMs = PATIENCE_MS): Promise<Answered> {
+    const asked: Asked = { sent: Date.now(), answered: 0, status: undefined }
+    const json =
+      body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    try {
+      const answer = await fetch(`${this.#target.url()}${path}`, {
+        method,
+        ...json,
+        signal: AbortSignal.timeout(limitMs),
+      })
+      const text = await answer.text()
+      asked.answered = Date.now()
+      if (answer.status < 500) {
+        asked.status = answer.status
+        return { asked, body: text === '' ? undefined : JSON.parse(text) }
+      }
+      if (answer.status !== 503 || !this.#target.disturbed(asked.sent)) {
+        this.#problems.push(`${method} ${path} answered ${answer.status}: ${text}`)
+      }
+    } catch (error) {
+      asked.answered = Date.now()
+      const late = error instanceof DOMException && error.name === 'TimeoutError'
+      if (late && limitMs < PATIENCE_MS) return { asked, body: undefined }
+      if (late || !this.#target.disturbed(asked.sent)) {
+        this.#problems.push(
+          `${method} ${path} failed after ${asked.answered - asked.sent} ms: ${String(error)} ${String((error as Error).cause ?? '')}`,
+        )
+      }
+    }
+    return { asked, body: undefined }
+  }
+
+  /** Repeats a request that may be repeated until somebody knows what became of it: for two minutes or a little more. */
+  async insist(method: string, path: string, body?: unknown): Promise<Answered> {
+    const sent = Date.now()
+    for (;;) {
+      const answer = await this.ask(method, path, body)
+      if (answer.asked.status !== undefined) return { ...answer, asked: { ...answer.asked, sent } }
+      if (this.#target.dead || Date.now() - sent > 2 * PATIENCE_MS) {
+        this.#problems.push(`${method} ${path} was not answered for ${Date.now() - sent} ms`)
+        return { ...answer, asked: { ...answer.asked, sent } }
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+
+  /** Every message of a session, oldest first, in pages of an odd size. */
+  async messages(sessionId: string): Promise<WireMessage[]> {
+    const all: WireMessage[] = []
+    let query = 'order=asc&limit=37'
+    for (;;) {
+      const { body } = await this.insist('GET', `/api/session/${sessionId}/message?${query}`)
+      const page = body as { data?: WireMessage[]; cursor?: { next?: string } } | undefined
+      all.push(...(page?.data ?? []))
+      if (page?.cursor?.next === undefined) return all
+      query = `limit=37&cursor=${encodeURIComponent(page.cursor.next)}`
+    }
+  }
+}

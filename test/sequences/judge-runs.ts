@@ -1,0 +1,122 @@
+import type { WireMessage } from '#test/support/instance-client.ts'
+import type { WireEvent } from './follow.ts'
+import { type Asked, before, CLOCK_MS, type SentPrompt, stoppers } from './history.ts'
+import type { Evidence } from './judge.ts'
+
+/** A run, as the events tell it. */
+interface Run {
+  readonly started: WireEvent
+  readonly ended: WireEvent
+  readonly outcome: string
+  /** Messages that it made: users' and the model's. */
+  readonly messages: readonly WireMessage[]
+  /** Ids of agents and models that were selected when it began or during it. */
+  readonly selected: readonly string[]
+}
+
+/** Every run ends, as what happened can explain. */
+export function judgeRuns(evidence: Evidence): string[] {
+  const problems: string[] = []
+  const runs = runsOf(evidence, problems)
+  for (const run of runs) problems.push(...judgeAnswer(run, evidence))
+  return [
+    ...problems,
+    ...judgeInterrupted(runs, evidence),
+    ...judgeWaits(runs, evidence),
+    ...judgeStarts(runs, evidence),
+  ]
+}
+
+function runsOf({ events, messages }: Evidence, problems: string[]): Run[] {
+  const byId = new Map(messages.map((message) => [message.id, message]))
+  const runs: Run[] = []
+  let open: { started: WireEvent; messages: WireMessage[]; selected: string[] } | undefined
+  let selected: string[] = []
+  for (const event of events) {
+    const { type, data } = event
+    const ended = /^session\.execution\.(succeeded|failed|interrupted)$/.exec(type)
+    if (type === 'session.agent.selected') selected = [...selected.slice(-4), String(data.agent)]
+    if (type === 'session.model.selected') selected = [...selected.slice(-4), (data.model as { id: string }).id]
+    if (open !== undefined) open.selected = selected
+    const message = byId.get(String(type === 'session.inbox.delivered' ? data.inboxID : data.assistantMessageID))
+    const makes = type === 'session.inbox.delivered' || type === 'session.step.started'
+    if (type === 'session.execution.started') {
+      if (open !== undefined) problems.push('a run began within a run')
+      open = { started: event, messages: [], selected }
+    } else if (open === undefined && (makes || ended !== null)) problems.push(`${type} outside of a run`)
+    else if (open !== undefined && ended !== null) {
+      runs.push({ ...open, ended: event, outcome: ended[1] ?? '' })
+      open = undefined
+    } else if (makes && message !== undefined) open?.messages.push(message)
+  }
+  if (open !== undefined) problems.push('a run never ended')
+  return runs
+}
+
+/** What a user said is answered, or the run says why not. */
+function judgeAnswer({ messages, outcome, ended, selected }: Run, { history }: Evidence): string[] {
+  const at = messages.findLastIndex(({ type }) => type === 'user')
+  const user = messages[at]
+  if (user === undefined) return ['a run began without a prompt']
+  const last = messages.at(-1)
+  const prompt = history.prompts.find(({ id, text }) => id === user.id || text === user.text)
+  const failing = messages.some(({ text }) => text?.startsWith('/fail'))
+  if (outcome === 'failed') {
+    if (failing || selected.includes('nobody') || selected.includes('nothing')) return []
+    return [`a run failed without a cause: ${JSON.stringify(ended.data.error)}`]
+  }
+  if (outcome !== 'succeeded') return []
+  if (last?.type !== 'assistant') return [`${user.id} was not answered, and its run is said to have succeeded`]
+  if (last.error !== undefined) return [`a run succeeded whose last step failed: ${JSON.stringify(last.error)}`]
+  return prompt === undefined ? [] : judgeWords(prompt, last)
+}
+
+function judgeWords({ id, work }: SentPrompt, { content = [] }: WireMessage): string[] {
+  if (work.kind === 'fail') return [`${id} was to fail`]
+  if (work.kind !== 'words') return []
+  const words = content.flatMap(({ text = '' }) => text.split(/\s+/).filter((word) => word !== ''))
+  return words.length === work.count ? [] : [`${id} was answered with ${words.length} words instead of ${work.count}`]
+}
+
+/**
+ * Whoever ended a run did not come before it began, and nobody ended two. (When a run really ended is not known so well: its
+ * end was written down later than its time says.)
+ */
+function judgeInterrupted(runs: readonly Run[], { history }: Evidence): string[] {
+  const free = stoppers(history)
+  const problems: string[] = []
+  // Who may have ended a later run may have ended an earlier one too.
+  for (const { started, outcome } of [...runs].reverse()) {
+    if (outcome !== 'interrupted') continue
+    const at = free.findIndex((end) => !before(end, { sent: started.created }))
+    if (at < 0)
+      problems.push(`a run was interrupted (${started.durable.seq}) though nobody asked for it since it began`)
+    else free.splice(at, 1)
+  }
+  return problems
+}
+
+/** `wait` answers only when nothing runs. */
+function judgeWaits(runs: readonly Run[], { history }: Evidence): string[] {
+  return history.waits.flatMap(({ sent, answered }) => {
+    const run = runs.find(
+      ({ started, ended }) => started.created + CLOCK_MS < sent && answered + CLOCK_MS < ended.created,
+    )
+    return run === undefined ? [] : [`wait answered while a run went on (${run.started.durable.seq})`]
+  })
+}
+
+/** After an interrupt nothing begins before somebody wakes the session. */
+function judgeStarts(runs: readonly Run[], { history }: Evidence): string[] {
+  return runs.flatMap(({ started }, i) => {
+    const former = runs[i - 1]
+    if (former?.outcome !== 'interrupted') return []
+    const sinceStopper = earliest(stoppers(history).filter((end) => !before(end, { sent: former.started.created })))
+    const woken = history.wakes.some((wake) => wake.answered + CLOCK_MS >= sinceStopper)
+    return woken ? [] : [`a run began (${started.durable.seq}) after an interrupt, though nobody woke the session`]
+  })
+}
+
+function earliest(asked: readonly Asked[]): number {
+  return Math.min(...asked.map(({ sent }) => sent))
+}

@@ -1,0 +1,76 @@
+import type { WireMessage, WirePart } from '#test/support/instance-client.ts'
+import type { Evidence } from './judge.ts'
+
+/** What is known of one tool call. */
+interface Call {
+  readonly messageId: string
+  readonly part: WirePart & { readonly time?: { readonly ran?: number } }
+  readonly token: string
+}
+
+/** Each call ran once, or not at all where it was refused; and replies to requests had their effect. */
+export function judgeTools(evidence: Evidence): string[] {
+  const calls = evidence.messages.flatMap(callsOf)
+  return [...judgeLines(calls, evidence), ...judgeReplies(calls, evidence), ...judgeRequests(evidence)]
+}
+
+function callsOf({ id, content = [] }: WireMessage): Call[] {
+  return content.flatMap((part) => {
+    const { input } = (part.state ?? {}) as { input?: { command?: string } }
+    const token = /^echo (\S+) >>/.exec(input?.command ?? '')?.[1]
+    return part.type === 'tool' && token !== undefined ? [{ messageId: id, part, token }] : []
+  })
+}
+
+function judgeLines(calls: readonly Call[], { lines, killed }: Evidence): string[] {
+  const problems: string[] = []
+  for (const token of new Set([...lines, ...calls.map((call) => call.token)])) {
+    const own = calls.filter((call) => call.token === token)
+    const [least, most] = [
+      own.filter((call) => hasRun(call)).length,
+      own.filter((call) => mayHaveRun(call, killed)).length,
+    ]
+    const written = lines.filter((line) => line === token).length
+    if (written >= least && written <= most) continue
+    const states = own.map(({ part }) => `${part.state?.status} ${part.state?.error?.type ?? ''}`)
+    problems.push(`the command ${token} ran ${written} times; its calls: ${JSON.stringify(states)}`)
+  }
+  return problems
+}
+
+function hasRun({ part }: Call): boolean {
+  return part.state?.status === 'completed'
+}
+
+/** A call that was cut off may have run or not; one that was not even begun has not. */
+function mayHaveRun({ part }: Call, killed: boolean): boolean {
+  if (part.state?.status === 'completed') return true
+  const type = part.state?.error?.type ?? ''
+  if (/^(permission\.|tool\.(refused|not_found|input_invalid|access_changed))/.test(type)) return false
+  // What a process that was killed had not written down yet is lost.
+  return type !== 'aborted' || killed || part.time?.ran !== undefined
+}
+
+function judgeReplies(calls: readonly Call[], { history, events }: Evidence): string[] {
+  return history.replies.flatMap(({ asked, answer, requestId, messageId, callId }) => {
+    if (asked.status !== 204) return []
+    const wanted = answer === 'correct' ? 'reject' : answer
+    const replied = events.find(({ type, data }) => type === 'permission.replied' && data.requestID === requestId)
+    if (replied?.data.reply !== wanted)
+      return [`${requestId} was answered ${wanted}; its event tells ${String(replied?.data.reply)}`]
+    const call = calls.find((one) => one.messageId === messageId && one.part.id === callId)
+    const type = call?.part.state?.error?.type ?? call?.part.state?.status ?? 'gone'
+    const expected = wanted === 'reject' ? /^(permission\.(rejected|corrected)|aborted)$/ : /^(completed|aborted)$/
+    return expected.test(type) ? [] : [`${requestId} was answered ${wanted}; its call is ${type}`]
+  })
+}
+
+/** Every request is answered or withdrawn, once. */
+function judgeRequests({ events }: Evidence): string[] {
+  const asked = events.filter(({ type }) => type === 'permission.asked').map(({ data }) => String(data.id))
+  const replied = events.filter(({ type }) => type === 'permission.replied').map(({ data }) => String(data.requestID))
+  return asked.flatMap((id) => {
+    const times = replied.filter((other) => other === id).length
+    return times === 1 ? [] : [`the permission request ${id} was answered ${times} times`]
+  })
+}

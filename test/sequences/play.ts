@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { drive } from './drive.ts'
+import type { Asked } from './history.ts'
+import { type Evidence, judge } from './judge.ts'
+import { settle } from './settle.ts'
+import type { Restart, Scenario, Sequence } from './step.ts'
+import { openWorld, type World } from './world.ts'
+
+/** A sequence that does not hold, and why. */
+export interface Failure {
+  /** Its place in the scenario; undefined: the server itself did not hold. */
+  readonly at: number | undefined
+  readonly problems: readonly string[]
+}
+
+/** What was played, all in all. */
+export const tally: Record<string, number> = {}
+
+function count(name: string, times = 1): void {
+  tally[name] = (tally[name] ?? 0) + times
+}
+
+let serial = 0
+
+/** Plays all sequences of a scenario at once, each in a session of its own, on one server. */
+export async function play({ restarts, sequences }: Scenario, mongo?: string): Promise<Failure[]> {
+  const failures: Failure[] = []
+  const world = await openWorld(mongo)
+  try {
+    const over = new AbortController()
+    const disturbing = disturb(world, restarts, over.signal)
+    const all = sequences.map(async (sequence, at) => {
+      const problems = await playOne(world, sequence)
+      if (problems.length > 0) failures.push({ at, problems })
+    })
+    await Promise.all(all)
+    over.abort()
+    await disturbing
+  } finally {
+    await world[Symbol.asyncDispose]()
+  }
+  const problems = [...world.problems, ...world.follower.problems]
+  // A server that froze takes every sequence with it; only it is to blame.
+  if (world.dead) return [{ at: undefined, problems }]
+  return problems.length === 0 ? failures : [...failures, { at: undefined, problems }]
+}
+
+async function disturb(world: World, restarts: readonly Restart[], signal: AbortSignal): Promise<void> {
+  const begun = Date.now()
+  for (const { at, how } of [...restarts].sort((a, b) => a.at - b.at)) {
+    await sleep(Math.max(0, begun + at - Date.now()), undefined, { signal }).catch(() => {})
+    if (signal.aborted) return
+    count(how === 'kill' ? 'kills' : 'restarts')
+    await world.restart(how)
+  }
+}
+
+/** Plays one sequence to its end; answers what is wrong with it. */
+async function playOne(world: World, sequence: Sequence): Promise<string[]> {
+  const sessionId = `ses_${process.pid}x${serial++}`
+  const driver = await drive(world, sequence, sessionId)
+  const { history } = driver
+  const messages = await settle(driver)
+  if (history.problems.length > 0) return history.problems
+  const runs = messages.filter(({ type }) => type === 'idle').length
+  const ended = () =>
+    world.follower.of(sessionId).filter(({ type }) => /execution\.(succ|fail|inter)/.test(type)).length
+  for (const since = Date.now(); ended() < runs && Date.now() - since < 20_000; ) await sleep(20)
+  const evidence = {
+    history,
+    messages,
+    events: world.follower.of(sessionId),
+    lines: linesOf(history.calls),
+    killed: world.restarts.kills > 0,
+  }
+  const problems = judge(evidence)
+  tallyUp(evidence)
+  if (await driver.interrupt()) problems.push('an interrupt is said to have ended something in an idle session')
+  world.follower.forget(sessionId)
+  const found = [...history.problems, ...problems]
+  return found.length === 0 ? [] : [...found.slice(0, 8), storyOf(evidence)]
+}
+
+/** What was asked and what happened, by time: milliseconds since the first request. */
+function storyOf({ history, events }: Evidence): string {
+  const { prompts, interrupts, replies, waits } = history
+  const asked = (what: string, { sent, answered, status }: Asked) => ({
+    at: sent,
+    line: `${what} → ${status} after ${answered - sent}`,
+  })
+  const lines = [
+    ...prompts.map((prompt) =>
+      asked(`prompt ${prompt.id} ${prompt.delivery}${prompt.wokeAtOnce ? '' : ' parked'}`, prompt.asked),
+    ),
+    ...interrupts.map((interrupt) => asked('interrupt', interrupt)),
+    ...replies.map((reply) => asked(`reply ${reply.answer}`, reply.asked)),
+    ...waits.map((wait) => asked('wait', wait)),
+    ...events
+      .filter(({ type }) => /inbox|execution|step\.(started|failed|ended)|permission/.test(type))
+      .map(({ type, created, durable, data }) => ({
+        at: created,
+        line: `  ${durable.seq} ${type} ${data.inboxID ?? ''}`,
+      })),
+  ].sort((a, b) => a.at - b.at)
+  return lines.map(({ at, line }) => `${at - (lines[0]?.at ?? 0)}: ${line}`).join('\n      ')
+}
+
+function tallyUp({ history, messages, lines }: Evidence): void {
+  const { prompts, interrupts, replies, waits } = history
+  count('sequences')
+  count('prompts', prompts.filter(({ accepted }) => accepted).length)
+  count('interrupts', interrupts.length)
+  count('replies', replies.filter(({ asked }) => asked.status === 204).length)
+  count('waits', waits.length)
+  count('commands run', lines.length)
+  for (const { type, outcome } of messages) if (type === 'idle') count(`runs ${outcome}`)
+  for (const { content = [] } of messages)
+    for (const { state } of content) if (state?.error !== undefined) count(`calls ${state.error.type}`)
+}
+
+function linesOf(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+  } catch {
+    return []
+  }
+}

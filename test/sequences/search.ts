@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { type Failure, play, tally } from './play.ts'
+import { anyRestarts, anySequence, type Scenario, type Sequence } from './step.ts'
+
+/** How much is played, and where. */
+export interface Search {
+  /** Sequences in all, and at once on one server. */
+  readonly sequences: number
+  readonly together: number
+  /** All that is random comes of it. */
+  readonly seed: number
+  /** A MongoDB server: two session services on it. Without one, a single process on SQLite. */
+  readonly mongo?: string | undefined
+  /** Time to look for a smaller scenario that fails likewise, in milliseconds. */
+  readonly shrinkMs: number
+  /** Hears of each server that has held. */
+  readonly told?: (sequences: number) => void
+}
+
+/** A smaller scenario is played so many times at once: what failed may need luck. */
+const COPIES = 4
+
+/**
+ * Plays random sequences until so many have held. Fails with the seed, what went wrong, and the smallest scenario that was
+ * found, as a line to play it again. Answers what was done.
+ */
+export async function search(options: Search): Promise<Readonly<Record<string, number>>> {
+  const { sequences, together, mongo, told } = options
+  for (let done = 0; done < sequences; done += together) {
+    const seed = options.seed + done
+    const scenario = {
+      restarts: fc.sample(anyRestarts, { seed, numRuns: 1 })[0] ?? [],
+      sequences: fc.sample(anySequence, { seed, numRuns: Math.min(together, sequences - done) }),
+    }
+    const failures = await play(scenario, mongo)
+    const [first] = failures
+    if (first !== undefined) await report(options, seed, scenario, first, failures.length)
+    told?.(done + scenario.sequences.length)
+  }
+  return tally
+}
+
+/** Plays a scenario that was printed, and fails if it does. */
+export async function replay(text: string, mongo: string | undefined): Promise<void> {
+  const [failure] = await play(JSON.parse(text), mongo)
+  if (failure !== undefined) assert.fail(failure.problems.join('\n'))
+}
+
+async function report(
+  options: Search,
+  seed: number,
+  scenario: Scenario,
+  failure: Failure,
+  count: number,
+): Promise<never> {
+  process.stderr.write(
+    `Seed ${seed} does not hold: ${failure.problems[0]?.slice(0, 500)}\nLooking for a smaller scenario …\n`,
+  )
+  const small = await shrink(options, seed, scenario, failure)
+  const problems = (small?.failure ?? failure).problems.slice(0, 9).map((problem) => problem.slice(0, 6_000))
+  const found = small?.scenario ?? scenario
+  assert.fail(
+    [
+      `Seed ${seed}: ${count} of ${scenario.sequences.length} sequences (the server counts as one) did not hold.`,
+      ...problems.map((problem) => `  - ${problem}`),
+      small === undefined ? 'It did not fail again; all of it:' : 'The smallest scenario that failed like that:',
+      `${options.mongo === undefined ? '' : 'PORTICO_SEQUENCE_STORE=mongodb '}PORTICO_SEQUENCE='${JSON.stringify(found)}' npm run soak:sequences`,
+    ].join('\n'),
+  )
+}
+
+interface Shrunk {
+  readonly scenario: Scenario
+  readonly failure: Failure
+}
+
+async function shrink(options: Search, seed: number, scenario: Scenario, { at }: Failure): Promise<Shrunk | undefined> {
+  const until = Date.now() + options.shrinkMs
+  const guilty = at ?? (await findGuilty(options, scenario, until))
+  if (guilty === undefined) return undefined
+  let smallest: Shrunk | undefined
+  const holds = async (sequence: Sequence, restarts = scenario.restarts): Promise<boolean> => {
+    const smaller = { restarts, sequences: Array.from({ length: COPIES }, () => sequence) }
+    const [failure] = Date.now() > until ? [] : await play(smaller, options.mongo)
+    if (failure !== undefined) smallest = { scenario: smaller, failure }
+    return failure === undefined
+  }
+  const sequence = scenario.sequences[guilty] ?? []
+  const restarts = scenario.restarts.length > 0 && !(await holds(sequence, [])) ? [] : scenario.restarts
+  // The path makes fast-check begin with that very sequence.
+  const property = fc.asyncProperty(anySequence, (smaller) => holds(smaller, restarts))
+  await fc.check(property, {
+    seed,
+    path: String(guilty),
+    numRuns: guilty + 1,
+    interruptAfterTimeLimit: options.shrinkMs,
+  })
+  return smallest
+}
+
+/** Which sequence made the server fail: half of those that are suspected are played again and again. */
+async function findGuilty(
+  { mongo }: Search,
+  { restarts, sequences }: Scenario,
+  until: number,
+): Promise<number | undefined> {
+  let suspects = sequences.map((_, at) => at)
+  while (suspects.length > 1 && Date.now() < until) {
+    const half = suspects.slice(0, suspects.length / 2)
+    const failures = await play({ restarts, sequences: half.map((at) => sequences[at] ?? []) }, mongo)
+    suspects = failures.length > 0 ? half : suspects.slice(suspects.length / 2)
+  }
+  return suspects.length === 1 ? suspects[0] : undefined
+}

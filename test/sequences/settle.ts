@@ -1,0 +1,78 @@
+import type { WireMessage } from '#test/support/instance-client.ts'
+import type { Driver } from './drive.ts'
+import { before, type SentPrompt, stoppers } from './history.ts'
+import { isLong } from './step.ts'
+
+/** Nothing that is not long takes so much time, and nothing goes on so long after an interrupt. */
+const QUIET_MS = 45_000
+const STOP_MS = 20_000
+
+/**
+ * Brings a session to its end: waits until it is idle (what would take too long is interrupted), holds it to what had to
+ * run by then, and wakes it until everything that was accepted has run. Answers its messages.
+ */
+export async function settle(driver: Driver): Promise<readonly WireMessage[]> {
+  const { client, history } = driver
+  const { problems, prompts, sessionId } = history
+  await quiet(driver)
+  let messages = await client.messages(sessionId)
+  for (const prompt of left(prompts, messages)) {
+    if (mustRun(driver, prompt)) problems.push(`${prompt.id} was accepted and does not run, though the session is idle`)
+  }
+  for (let round = 0; round <= prompts.length + 1; round++) {
+    if (round > 0 && left(prompts, messages).length === 0) return messages
+    await driver.prompt({ kind: 'words', count: 1, slowMs: 0 }, 'queue')
+    await quiet(driver)
+    messages = await client.messages(sessionId)
+    if (problems.length > 0) return messages
+  }
+  for (const { id } of left(prompts, messages)) problems.push(`${id} was accepted and never runs`)
+  return messages
+}
+
+function left(prompts: readonly SentPrompt[], messages: readonly WireMessage[]): SentPrompt[] {
+  const users = new Set(messages.filter(({ type }) => type === 'user').map(({ id }) => id))
+  return prompts.filter(({ id, accepted }) => accepted && id !== undefined && !users.has(id))
+}
+
+/**
+ * Whether an accepted prompt must have run by the time that the session is idle: somebody woke it, or a later prompt did,
+ * and nothing that ends runs came after that.
+ */
+function mustRun({ history }: Driver, prompt: SentPrompt): boolean {
+  const ends = stoppers(history)
+  return history.prompts.some((other) => {
+    const { wake, wokeAtOnce } = other
+    if (wake === undefined || !ends.every((end) => before(end, wake))) return false
+    return other === prompt || (wokeAtOnce && before(prompt.asked, wake))
+  })
+}
+
+/** Waits until nothing runs in the session; interrupts once when what runs is long. */
+async function quiet(driver: Driver): Promise<void> {
+  const { client, history } = driver
+  const { sessionId, prompts, problems } = history
+  const long = new Set(prompts.filter(({ work }) => isLong(work)).map(({ id }) => id))
+  const begun = Date.now()
+  let interrupted: number | undefined
+  for (;;) {
+    if (await driver.wait(long.size > 0 ? 400 : 3_000)) return
+    if (client.dead) return void problems.push('the server was given up')
+    const late = interrupted === undefined ? Date.now() - begun > QUIET_MS : Date.now() - interrupted > STOP_MS
+    if (late) {
+      const after = interrupted === undefined ? '' : ` ${Date.now() - interrupted} ms after an interrupt`
+      const last = (await client.messages(sessionId)).at(-1)
+      problems.push(
+        `still busy${after} after ${Date.now() - begun} ms; its last message: ${JSON.stringify(last)?.slice(0, 2_000)}`,
+      )
+      return
+    }
+    if (long.size === 0 || interrupted !== undefined) continue
+    const running = (await client.messages(sessionId)).findLast(({ type }) => type === 'user')
+    // One whose id the server made and nobody was told may be long too.
+    const minted = running !== undefined && !prompts.some(({ id }) => id === running.id)
+    if (running !== undefined && (long.has(running.id) || (minted && long.has(undefined)))) {
+      if (await driver.interrupt()) interrupted = Date.now()
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { dropDatabase, freshDatabaseName } from '#test/support/mongo.ts'
+import { scratchDirectory } from '#test/support/processes.ts'
+import { type Product, startReplicas, startSingle } from '#test/support/product.ts'
+import type { Scene } from './drive.ts'
+import { Follower } from './follow.ts'
+import type { Restart } from './step.ts'
+
+/** The server that sequences meet, a reader of its events, and somebody who looks whether it still answers. */
+export interface World extends Scene, AsyncDisposable {
+  readonly follower: Follower
+  /** What went wrong with the server itself. */
+  readonly problems: string[]
+  readonly restarts: { readonly kills: number }
+  restart(how: Restart['how']): Promise<void>
+}
+
+const ENVIRONMENT = { PORTICO_PERMISSION_TIMEOUT: '1' }
+/** Every other route answers within that time. */
+const PROBE_MS = 2_000
+/** Stopping takes at most 4 s for what is open, and a little more. */
+const STOP_MS = 40_000
+/** A server that is silent so long will not answer any more. */
+const FROZEN_MS = 15_000
+
+/** Opens one process on SQLite, or, with a URI, two session services on MongoDB, each with a gateway of its own. */
+export async function openWorld(mongo?: string): Promise<World> {
+  const stack = new AsyncDisposableStack()
+  const folder = stack.use(scratchDirectory())
+  const [project, scratch, dataDirectory] = ['project', 'scratch', 'data'].map((name) => join(folder.path, name)) as [
+    string,
+    string,
+    string,
+  ]
+  for (const directory of [project, scratch]) mkdirSync(directory)
+  writeFileSync(join(project, 'README.md'), '# Lighthouse\n\nKeeps ships off the rocks.\n')
+  const problems: string[] = []
+  const setting = { dataDirectory, project, environment: ENVIRONMENT }
+  const server = mongo === undefined ? await single(setting) : await replicas(mongo, setting, stack)
+  const calm = new Calm()
+  stack.defer(() => inTime(problems, server.product().stop(), server.product()))
+  const scene = {
+    ...{ project, scratch, url: server.url, dead: false },
+    disturbed: (since: number) => scene.dead || calm.disturbed(since),
+  }
+  const follower = stack.use(new Follower(scene))
+  await follower.connected
+  const watch = stack.use(
+    new Watch(
+      scene,
+      problems,
+      () => server.product().pids(),
+      () => {
+        scene.dead = true
+        return server.product().kill()
+      },
+    ),
+  )
+  const restarts = { kills: 0 }
+  const owned = stack.move()
+  return {
+    ...{ ...scene, follower, problems, restarts },
+    get dead() {
+      return scene.dead
+    },
+    restart: (how) =>
+      calm.during(async () => {
+        if (how === 'kill') restarts.kills++
+        await Promise.race([inTime(problems, server.restart(how), server.product()), watch.frozen])
+      }),
+    async [Symbol.asyncDispose]() {
+      await owned.disposeAsync()
+      for (const line of server.output().split('\n')) {
+        if (/"level":(50|60)/.test(line)) problems.push(`logged: ${line.slice(0, 1_500)}`)
+      }
+    },
+  }
+}
+
+/** A server that does not stop, or start again, is killed. */
+async function inTime(problems: string[], stopping: Promise<unknown>, { kill }: Pick<Product, 'kill'>): Promise<void> {
+  const done = stopping.then(() => true)
+  if (await Promise.race([done, sleep(STOP_MS, false, { ref: false })])) return
+  problems.push(`the server did not stop and start again within ${STOP_MS} ms`)
+  await kill()
+  await done
+}
+
+interface Server {
+  readonly url: () => string
+  readonly product: () => Pick<Product, 'stop' | 'kill' | 'pids'>
+  /** All that its processes have printed, the ended ones included. */
+  readonly output: () => string
+  readonly restart: (how: Restart['how']) => Promise<void>
+}
+
+async function single(setting: Parameters<typeof startSingle>[0]): Promise<Server> {
+  let product = await startSingle(setting)
+  let former = ''
+  return {
+    url: () => product.url,
+    product: () => product,
+    output: () => former + outputOf(product),
+    async restart(how) {
+      if (how === 'kill') await product.kill()
+      else await product.stop()
+      former += outputOf(product)
+      product = await startSingle(setting)
+    },
+  }
+}
+
+async function replicas(
+  uri: string,
+  setting: Parameters<typeof startReplicas>[1],
+  stack: AsyncDisposableStack,
+): Promise<Server> {
+  const database = freshDatabaseName()
+  stack.defer(() => dropDatabase(database))
+  const environment = { ...setting.environment, PORTICO_MONGODB_DATABASE: database, PORTICO_SESSION_LEASE_SECONDS: '2' }
+  const product = await startReplicas(uri, { ...setting, environment }, 2)
+  let turn = 0
+  let former = ''
+  return {
+    url: () => product.sides[turn++ % 2]?.url ?? '',
+    product: () => product,
+    output: () => former + outputOf(product),
+    async restart(how) {
+      const side = product.sides[turn % 2]
+      if (how === 'kill') await side?.session().kill()
+      else await side?.session().stop()
+      former += side?.session().output() ?? ''
+      await side?.restart()
+    },
+  }
+}
+
+function outputOf(product: Product): string {
+  return product
+    .processes()
+    .map((process) => process.output())
+    .join('')
+}
+
+/** Knows when requests may fail because of a restart. */
+class Calm {
+  #restarting = 0
+  #until = 0
+
+  disturbed(since: number): boolean {
+    return this.#restarting > 0 || this.#until >= since
+  }
+
+  async during(work: () => Promise<void>): Promise<void> {
+    this.#restarting++
+    try {
+      await work()
+    } finally {
+      this.#restarting--
+      // Connections that broke are noticed a moment later.
+      this.#until = Date.now() + 2_000
+    }
+  }
+}
+
+/** Asks another route all the time. */
+class Watch implements AsyncDisposable {
+  readonly #end = new AbortController()
+  readonly #frozen = Promise.withResolvers<void>()
+  readonly #work: Promise<void>
+
+  constructor(scene: Scene, problems: string[], pids: () => readonly number[], kill: () => Promise<void>) {
+    this.#work = this.#look(scene, problems, pids, kill)
+  }
+
+  /** Resolves when the server had to be killed because it did not answer any more. */
+  get frozen(): Promise<void> {
+    return this.#frozen.promise
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort()
+    await this.#work
+  }
+
+  async #look(
+    scene: Scene,
+    problems: string[],
+    pids: () => readonly number[],
+    kill: () => Promise<void>,
+  ): Promise<void> {
+    for (let turn = 0; !this.#end.signal.aborted; turn++) {
+      const since = Date.now()
+      const path = turn % 2 === 0 ? '/api/info' : '/api/session?limit=2'
+      const lag = new Lag(pids())
+      let answered = false
+      try {
+        const answer = await fetch(`${scene.url()}${path}`, { signal: AbortSignal.timeout(FROZEN_MS) })
+        await answer.text()
+        answered = answer.ok
+      } catch {}
+      const took = Date.now() - since - lag.end()
+      if (scene.disturbed(since) || this.#end.signal.aborted) await sleep(50)
+      else if (took > FROZEN_MS - 2_000) {
+        problems.push(`GET ${path} was not answered for ${took} ms: the server is frozen`)
+        this.#frozen.resolve()
+        return kill()
+      } else if (took > PROBE_MS || !answered)
+        problems.push(`GET ${path}: ${answered ? 'answered' : 'failed'} after ${took} ms`)
+      await sleep(150)
+    }
+  }
+}
+
+/** How long this process, and the threads that answer, waited for a processor: that is the machine's fault. */
+class Lag {
+  readonly #tasks: readonly { readonly path: string; readonly waited: number }[]
+
+  constructor(pids: readonly number[]) {
+    const paths = [process.pid, ...pids].map((pid) => `/proc/${pid}/task/${pid}/schedstat`)
+    this.#tasks = paths.map((path) => ({ path, waited: waitedMs(path) }))
+  }
+
+  end(): number {
+    return this.#tasks.reduce((sum, { path, waited }) => sum + Math.max(0, waitedMs(path) - waited), 0)
+  }
+}
+
+/** Milliseconds that a thread has spent runnable but not running; 0 where the system does not tell. */
+function waitedMs(path: string): number {
+  try {
+    return Number(readFileSync(path, 'utf8').split(' ')[1]) / 1e6
+  } catch {
+    return 0
+  }
+}
