@@ -72,6 +72,11 @@ export interface Lease {
 export interface AcquiredLease extends Lease {
   /** A run was begun under an older fence and never ended: take over before anything else. */
   readonly unfinished: boolean
+  /**
+   * How many leases the session was given since it last got on, this one included: since a step was completed without
+   * an error, or a run has ended. Those that were given back do not count.
+   */
+  readonly attempt: number
 }
 
 /** What a drain has to know between its writes. */
@@ -214,7 +219,15 @@ export interface SessionStore extends AsyncDisposable {
    * only the lease is released.
    */
   endRun(lease: Lease, outcome: Outcome, error?: StructuredError): Promise<void>
-  /** Gives the lease back without ending the run: whoever acquires it next goes on. A lost lease is no error here. */
+  /**
+   * Ends as failed what nobody gets on with. Like endRun; where no run is begun, one is begun and ended, and the inputs
+   * that were due wait for the next wake.
+   */
+  abandonRun(lease: Lease, error: StructuredError): Promise<void>
+  /**
+   * Gives the lease back without ending the run: whoever acquires it next goes on, and it does not count as an attempt.
+   * Of a lost lease only the latter is left to be done; it is no error here.
+   */
   releaseLease(lease: Lease): Promise<void>
 
   /**

@@ -32,6 +32,7 @@ const leased: Readonly<Record<string, (store: SessionStore, lease: Lease) => Pro
   readPermissionAnswer: (store, lease) => store.readPermissionAnswer(lease, 'per_1'),
   closePermission: (store, lease) => store.closePermission(lease, 'per_1', 'reject'),
   endRun: (store, lease) => store.endRun(lease, 'succeeded'),
+  abandonRun: (store, lease) => store.abandonRun(lease, { type: 'internal', message: '' }),
 }
 
 async function refusesAll(store: SessionStore, lease: Lease): Promise<void> {
@@ -51,7 +52,7 @@ export function leaseCases(test: StoreTest): void {
     assert.equal(await store.acquireLease('own_1', longMs), undefined, 'a new session has no work')
     await admit(store, 'steer', 'msg_1')
     const lease = await acquire(store, longMs)
-    assert.deepEqual(lease, { workspace: W, sessionId: 'ses_1', fence: lease.fence, unfinished: false })
+    assert.deepEqual(lease, { workspace: W, sessionId: 'ses_1', fence: lease.fence, unfinished: false, attempt: 1 })
     await admit(store, 'steer', 'msg_2')
     assert.equal(await store.acquireLease('own_2', longMs), undefined)
     assert.deepEqual(await store.listActive(W), ['ses_1'])
@@ -144,6 +145,39 @@ export function leaseCases(test: StoreTest): void {
     await store.renewLease(lease, longMs)
     await store.releaseLease(lease)
     assert.deepEqual(await get(store), before)
+  })
+
+  test('attempts are counted until the session gets on, and a lease that was given back is none', async (fixture) => {
+    const { store, shortMs, longMs } = fixture
+    const attempts: number[] = []
+    const lose = async (): Promise<Lease> => {
+      const lease = await acquire(store, shortMs)
+      attempts.push(lease.attempt)
+      await fixture.outlast()
+      return lease
+    }
+    let lease = await begin(fixture, shortMs)
+    await fixture.outlast()
+    await lose()
+    await store.releaseLease(await lose())
+    lease = await acquire(store, longMs)
+    attempts.push(lease.attempt)
+    await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
+    const error = { type: 'aborted', message: '' }
+    await store.recordStep(lease, { message: assistant('msg_step', { error, timeCompleted: 1 }), events: [] })
+    await store.releaseLease(lease)
+    await store.releaseLease(lease)
+    lease = await acquire(store, longMs)
+    attempts.push(lease.attempt)
+    await store.recordStep(lease, { message: assistant('msg_next', { timeCompleted: 1 }), events: [] })
+    await store.releaseLease(lease)
+    await lose()
+    lease = await acquire(store, longMs)
+    attempts.push(lease.attempt)
+    await store.endRun(lease, 'failed')
+    await admit(store, 'steer', 'msg_more')
+    attempts.push((await acquire(store, longMs)).attempt)
+    assert.deepEqual(attempts, [2, 3, 3, 3, 1, 2, 1])
   })
 
   test('an owner reads the session as it is now', async (fixture) => {

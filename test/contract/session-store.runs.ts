@@ -7,6 +7,7 @@ import {
   get,
   messages,
   names,
+  newSession,
   plain,
   request,
   type StoreTest,
@@ -145,6 +146,34 @@ export function runCases(test: StoreTest): void {
       events.map(({ data }) => data.type),
       ['execution-started', 'inbox-delivered'],
     )
+  })
+
+  test('a run that is abandoned has failed; what is due beside it stays due', async (fixture) => {
+    const { store, longMs } = fixture
+    const error = { type: 'internal', message: 'never got on' }
+    const lease = await begin(fixture)
+    await admit(store, 'steer', 'msg_late')
+    const [event] = await eventsOf(store, 1, () => store.abandonRun(lease, error))
+    assert.deepEqual(plain(event?.data), { type: 'execution-ended', outcome: 'failed', error })
+    assert.equal((await get(store)).outcome, 'failed')
+    const next = await acquire(store, longMs)
+    assert.deepEqual([next.unfinished, next.attempt], [false, 1])
+    assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_late'])
+  })
+
+  test('inputs that never become a run are abandoned as one, and wait for the next wake', async ({ store, longMs }) => {
+    await store.createSession(W, newSession())
+    await admit(store, 'queue', 'msg_1')
+    const lease = await acquire(store, longMs)
+    const events = await eventsOf(store, 2, () => store.abandonRun(lease, { type: 'internal', message: '' }))
+    assert.deepEqual(
+      events.map(({ data }) => data.type),
+      ['execution-started', 'execution-ended'],
+    )
+    assert.deepEqual(names(await messages(store)), ['idle'])
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    await admit(store, 'steer', 'msg_2')
+    assert.deepEqual(names((await store.promote(await acquire(store, longMs), 'idle')).messages), ['msg_1', 'msg_2'])
   })
 
   test('what an older owner left is settled: tool calls, the step, requests', async (fixture) => {

@@ -1,11 +1,10 @@
-import { Rejection } from '#shared/rejection.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import { promoteInputs } from '../domain/inputs.ts'
 import type { StructuredError } from '../domain/message.ts'
 import type { PermissionAnswer, PermissionReply, PermissionRequest } from '../domain/permission.ts'
 import { askPermission, closeRequest } from '../domain/permission-answers.ts'
 import type { Revision } from '../domain/revision.ts'
-import { endRun, recordStep } from '../domain/run.ts'
+import { abandonRun, endRun, giveBack, recordStep } from '../domain/run.ts'
 import type { Outcome, Session } from '../domain/session.ts'
 import { settleAborted } from '../domain/settle-aborted.ts'
 import type { Lease, LeaseState, Promotion, StepRecord, StoredMessage } from '../ports.ts'
@@ -22,11 +21,9 @@ export abstract class DrainingStore extends RevisingStore {
   }
 
   async releaseLease(lease: Lease): Promise<void> {
-    try {
-      await this.#write(lease, nothing, (revision) => revision.set({ leaseUntil: 0 }))
-    } catch (error) {
-      if (!(error instanceof Rejection)) throw error
-    }
+    const { workspace, sessionId, fence } = lease
+    if ((await this.find(workspace, sessionId)) === undefined) return
+    await this.revise({ workspace, sessionId }, nothing, (revision) => giveBack(revision, fence))
   }
 
   settleAborted(lease: Lease): Promise<void> {
@@ -94,6 +91,10 @@ export abstract class DrainingStore extends RevisingStore {
 
   endRun(lease: Lease, outcome: Outcome, error?: StructuredError): Promise<void> {
     return this.#write(lease, nothing, (revision) => endRun(revision, outcome, error))
+  }
+
+  abandonRun(lease: Lease, error: StructuredError): Promise<void> {
+    return this.#write(lease, nothing, (revision) => abandonRun(revision, error))
   }
 
   #write<R, T>(lease: Lease, read: (reads: Reads) => Maybe<R>, decide: (revision: Revision, read: R) => T): Promise<T> {

@@ -54,6 +54,7 @@ export class MongoLeases {
     const until = { $add: [SERVER_NOW, durationMs] }
     const changes = {
       fence: { $add: ['$fence', 1] },
+      attempts: { $add: [{ $ifNull: ['$attempts', 0] }, 1] },
       version: { $add: ['$version', 1] },
       leaseOwner: { $literal: owner },
       leaseUntil: until,
@@ -62,12 +63,12 @@ export class MongoLeases {
     try {
       const record = await this.#sessions.findOneAndUpdate({ _id, ...CLAIMABLE }, [{ $set: changes }], {
         returnDocument: 'after',
-        projection: { workspace: 1, id: 1, fence: 1, running: 1 },
+        projection: { workspace: 1, id: 1, fence: 1, attempts: 1, running: 1 },
         maxTimeMS: CLAIM_MS,
       })
       if (record === null) return undefined
-      const { workspace, id, fence, running } = record
-      return { workspace, sessionId: id, fence, unfinished: running === 1 }
+      const { workspace, id, fence, attempts, running } = record
+      return { workspace, sessionId: id, fence, unfinished: running === 1, attempt: attempts }
     } catch (error) {
       if (!(error instanceof MongoServerError) || !LOCKED.has(error.code)) throw error
       this.#locked.set(_id, systemClock.monotonic() + LEAVE_MS)

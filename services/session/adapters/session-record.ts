@@ -28,6 +28,7 @@ export interface StateRecord {
   /** JSON. */
   readonly lastAdmitter: string | null
   readonly fence: number
+  readonly attempts: number
   readonly leaseUntil: number
   readonly claimableAt: number | null
 }
@@ -67,6 +68,7 @@ export const STATE_FIELDS = [
   'interruptRequested',
   'lastAdmitter',
   'fence',
+  'attempts',
   'leaseUntil',
   'claimableAt',
 ] as const satisfies readonly (keyof StateRecord)[]
@@ -115,7 +117,7 @@ export function newState(session: Session): SessionState {
   return {
     ...{ id, directory, projectId, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle },
     ...{ seq: 0, due: false, running: false, interruptRequested: false, lastAdmitter: undefined },
-    ...{ fence: 0, leaseUntil: 0, claimableAt: undefined },
+    ...{ fence: 0, attempts: 0, leaseUntil: 0, claimableAt: undefined },
   }
 }
 
@@ -166,6 +168,8 @@ export function toState(record: StateRecord): SessionState {
     interruptRequested: record.interruptRequested === 1,
     lastAdmitter: fromJson<Admitter>(record.lastAdmitter),
     fence: record.fence,
+    // Missing in documents of before.
+    attempts: record.attempts ?? 0,
     leaseUntil: record.leaseUntil,
     claimableAt: record.claimableAt ?? undefined,
   }

@@ -15,8 +15,8 @@ export function claimLease(
   now: number,
   durationMs: number,
 ): AcquiredLease | undefined {
-  const sql = `UPDATE sessions SET fence = fence + 1, leaseOwner = ?, leaseUntil = ?, claimableAt = ?
-    WHERE number = (${OLDEST}) RETURNING workspace, id, fence, running`
+  const sql = `UPDATE sessions SET fence = fence + 1, attempts = attempts + 1, leaseOwner = ?, leaseUntil = ?, claimableAt = ?
+    WHERE number = (${OLDEST}) RETURNING workspace, id, fence, attempts, running`
   const row = file.statement(sql).get(owner, now + durationMs, now + durationMs, now)
   if (row === undefined) return undefined
   return {
@@ -24,6 +24,7 @@ export function claimLease(
     sessionId: row.id as string,
     fence: row.fence as number,
     unfinished: row.running === 1,
+    attempt: row.attempts as number,
   }
 }
 

@@ -1,3 +1,5 @@
+import type { SqliteFile } from '#shared/sqlite.ts'
+
 /**
  * The tables of `session.sqlite`. Columns carry the names of `records.ts`. `messages` also holds the inbox: an input is
  * a message without a place (`seq`) in the conversation yet, so one key keeps the ids of both apart, and promotion
@@ -15,7 +17,7 @@ export const SCHEMA: readonly string[] = [
     metadata TEXT, permissions TEXT, costNanos TEXT NOT NULL, tokens TEXT NOT NULL, outcome TEXT,
     timeCreated INTEGER NOT NULL, timeUpdated INTEGER NOT NULL, timeIdle INTEGER, seq INTEGER NOT NULL,
     due INTEGER NOT NULL, running INTEGER NOT NULL, interruptRequested INTEGER NOT NULL, lastAdmitter TEXT,
-    fence INTEGER NOT NULL, leaseOwner TEXT, leaseUntil INTEGER NOT NULL, claimableAt INTEGER,
+    fence INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, leaseOwner TEXT, leaseUntil INTEGER NOT NULL, claimableAt INTEGER,
     UNIQUE (workspace, id)) STRICT`,
   `CREATE INDEX IF NOT EXISTS sessionsByTime ON sessions (workspace, timeUpdated, id, parentId, projectId)`,
   `CREATE INDEX IF NOT EXISTS sessionsByDirectory ON sessions (workspace, directory, timeUpdated, id)`,
@@ -47,3 +49,10 @@ export const SCHEMA: readonly string[] = [
     workspace TEXT NOT NULL, projectId TEXT NOT NULL, action TEXT NOT NULL, pattern TEXT NOT NULL,
     PRIMARY KEY (workspace, projectId, action, pattern)) STRICT`,
 ]
+
+/** Adds what files of before do not have; to be called in a job. */
+export function completeTables(file: SqliteFile): void {
+  const column = `SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'attempts'`
+  if (file.statement(column).get() !== undefined) return
+  file.statement('ALTER TABLE sessions ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0').run()
+}

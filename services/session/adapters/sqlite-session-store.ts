@@ -26,7 +26,7 @@ import { claimLease, hasClaim, voidLeases } from './sqlite-leases.ts'
 import { listActive, listMessages, listPermissionRequests, listSessions } from './sqlite-lists.ts'
 import { readSession, readState, SqliteReads } from './sqlite-reads.ts'
 import { saveNewSession, saveRevision } from './sqlite-save.ts'
-import { SCHEMA } from './sqlite-schema.ts'
+import { completeTables, SCHEMA } from './sqlite-schema.ts'
 
 /**
  * Sessions in a SQLite file, which is made when it is missing, and kept from every other process. Opening it voids the
@@ -43,6 +43,7 @@ export async function openSqliteSessionStore(options: {
     // 16 MiB instead of 4: pages that many writes touch are copied back less often.
     file.statement('PRAGMA wal_autocheckpoint = 4000').get()
     const log = await file.write(() => {
+      completeTables(file)
       voidLeases(file, clock.now())
       return new SqliteEventLog(file)
     })

@@ -28,6 +28,7 @@ export function recordStep(
   else revision.insert(message)
   for (const data of events) revision.event(data)
   if (usage !== undefined) revision.addUsage(usage.costNanos, usage.tokens)
+  if (message.timeCompleted !== undefined && message.error === undefined) revision.set({ attempts: 0 })
   revision.touch()
   return revision.state.seq
 }
@@ -42,5 +43,23 @@ export function endRun(revision: Revision, outcome: Outcome, error: StructuredEr
     const idle = Math.max(revision.now, (timeIdle ?? 0) + 1)
     revision.set({ running: false, interruptRequested: false, outcome, timeIdle: idle })
   }
-  revision.set({ leaseUntil: 0 })
+  revision.set({ leaseUntil: 0, attempts: 0 })
+}
+
+/** Ends as failed what nobody gets on with, be it begun or only due. */
+export function abandonRun(revision: Revision, error: StructuredError): void {
+  if (!revision.state.running) {
+    parkInputs(revision)
+    revision.set({ running: true })
+    revision.event({ type: 'execution-started' })
+  }
+  endRun(revision, 'failed', error)
+}
+
+/** Gives a lease back that may be lost by now: it was no attempt. */
+export function giveBack(revision: Revision, fence: number): void {
+  const { attempts, leaseUntil, fence: newest } = revision.state
+  if (fence === newest && leaseUntil === 0) return
+  if (attempts > 0) revision.set({ attempts: attempts - 1 })
+  if (fence === newest) revision.set({ leaseUntil: 0 })
 }

@@ -25,6 +25,8 @@ export interface SessionState {
   readonly lastAdmitter: Admitter | undefined
   /** Number of the newest lease. */
   readonly fence: number
+  /** How many leases were given since the session last got on, without those that were given back. */
+  readonly attempts: number
   /** When the lease ends, on the clock that leases reckon with; 0: nobody holds one. */
   readonly leaseUntil: number
   /** From when on the lease may be given, on the same clock; undefined while there is no work. */

@@ -18,6 +18,10 @@ interface RunEnd {
   readonly error: StructuredError | undefined
 }
 
+/** So often a run may be tried without getting on: without a step that was completed. */
+const MOST_ATTEMPTS = 5
+const GIVEN_UP: StructuredError = { type: 'internal', message: 'The run was tried 5 times and never got on' }
+
 const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
 
 /**
@@ -37,15 +41,15 @@ export async function drainSession(given: RunDependencies, tenure: Tenure, slot:
     await drain(dependencies, tenure, slot)
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
-    if (tenure.reason === 'lost')
-      return logger.info({ sessionId: lease.sessionId }, 'A session was lost to another owner')
+    if (tenure.reason === 'lost') logger.info({ sessionId: lease.sessionId }, 'A session was lost to another owner')
     // Nobody knows whether the last write was done: whoever takes over finds out.
-    if (isStoreUnavailable(error)) return logger.info({ sessionId: lease.sessionId }, 'A run waits for the store')
+    else if (isStoreUnavailable(error)) logger.info({ sessionId: lease.sessionId }, 'A run waits for the store')
     // What nobody foresaw will happen again: the lease runs out before somebody else tries.
-    if (tenure.reason !== 'shutdown') return logger.error({ err: error, sessionId: lease.sessionId }, 'A drain failed')
-    await given.store
-      .releaseLease(lease)
-      .catch((error: unknown) => logger.warn({ err: error }, 'A lease was not released'))
+    else if (tenure.reason !== 'shutdown')
+      return logger.error({ err: error, sessionId: lease.sessionId, attempt: lease.attempt }, 'A drain failed')
+    await given.store.releaseLease(lease).catch((error: unknown) => {
+      if (!isStoreUnavailable(error)) logger.warn({ err: error }, 'A lease was not released')
+    })
   }
 }
 
@@ -53,6 +57,7 @@ async function drain(dependencies: RunDependencies, tenure: Tenure, slot: Slot):
   const { store } = dependencies
   const { lease } = tenure
   const attributes = { 'gen_ai.conversation.id': lease.sessionId }
+  if (lease.attempt > MOST_ATTEMPTS) return giveUp(dependencies, tenure)
   if (lease.unfinished) await takeOver(dependencies, tenure)
   const begun = lease.unfinished || (await store.promote(lease, 'idle')).messages.length > 0
   const { outcome, error } = begun
@@ -60,6 +65,21 @@ async function drain(dependencies: RunDependencies, tenure: Tenure, slot: Slot):
     : SUCCEEDED
   tenure.checkHeld()
   await store.endRun(lease, outcome, error)
+}
+
+/** Ends a run that has no end by itself: it is to blame, or what it does ends each process that tries. */
+async function giveUp(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
+  const { store, logger } = dependencies
+  const { lease } = tenure
+  logger.error({ sessionId: lease.sessionId }, `A run was tried ${MOST_ATTEMPTS} times and never got on: it has failed`)
+  if (lease.unfinished) {
+    await takeOver(dependencies, tenure).catch((error: unknown) => {
+      // It may be what fails each time.
+      if (tenure.reason !== undefined || isLeaseLost(error) || isStoreUnavailable(error)) throw error
+    })
+  }
+  tenure.checkHeld()
+  await store.abandonRun(lease, GIVEN_UP)
 }
 
 async function takeOver(dependencies: RunDependencies, tenure: Tenure): Promise<void> {

@@ -13,7 +13,9 @@ function schedule(sessions: number, slots: number, maxOwned: number, works = fal
   const nothing = { [Symbol.dispose]: () => {} }
   const store = {
     acquireLease: async () =>
-      fence < sessions ? { workspace: 'wrk_1', sessionId: 'ses_1', fence: ++fence, unfinished: false } : undefined,
+      fence < sessions
+        ? { workspace: 'wrk_1', sessionId: 'ses_1', fence: ++fence, unfinished: false, attempt: 1 }
+        : undefined,
     onChange: () => nothing,
   }
   const scheduler = new Scheduler({
