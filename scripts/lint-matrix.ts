@@ -39,7 +39,7 @@ export const MATRIX: readonly MatrixRow[] = [
     files: ['services/*/adapters/**'],
     allow: [
       ...['./**', '../**', '#shared/**', '#gen/**', 'node:*', 'node:*/*', '@bufbuild/**', '@connectrpc/connect'],
-      ...['pino', 'mongodb', 'undici', 'eventsource-parser', 'ajv', 'yaml', 'jsonc-parser', 'lru-cache'],
+      ...['pino', 'mongodb', 'undici', 'eventsource-parser', 'ajv', 'yaml', 'jsonc-parser', 'lru-cache', 'ignore'],
     ],
   },
   {

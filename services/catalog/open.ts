@@ -10,6 +10,7 @@ import { findSupervisor } from './adapters/find-supervisor.ts'
 import { GuardedFiles } from './adapters/guarded-files.ts'
 import { sweepOutputPipes } from './adapters/output-pipe.ts'
 import { ReapedCommand } from './adapters/reaped-command.ts'
+import { SearchThreads } from './adapters/search-threads.ts'
 import { SupervisedCommand } from './adapters/supervised-command.ts'
 import { bashTool } from './adapters/tool-bash.ts'
 import { ToolBox } from './adapters/tool-box.ts'
@@ -39,15 +40,20 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const bash = bashTool(environment, shell, await commandStarter(environment.PATH ?? '', logger))
   await sweepOutputPipes(environment.TMPDIR ?? '/tmp', clock.now())
   const guarded = new GuardedFiles(configDirectory)
+  const threads = new SearchThreads()
   const calls = new ToolCalls()
   const routes = catalogRoutes({
     locations: new FileLocations({ directory, roots, clock, path: environment.PATH ?? '' }),
     agents: new FileAgents({ configDirectory, home, logger }),
     attachments: new FileAttachments(),
-    tools: new ToolBox([readTool, listTool, globTool, grepTool, writeTool, editTool, bash], guarded),
+    tools: new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded),
     calls,
   })
-  return { routes, [Symbol.asyncDispose]: () => calls.close() }
+  const dispose = async (): Promise<void> => {
+    await calls.close()
+    await threads[Symbol.asyncDispose]()
+  }
+  return { routes, [Symbol.asyncDispose]: dispose }
 }
 
 async function commandStarter(path: string, logger: Logger): Promise<StartCommand> {

@@ -134,7 +134,9 @@ toolTest(
     assert.deepEqual(grep.metadata, { count: 200, truncated: true })
     const wide = await runTool(catalog, 'grep', { pattern: 'match', include: 'wide' })
     assert.equal(wide.text, `wide:1: match${'x'.repeat(495)}…`)
-    assert.equal((await runTool(catalog, 'grep', { pattern: 'match', include: 'large' })).text, '(no line matches)')
+    const large = await runTool(catalog, 'grep', { pattern: 'match', include: 'large' })
+    assert.equal(large.text, '(no line matches)\n\n(not searched: a file of more than 2 MiB)')
+    assert.deepEqual(large.metadata, { count: 0, truncated: true })
   },
 )
 

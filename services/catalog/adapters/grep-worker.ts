@@ -1,38 +1,60 @@
 import { parentPort, workerData } from 'node:worker_threads'
 
-/** What a grep worker is made with. */
-export interface GrepOptions {
+/** What a thread is asked: to search texts, which lie in the memory that it was made with. */
+export interface SearchRequest {
   readonly source: string
   readonly flags: string
-  /** Most matches to answer for one batch. */
+  /** Most matches to answer. */
   readonly limit: number
+  readonly texts: readonly TextSpan[]
+}
+
+/** Where a text lies, in bytes. */
+export interface TextSpan {
+  readonly start: number
+  readonly length: number
 }
 
 /** A line that matches. */
-export interface GrepMatch {
-  readonly file: number
+export interface Match {
+  /** Number of the text, from 0. */
+  readonly text: number
   /** From 1. */
   readonly line: number
-  readonly text: string
+  readonly content: string
 }
+
+/** What it answers: the matches of a text that has some, and at last that it is done. */
+export type SearchAnswer = readonly Match[] | 'done'
 
 const MAX_LINE_CHARACTERS = 500
 
-// The pattern is the model's, and may take for ever on a line: this thread is ended then, and nothing else waits.
-const { source, flags, limit } = workerData as GrepOptions
-const pattern = new RegExp(source, flags)
-const decoder = new TextDecoder()
+const memory = Buffer.from(workerData as SharedArrayBuffer)
 
-parentPort?.on('message', (files: readonly Uint8Array[]) => {
-  const matches: GrepMatch[] = []
-  for (const [file, data] of files.entries()) {
-    for (const [index, line] of decoder.decode(data).split('\n').entries()) {
-      if (matches.length >= limit) break
-      const text = line.endsWith('\r') ? line.slice(0, -1) : line
-      if (!pattern.test(text)) continue
-      const shown = text.length > MAX_LINE_CHARACTERS ? `${text.slice(0, MAX_LINE_CHARACTERS)}…` : text
-      matches.push({ file, line: index + 1, text: shown })
-    }
+// The pattern is the model's, and may take for ever on a line: this thread is ended then, and nothing else waits.
+parentPort?.on('message', ({ source, flags, limit, texts }: SearchRequest) => {
+  const pattern = new RegExp(source, flags)
+  let left = limit
+  for (const [text, span] of texts.entries()) {
+    if (left === 0) break
+    const matches = search(pattern, text, span, left)
+    left -= matches.length
+    if (matches.length > 0) parentPort?.postMessage(matches)
   }
-  parentPort?.postMessage(matches)
+  parentPort?.postMessage('done')
 })
+
+function search(pattern: RegExp, text: number, { start, length }: TextSpan, limit: number): Match[] {
+  const matches: Match[] = []
+  for (const [index, whole] of memory
+    .toString('utf8', start, start + length)
+    .split('\n')
+    .entries()) {
+    if (matches.length === limit) break
+    const line = whole.endsWith('\r') ? whole.slice(0, -1) : whole
+    if (!pattern.test(line)) continue
+    const content = line.length > MAX_LINE_CHARACTERS ? `${line.slice(0, MAX_LINE_CHARACTERS)}…` : line
+    matches.push({ text, line: index + 1, content })
+  }
+  return matches
+}

@@ -6,23 +6,30 @@ export class UnreadableFileError extends Error {
   override readonly name = 'UnreadableFileError'
 }
 
+/** A file that has more bytes than wanted. */
+export class FileTooLargeError extends UnreadableFileError {}
+
 /** Reads a whole regular file of at most `limit` bytes. Throws UnreadableFileError; never waits for a pipe's writer. */
 export async function readBounded(path: string, limit: number): Promise<Buffer> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   return await readHandle(file, limit)
 }
 
-/** The same for a file that is open; it may grow while it is read. */
-export async function readHandle(file: FileHandle, limit: number): Promise<Buffer> {
+/**
+ * The same for a file that is open; it may grow while it is read. `into`: where its bytes go, with room for one more than
+ * `limit`; left out, into memory of their own.
+ */
+export async function readHandle(file: FileHandle, limit: number, into?: Buffer): Promise<Buffer> {
   const stats = await file.stat()
   if (!stats.isFile()) throw new UnreadableFileError('it is no regular file')
-  if (stats.size > limit) throw new UnreadableFileError(`it has more than ${limit} bytes`)
-  const buffer = Buffer.allocUnsafe(Math.min(limit, stats.size) + 1)
+  if (stats.size > limit) throw new FileTooLargeError(`it has more than ${limit} bytes`)
+  const room = Math.min(limit, stats.size) + 1
+  const buffer = into?.subarray(0, room) ?? Buffer.allocUnsafe(room)
   let length = 0
   while (length < buffer.length) {
     const { bytesRead } = await file.read(buffer, length, buffer.length - length, length)
     if (bytesRead === 0) return buffer.subarray(0, length)
     length += bytesRead
   }
-  throw new UnreadableFileError('it grew while it was read')
+  throw new FileTooLargeError('it grew while it was read')
 }

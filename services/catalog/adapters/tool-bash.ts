@@ -1,6 +1,6 @@
 import { OutputWindow } from '../domain/truncate.ts'
 import type { CommandEnd, CommandOptions, StartCommand } from './command.ts'
-import { objectSchema, type Tool, type ToolContext, ToolError, type ToolSuccess, textOf } from './tool.ts'
+import { isTimeout, objectSchema, type Tool, type ToolContext, ToolError, type ToolSuccess, textOf } from './tool.ts'
 
 const DEFAULT_TIMEOUT_MS = 120_000
 const MAX_TIMEOUT_MS = 600_000
@@ -111,8 +111,4 @@ async function execute(
     clearInterval(timer)
     signal.removeEventListener('abort', onAbort)
   }
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof DOMException && reason.name === 'TimeoutError'
 }

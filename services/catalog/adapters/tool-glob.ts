@@ -1,8 +1,8 @@
 import { compileGlob, GlobError } from '../domain/path-glob.ts'
-import { truncateLines } from '../domain/truncate.ts'
 import { confine, locate, nameIn } from './confinement.ts'
-import { FILE_TOOL_TIMEOUT_MS, InputError, objectSchema, pathSchema, type Tool, textOf } from './tool.ts'
-import { walk } from './walk.ts'
+import { searchInTime, searchResult } from './search-result.ts'
+import { FILE_TOOL_TIMEOUT_MS, InputError, objectSchema, pathSchema, type Tool } from './tool.ts'
+import { Walk } from './walk.ts'
 
 const MAX_FOUND = 500
 
@@ -32,16 +32,16 @@ export const globTool: Tool<Input> = {
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: async ({ signal }) => {
         confine(directory, real)
-        const found: string[] = []
-        for await (const file of walk(directory, real, signal)) {
-          if (matches(file.path) && found.push(nameIn(directory, file.real)) > MAX_FOUND) break
-        }
-        const { text, truncated } = truncateLines(
-          found.slice(0, MAX_FOUND),
-          '(more files match; only the first are shown: use a narrower pattern)',
-          found.length > MAX_FOUND,
-        )
-        return textOf(text || '(no file matches)', { count: Math.min(found.length, MAX_FOUND), truncated })
+        const walk = new Walk(directory, real, signal)
+        const lines: string[] = []
+        const late = await searchInTime(signal, async () => {
+          for await (const file of walk) {
+            if (matches(file.path) && lines.push(nameIn(directory, file.real)) > MAX_FOUND) break
+          }
+        })
+        const more = '(more files match; only the first are shown: use a narrower pattern)'
+        const notes = [...late, ...walk.notes]
+        return searchResult({ lines, limit: MAX_FOUND, more, none: '(no file matches)', notes })
       },
     }
   },

@@ -1,15 +1,15 @@
 import { stat } from 'node:fs/promises'
-import { truncateLines } from '../domain/truncate.ts'
 import { confine, locate, nameIn, openInside, toToolError } from './confinement.ts'
-import { LineSearch } from './line-search.ts'
-import { readHandle, UnreadableFileError } from './read-bounded.ts'
-import { FILE_TOOL_TIMEOUT_MS, InputError, objectSchema, pathSchema, type Tool, ToolError, textOf } from './tool.ts'
+import type { TextSpan } from './grep-worker.ts'
+import { FileTooLargeError, readHandle, UnreadableFileError } from './read-bounded.ts'
+import { searchInTime, searchResult } from './search-result.ts'
+import type { SearchThreads } from './search-threads.ts'
+import { FILE_TOOL_TIMEOUT_MS, InputError, objectSchema, pathSchema, type Tool, ToolError } from './tool.ts'
 import { compilePattern, globSchema } from './tool-glob.ts'
-import { type Found, walk } from './walk.ts'
+import { type Found, Walk } from './walk.ts'
 
 const MAX_MATCHES = 200
 const MAX_FILE_BYTES = 2 << 20
-const BATCH_BYTES = 1 << 20
 const PROBE_BYTES = 8 << 10
 
 // What may hold secrets is only found by the name of the file: read asks for leave there, grep does not (3.12).
@@ -24,13 +24,12 @@ interface Input {
 }
 
 interface Batch {
-  readonly names: string[]
-  readonly files: Uint8Array<ArrayBuffer>[]
-  bytes: number
+  readonly names: readonly string[]
+  readonly texts: readonly TextSpan[]
 }
 
-/** Finds lines by a regular expression. */
-export const grepTool: Tool<Input> = {
+/** Finds lines by a regular expression, in one of these threads. */
+export const grepTool = (threads: SearchThreads): Tool<Input> => ({
   name: 'grep',
   description:
     'Finds lines in the text files of the project by a regular expression (JavaScript syntax). Answers "path:line: ' +
@@ -58,23 +57,27 @@ export const grepTool: Tool<Input> = {
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: async ({ signal }) => {
         confine(directory, real)
-        const found = one ? [{ real, path: '' }] : wanted(walk(directory, real, signal), included)
-        await using search = new LineSearch({ source: pattern, flags, limit: MAX_MATCHES + 1 })
+        const walk = new Walk(directory, real, signal)
         const lines: string[] = []
-        for await (const batch of batches(directory, found)) {
-          for (const { file, line, text } of await search.search(batch.files, signal)) {
-            lines.push(`${batch.names[file]}:${line}: ${text}`)
+        const files = new FileTexts(directory)
+        const late = await searchInTime(signal, async () => {
+          await using thread = await threads.take(signal)
+          const found = one ? [{ real, path: '' }] : wanted(walk, included)
+          for await (const { names, texts } of files.batches(found, thread.memory)) {
+            const limit = MAX_MATCHES + 1 - lines.length
+            await thread.search({ source: pattern, flags, limit, texts }, signal, (matches) => {
+              for (const { text, line, content } of matches) lines.push(`${names[text]}:${line}: ${content}`)
+            })
+            if (lines.length > MAX_MATCHES) break
           }
-          if (lines.length > MAX_MATCHES) break
-        }
-        const more = lines.length > MAX_MATCHES
-        const note = '(more lines match; only the first are shown: use a narrower pattern, path or include)'
-        const { text, truncated } = truncateLines(lines.slice(0, MAX_MATCHES), note, more)
-        return textOf(text || '(no line matches)', { count: Math.min(lines.length, MAX_MATCHES), truncated })
+        })
+        const more = '(more lines match; only the first are shown: use a narrower pattern, path or include)'
+        const notes = [...late, ...walk.notes, ...files.notes]
+        return searchResult({ lines, limit: MAX_MATCHES, more, none: '(no line matches)', notes })
       },
     }
   },
-}
+})
 
 function checkExpression(pattern: string, flags: string): void {
   try {
@@ -90,30 +93,50 @@ async function* wanted(found: AsyncIterable<Found>, included: (path: string) => 
   }
 }
 
-async function* batches(directory: string, found: AsyncIterable<Found> | Iterable<Found>): AsyncGenerator<Batch> {
-  let batch: Batch = { names: [], files: [], bytes: 0 }
-  for await (const { real } of found) {
-    const data = await readText(directory, real)
-    if (data === undefined) continue
-    batch.names.push(nameIn(directory, real))
-    batch.files.push(data)
-    batch.bytes += data.length
-    if (batch.bytes < BATCH_BYTES) continue
-    yield batch
-    batch = { names: [], files: [], bytes: 0 }
-  }
-  if (batch.files.length > 0) yield batch
-}
+/** Reads the files that are to be searched. */
+class FileTexts {
+  readonly #directory: string
+  #tooLarge = 0
 
-// A file that is gone, closed to us, too large or no text is passed by.
-async function readText(directory: string, real: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  try {
-    await using file = await openInside(directory, real)
-    const data = await readHandle(file, MAX_FILE_BYTES)
-    return data.subarray(0, PROBE_BYTES).includes(0) ? undefined : new Uint8Array(data)
-  } catch (error) {
-    if (error instanceof ToolError || error instanceof UnreadableFileError) return undefined
-    throw error
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** What was not searched, for the model. */
+  get notes(): string[] {
+    if (this.#tooLarge === 0) return []
+    return [`(not searched: ${this.#tooLarge === 1 ? 'a file' : `${this.#tooLarge} files`} of more than 2 MiB)`]
+  }
+
+  /** Reads the texts into the memory, as many at once as fit; the next ones when these are not needed any more. */
+  async *batches(found: AsyncIterable<Found> | Iterable<Found>, memory: Buffer): AsyncGenerator<Batch> {
+    let names: string[] = []
+    let texts: TextSpan[] = []
+    let start = 0
+    for await (const { real } of found) {
+      const length = await this.#read(real, memory.subarray(start))
+      if (length === undefined) continue
+      names.push(nameIn(this.#directory, real))
+      texts.push({ start, length })
+      start += length
+      if (start + MAX_FILE_BYTES < memory.length) continue
+      yield { names, texts }
+      ;[names, texts, start] = [[], [], 0]
+    }
+    if (texts.length > 0) yield { names, texts }
+  }
+
+  // A file that is gone, closed to us, too large or no text is passed by.
+  async #read(real: string, into: Buffer): Promise<number | undefined> {
+    try {
+      await using file = await openInside(this.#directory, real)
+      const data = await readHandle(file, MAX_FILE_BYTES, into)
+      return data.subarray(0, PROBE_BYTES).includes(0) ? undefined : data.length
+    } catch (error) {
+      if (error instanceof FileTooLargeError) this.#tooLarge++
+      if (error instanceof ToolError || error instanceof UnreadableFileError) return undefined
+      throw error
+    }
   }
 }
 

@@ -58,6 +58,11 @@ export function textOf(text: string, metadata: JsonObject = {}): ToolSuccess {
   return { content: [{ type: 'text', text }], metadata }
 }
 
+/** Whether a call was ended, for this reason, because its time is over: what it has found by then may be of use. */
+export function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError'
+}
+
 /** JSON Schema of an object that has these members and no others. */
 export function objectSchema(properties: JsonObject, required: string[]): JsonObject {
   return { type: 'object', properties, required, additionalProperties: false }

@@ -24,14 +24,16 @@ export function truncateLines(lines: readonly string[], note: string, more = fal
 
 /**
  * Keeps the beginning and the end of a stream of bytes and forgets the middle: what a command prints first and last is
- * what tells most. Never holds more than `limit` bytes and one chunk.
+ * what tells most. Holds no more than `limit` bytes, which are allocated once, and copies what it keeps.
  */
 export class OutputWindow {
   readonly #half: number
-  readonly #head: Uint8Array[] = []
+  #head: Buffer | undefined
   #headBytes = 0
-  #tail = Buffer.alloc(0)
-  #total = 0
+  /** A ring: the byte after the newest one is the oldest. */
+  #ring: Buffer | undefined
+  /** Bytes that were not for the head. */
+  #restBytes = 0
 
   constructor(limit = MAX_BYTES) {
     this.#half = limit >> 1
@@ -39,32 +41,49 @@ export class OutputWindow {
 
   /** Bytes seen so far. */
   get total(): number {
-    return this.#total
+    return this.#headBytes + this.#restBytes
   }
 
   push(chunk: Uint8Array): void {
-    this.#total += chunk.length
-    const room = this.#half - this.#headBytes
-    if (room > 0) {
-      this.#head.push(chunk.subarray(0, room))
-      this.#headBytes += Math.min(room, chunk.length)
+    const first = chunk.subarray(0, this.#half - this.#headBytes)
+    if (first.length > 0) {
+      this.#head ??= Buffer.allocUnsafeSlow(this.#half)
+      this.#head.set(first, this.#headBytes)
+      this.#headBytes += first.length
     }
-    const rest = chunk.subarray(Math.max(0, room))
-    if (rest.length > 0) this.#tail = Buffer.from(Buffer.concat([this.#tail, rest]).subarray(-this.#half))
+    const rest = chunk.length - first.length
+    if (rest === 0) return
+    this.#ring ??= Buffer.allocUnsafeSlow(this.#half)
+    const last = chunk.subarray(chunk.length - Math.min(rest, this.#half))
+    const at = (this.#restBytes + rest - last.length) % this.#half
+    this.#ring.set(last.subarray(0, this.#half - at), at)
+    this.#ring.set(last.subarray(this.#half - at), 0)
+    this.#restBytes += rest
   }
 
   /** The last bytes as text, at most `limit`. */
   tail(limit: number): string {
-    return decode(Buffer.concat([...this.#head, this.#tail]).subarray(-limit))
+    return decode(Buffer.concat([...this.#first, ...this.#last]).subarray(-limit))
   }
 
   /** Everything, or beginning and end with a note between them; at most 2,000 lines. */
   text(): Truncated {
-    const head = Buffer.concat(this.#head)
-    const left = this.#total - head.length - this.#tail.length
-    if (left === 0) return middleOut(decode(Buffer.concat([head, this.#tail])))
+    const left = this.#restBytes - this.#half
+    if (left <= 0) return middleOut(decode(Buffer.concat([...this.#first, ...this.#last])))
     const note = `\n\n… ${left} bytes left out; redirect the output to a file and read it in parts …\n\n`
-    return { text: middleOut(decode(head)).text + note + middleOut(decode(this.#tail)).text, truncated: true }
+    const [head, tail] = [this.#first, this.#last].map((part) => middleOut(decode(Buffer.concat(part))).text)
+    return { text: `${head}${note}${tail}`, truncated: true }
+  }
+
+  get #first(): Uint8Array[] {
+    return this.#head === undefined ? [] : [this.#head.subarray(0, this.#headBytes)]
+  }
+
+  get #last(): Uint8Array[] {
+    if (this.#ring === undefined) return []
+    const at = this.#restBytes % this.#half
+    if (this.#restBytes <= this.#half) return [this.#ring.subarray(0, this.#restBytes)]
+    return [this.#ring.subarray(at), this.#ring.subarray(0, at)]
   }
 }
 

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { IgnoreRules } from './ignore-rules.ts'
+
+/** Rules of ignore files, by their directories, the highest first. */
+const rulesOf = (files: Readonly<Record<string, string>>): IgnoreRules =>
+  Object.entries(files).reduce((rules, [base, text]) => rules.with(text, base), new IgnoreRules())
+
+/** Paths that end in a slash are directories. */
+function assertExcluded(rules: IgnoreRules, yes: string, no: string): void {
+  const excluded = (path: string): boolean => rules.exclude(path.replace(/\/$/, ''), path.endsWith('/'))
+  for (const path of yes.split(' ').filter(Boolean)) assert.ok(excluded(path), `${path} is excluded`)
+  for (const path of no.split(' ').filter(Boolean)) assert.ok(!excluded(path), `${path} is not excluded`)
+}
+
+test('the lines of an ignore file mean what gitignore(5) says', () => {
+  const cases: readonly (readonly [text: string, yes: string, no: string])[] = [
+    ['*.log', 'a.log b/c.log', 'a.logs A.LOG'],
+    ['/top', 'top', 'a/top'],
+    ['dist/', 'dist/ a/dist/ a/dist/b', 'dist a/dist'],
+    ['a/b', 'a/b', 'c/a/b'],
+    ['a/**/z', 'a/z a/b/z a/b/c/z', 'z'],
+    ['# note\n\n\\#x', '#x', 'note'],
+    ['*.log\n!keep.log', 'a.log', 'keep.log b/keep.log'],
+    ['!a\na', 'a', 'b'],
+    ['trailing   ', 'trailing', 'other'],
+    ['[a-c]?.x\r\nwin\r\n', 'ab.x win', 'db.x'],
+    ['whole/\n!whole/kept', 'whole/kept', ''],
+    ['[', '', 'a'],
+  ]
+  for (const [text, yes, no] of cases) assertExcluded(rulesOf({ '': text }), yes, no)
+})
+
+test('a deeper file decides after a higher one, and only below itself', () => {
+  const rules = rulesOf({ '': '*.log\nbuild/', deep: '!*.log\n/only\nsub/x\nout/\n!build/', 'deep/er': 'a.log' })
+  assertExcluded(
+    rules,
+    'a.log deep/only deep/sub/x deep/out/ deep/any/out/ deep/er/a.log build/',
+    'deep/a.log only sub/x out/ deeper/only deep/any/only deep/any/sub/x deep/er/b.log deep/build/ deep/build/x',
+  )
+})
+
+test('the name of a directory is no pattern', () => {
+  for (const base of ['a[b]', 'x*', '!no', '#c', 'with space', 'q?']) {
+    assertExcluded(rulesOf({ [base]: '*.log\n/top' }), '', 'ab/a.log xy/top other/a.log')
+    const rules = rulesOf({ [base]: '*.log\n/top' })
+    assert.ok(rules.exclude(`${base}/a.log`, false) && rules.exclude(`${base}/top`, false), base)
+  }
+})
+
+test('only the first 1,000 rules of a file count', () => {
+  const rules = rulesOf({ '': `${'x\n'.repeat(1000)}late\n` })
+  assertExcluded(rules, 'x', 'late')
+})
+
+test('no line keeps the process busy, whoever wrote it', () => {
+  const long = 'a'.repeat(250)
+  const [deep, wide] = [Array(64).fill('a').join('/'), Array(15).fill(long).join('/')]
+  const lines = [
+    ...['*a*a*a*a*c*b', '**a**a**a**b', '*a?*a?*a?*c*b', `${'*a'.repeat(100)}*b`, '[a-z]*[a-z]*[a-z]*[a-z]*c*b'],
+    ...['**/*a*a*c*b/**/*a*b', `a${'/**/a'.repeat(3)}/c/b`, `a${'/**/a'.repeat(20)}/c/b`, '{a,b}'.repeat(20)],
+  ]
+  const before = process.cpuUsage()
+  for (const line of lines) {
+    const rules = rulesOf({ '': line })
+    for (const path of [long, `${long}b`, `${deep}/b`, `${wide}/b`]) rules.exclude(path, false)
+  }
+  const { user, system } = process.cpuUsage(before)
+  assert.ok(user + system < 3_000_000, `${(user + system) / 1000} ms of CPU time`)
+})

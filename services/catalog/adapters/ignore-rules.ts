@@ -1,0 +1,45 @@
+import ignore, { type Ignore } from 'ignore'
+
+const MAX_RULES = 1000
+// Each costs a factor of the path's depth: a line must not keep the process busy, whoever wrote it.
+const MAX_SPANS = 3
+
+/** What the ignore files (gitignore(5)) from a location down to one of its directories exclude. Never changes. */
+export class IgnoreRules {
+  readonly #rules: Ignore | undefined
+
+  constructor(rules?: Ignore) {
+    this.#rules = rules
+  }
+
+  /**
+   * These rules and, standing after them, the first 1,000 of an ignore file in a directory (`base`, relative to the location;
+   * empty there). A line with more than three `**` is left out.
+   */
+  with(text: string, base: string): IgnoreRules {
+    const lines = text
+      .split(/\r?\n/)
+      .filter((line) => line.trim() !== '' && !line.startsWith('#') && line.split('**').length <= MAX_SPANS + 1)
+      .slice(0, MAX_RULES)
+    if (lines.length === 0) return this
+    const own = lines.map((pattern) => ({ pattern: base === '' ? pattern : below(base, pattern) }))
+    return new IgnoreRules(
+      ignore({ ignoreCase: false }).add([...(this.#rules === undefined ? [] : [this.#rules]), ...own]),
+    )
+  }
+
+  /** Whether a path, relative to the location, is excluded. */
+  exclude(path: string, isDirectory: boolean): boolean {
+    return this.#rules?.ignores(isDirectory ? `${path}/` : path) ?? false
+  }
+}
+
+/** A line of an ignore file in a directory, as it would stand in the location's. */
+function below(base: string, line: string): string {
+  const negation = line.startsWith('!') ? '!' : ''
+  const pattern = line.slice(negation.length).replace(/(?<!\\)\s+$/, '')
+  const directory = base.replace(/[\\*?[\]!# ]/g, '\\$&')
+  // Only a slash at the beginning or within ties a pattern to the file's own directory.
+  const tied = pattern.replace(/\/$/, '').includes('/')
+  return `${negation}/${directory}/${tied ? pattern.replace(/^\//, '') : `**/${pattern}`}`
+}
