@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemClock } from '#shared/clock.ts'
-import { ConfigError, readTogether } from '#shared/config.ts'
+import { ConfigError, readTogether, variablesAsked } from '#shared/config.ts'
 import { maskSecrets } from '#shared/config-print.ts'
 import { leave } from '#shared/leave.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
@@ -10,6 +10,7 @@ import { createLocalTransport } from '#shared/local-transport.ts'
 import { createLogger } from '#shared/logging.ts'
 import { readSingleProcessConfig } from '#shared/process-config.ts'
 import { startTelemetry } from '#shared/telemetry.ts'
+import { warnOfUnknownSettings } from '#shared/unknown-settings.ts'
 import { startWatchdog } from '#shared/watchdog.ts'
 import { createApp } from './gateway/app.ts'
 import { createClients } from './gateway/clients.ts'
@@ -47,6 +48,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const clock = systemClock
   const logger = createLogger({ service: 'portico', level: config.process.logLevel })
   logger.info({ settings: maskSecrets(config) }, 'Starting')
+  warnOfUnknownSettings(process.env, variablesAsked(), logger)
   resources.use(await startTelemetry('portico', config.process.telemetry))
   const listener = await listen(config.gateway, logger)
 

@@ -1,6 +1,6 @@
 // The process of the facade alone; the four services are processes of their own.
 import { systemClock } from '#shared/clock.ts'
-import { type Environment, readTogether } from '#shared/config.ts'
+import { type Environment, readTogether, variablesAsked } from '#shared/config.ts'
 import { maskSecrets } from '#shared/config-print.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
 import { leave } from '#shared/leave.ts'
@@ -8,6 +8,7 @@ import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger } from '#shared/logging.ts'
 import { readProcessConfig } from '#shared/process-config.ts'
 import { startTelemetry } from '#shared/telemetry.ts'
+import { warnOfUnknownSettings } from '#shared/unknown-settings.ts'
 import { startWatchdog } from '#shared/watchdog.ts'
 import { createApp } from './app.ts'
 import { createClients } from './clients.ts'
@@ -25,6 +26,7 @@ await runUntilSignal(async (resources) => {
   options.shutdownMs = own.unreadyMs + own.drainMs + CLOSE_MS
   const logger = createLogger({ service: 'gateway', level: own.logLevel })
   logger.info({ settings: maskSecrets({ config, own }) }, 'Starting')
+  warnOfUnknownSettings(process.env, variablesAsked(), logger)
   resources.use(await startTelemetry('gateway', own.telemetry))
   startWatchdog({ limitMs: own.watchdogMs, service: 'gateway' })
   const to = (url: string) => resources.use(createHttp2Transport({ url, secret: own.secret }))

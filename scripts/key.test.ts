@@ -46,7 +46,7 @@ test('create prints the key alone on standard output; a running server takes it,
   assert.match(created.stdout, /^pk-portico-\w{40}\n$/)
   assert.match(
     created.stderr,
-    /^Made key_\w{24} {2}pk-portico-\w{4}… {2}personal {2}enabled {2}expires \S+Z {2}"of a test"\. It is shown this once\.\n$/,
+    /^Made key_\w{24} {2}pk-portico-\w{4}… {2}personal {2}enabled {2}expires \S+Z {2}"of a test" of workspace (wrk_\w+)\. It is shown this once\.\n$/,
   )
   const secret = created.stdout.trim()
   const { principal } = await server.authenticate(secret)
@@ -55,7 +55,9 @@ test('create prints the key alone on standard output; a running server takes it,
   const disabled = await folder.key('disable', keyId)
   assert.deepEqual([disabled.code, disabled.stdout], [0, ''])
   assert.equal((await refusalOf(server.authenticate(secret))).reason, 'CREDENTIAL_REFUSED')
-  const { stdout } = await folder.key('list')
+  const { stdout, stderr } = await folder.key('list')
+  assert.equal(stderr, `Keys of workspace ${principal?.workspaceId}:\n`)
+  assert.ok(created.stderr.includes(` of workspace ${principal?.workspaceId}.`))
   const lines = stdout.trimEnd().split('\n')
   assert.equal(lines.length, 3)
   assert.match(lines[2] ?? '', new RegExp(`^${keyId} .* personal  disabled `))

@@ -19,7 +19,8 @@ const USAGE = `Usage: npm run key -- create [--kind workspace|personal|managemen
        npm run key -- disable KEY_ID
        npm run key -- enable KEY_ID
 
-create prints the new key alone on standard output:
+create prints the new key alone on standard output, and list and create name the workspace, as PORTICO_PROJECT_ROOTS
+has to:
        export PORTICO_API_KEY=$(npm run --silent key -- create)
 `
 const DAY_MS = 86_400_000
@@ -32,7 +33,7 @@ const KINDS: Readonly<Record<string, Principal_Kind>> = {
 /** The words of the command line can't be understood. */
 class UsageError extends Error {}
 
-type Command = (client: Client<typeof IdentityService>, options: CallOptions) => Promise<void>
+type Command = (client: Client<typeof IdentityService>, options: CallOptions, workspaceId: string) => Promise<void>
 
 try {
   const command = parseCommand(process.argv.slice(2))
@@ -45,6 +46,7 @@ try {
   await command(
     client,
     callOptions({ principal: { organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' } }),
+    workspaceId,
   )
 } catch (error) {
   if (error instanceof UsageError) {
@@ -90,17 +92,18 @@ function parseCreate(values: { kind?: string; name?: string; 'expires-in-days'?:
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days)) {
     throw new UsageError('--expires-in-days takes a whole number from 1 to 99999')
   }
-  return async (client, options) => {
+  return async (client, options, workspaceId) => {
     const expireTime =
       days === undefined ? {} : { expireTime: timestampFromMs(systemClock.now() + Number(days) * DAY_MS) }
     const request = { kind, name: values.name ?? 'made by the key command', ...expireTime }
     const { apiKey, secret } = await client.createApiKey(request, options)
     process.stdout.write(`${secret}\n`)
-    if (apiKey !== undefined) remark(`Made ${describe(apiKey)}. It is shown this once.`)
+    if (apiKey !== undefined) remark(`Made ${describe(apiKey)} of workspace ${workspaceId}. It is shown this once.`)
   }
 }
 
-async function list(client: Client<typeof IdentityService>, options: CallOptions): Promise<void> {
+async function list(client: Client<typeof IdentityService>, options: CallOptions, workspaceId: string): Promise<void> {
+  remark(`Keys of workspace ${workspaceId}:`)
   let pageToken = ''
   do {
     const page = await client.listApiKeys({ pageSize: 100, pageToken }, options)

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { ConfigError } from '#shared/config.ts'
 import { readConfig } from './config.ts'
 
-test('defaults: the working directory, ~/.config/opencode, no roots', () => {
+test('defaults: no project directory, ~/.config/opencode, no roots', () => {
   assert.deepEqual(readConfig({ HOME: '/home/a', PATH: '/bin' }), {
-    directory: process.cwd(),
+    directory: undefined,
     configDirectory: '/home/a/.config/opencode',
     home: '/home/a',
     roots: {},

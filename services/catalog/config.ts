@@ -5,8 +5,8 @@ import { type Environment, jsonVariable, readEnvironment } from '#shared/config.
 
 /** Settings of the catalog service. */
 export interface Config {
-  /** Default project directory, absolute (`PORTICO_DIRECTORY`; default: the working directory). */
-  readonly directory: string
+  /** Default project directory, absolute (`PORTICO_DIRECTORY`); undefined: there is none, and requests have to name theirs. */
+  readonly directory: string | undefined
   /** Global configuration directory, absolute (`PORTICO_CONFIG_DIR`; default `~/.config/opencode`). */
   readonly configDirectory: string
   /** Home directory, for `~` in permission rules. */
@@ -25,7 +25,7 @@ const absolutePath = z.string().refine(isAbsolute, 'must be an absolute path')
 
 const variables = z.object({
   HOME: z.string().optional(),
-  PORTICO_DIRECTORY: z.string().default('.'),
+  PORTICO_DIRECTORY: z.string().optional(),
   PORTICO_CONFIG_DIR: z.string().optional(),
   PORTICO_PROJECT_ROOTS: jsonVariable(z.record(z.string(), z.array(absolutePath))).default({}),
 })
@@ -38,7 +38,7 @@ export function readConfig(env: Environment): Config {
     value !== undefined && PASSED_ON.test(name) ? [[name, value] as const] : [],
   )
   return Object.freeze({
-    directory: resolve(values.PORTICO_DIRECTORY),
+    directory: values.PORTICO_DIRECTORY && resolve(values.PORTICO_DIRECTORY),
     configDirectory: resolve(values.PORTICO_CONFIG_DIR ?? join(home, '.config', 'opencode')),
     home,
     roots: values.PORTICO_PROJECT_ROOTS,

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -16,6 +13,7 @@ import {
   type AuthenticateResponse,
   AuthenticateResponseSchema,
 } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 
 const secret = 'secret-between-processes'
 
@@ -25,10 +23,15 @@ interface Running extends AsyncDisposable {
   readonly told: string[]
 }
 
-async function startProcess(directory: string): Promise<Running> {
+async function startProcess(database: string): Promise<Running> {
   const child = spawn(process.execPath, [fileURLToPath(new URL('./main.ts', import.meta.url))], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PORTICO_DATA_DIR: directory, PORTICO_SERVICE_PORT: '0', PORTICO_INTERNAL_SECRET: secret },
+    env: {
+      PORTICO_MONGODB_URI: mongoUri(),
+      PORTICO_MONGODB_DATABASE: database,
+      PORTICO_SERVICE_PORT: '0',
+      PORTICO_INTERNAL_SECRET: secret,
+    },
   })
   const told: string[] = []
   createInterface({ input: child.stderr }).on('line', (line) => told.push(line))
@@ -62,16 +65,19 @@ function authenticate(client: Client, key: string, metadata: Metadata): Promise<
   })
 }
 
-test('the process serves a stock gRPC client, shows its first keys once, and ends on SIGTERM', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'portico-identity-'))
+test('the process serves a stock gRPC client, shows its first keys once, and ends on SIGTERM', {
+  skip: skipWithoutMongo,
+}, async () => {
+  const database = freshDatabaseName()
   await using stack = new AsyncDisposableStack()
-  stack.defer(() => rm(directory, { recursive: true }))
+  stack.defer(() => dropDatabase(database))
   let key = ''
   {
-    await using first = await startProcess(directory)
+    await using first = await startProcess(database)
     key = / (sk-portico-\w{40})$/.exec(first.told[1] ?? '')?.[1] ?? assert.fail(first.told.join('\n'))
     assert.match(first.told[0] ?? '', /^Management key, shown once: mk-portico-\w{40}$/)
-    assert.equal(first.told.length, 2)
+    assert.match(first.told[2] ?? '', /^Workspace, as PORTICO_PROJECT_ROOTS names it: wrk_\w+$/)
+    assert.equal(first.told.length, 3)
     const client = new Client(first.url.host, credentials.createInsecure())
     stack.defer(() => client.close())
     const metadata = new Metadata()
@@ -89,6 +95,6 @@ test('the process serves a stock gRPC client, shows its first keys once, and end
     first.process.kill('SIGTERM')
     assert.deepEqual(await exit, [0, null])
   }
-  await using second = await startProcess(directory)
+  await using second = await startProcess(database)
   assert.deepEqual(second.told, [])
 })

@@ -6,9 +6,12 @@ import { type Identity, open } from './open.ts'
 await runService({ name: 'identity', peers: [], readConfig, open, opened: showKeys }, process.env)
 
 /** Shows the keys that this start made up. Not logged: a log is kept, and a key is to be seen once. */
-function showKeys({ bootstrap: { createdManagementKey, createdApiKey } }: Identity): void {
+function showKeys({ bootstrap: { createdManagementKey, createdApiKey, workspaceId } }: Identity): void {
   if (createdManagementKey !== undefined) tell(`Management key, shown once: ${createdManagementKey}`)
   if (createdApiKey !== undefined) tell(`Workspace API key, shown once: ${createdApiKey}`)
+  if (createdManagementKey !== undefined || createdApiKey !== undefined) {
+    tell(`Workspace, as PORTICO_PROJECT_ROOTS names it: ${workspaceId}`)
+  }
 }
 
 function tell(line: string): void {

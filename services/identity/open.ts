@@ -31,6 +31,7 @@ export async function open(
   const health = opening.use(watchStore(opened, { name: 'identity', mongo, ...dependencies }))
   const store = storePort(tracedPort(opened, 'IdentityStore', { 'db.system.name': kind }), health)
   const result = await bootstrap(store, config, dependencies)
+  dependencies.logger.info({ workspaceId: result.workspaceId }, 'Keys and projects belong to this workspace')
   const resources = opening.move()
   return {
     routes: { ...createRoutes({ store, clock, bootstrap: result }), store: health },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { readSecretFile } from '#shared/secret-file.ts'
+import { unknownSettings } from '#shared/unknown-settings.ts'
 
 /** Environment variables as a process got them. Only `config.ts` files and entry files touch the real ones. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -35,6 +36,7 @@ export function readEnvironment<S extends z.ZodType>(
   env: Environment,
   secrets: readonly string[] = [],
 ): z.output<S> {
+  for (const name of [...namesOf(schema), ...secrets.map(fileVariableOf)]) asked.add(name)
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
   const files = readSecrets(present, secrets)
   const result = schema.safeParse(present)
@@ -46,6 +48,16 @@ export function readEnvironment<S extends z.ZodType>(
   })
   const unread = new Set(files.problems.map(({ variable }) => variable))
   throw new ConfigError([...files.problems, ...(problems ?? []).filter(({ variable }) => !unread.has(variable))])
+}
+
+const asked = new Set<string>()
+
+/** The names of all variables that this process has read settings from so far. */
+export const variablesAsked = (): ReadonlySet<string> => asked
+
+function namesOf(schema: z.ZodType): string[] {
+  if (schema instanceof z.ZodPipe) return namesOf(schema.in as z.ZodType)
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }
 
 /** The variable that names the file which holds a secret. */
@@ -73,7 +85,10 @@ function readSecrets(present: Record<string, string | undefined>, secrets: reado
   return { names, problems }
 }
 
-/** Reads several configurations from one environment; throws one ConfigError with the problems of all. */
+/**
+ * Reads several configurations from one environment; throws one ConfigError with the problems of all. What nobody reads is
+ * among them then: a name that is missing may be there, misspelt.
+ */
 export function readTogether<T extends Record<string, (env: Environment) => unknown>>(
   env: Environment,
   readers: T,
@@ -88,7 +103,7 @@ export function readTogether<T extends Record<string, (env: Environment) => unkn
       for (const problem of error.problems) problems.set(`${problem.variable} ${problem.problem}`, problem)
     }
   }
-  if (problems.size > 0) throw new ConfigError([...problems.values()])
+  if (problems.size > 0) throw new ConfigError([...problems.values(), ...unknownSettings(env, asked)])
   return Object.freeze(configs) as { readonly [K in keyof T]: ReturnType<T[K]> }
 }
 

@@ -9,12 +9,19 @@ import {
 } from '#shared/config.ts'
 import type { LeaveTimes } from '#shared/leave.ts'
 import { type LogLevel, logVariables } from '#shared/logging.ts'
+import { storeSecrets } from '#shared/store-config.ts'
 import { type TelemetryConfig, telemetryOf, telemetryVariables } from '#shared/telemetry-config.ts'
 
 /** The services, and the port that each listens on by default in a process of its own. */
 const PORTS = { session: 4101, catalog: 4102, inference: 4103, identity: 4104 } as const
 
 export type ServiceName = keyof typeof PORTS
+
+/** All of them. */
+export const SERVICES = Object.keys(PORTS) as ServiceName[]
+
+/** Those that keep something. SQLite files belong to one process, so in a process of its own each needs MongoDB. */
+const WITH_STORE: readonly ServiceName[] = ['session', 'inference', 'identity']
 
 /** What every process needs. */
 export interface SingleProcessConfig extends LeaveTimes {
@@ -62,6 +69,13 @@ const serverVariables = {
 
 const commonSecrets = ['PORTICO_INTERNAL_SECRET']
 
+const sharedStoreVariables = {
+  PORTICO_MONGODB_URI: z
+    .string()
+    .default('')
+    .refine((uri) => uri !== '', 'must be set for a service in a process of its own'),
+}
+
 /** Reads the settings of the process that holds everything. */
 export function readSingleProcessConfig(env: Environment): SingleProcessConfig {
   return singleOf(readEnvironment(z.object(singleVariables), env))
@@ -89,8 +103,11 @@ export function readServiceProcessConfig<P extends ServiceName = never>(
   service: ServiceName,
   peers: readonly P[] = [],
 ): ServiceProcessConfig<P> {
-  const schema = z.object({ ...commonVariables, ...serverVariables, ...peerVariables(peers) })
-  const values = readEnvironment(schema, env, commonSecrets)
+  const own = { ...commonVariables, ...serverVariables, ...peerVariables(peers) }
+  const stored = WITH_STORE.includes(service)
+  const values = stored
+    ? readEnvironment(z.object({ ...own, ...sharedStoreVariables }), env, [...commonSecrets, ...storeSecrets])
+    : readEnvironment(z.object(own), env, commonSecrets)
   return {
     ...commonOf(values, peers),
     host: values.PORTICO_SERVICE_HOST,

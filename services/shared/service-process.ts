@@ -1,6 +1,6 @@
 import type { Transport } from '@connectrpc/connect'
 import { type Clock, systemClock } from '#shared/clock.ts'
-import { type Environment, readTogether } from '#shared/config.ts'
+import { type Environment, readTogether, variablesAsked } from '#shared/config.ts'
 import { maskSecrets } from '#shared/config-print.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
 import { type Leaving, leave } from '#shared/leave.ts'
@@ -10,6 +10,7 @@ import { readServiceProcessConfig, type ServiceName } from '#shared/process-conf
 import type { Routes } from '#shared/routes.ts'
 import { serve } from '#shared/serve.ts'
 import { startTelemetry } from '#shared/telemetry.ts'
+import { warnOfUnknownSettings } from '#shared/unknown-settings.ts'
 import { startWatchdog } from '#shared/watchdog.ts'
 
 /** Time for a service to close once its calls have ended, in milliseconds. */
@@ -49,6 +50,7 @@ export async function runService<C, P extends ServiceName, S extends OpenService
     lifecycle.shutdownMs = config.process.unreadyMs + config.process.drainMs + CLOSE_MS
     const logger = createLogger({ service: name, level: config.process.logLevel })
     logger.info({ settings: maskSecrets(config) }, 'Starting')
+    warnOfUnknownSettings(env, variablesAsked(), logger)
     resources.use(await startTelemetry(name, config.process.telemetry))
     const transports = peers.map((peer) => {
       const transport = createHttp2Transport({ url: config.process.peers[peer], secret: config.process.secret })

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { ConfigError } from './config.ts'
+import { makeDirectory } from './make-directory.ts'
 
 /** How a file is opened. */
 export interface SqliteOptions {
@@ -42,7 +42,7 @@ export class SqliteFile implements AsyncDisposable {
 
   constructor(path: string, options: SqliteOptions) {
     try {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      makeDirectory(dirname(path))
       this.#database = new DatabaseSync(path, { timeout: options.exclusive ? 0 : 5_000 })
     } catch (error) {
       throw unusable(path, error)

@@ -1,30 +1,87 @@
 import assert from 'node:assert/strict'
+import { readdirSync, realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { describe, test } from 'node:test'
+import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { createClient } from '#shared/client.ts'
+import { createHttp2Transport } from '#shared/http2-transport.ts'
+import { asOperator } from '#test/support/catalog.ts'
 import { runToEnd, scratchDirectory, startProcess } from '#test/support/processes.ts'
+import { refusalOf } from '#test/support/rejects.ts'
 
 const secret = { PORTICO_INTERNAL_SECRET: 'secret-of-the-tests' }
+/** Those that keep something. */
+const STORED = ['identity', 'inference', 'session']
 const NPM = { npm_config_update_notifier: 'false' }
 
 describe('the processes of their own', { concurrency: 2 }, () => {
   for (const name of ['identity', 'inference', 'catalog', 'session', 'gateway']) {
     test(`npm run ${name} names every setting that is missing or wrong`, async () => {
       using data = scratchDirectory()
-      const environment = { ...NPM, PORTICO_DATA_DIR: data.path, PORTICO_LOG_LEVEL: 'shout' }
+      const environment = {
+        ...NPM,
+        PORTICO_DATA_DIR: data.path,
+        PORTICO_LOG_LEVEL: 'shout',
+        PORTICO_AUTH: 'none',
+        PORTICO_PROT: '1',
+      }
       const { code, stderr } = await runToEnd('npm', ['run', '--silent', name], environment)
       assert.equal(code, 1)
       assert.match(stderr, /^The settings can't be used:\n/)
       assert.match(stderr, /^ {2}PORTICO_INTERNAL_SECRET: must be set$/m)
       assert.match(stderr, /^ {2}PORTICO_LOG_LEVEL: ./m)
+      assert.match(stderr, /^ {2}PORTICO_PROT: means nothing; did you mean PORTICO_PORT\?$/m)
+      assert.equal(
+        /^ {2}PORTICO_MONGODB_URI: must be set for a service in a process of its own$/m.test(stderr),
+        STORED.includes(name),
+      )
+      assert.doesNotMatch(stderr, /PORTICO_AUTH/)
       assert.doesNotMatch(stderr, /\bat .*:\d+/)
     })
   }
 
+  for (const name of STORED) {
+    test(`${name} without PORTICO_MONGODB_URI is refused, and makes nothing`, async () => {
+      using data = scratchDirectory()
+      const environment = { ...secret, PORTICO_DATA_DIR: data.path, PORTICO_SERVICE_PORT: '0' }
+      const { code, stdout, stderr } = await runToEnd(`services/${name}/main.ts`, [], environment)
+      const why = 'PORTICO_MONGODB_URI: must be set for a service in a process of its own'
+      assert.deepEqual([code, stdout, stderr], [1, '', `The settings can't be used:\n  ${why}\n`])
+      assert.deepEqual(readdirSync(data.path), [])
+    })
+  }
+
+  test('a catalog has no project but the one it is given, and settings of others are no mistake', async () => {
+    const own = { ...secret, PORTICO_SERVICE_PORT: '0' }
+    const catalog = await startProcess('services/catalog/main.ts', { ...own, PORTICO_PORT: '1', PORTICO_DIRECTRY: '/' })
+    try {
+      const to = createClient(
+        CatalogService,
+        createHttp2Transport({ url: catalog.url, secret: secret.PORTICO_INTERNAL_SECRET }),
+      )
+      const { message } = await refusalOf(to.resolveLocation({}, asOperator))
+      assert.equal(message, 'The default is no project directory: PORTICO_DIRECTORY is not set where the catalog runs')
+      const directory = realpathSync(tmpdir())
+      assert.equal((await to.resolveLocation({ directory }, asOperator)).location?.directory, directory)
+    } finally {
+      assert.equal(await catalog.stop(), 0)
+    }
+    const warned = catalog
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"level":"warn"'))
+    assert.deepEqual(
+      warned.map((line) => (JSON.parse(line) as { msg: string }).msg),
+      ['Not all settings are known: PORTICO_DIRECTRY means nothing; did you mean PORTICO_DIRECTORY?'],
+    )
+  })
+
   test('a port in use is told by the name of the setting', async () => {
     using data = scratchDirectory()
     const environment = { ...secret, PORTICO_DATA_DIR: data.path }
-    const other = await startProcess('services/identity/main.ts', { ...environment, PORTICO_SERVICE_PORT: '0' })
+    const other = await startProcess('services/catalog/main.ts', { ...environment, PORTICO_SERVICE_PORT: '0' })
     const { port } = new URL(other.url)
-    const ended = await runToEnd('services/identity/main.ts', [], { ...environment, PORTICO_SERVICE_PORT: port })
+    const ended = await runToEnd('services/catalog/main.ts', [], { ...environment, PORTICO_SERVICE_PORT: port })
     assert.equal(await other.stop(), 0)
     const stderr = `The settings can't be used:\n  PORTICO_SERVICE_PORT: ${port} of 127.0.0.1 is in use\n`
     assert.deepEqual([ended.code, ended.stderr], [1, stderr])

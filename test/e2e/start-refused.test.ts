@@ -74,6 +74,47 @@ test('a project that is no directory, and words that mean nothing, are refused b
   assert.deepEqual(readdirSync(data.path), [])
 })
 
+test('a data folder below what cannot be made, or is only read, is one line', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  // Below /proc the system calls missing what cannot be made, below /dev/null it is no folder, and /sys takes nothing.
+  for (const directory of ['/proc/portico/data', '/proc/portico', '/dev/null/data', '/sys/portico/data']) {
+    const { code, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: directory, PORTICO_PORT: '0' })
+    assert.equal(code, 1)
+    assert.match(stderr, /^The settings can't be used:\n {2}PORTICO_DATA_DIR: [^\n]+\n$/)
+    assert.ok(stderr.includes(`${directory}/identity.sqlite cannot be used: `), stderr)
+  }
+})
+
+test('settings that mean nothing are one line of the log, with the names that are near, and what a start says to export is none', async () => {
+  using data = scratchDirectory()
+  const environment = {
+    PORTICO_DATADIR: '/x',
+    PORTICO_WHATEVER_THIS_IS: '1',
+    PORTICO_API_KEY: 'a',
+    PORTICO_MANAGEMENT_KEY: 'b',
+  }
+  const others = { PORTICO_SERVICE_PORT: '1', PORTICO_INTERNAL_SECRET_FILE: '/nowhere' }
+  const server = await startProcess('main.ts', {
+    ...environment,
+    ...others,
+    PORTICO_DATA_DIR: data.path,
+    PORTICO_PORT: '0',
+    PORTICO_LOG_LEVEL: 'warn',
+  })
+  assert.equal(await server.stop(), 0)
+  const logged = server
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+  assert.deepEqual(
+    logged.map((line) => (JSON.parse(line) as { msg: string }).msg),
+    [
+      'Not all settings are known: PORTICO_DATADIR means nothing; did you mean PORTICO_DATA_DIR? · PORTICO_WHATEVER_THIS_IS means nothing',
+    ],
+  )
+})
+
 test('a data folder that cannot be used is told with the file and the setting, without a stack trace', async () => {
   using data = scratchDirectory()
   const file = join(data.path, 'identity.sqlite')

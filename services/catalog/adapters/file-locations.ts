@@ -13,10 +13,11 @@ import type { WorkspaceRoots } from './workspace-roots.ts'
 
 const FRESH_MS = 1000
 const MAX_PATH_BYTES = 4096
+const NO_DEFAULT = { directory: 'The default', problem: 'PORTICO_DIRECTORY is not set where the catalog runs' }
 
 interface Options {
-  /** Default project directory, absolute. */
-  readonly directory: string
+  /** Default project directory, absolute; undefined: there is none. */
+  readonly directory: string | undefined
   readonly roots: WorkspaceRoots
   /** PATH that git is looked for in. */
   readonly path: string
@@ -44,6 +45,7 @@ export class FileLocations implements Locations {
   async resolve(principal: Principal, requested: string): Promise<Location> {
     const { roots, clock } = this.#options
     const path = requested === '' ? this.#options.directory : requested
+    if (path === undefined) throw new Rejection('LOCATION_INVALID', NO_DEFAULT)
     if (!roots.allow(principal, parse(path))) throw new Rejection('LOCATION_FORBIDDEN', { directory: path })
     const now = clock.monotonic()
     let entry = this.#entries.get(path)

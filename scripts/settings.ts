@@ -1,0 +1,44 @@
+// Writes `services/shared/setting-names.ts`: the names of all settings, as the schemas of all processes have them.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { readConfig as readGatewayConfig } from '#gateway/config.ts'
+import { readConfig as readCatalogConfig } from '#services/catalog/config.ts'
+import { readConfig as readIdentityConfig } from '#services/identity/config.ts'
+import { readConfig as readInferenceConfig } from '#services/inference/config.ts'
+import { readConfig as readSessionConfig } from '#services/session/config.ts'
+import { ConfigError, type Environment, variablesAsked } from '#shared/config.ts'
+import { readProcessConfig, readServiceProcessConfig, SERVICES } from '#shared/process-config.ts'
+
+const file = fileURLToPath(new URL('../services/shared/setting-names.ts', import.meta.url))
+const readers: readonly ((env: Environment) => unknown)[] = [
+  readGatewayConfig,
+  readCatalogConfig,
+  readIdentityConfig,
+  readInferenceConfig,
+  readSessionConfig,
+  (env) => readProcessConfig(env, SERVICES),
+  ...SERVICES.map((service) => (env: Environment) => readServiceProcessConfig(env, service, SERVICES)),
+]
+
+/** The text that the file has to have, and the one that it has. */
+export function settingNames(): { readonly wanted: string; readonly present: string } {
+  for (const read of readers) {
+    try {
+      read({})
+    } catch (error) {
+      // Some must be set; their names are known by then.
+      if (!(error instanceof ConfigError)) throw error
+    }
+  }
+  const names = [...variablesAsked()].filter((name) => name.startsWith('PORTICO_')).sort()
+  const list = names.map((name) => `  '${name}',\n`).join('')
+  const wanted = `// Written by scripts/settings.ts (npm run generate) from the schemas of all processes; never edited.
+
+/** The names of the settings of all processes of the product. */
+export const SETTING_NAMES: readonly string[] = [
+${list}]
+`
+  return { wanted, present: readFileSync(file, 'utf8') }
+}
+
+if (import.meta.main) writeFileSync(file, settingNames().wanted)
