@@ -6,7 +6,8 @@ import { createHttp2Transport } from '#shared/http2-transport.ts'
 import { leave } from '#shared/leave.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger } from '#shared/logging.ts'
-import { readProcessConfig } from '#shared/process-config.ts'
+import { PeerReport } from '#shared/peer-report.ts'
+import { peerVariable, readProcessConfig } from '#shared/process-config.ts'
 import { startTelemetry } from '#shared/telemetry.ts'
 import { warnOfUnknownSettings } from '#shared/unknown-settings.ts'
 import { startWatchdog } from '#shared/watchdog.ts'
@@ -29,13 +30,16 @@ await runUntilSignal(async (resources) => {
   warnOfUnknownSettings(process.env, variablesAsked(), logger)
   resources.use(await startTelemetry('gateway', own.telemetry))
   startWatchdog({ limitMs: own.watchdogMs, service: 'gateway' })
-  const to = (url: string) => resources.use(createHttp2Transport({ url, secret: own.secret }))
-  const { session, catalog, inference, identity } = own.peers
+  const to = (name: keyof typeof own.peers) => {
+    const url = own.peers[name]
+    const report = new PeerReport({ name, url, setting: peerVariable(name) }, logger)
+    return resources.use(createHttp2Transport({ url, secret: own.secret, report }))
+  }
   const clients = createClients({
-    session: to(session),
-    catalog: to(catalog),
-    inference: to(inference),
-    identity: to(identity),
+    session: to('session'),
+    catalog: to('catalog'),
+    inference: to('inference'),
+    identity: to('identity'),
   })
   // Taken last, so that it ends first: no request finds a connection closed.
   const listener = resources.use(await listen(config, logger))

@@ -88,7 +88,7 @@ export class PeerReadiness implements Readiness, Disposable {
 /** A workspace that no record belongs to: a probe reads nobody's data. */
 const PROBE: Principal = { organizationId: 'org_probe', workspaceId: 'wrk_probe', apiKeyId: '', kind: 'workspace' }
 
-const OUTAGES: readonly string[] = ['STORE_UNAVAILABLE', 'PEER_UNAVAILABLE', 'SERVICE_CLOSING']
+const OUTAGES: readonly string[] = ['STORE_UNAVAILABLE', 'PEER_UNAVAILABLE', 'SERVICE_CLOSING', 'SECRET_REFUSED']
 
 /** A refusal is an answer: the service runs. */
 function isAnswer(error: unknown): boolean {

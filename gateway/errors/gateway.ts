@@ -45,6 +45,7 @@ export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'infer
     PROVIDER_UNAVAILABLE: providerError,
     PROVIDER_TIMEOUT: providerError,
     SERVICE_CLOSING: () => failure(503, 'Service temporarily unavailable'),
+    SECRET_REFUSED: () => failure(503, 'Service temporarily unavailable'),
     NOT_READY: () => failure(503, 'The server is starting or stopping'),
     // Keys are not managed here yet, and pages may call from anywhere: they need a key.
     HOST_FORBIDDEN: 'internal',

@@ -61,6 +61,7 @@ export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'cata
     STORE_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'The store is unavailable; try again later'),
     PEER_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'A service is unavailable'),
     SERVICE_CLOSING: () => tagged(503, 'ServiceUnavailableError', 'A service is stopping; try again'),
+    SECRET_REFUSED: () => tagged(503, 'ServiceUnavailableError', 'A service is unavailable'),
     NOT_READY: () => tagged(503, 'ServiceUnavailableError', 'The server is starting or stopping'),
     // Tools are run, and leases held, by the session service alone; keys are managed elsewhere.
     TOOL_NOT_FOUND: 'internal',

@@ -18,6 +18,7 @@ export const oauthErrors: ErrorTable<RequestReason | ReasonsOf['store' | 'server
     PATH_INVALID: () => failure(400, 'invalid_request', 'The path is not valid'),
     STORE_UNAVAILABLE: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),
     SERVICE_CLOSING: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),
+    SECRET_REFUSED: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),
     NOT_READY: () => failure(503, 'temporarily_unavailable', 'The server is starting or stopping'),
   },
   unavailable: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),

@@ -1,6 +1,6 @@
 import { Code } from '@connectrpc/connect'
-import { closingReasons } from '#shared/closing.ts'
 import type { ReasonTable } from '#shared/rejection.ts'
+import { closingReasons } from '#shared/server-reasons.ts'
 
 /** What the catalog service rejects with. */
 export const reasons = {

@@ -1,6 +1,6 @@
 import { Code } from '@connectrpc/connect'
-import { closingReasons } from '#shared/closing.ts'
 import type { ReasonTable } from '#shared/rejection.ts'
+import { closingReasons } from '#shared/server-reasons.ts'
 import { storeReasons } from '#shared/store-outage.ts'
 
 /** What the session service rejects with. */

@@ -130,6 +130,16 @@ export const urlVariable = () =>
     .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'must be an http:// or https:// URL')
     .transform((value) => value.replace(/\/+$/, ''))
 
+/** Where a service is: `http://host:port`. Services speak HTTP/2 without TLS, and serve at no other path. */
+export const peerUrlVariable = () =>
+  z
+    .string()
+    .refine((value) => {
+      const url = URL.parse(value)
+      return url?.protocol === 'http:' && url.href === `${url.origin}/`
+    }, 'must be http://host:port, without TLS and without a path')
+    .transform((value) => value.replace(/\/+$/, ''))
+
 /** A value written in JSON, checked by a schema. */
 export function jsonVariable<S extends z.ZodType>(schema: S) {
   return z

@@ -58,8 +58,12 @@ export async function streamStands(call: Http2Call): Promise<void> {
   if (head[':status'] !== 200) throw errorOf(head, await readAll(call))
 }
 
-/** The messages of a stream, pulled one by one. Leaving it resets the stream. */
-export function streamMessages<O extends DescMessage>(output: O, call: Http2Call): AsyncIterable<MessageShape<O>> {
+/** The messages of a stream, pulled one by one. Leaving it resets the stream. `failed` hears of its failure. */
+export function streamMessages<O extends DescMessage>(
+  output: O,
+  call: Http2Call,
+  failed?: (error: unknown) => void,
+): AsyncIterable<MessageShape<O>> {
   const reader = new EnvelopeReader(MAX_MESSAGE_BYTES)
   const step = async (): Promise<IteratorResult<MessageShape<O>, undefined>> => {
     for (;;) {
@@ -86,6 +90,7 @@ export function streamMessages<O extends DescMessage>(output: O, call: Http2Call
           return result
         } catch (error) {
           done = true
+          failed?.(error)
           throw error
         } finally {
           if (done) call.close()

@@ -7,7 +7,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { notBegun } from '#shared/retry.ts'
+import { NotBegun, notBegun } from '#shared/retry.ts'
 
 /** The headers of an answer, `:status` included. */
 export type ResponseHead = IncomingHttpHeaders & IncomingHttpStatusHeader
@@ -135,7 +135,7 @@ function request(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Cli
     return session.request(headers)
   } catch (error) {
     // The connection was closed in this moment, or wants no more calls: nothing was sent.
-    throw notBegun('the connection takes no more calls', error)
+    throw notBegun(new NotBegun('the connection takes no more calls', { cause: error }))
   }
 }
 
@@ -144,7 +144,7 @@ function failureOf(error: unknown, resetCode: number | undefined): ConnectError 
   switch (resetCode) {
     // Also what becomes of calls above the last one that a GOAWAY lets stand (RFC 9113 section 8.7).
     case constants.NGHTTP2_REFUSED_STREAM:
-      return notBegun('the peer refused the call', error)
+      return notBegun(new NotBegun('the peer refused the call', { cause: error }))
     case constants.NGHTTP2_PROTOCOL_ERROR:
     case constants.NGHTTP2_FLOW_CONTROL_ERROR:
     case constants.NGHTTP2_FRAME_SIZE_ERROR:

@@ -3,7 +3,9 @@ import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import type { UniversalHandler, UniversalServerRequest } from '@connectrpc/connect/protocol'
 import type { Logger } from 'pino'
 import { incomingValues } from '#shared/call-context.ts'
+import { Complaint } from '#shared/complaint.ts'
 import { sendAnswer } from '#shared/http2-answer.ts'
+import { peerVariable } from '#shared/process-config.ts'
 
 /** Takes the streams of an HTTP/2 server and knows how many are being answered. */
 export interface Http2Handler {
@@ -19,6 +21,7 @@ export interface Http2Handler {
  */
 export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal, logger: Logger): Http2Handler {
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
+  const complain = complaintsOfStrangers(logger)
   let active = 0
   let notifyIdle = (): void => {}
   const settled = (): void => {
@@ -33,6 +36,7 @@ export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal,
       stream.on('error', () => {})
       const handler = handlers.get(pathOf(headers))
       if (handler === undefined) {
+        complain(pathOf(headers))
         stream.respond({ ':status': 404 }, { endStream: true })
         return
       }
@@ -52,6 +56,19 @@ export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal,
         }
       })
     },
+  }
+}
+
+/** Who calls another service of ours here has a wrong address of it. */
+function complaintsOfStrangers(logger: Logger): (path: string) => void {
+  const complaints = new Map<string, Complaint>()
+  return (path) => {
+    const [, service] = /^\/portico\.(session|catalog|inference|identity)\./.exec(path) ?? []
+    if (service === undefined) return
+    const what = `Calls for the ${service} service arrive here: the caller's ${peerVariable(service)} is wrong`
+    const complaint = complaints.get(service) ?? new Complaint(logger, what)
+    complaints.set(service, complaint)
+    complaint.happened()
   }
 }
 

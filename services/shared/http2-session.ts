@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { type KeepAlive, keepAlive, PEER_KEEP_ALIVE } from '#shared/keep-alive.ts'
 import { CONNECTION_MEMORY_MEGABYTES } from '#shared/limits.ts'
-import { notBegun } from '#shared/retry.ts'
+import { notBegun, Unreached } from '#shared/retry.ts'
 
 const STREAM_WINDOW_BYTES = 256 * 1024
 
@@ -63,7 +63,7 @@ function established(session: ClientHttp2Session, timeoutMs: number): Promise<vo
   return new Promise((resolve, reject) => {
     const fail = (problem: string, cause?: Error): void => {
       clearTimeout(timer)
-      reject(notBegun(problem, cause))
+      reject(notBegun(new Unreached(problem, { cause })))
     }
     const timer = setTimeout(() => {
       fail(`no HTTP/2 connection within ${timeoutMs} ms`)

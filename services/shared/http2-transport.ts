@@ -6,6 +6,7 @@ import { sealEnvelope } from '#shared/envelope.ts'
 import { Http2Call } from '#shared/http2-call.ts'
 import { type Http2SessionKeeper, keepHttp2Session, PEER_PATIENCE, type PeerPatience } from '#shared/http2-session.ts'
 import { DEFAULT_TIMEOUT_MS } from '#shared/limits.ts'
+import type { PeerReport } from '#shared/peer-report.ts'
 import { retryUnavailable } from '#shared/retry.ts'
 import { openRpcSpan } from '#shared/rpc-span.ts'
 import { onlyMessage } from '#shared/streams.ts'
@@ -18,6 +19,8 @@ export interface Peer {
   readonly secret: string
   /** Default: `PEER_PATIENCE`. */
   readonly patience?: PeerPatience
+  /** Who tells the log when the peer can't be used. */
+  readonly report?: PeerReport
 }
 
 /** A transport over one HTTP/2 connection. Disposal cuts off what is under way. */
@@ -32,20 +35,31 @@ const noHeaders = { header: new Headers(), trailer: new Headers() }
  * it stands). Of streams it offers server
  * streaming; headers and trailers of answers are not read.
  */
-export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE }: Peer): Http2Transport {
+export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE, report }: Peer): Http2Transport {
   const keeper = keepHttp2Session(url, patience)
+  const failed = (error: unknown): void => report?.failed(error)
+  const observed = async <T>(attempt: () => Promise<T>): Promise<T> => {
+    try {
+      return await attempt()
+    } catch (error) {
+      failed(error)
+      throw error
+    }
+  }
   return {
     async unary(method, signal, timeoutMs, header, input, contextValues) {
       const body = toBinary(method.input, create(method.input, input))
       const left = countdown(signal, timeoutMs ?? DEFAULT_TIMEOUT_MS)
       const span = openRpcSpan(method, 'client')
       try {
-        const message = await retryUnavailable(method, signal, async () => {
+        const attempt = async () => {
           const session = keeper.session ?? (await connected(keeper, signal, left()))
           const timeoutMs = left()
           const headers = requestHeaders(method, { secret, timeoutMs, header, contextValues, span })
           return unaryMessage(method.output, new Http2Call(session, { headers, body, signal, timeoutMs }))
-        })
+        }
+        const message = await retryUnavailable(method, signal, () => observed(attempt))
+        report?.answered()
         span?.end()
         return { stream: false, service: method.parent, method, ...noHeaders, message }
       } catch (error) {
@@ -58,15 +72,16 @@ export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE }: 
       const left = countdown(signal, timeoutMs ?? 0)
       const span = openRpcSpan(method, 'client')
       try {
-        const call = await retryUnavailable(method, signal, async () => {
+        const attempt = async () => {
           const session = keeper.session ?? (await connected(keeper, signal, left()))
           const timeoutMs = left()
           const headers = requestHeaders(method, { secret, timeoutMs, header, contextValues, span })
-          const attempt = new Http2Call(session, { headers, body, signal, timeoutMs })
-          await streamStands(attempt)
-          return attempt
-        })
-        const messages = streamMessages(method.output, call)
+          const call = new Http2Call(session, { headers, body, signal, timeoutMs })
+          await streamStands(call)
+          return call
+        }
+        const call = await retryUnavailable(method, signal, () => observed(attempt))
+        const messages = streamMessages(method.output, call, failed)
         const message = span === undefined ? messages : pullInSpan(span, messages)
         return { stream: true, service: method.parent, method, ...noHeaders, message }
       } catch (error) {

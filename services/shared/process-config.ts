@@ -3,9 +3,9 @@ import {
   booleanVariable,
   type Environment,
   integerVariable,
+  peerUrlVariable,
   portVariable,
   readEnvironment,
-  urlVariable,
 } from '#shared/config.ts'
 import type { LeaveTimes } from '#shared/leave.ts'
 import { type LogLevel, logVariables } from '#shared/logging.ts'
@@ -129,10 +129,14 @@ function commonOf<P extends ServiceName>(
 }
 
 function peerVariables(peers: readonly ServiceName[]) {
-  const entries = peers.map((peer) => [peerVariable(peer), urlVariable().default(`http://127.0.0.1:${PORTS[peer]}`)])
+  const entries = peers.map((peer) => [
+    peerVariable(peer),
+    peerUrlVariable().default(`http://127.0.0.1:${PORTS[peer]}`),
+  ])
   return Object.fromEntries(entries) as Record<string, z.ZodType<string>>
 }
 
-function peerVariable(peer: ServiceName): string {
+/** The setting that says where a service is. */
+export function peerVariable(peer: string): string {
   return `PORTICO_${peer.toUpperCase()}_URL`
 }

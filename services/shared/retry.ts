@@ -11,15 +11,19 @@ const LATEST_RETRY_MS = 5_000
 
 /** Cause of the failure of a call that the peer has certainly not begun; the message says why, for the log. */
 export class NotBegun extends Error {
-  override readonly name = 'NotBegun'
+  override readonly name: string = 'NotBegun'
+}
+
+/** There was no connection to the peer. */
+export class Unreached extends NotBegun {
+  override readonly name = 'Unreached'
 }
 
 /**
  * UNAVAILABLE, for a call that the peer has certainly not begun: there was no connection, or the peer refused the stream or went
  * away before it took it.
  */
-export function notBegun(problem: string, cause?: unknown): ConnectError {
-  const why = new NotBegun(problem, { cause })
+export function notBegun(why: NotBegun): ConnectError {
   return new ConnectError('The peer can not be reached', Code.Unavailable, undefined, undefined, why)
 }
 

@@ -1,17 +1,23 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect'
+import type { HandlerContext } from '@connectrpc/connect'
+import type { Logger } from 'pino'
 import { callContextKey } from '#shared/call-context.ts'
 import { contextOfHeaders, SECRET_HEADER } from '#shared/call-metadata.ts'
+import { Complaint } from '#shared/complaint.ts'
+import { Rejection, toConnectError } from '#shared/rejection.ts'
+import { gateReasons } from '#shared/server-reasons.ts'
 
 /**
- * A gate before every call, run before the body is read: without the secret the call is UNAUTHENTICATED, with it the
+ * A gate before every call, run before the body is read: without the secret the call is rejected with SECRET_REFUSED, with it the
  * principal and the request id in its metadata are believed. The comparison takes the same time for every wrong secret.
  */
-export function secretGate(secret: string): (context: HandlerContext) => void {
+export function secretGate(secret: string, logger: Logger): (context: HandlerContext) => void {
+  const refused = new Complaint(logger, 'Calls with another internal secret are refused; see PORTICO_INTERNAL_SECRET')
   const expected = sha256(secret)
   return (context) => {
     if (!timingSafeEqual(sha256(context.requestHeader.get(SECRET_HEADER) ?? ''), expected)) {
-      throw new ConnectError('The internal secret is missing or wrong', Code.Unauthenticated)
+      refused.happened()
+      throw toConnectError(new Rejection('SECRET_REFUSED'), 'server', gateReasons)
     }
     context.values.set(callContextKey, contextOfHeaders(context.requestHeader))
   }

@@ -9,7 +9,6 @@ import {
   type ServiceImpl,
 } from '@connectrpc/connect'
 import type { Logger } from 'pino'
-import { closingReasons, serviceClosing } from '#shared/closing.ts'
 import { ConfigError } from '#shared/config.ts'
 import { createHealth } from '#shared/health.ts'
 import { createHttp2Handler } from '#shared/http2-handler.ts'
@@ -22,6 +21,7 @@ import { toConnectError } from '#shared/rejection.ts'
 import type { Routes, ServiceRoute } from '#shared/routes.ts'
 import { scopeInterceptor } from '#shared/rpc-span.ts'
 import { secretGate } from '#shared/secret-gate.ts'
+import { closingReasons, serviceClosing } from '#shared/server-reasons.ts'
 
 /** How routes are served to other processes. */
 export interface ServeOptions {
@@ -99,7 +99,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
 }
 
 function register(router: ConnectRouter, { routes: all, secret, logger, reflection }: ServeOptions): void {
-  const requestGate = secretGate(secret)
+  const requestGate = secretGate(secret, logger)
   for (const routes of all) {
     const interceptors = [scopeInterceptor, rejectInterceptor(routes, logger)]
     for (const each of routes.services) mount(router, each, { requestGate, interceptors })

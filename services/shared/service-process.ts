@@ -6,7 +6,8 @@ import { createHttp2Transport } from '#shared/http2-transport.ts'
 import { type Leaving, leave } from '#shared/leave.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger, type Logger } from '#shared/logging.ts'
-import { readServiceProcessConfig, type ServiceName } from '#shared/process-config.ts'
+import { PeerReport } from '#shared/peer-report.ts'
+import { peerVariable, readServiceProcessConfig, type ServiceName } from '#shared/process-config.ts'
 import type { Routes } from '#shared/routes.ts'
 import { serve } from '#shared/serve.ts'
 import { startTelemetry } from '#shared/telemetry.ts'
@@ -53,7 +54,9 @@ export async function runService<C, P extends ServiceName, S extends OpenService
     warnOfUnknownSettings(env, variablesAsked(), logger)
     resources.use(await startTelemetry(name, config.process.telemetry))
     const transports = peers.map((peer) => {
-      const transport = createHttp2Transport({ url: config.process.peers[peer], secret: config.process.secret })
+      const url = config.process.peers[peer]
+      const report = new PeerReport({ name: peer, url, setting: peerVariable(peer) }, logger)
+      const transport = createHttp2Transport({ url, secret: config.process.secret, report })
       return [peer, resources.use(transport)] as const
     })
     const dependencies = { clock: systemClock, logger, ...Object.fromEntries(transports) } as ServiceDependencies<P>

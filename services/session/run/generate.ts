@@ -89,6 +89,7 @@ const TYPES: Readonly<Record<string, string>> = {
   PEER_UNAVAILABLE: 'service.unavailable',
   STORE_UNAVAILABLE: 'service.unavailable',
   SERVICE_CLOSING: 'service.unavailable',
+  SECRET_REFUSED: 'service.unavailable',
 }
 
 const MESSAGES: Readonly<Record<string, string>> = {

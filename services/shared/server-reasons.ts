@@ -6,9 +6,14 @@ export const closingReasons = {
   SERVICE_CLOSING: { code: Code.Unavailable, message: 'The service is closing' },
 } as const satisfies ReasonTable
 
+/** Why a server lets a call in to no service. */
+export const gateReasons = {
+  SECRET_REFUSED: { code: Code.Unauthenticated, message: 'The internal secret is missing or wrong' },
+} as const satisfies ReasonTable
+
 declare module '#shared/rejection.ts' {
   interface ReasonsOf {
-    server: keyof typeof closingReasons
+    server: keyof typeof closingReasons | keyof typeof gateReasons
   }
 }
 

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import pino from 'pino'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { createClient } from '#shared/client.ts'
+import { Complaint } from '#shared/complaint.ts'
+import { createHttp2Transport } from '#shared/http2-transport.ts'
+import { PeerReport } from '#shared/peer-report.ts'
+import { readServiceProcessConfig } from '#shared/process-config.ts'
+import { serve } from '#shared/serve.ts'
+import { testSecret } from '#test/support/transports.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+import { probe } from './probe.ts'
+
+/** A logger, and the messages of its lines of level warn and above. */
+function lines() {
+  const seen: string[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void seen.push(JSON.parse(line).msg) })
+  return { seen, logger }
+}
+
+/** A server of the session service. */
+async function serveSession(port = 0) {
+  const { seen, logger } = lines()
+  const routes = [probe({ getSession: () => ({}) })]
+  const server = await serve({ routes, host: '127.0.0.1', port, secret: testSecret, logger })
+  return { server, seen, url: server.url, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+/** A caller of a service at an address. */
+function caller(name: 'session' | 'identity', url: string, secret = testSecret) {
+  const { seen, logger } = lines()
+  const report = new PeerReport({ name, url, setting: `PORTICO_${name.toUpperCase()}_URL` }, logger)
+  const transport = createHttp2Transport({ url, secret, report })
+  return { transport, seen, [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose]() }
+}
+
+async function failTimes(times: number, call: () => Promise<unknown>): Promise<void> {
+  for (let i = 0; i < times; i++) await assert.rejects(call())
+}
+
+test('an address where nobody is: one line that names the setting, and one when somebody is there', async () => {
+  const first = await serveSession()
+  await first[Symbol.asyncDispose]()
+  await using client = caller('session', first.url)
+  const session = createClient(SessionService, client.transport)
+  await failTimes(3, () => session.getSession({}))
+  assert.deepEqual(client.seen, [
+    `The session service can not be reached at ${first.url}: ECONNREFUSED; see PORTICO_SESSION_URL`,
+  ])
+  await using _ = await serveSession(Number(new URL(first.url).port))
+  for (let i = 0; i < 3; i++) await session.getSession({})
+  assert.deepEqual(client.seen.slice(1), [`The session service answers at ${first.url}`])
+})
+
+test('an address where something else speaks: one line that names the setting', async () => {
+  const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  await using client = caller('session', url)
+  await failTimes(2, () => createClient(SessionService, client.transport).getSession({}))
+  assert.equal(client.seen.length, 1)
+  assert.match(client.seen[0] ?? '', /can not be reached at http.*; see PORTICO_SESSION_URL$/)
+  other.closeAllConnections()
+  other.close()
+})
+
+test('an address where another service is: one line on each side that names the setting', async () => {
+  await using server = await serveSession()
+  await using client = caller('identity', server.url)
+  await failTimes(3, () => createClient(IdentityService, client.transport).checkApiKey({}))
+  assert.deepEqual(client.seen, [
+    `What answers at ${server.url} is not the identity service, or of another version; see PORTICO_IDENTITY_URL`,
+  ])
+  assert.deepEqual(server.seen, [
+    "Calls for the identity service arrive here: the caller's PORTICO_IDENTITY_URL is wrong",
+  ])
+})
+
+test('another secret: one line on each side that names the setting, and never the secret', async () => {
+  await using server = await serveSession()
+  await using client = caller('session', server.url, 'another-secret-of-somebody')
+  const session = createClient(SessionService, client.transport)
+  await failTimes(3, () => session.getSession({}))
+  await failTimes(1, () => session.streamEvents({})[Symbol.asyncIterator]().next())
+  assert.deepEqual(client.seen, [
+    `The session service at ${server.url} refuses the internal secret: PORTICO_INTERNAL_SECRET is another one there`,
+  ])
+  assert.deepEqual(server.seen, ['Calls with another internal secret are refused; see PORTICO_INTERNAL_SECRET'])
+})
+
+test('what others do wrong is over when it has not happened for a while', async () => {
+  const { seen, logger } = lines()
+  const complaint = new Complaint(logger, 'They do it', 10)
+  complaint.happened()
+  complaint.happened()
+  await waitFor('the end', () => seen.length === 2)
+  assert.deepEqual(seen, ['They do it', 'No more: They do it'])
+  complaint.happened()
+  assert.equal(seen.length, 3)
+})
+
+test('an address that can not work is refused at the start, by its setting', () => {
+  const env = { PORTICO_INTERNAL_SECRET: testSecret, PORTICO_MONGODB_URI: 'mongodb://127.0.0.1' }
+  for (const url of [
+    'https://identity:4104',
+    'http://identity:4104/api',
+    'http://a:b@identity:4104',
+    'identity:4104',
+  ]) {
+    const read = () => readServiceProcessConfig({ ...env, PORTICO_IDENTITY_URL: url }, 'inference', ['identity'])
+    assert.throws(read, /PORTICO_IDENTITY_URL: must be http:\/\/host:port, without TLS and without a path/)
+  }
+  const good = { ...env, PORTICO_IDENTITY_URL: 'http://identity:4104/' }
+  assert.equal(readServiceProcessConfig(good, 'inference', ['identity']).peers.identity, 'http://identity:4104')
+})
