@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import type { DurableEvent, DurableEventData, VolatileEvent } from '../domain/event.ts'
 import type { TailItem } from '../ports.ts'
 import { EventHub, type HubItem } from './event-hub.ts'
@@ -77,7 +78,7 @@ test('a volatile event waits for the durable one that it follows, and comes befo
   hub.publish([delta(5, 'a'), delta(5, 'b')], mark)
   hub.publish([delta(6, 'c')], mark)
   tail.tell(durable(5))
-  assert.deepEqual(await read(3), [5, 'a', 'b'])
+  assert.deepEqual(await read(2), [5, 'ab'])
   tail.tell(durable(6), durable(7))
   assert.deepEqual(await read(3), [6, 'c', 7])
   stop.abort()
@@ -134,6 +135,89 @@ test('after a gap nothing is waited for', async () => {
   tail.tell({ type: 'missed' })
   assert.deepEqual(await read(2), ['a', 'missed'])
   stop.abort()
+})
+
+test('20,000 words that wait come as one, in their order, between the events that they lie between', async () => {
+  const tail = log()
+  const hub = new EventHub(tail)
+  const stop = new AbortController()
+  const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
+  tail.tell(ready, durable(5))
+  assert.deepEqual(await read(2), ['ready', 5])
+  const words = Array.from({ length: 20_000 }, (_, i) => `${i} `)
+  hub.publish(
+    words.map((word) => delta(5, word)),
+    hub.mark(),
+  )
+  hub.publish([delta(6, 'next')], hub.mark())
+  tail.tell(durable(6))
+  assert.deepEqual(await read(3), [words.join(''), 6, 'next'])
+  stop.abort()
+})
+
+test('only neighbours of one part are joined', async () => {
+  const tail = log()
+  const hub = new EventHub(tail)
+  const stop = new AbortController()
+  const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
+  tail.tell(ready, durable(1), durable(1, STEP, 'ses_2'))
+  assert.deepEqual(await read(3), ['ready', 1, 1])
+  const other = delta(1, 'z')
+  const thought = { ...other, data: { ...other.data, part: { ...part, ordinal: 1 } } } as VolatileEvent
+  const mark = hub.mark()
+  hub.publish([delta(1, 'a'), delta(1, 'A', 'ses_2'), delta(1, 'b'), thought, delta(1, 'B', 'ses_2')], mark)
+  hub.publish([delta(1, 'c'), delta(1, 'd')], mark)
+  assert.deepEqual(await read(4), ['ab', 'AB', 'z', 'cd'])
+  stop.abort()
+})
+
+test('of the progress of one call that waits the last state is told', async () => {
+  const tail = log()
+  const hub = new EventHub(tail)
+  const stop = new AbortController()
+  const items = hub.subscribe('wrk_1', undefined, stop.signal)
+  tail.tell(ready, durable(1))
+  assert.deepEqual(await reader(items)(2), ['ready', 1])
+  const progress = (callId: string, lines: number): VolatileEvent => {
+    const data = { type: 'tool-progressed', messageId: 'msg_1', callId, metadata: { lines } } as const
+    return { ...place, id: 'evt_p', sessionId: 'ses_1', afterSeq: 1, data }
+  }
+  hub.publish([progress('a', 1), progress('a', 2), progress('b', 3), progress('a', 4)], hub.mark())
+  const told: unknown[] = []
+  for (let i = 0; i < 3; i++) {
+    const { value } = await items.next()
+    if (value?.type === 'volatile' && value.event.data.type === 'tool-progressed') {
+      told.push([value.event.data.callId, value.event.data.metadata.lines])
+    }
+  }
+  assert.deepEqual(told, [
+    ['a', 2],
+    ['b', 3],
+    ['a', 4],
+  ])
+  stop.abort()
+})
+
+test('a reader that takes nothing is cut off before it costs much memory, by events and by characters', async () => {
+  const floods: VolatileEvent[][] = [
+    Array.from({ length: 5_000 }, (_, i) => {
+      const event = delta(5, 'x')
+      return { ...event, data: { ...event.data, part: { ...part, ordinal: i } } } as VolatileEvent
+    }),
+    Array.from({ length: 300 }, () => delta(5, 'x'.repeat(10_000))),
+  ]
+  for (const flood of floods) {
+    const tail = log()
+    const hub = new EventHub(tail)
+    const items = hub.subscribe('wrk_1', undefined, new AbortController().signal)
+    tail.tell(ready)
+    await items.next()
+    hub.publish(flood, hub.mark())
+    await assert.rejects(items.next(), reasonOfRejection('EVENTS_OVERFLOWED'))
+    await settle()
+    assert.equal(tail.open, 0)
+    assert.ok(!hub.isHeard('wrk_1'))
+  }
 })
 
 test('an abort ends the stream and its tail, also while nobody pulls', async () => {

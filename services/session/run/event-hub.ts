@@ -9,7 +9,9 @@ export type HubItem = TailItem | { readonly type: 'volatile'; readonly event: Vo
 /** A moment between the ones at which streams began to stand; see `EventHub.mark`. */
 export type Mark = number
 
+/** Volatile events that may wait for a reader, and characters of their words. */
 const MAX_WAITING = 4_096
+const MAX_CHARACTERS = 2_097_152
 
 /** Merges the durable events of a workspace with the volatile ones of this process. */
 export class EventHub {
@@ -42,8 +44,8 @@ export class EventHub {
   }
 
   /**
-   * Events of a workspace from a position, or from now on, until the signal aborts. Rejects with EVENTS_OVERFLOWED when
-   * more than 4,096 volatile ones wait.
+   * Events of a workspace from a position, or from now on, until the signal aborts. Volatile ones that wait are joined
+   * where they can be; rejects with EVENTS_OVERFLOWED when more than 4,096, or two million characters, wait even so.
    */
   async *subscribe(workspace: string, position: string | undefined, signal: AbortSignal): AsyncGenerator<HubItem> {
     const left = new AbortController()
@@ -127,7 +129,7 @@ class Subscriber {
   add(event: VolatileEvent, mark: Mark): void {
     // Nothing volatile is promised to a stream that does not stand yet.
     if (this.#since === Number.POSITIVE_INFINITY) return
-    if (this.merge.size >= MAX_WAITING) this.overflowed = true
+    if (this.merge.size >= MAX_WAITING || this.merge.characters >= MAX_CHARACTERS) this.overflowed = true
     else this.merge.add(event, mark >= this.#since)
     this.wake()
   }

@@ -2,27 +2,39 @@ import type { VolatileEvent } from '../domain/event.ts'
 import type { TailItem } from '../ports.ts'
 
 interface Waiting {
-  readonly event: VolatileEvent
+  event: VolatileEvent
   /** The durable event that it follows is still to come. */
   readonly keepsBack: boolean
 }
 
 /**
  * Puts the volatile events of many sessions between their durable ones: each after the durable event that it follows,
- * and before the next one of its session.
+ * and before the next one of its session. While they wait, neighbouring ones of a session become one where they say the same
+ * of the same: the words of a part are put together, and of a tool call's progress the last state counts.
  */
 export class EventMerge {
   #waiting: Waiting[] = []
+  #characters = 0
   /** Session → number of the last durable event of a step that came; sessions in which nothing runs are forgotten. */
   readonly #seen = new Map<string, number>()
 
+  /** Events that wait. */
   get size(): number {
     return this.#waiting.length
   }
 
+  /** Characters of the words that wait. */
+  get characters(): number {
+    return this.#characters
+  }
+
   /** `awaited`: the durable event that it follows will come, or has come already. */
   add(event: VolatileEvent, awaited: boolean): void {
-    this.#waiting.push({ event, keepsBack: awaited })
+    this.#characters += charactersOf(event)
+    const last = this.#waiting.findLast((one) => one.event.sessionId === event.sessionId)
+    const joined = last?.keepsBack === awaited ? join(last.event, event) : undefined
+    if (last === undefined || joined === undefined) this.#waiting.push({ event, keepsBack: awaited })
+    else last.event = joined
   }
 
   /** The oldest event that needs to wait for nothing. */
@@ -32,6 +44,7 @@ export class EventMerge {
       const free = !keepsBack || event.afterSeq <= (this.#seen.get(event.sessionId) ?? -1)
       if (free && !held.has(event.sessionId)) {
         this.#waiting.splice(i, 1)
+        this.#characters -= charactersOf(event)
         return event
       }
       held.add(event.sessionId)
@@ -55,6 +68,24 @@ export class EventMerge {
   #take(wanted: (event: VolatileEvent) => boolean): VolatileEvent[] {
     const taken = this.#waiting.filter(({ event }) => wanted(event)).map(({ event }) => event)
     if (taken.length > 0) this.#waiting = this.#waiting.filter(({ event }) => !wanted(event))
+    for (const event of taken) this.#characters -= charactersOf(event)
     return taken
   }
+}
+
+function charactersOf({ data }: VolatileEvent): number {
+  return data.type === 'part-extended' ? data.delta.length : 0
+}
+
+/** One event that says what two neighbours say, with the id and time of the first; undefined where there is none. */
+function join(first: VolatileEvent, second: VolatileEvent): VolatileEvent | undefined {
+  if (first.afterSeq !== second.afterSeq) return undefined
+  const [one, two] = [first.data, second.data]
+  if (one.type === 'part-extended' && two.type === 'part-extended') {
+    const [{ messageId, kind, ordinal }, next] = [one.part, two.part]
+    const same = messageId === next.messageId && kind === next.kind && ordinal === next.ordinal
+    return same ? { ...first, data: { ...one, delta: one.delta + two.delta } } : undefined
+  }
+  if (one.type !== 'tool-progressed' || two.type !== 'tool-progressed') return undefined
+  return one.messageId === two.messageId && one.callId === two.callId ? { ...first, data: two } : undefined
 }

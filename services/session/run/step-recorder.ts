@@ -49,7 +49,7 @@ export class StepRecorder {
     // The end of the answer is written together with what follows from it.
     if (this.#draft.finished) this.#unwritten = durable
     else if (durable.length > 0) await this.#write(durable)
-    this.#tell(volatile)
+    if (this.#tell(volatile)) await nextTurn()
   }
 
   #unwritten: readonly DurableEventData[] = []
@@ -105,15 +105,22 @@ export class StepRecorder {
     await written
   }
 
-  #tell(events: readonly VolatileEventData[]): void {
+  /** Answers whether anybody listened. */
+  #tell(events: readonly VolatileEventData[]): boolean {
     const { hub, session, tenure, newId, clock } = this.#run
     const { workspace, sessionId } = tenure.lease
-    if (events.length === 0 || !hub.isHeard(workspace)) return
+    if (events.length === 0 || !hub.isHeard(workspace)) return false
     const { directory } = session.location
     const { seq: afterSeq, mark } = this.#last
     const told = events.map((data) => {
       return { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq, data }
     })
     hub.publish(told, mark)
+    return true
   }
+}
+
+/** A provider that has much to say at once would leave its readers no time to take it. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import type { VolatileEvent } from '../domain/event.ts'
+import type { TailItem } from '../ports.ts'
+import { EventMerge } from './event-merge.ts'
+
+const place = { workspace: 'wrk_1', directory: '/project', timeCreated: 0 }
+const ref = (ordinal: number) => ({ messageId: 'msg_1', kind: 'text', ordinal }) as const
+
+/** What one session's step does: a durable event, or a word of a part. */
+const act = fc.record({
+  session: fc.constantFrom('ses_1', 'ses_2', 'ses_3'),
+  ordinal: fc.nat(2),
+  durable: fc.boolean(),
+  /** Whether the log is read up to there now, and how many free events are taken. */
+  reads: fc.boolean(),
+  takes: fc.nat(3),
+})
+
+test('however they are taken, the words of a session come whole and where they belong', () => {
+  fc.assert(
+    fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
+      const merge = new EventMerge()
+      const seqs = new Map<string, number>()
+      const expected = new Map<string, string>()
+      const told = new Map<string, string>()
+      const log: TailItem[] = []
+      const note = (to: Map<string, string>, session: string, what: string): void =>
+        void to.set(session, (to.get(session) ?? '') + what)
+      const noteWord = ({ sessionId, data }: VolatileEvent): void => {
+        if (data.type !== 'part-extended') return
+        for (const word of data.delta) note(told, sessionId, `${data.part.ordinal}${word}`)
+      }
+      const readLog = (): void => {
+        for (const item of log.splice(0)) {
+          merge.takeBefore(item).forEach(noteWord)
+          if (item.type === 'event') note(told, item.event.sessionId, `<${item.event.seq}>`)
+        }
+      }
+      const takeFree = (most: number): void => {
+        for (let i = 0; i < most; i++) {
+          const event = merge.takeFree()
+          if (event === undefined) return
+          noteWord(event)
+        }
+      }
+      for (const [i, { session, ordinal, durable, reads, takes }] of acts.entries()) {
+        const seq = (seqs.get(session) ?? 0) + (durable ? 1 : 0)
+        seqs.set(session, seq)
+        const base = { ...place, id: `evt_${i}`, sessionId: session }
+        if (durable) {
+          const event = { ...base, seq, position: `${i}`, data: { type: 'part-started', part: ref(ordinal) } } as const
+          log.push({ type: 'event', event })
+          note(expected, session, `<${seq}>`)
+        } else {
+          const word = String.fromCharCode(97 + (i % 26))
+          merge.add(
+            { ...base, afterSeq: seq, data: { type: 'part-extended', part: ref(ordinal), delta: word } },
+            seq > 0,
+          )
+          note(expected, session, `${ordinal}${word}`)
+        }
+        if (reads) readLog()
+        takeFree(takes)
+      }
+      readLog()
+      takeFree(Number.POSITIVE_INFINITY)
+      assert.deepEqual(told, expected)
+      assert.deepEqual([merge.size, merge.characters], [0, 0])
+    }),
+    { numRuns: 2_000 },
+  )
+})
