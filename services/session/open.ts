@@ -38,6 +38,8 @@ export interface Dependencies {
   readonly inference: Transport
   /** Waits before something is tried again; default: by the system's timers. */
   readonly pause?: Pause
+  /** Milliseconds after which somebody looks for what nobody is told of; default: a second or two. */
+  readonly pollMs?: number | undefined
 }
 
 /** The open service. Draining, it takes up no more sessions and lets runs come to their end. */
@@ -53,7 +55,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const { clock, logger } = dependencies
   await using opening = new AsyncDisposableStack()
   const { store, blobs, health } = await openStores(config.store, dependencies, opening)
-  const watchers = opening.use(new SessionWatchers(store))
+  const watchers = opening.use(new SessionWatchers(store, dependencies.pollMs))
   const hub = new EventHub(store)
   const catalog = new RpcCatalogPeer(dependencies.catalog)
   const inference = new RpcInferencePeer(dependencies.inference)
@@ -68,6 +70,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     new Scheduler({
       ...{ store, watchers, clock, logger, owner: randomId('own') },
       ...{ leaseMs: config.leaseMs, slots: new Slots(config.maxRuns), maxOwned: config.maxRuns + MOST_WAITING },
+      pollMs: dependencies.pollMs,
       drain: (tenure, slot) => drainSession(run, tenure, slot),
     }),
   )

@@ -55,6 +55,8 @@ export interface Peers {
   readonly started: string[]
   /** Fences that EndTools was called with. */
   readonly ended: bigint[]
+  /** Called before PrepareTool answers. */
+  onPrepare: () => Promise<void>
   /** Called before EndTools answers. */
   onEnd: () => Promise<void>
   readonly catalog: Routes
@@ -72,6 +74,7 @@ export function scriptedPeers(): Peers {
     principals: [] as Principal[],
     started: [] as string[],
     ended: [] as bigint[],
+    onPrepare: async () => {},
     onEnd: async () => {},
   }
   const reasons = {
@@ -93,6 +96,7 @@ export function scriptedPeers(): Peers {
     listTools: async () => ({ tools: Object.keys(peers.tools).map((name) => ({ name, inputSchema: {} })) }),
     prepareTool: async ({ name, input }) => {
       if (peers.tools[name] === undefined) throw new Rejection('TOOL_NOT_FOUND', { name })
+      await peers.onPrepare()
       const path = String(input?.path ?? '.')
       return { accesses: [{ action: name, resources: [path] }], savePatterns: [`${path}*`] }
     },
@@ -146,12 +150,29 @@ export const key: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', a
 export const asKey: CallOptions = callOptions({ principal: key, requestId: 'req_1' })
 
 const WAIT_MS = 60_000
+const HOUR_MS = 3_600_000
 
-/** Opens the service. In a directory of somebody else's it leaves the files there. */
+/**
+ * Opens the service. In a directory of somebody else's it leaves the files there. Leases last for an hour, and nobody looks
+ * for anything before that: what happens happens because somebody was told.
+ */
 export async function openSessionService(
-  options: Partial<Config> & { peers?: Peers; clock?: Clock; directory?: string; pause?: Pause } = {},
+  options: Partial<Config> & {
+    peers?: Peers
+    clock?: Clock
+    directory?: string
+    pause?: Pause
+    pollMs?: number
+  } = {},
 ): Promise<SessionFixture> {
-  const { peers = scriptedPeers(), clock = systemClock, directory: given, pause = noPause, ...config } = options
+  const {
+    peers = scriptedPeers(),
+    clock = systemClock,
+    directory: given,
+    pause = noPause,
+    pollMs = HOUR_MS,
+    ...config
+  } = options
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'portico-session-')))
   await using opening = new AsyncDisposableStack()
   if (given === undefined) opening.defer(() => rm(directory, { recursive: true }))
@@ -160,9 +181,10 @@ export async function openSessionService(
   const pauses: number[] = []
   const service = opening.use(
     await open(
-      { ...readConfig({ PORTICO_DATA_DIR: directory }), ...config },
+      { ...readConfig({ PORTICO_DATA_DIR: directory }), leaseMs: HOUR_MS, ...config },
       {
         ...{ clock, logger: silentLogger, catalog: catalog.transport, inference: inference.transport },
+        pollMs,
         pause: (ms, signal) => {
           pauses.push(ms)
           return pause(ms, signal)

@@ -99,7 +99,7 @@ test('a run that fails each time for a reason nobody foresaw has failed in the e
   const clock: Clock = { now: () => systemClock.now() + late, monotonic: () => systemClock.monotonic() }
   const leaseMs = 3_600_000
   const peers = scriptedPeers()
-  await using after = await openSessionService({ directory, peers, clock, leaseMs })
+  await using after = await openSessionService({ directory, peers, clock, leaseMs, pollMs: 20 })
   await waitFor('the end of the run', async () => {
     // The lease of an attempt that failed runs out.
     late += leaseMs

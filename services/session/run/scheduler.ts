@@ -20,11 +20,13 @@ export interface SchedulerOptions {
   readonly slots: Slots
   /** Most sessions that are owned at once, those that wait for somebody included: each costs memory. */
   readonly maxOwned: number
+  /** Milliseconds between two looks for leases that ran out. */
+  readonly pollMs?: number | undefined
   /** Owns one session for one run; never throws. */
   readonly drain: (tenure: Tenure, slot: Slot) => Promise<void>
 }
 
-/** Leases run out without anybody being told. */
+/** Leases run out without anybody being told; milliseconds. */
 const POLL_MS = 1_000
 const DRAIN_LOOK_MS = 20
 
@@ -44,7 +46,7 @@ export class Scheduler implements AsyncDisposable {
   constructor(options: SchedulerOptions) {
     this.#options = options
     this.#source = options.store.onChange(() => this.#wake())
-    this.#poll = setInterval(() => this.#wake(), POLL_MS)
+    this.#poll = setInterval(() => this.#wake(), options.pollMs ?? POLL_MS)
     this.#wake()
   }
 

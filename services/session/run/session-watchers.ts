@@ -9,9 +9,11 @@ const POLL_MS = 2_000
 /** Tells those who watch one session that something of it may have changed; many may watch without each hearing all. */
 export class SessionWatchers implements Disposable {
   readonly #listeners = new Map<string, Set<Listener>>()
+  readonly #pollMs: number
   readonly #source: Disposable
 
-  constructor(store: Pick<SessionStore, 'onChange'>) {
+  constructor(store: Pick<SessionStore, 'onChange'>, pollMs = POLL_MS) {
+    this.#pollMs = pollMs
     this.#source = store.onChange(({ workspace, sessionId }) => {
       if (workspace === undefined || sessionId === undefined) {
         for (const listeners of [...this.#listeners.values()]) notify(listeners)
@@ -46,7 +48,7 @@ export class SessionWatchers implements Disposable {
       changed = Promise.withResolvers()
       const answer = await ask()
       if (answer !== undefined) return answer
-      await changedOr(changed.promise, signal)
+      await changedOr(changed.promise, this.#pollMs, signal)
     }
   }
 
@@ -57,9 +59,9 @@ export class SessionWatchers implements Disposable {
 }
 
 /** Waits for the change, but not longer than until the next poll. */
-async function changedOr(changed: Promise<void>, signal: AbortSignal): Promise<void> {
+async function changedOr(changed: Promise<void>, pollMs: number, signal: AbortSignal): Promise<void> {
   const heard = new AbortController()
-  const poll = pause(POLL_MS, AbortSignal.any([signal, heard.signal]))
+  const poll = pause(pollMs, AbortSignal.any([signal, heard.signal]))
   try {
     await Promise.race([changed, poll])
   } finally {

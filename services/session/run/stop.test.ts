@@ -58,17 +58,25 @@ test('an interrupt ends the tools that run, waits for their end, and records the
   const tool = hangingTool()
   service.peers.tools.sleep = tool.script
   service.peers.turns.push(calls({ id: 'a', name: 'look' }, { id: 'b', name: 'sleep' }))
-  let statesAtEnd: unknown[] = []
-  service.peers.onEnd = async () => {
-    statesAtEnd = (await service.calls()).map(({ state }) => state)
+  const ending = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
+  service.peers.onEnd = () => {
+    ending.resolve()
+    return ended.promise
   }
   await service.prompt('Sleep')
   await tool.running
   await interrupt(service)
+  await ending.promise
+  for (let look = 0; look < 20; look++) {
+    const states = (await service.calls()).map(({ state }) => state)
+    assert.deepEqual(states, [3, 2], 'nothing is recorded as aborted before it has ended')
+    assert.equal(await service.outcome(), Outcome.UNSPECIFIED)
+  }
+  ended.resolve()
   await service.wait()
   assert.ok(tool.aborted)
   assert.deepEqual(service.peers.ended, [2n], 'the next fence: what this one left is ended')
-  assert.deepEqual(statesAtEnd, [3, 2], 'nothing is recorded as aborted before it has ended')
   const told = (await service.calls()).map(({ state, error, metadata }) => [state, error?.type, metadata])
   assert.deepEqual(told, [
     [3, undefined, undefined],

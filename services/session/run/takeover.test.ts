@@ -35,7 +35,7 @@ function jumpingClock(): Clock & { jump(ms: number): void; pause(ms: number): vo
 
 test('an owner that lost its lease writes nothing more; what it ran is recorded as aborted, once', async () => {
   const clock = jumpingClock()
-  await using service = await openSessionService({ clock, leaseMs: 600_000 })
+  await using service = await openSessionService({ clock, leaseMs: 600_000, pollMs: 20 })
   await service.create()
   const { peers } = service
   const late = Promise.withResolvers<void>()
@@ -66,24 +66,32 @@ test('an owner that lost its lease writes nothing more; what it ran is recorded 
 })
 
 test('an owner that was paused for longer than its lease starts no tool any more', async () => {
-  const clock = jumpingClock()
-  await using service = await openSessionService({ clock, leaseMs: 600_000 })
-  await service.create()
-  const { peers } = service
-  peers.turns.push(async function* (request, signal) {
-    clock.pause(599_000)
-    yield* calls({ id: 'a', name: 'look' })(request, signal)
-  })
-  const ended = Promise.withResolvers<void>()
-  peers.onEnd = async () => ended.resolve()
-  await service.prompt('Look')
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  assert.deepEqual(peers.started, [])
-  clock.jump(600_000)
-  await ended.promise
-  await service.wait()
-  assert.deepEqual(peers.started, [])
-  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+  for (const moment of ['turn', 'prepare'] as const) {
+    const clock = jumpingClock()
+    await using service = await openSessionService({ clock, leaseMs: 600_000, pollMs: 20 })
+    await service.create()
+    const { peers } = service
+    const paused = Promise.withResolvers<void>()
+    const pauseAt = (now: typeof moment): void => {
+      if (now !== moment || peers.ended.length > 0) return
+      clock.pause(599_000)
+      paused.resolve()
+    }
+    peers.turns.push(async function* (request, signal) {
+      pauseAt('turn')
+      yield* calls({ id: 'a', name: 'look' })(request, signal)
+    })
+    peers.onPrepare = async () => pauseAt('prepare')
+    await service.prompt('Look')
+    await paused.promise
+    const { events } = await eventsUntil(service.client, 'executionEnded')
+    clock.jump(600_000)
+    await events
+    await service.wait()
+    assert.deepEqual(peers.started, [], moment)
+    assert.deepEqual(peers.ended, [2n])
+    assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+  }
 })
 
 test('after a kill in the middle of an answer the next start answers the prompt, which is there once', async () => {

@@ -17,8 +17,8 @@ import { waitFor, waitUntil } from '#test/support/wait-until.ts'
 import type { Pause } from './pause.ts'
 
 const look = calls({ id: 'a', name: 'look' })
-/** One run at a time, and nothing ever happens because some time is over. */
-const oneAtATime = { maxRuns: 1, leaseMs: 3_600_000, permissionTimeoutMs: 3_600_000 }
+/** One run at a time, and nobody refuses for want of an answer. */
+const oneAtATime = { maxRuns: 1, permissionTimeoutMs: 3_600_000 }
 
 const active = async (service: SessionFixture) => (await service.client.listActiveSessions({}, asKey)).sessionIds
 

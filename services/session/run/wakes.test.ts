@@ -42,7 +42,7 @@ function gate() {
 }
 
 test('what is admitted while an interrupted run ends is run next, and its tools run under a fence of their own', async () => {
-  await using service = await openSessionService({ leaseMs: 3_600_000 })
+  await using service = await openSessionService()
   await service.create()
   const { peers } = service
   const tool = hangingTool()
@@ -72,7 +72,7 @@ test('what is admitted while an interrupted run ends is run next, and its tools 
 })
 
 test('a second interrupt ends what was admitted after the first, and only that', async () => {
-  await using service = await openSessionService({ leaseMs: 3_600_000 })
+  await using service = await openSessionService()
   await service.create()
   const ending = gate()
   const tool = hangingTool()
@@ -95,7 +95,7 @@ test('a second interrupt ends what was admitted after the first, and only that',
 })
 
 test('a prompt right behind an interrupt is answered, every time', async () => {
-  await using service = await openSessionService({ leaseMs: 3_600_000 })
+  await using service = await openSessionService()
   await service.create()
   for (let round = 0; round < 20; round++) {
     service.peers.turns.push(hangs())
@@ -122,7 +122,7 @@ test('an interrupt during a takeover ends the run that is taken over, and what i
   const peers = scriptedPeers()
   const ending = gate()
   peers.onEnd = ending.pass
-  await using after = await openSessionService({ directory, peers, leaseMs: 3_600_000 })
+  await using after = await openSessionService({ directory, peers })
   await ending.reached
   await interrupt(after)
   await after.prompt('Two', { messageId: 'msg_2' })
@@ -155,7 +155,7 @@ async function refused(service: SessionFixture, before: () => Promise<void> = as
 }
 
 test('what is admitted after a rejected permission, while the run still ends, is run next', async () => {
-  await using service = await openSessionService({ leaseMs: 3_600_000 })
+  await using service = await openSessionService()
   const release = await refused(service)
   await service.prompt('Two')
   await service.prompt('Three', queued)
@@ -166,7 +166,7 @@ test('what is admitted after a rejected permission, while the run still ends, is
 })
 
 test('what waited when a permission was rejected waits for the next wake', async () => {
-  await using service = await openSessionService({ leaseMs: 3_600_000 })
+  await using service = await openSessionService()
   const release = await refused(service, async () => {
     await service.prompt('Two')
     await service.prompt('Three', queued)
