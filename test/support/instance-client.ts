@@ -28,9 +28,12 @@ export interface WirePart {
 /** The few calls of the instance API that the end-to-end tests need; every answer but a 2xx fails the test. */
 export class InstanceClient {
   readonly #url: string
+  readonly #headers: Readonly<Record<string, string>>
 
-  constructor(url: string) {
+  /** `headers` go with each call. */
+  constructor(url: string, headers: Readonly<Record<string, string>> = {}) {
     this.#url = url
+    this.#headers = headers
   }
 
   async createSession(body: Record<string, unknown> = {}): Promise<string> {
@@ -70,8 +73,8 @@ export class InstanceClient {
     return this.#call(path, { method: 'POST', ...json })
   }
 
-  async #call(path: string, init: RequestInit): Promise<unknown> {
-    const answer = await fetch(this.#url + path, init)
+  async #call(path: string, init: RequestInit & { headers?: Record<string, string> }): Promise<unknown> {
+    const answer = await fetch(this.#url + path, { ...init, headers: { ...this.#headers, ...init.headers } })
     const text = await answer.text()
     assert.ok(answer.ok, `${init.method ?? 'GET'} ${path} answered ${answer.status}: ${text}`)
     return text === '' ? undefined : JSON.parse(text)

@@ -1,0 +1,45 @@
+// Says whether a process is healthy: code 0 or 1, and one line that says why not. For containers, which have no other client.
+// Usage: health.ts [http://HOST:PORT/readyz | grpc://HOST:PORT]   Default: the single process, or the gateway, of this container.
+import { connect } from 'node:http2'
+import { text } from 'node:stream/consumers'
+
+/** Below the time that orchestrators give a check, in milliseconds. */
+const PATIENCE_MS = 4_000
+
+const late = setTimeout(() => {
+  process.stdout.write(`No answer within ${PATIENCE_MS} ms\n`)
+  process.exit(1)
+}, PATIENCE_MS)
+try {
+  const url = process.argv[2] ?? `http://127.0.0.1:${process.env.PORTICO_PORT || 4096}/readyz`
+  const { healthy, answer } = url.startsWith('grpc:') ? await askService(url) : await askGateway(url)
+  process.stdout.write(`${answer}\n`)
+  process.exitCode = healthy ? 0 : 1
+} catch (error) {
+  process.stdout.write(`No answer: ${error instanceof Error ? (error.cause ?? error.message) : error}\n`)
+  process.exitCode = 1
+}
+clearTimeout(late)
+
+async function askGateway(url: string) {
+  const response = await fetch(url)
+  return { healthy: response.ok, answer: await response.text() }
+}
+
+/** Asks grpc.health.v1, in JSON by the Connect protocol, which the same port speaks. */
+async function askService(url: string) {
+  const session = connect(url.replace(/^grpc:/, 'http:'))
+  try {
+    const headers = { ':method': 'POST', ':path': '/grpc.health.v1.Health/Check', 'content-type': 'application/json' }
+    const answer = await new Promise<string>((resolve, reject) => {
+      session.once('error', reject)
+      const request = session.request(headers)
+      request.once('error', reject)
+      text(request).then(resolve, reject)
+      request.end('{}')
+    })
+    return { healthy: /"status":"SERVING"/.test(answer), answer }
+  } finally {
+    session.close()
+  }
+}

@@ -1,0 +1,99 @@
+import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** A service of docker-compose.yml, as far as tests look at it. */
+export interface ComposeService {
+  readonly image: string
+  readonly command?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  readonly secrets?: readonly string[]
+  readonly networks?: readonly string[]
+  readonly volumes?: readonly string[]
+  readonly ports?: readonly string[]
+  readonly healthcheck?: { readonly test: readonly string[] }
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly stop_grace_period?: string
+}
+
+/** docker-compose.yml, its merge keys resolved. */
+export interface Compose {
+  readonly services: Readonly<Record<string, ComposeService>>
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>
+}
+
+/** The text of a file of the repository. */
+export const fileText = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+/** Reads docker-compose.yml. */
+export const readCompose = (): Compose => parse(fileText('docker-compose.yml'), { merge: true }) as Compose
+
+/** The instructions of the last stage of the Dockerfile, in order. */
+export function readDockerfile(): readonly { readonly name: string; readonly rest: string }[] {
+  const lines = fileText('Dockerfile')
+    .replaceAll('\\\n', ' ')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+  const all = lines.map((line) => {
+    const [, name = '', rest = ''] = /^(\w+) +(.*)$/.exec(line) ?? []
+    return { name, rest }
+  })
+  return all.slice(all.findLastIndex(({ name }) => name === 'FROM'))
+}
+
+/** The words of the only instruction of that name; what comes before its list are options. */
+export function wordsOf(name: string): readonly string[] {
+  const found = readDockerfile().filter((instruction) => instruction.name === name)
+  const list = /\[.*\]$/.exec(found[0]?.rest ?? '')?.[0]
+  if (found.length !== 1 || list === undefined) throw new Error(`No single list at ${name}`)
+  return JSON.parse(list) as string[]
+}
+
+/** Lays out below `directory` what the image holds in its working directory: what is copied, and the packages of the product. */
+export function layOutImage(directory: string): void {
+  for (const { name, rest } of readDockerfile()) {
+    if (name !== 'COPY' || rest.startsWith('--from=')) continue
+    const words = rest.split(/ +/)
+    const target = words.pop() ?? ''
+    for (const source of words)
+      copy(
+        source,
+        target.endsWith('/') ? join(directory, target, source.replace(/^.*\//, '')) : join(directory, target),
+      )
+  }
+  const lock = JSON.parse(fileText('package-lock.json')) as { packages: Record<string, Record<string, unknown>> }
+  for (const [path, entry] of Object.entries(lock.packages)) {
+    if (/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && !entry.dev && !entry.optional && !entry.devOptional) {
+      copy(path, join(directory, path))
+    }
+  }
+}
+
+// As .dockerignore has it, tests stay behind.
+function copy(source: string, target: string): void {
+  mkdirSync(join(target, '..'), { recursive: true })
+  cpSync(join(ROOT, source), target, {
+    recursive: true,
+    filter: (path) => !path.endsWith('.test.ts') || !statSync(path).isFile(),
+  })
+}
+
+/** Ports of the loopback that were free a moment ago. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  const ports = await Promise.all(
+    servers.map(async (server) => {
+      if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
+      return (server.address() as { port: number }).port
+    }),
+  )
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
