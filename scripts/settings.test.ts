@@ -1,8 +1,26 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { settingNames } from './settings.ts'
+import { settingNames, settingsOfProcesses } from './settings.ts'
 
 test('the names of settings are those of the schemas: else run npm run generate', () => {
   const { wanted, present } = settingNames()
   assert.equal(present, wanted)
+})
+
+test('README says of each setting which processes read it', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const told = new Map<string, string>()
+  for (const [, variables = '', readBy = ''] of readme.matchAll(/^\| (`[A-Z].*?) \|.*\| ([a-z, ]+) \|$/gm)) {
+    for (const [, name = ''] of variables.matchAll(/`(\w+)`/g)) told.set(name, readBy)
+  }
+  const processes = [...settingsOfProcesses()]
+  const names = new Set(processes.flatMap(([, read]) => [...read]))
+  for (const name of names) {
+    // HOME is the system's; a secret's file is read where the secret is.
+    if (name === 'HOME' || name.endsWith('_FILE')) continue
+    const by = processes.filter(([, read]) => read.has(name)).map(([process]) => process)
+    assert.equal(told.get(name), by.length === processes.length ? 'all' : by.join(', '), name)
+  }
+  for (const name of told.keys()) assert.ok(names.has(name), `${name} is read by none`)
 })

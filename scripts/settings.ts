@@ -6,31 +6,29 @@ import { readConfig as readCatalogConfig } from '#services/catalog/config.ts'
 import { readConfig as readIdentityConfig } from '#services/identity/config.ts'
 import { readConfig as readInferenceConfig } from '#services/inference/config.ts'
 import { readConfig as readSessionConfig } from '#services/session/config.ts'
-import { ConfigError, type Environment, variablesAsked } from '#shared/config.ts'
+import { type Environment, variablesOf } from '#shared/config.ts'
 import { readProcessConfig, readServiceProcessConfig, SERVICES } from '#shared/process-config.ts'
 
 const file = fileURLToPath(new URL('../services/shared/setting-names.ts', import.meta.url))
-const readers: readonly ((env: Environment) => unknown)[] = [
-  readGatewayConfig,
-  readCatalogConfig,
-  readIdentityConfig,
-  readInferenceConfig,
-  readSessionConfig,
-  (env) => readProcessConfig(env, SERVICES),
-  ...SERVICES.map((service) => (env: Environment) => readServiceProcessConfig(env, service, SERVICES)),
-]
+const readers: Readonly<Record<string, readonly ((env: Environment) => unknown)[]>> = {
+  gateway: [readGatewayConfig, (env) => readProcessConfig(env, SERVICES)],
+  session: [readSessionConfig, (env) => readServiceProcessConfig(env, 'session', ['catalog', 'inference'])],
+  catalog: [readCatalogConfig, (env) => readServiceProcessConfig(env, 'catalog')],
+  inference: [readInferenceConfig, (env) => readServiceProcessConfig(env, 'inference', ['identity'])],
+  identity: [readIdentityConfig, (env) => readServiceProcessConfig(env, 'identity')],
+}
+
+/** Process → the names of all variables that it reads. */
+export function settingsOfProcesses(): ReadonlyMap<string, ReadonlySet<string>> {
+  return new Map(
+    Object.entries(readers).map(([name, all]) => [name, new Set(all.flatMap((read) => [...variablesOf(read)]))]),
+  )
+}
 
 /** The text that the file has to have, and the one that it has. */
 export function settingNames(): { readonly wanted: string; readonly present: string } {
-  for (const read of readers) {
-    try {
-      read({})
-    } catch (error) {
-      // Some must be set; their names are known by then.
-      if (!(error instanceof ConfigError)) throw error
-    }
-  }
-  const names = [...variablesAsked()].filter((name) => name.startsWith('PORTICO_')).sort()
+  const all = new Set([...settingsOfProcesses().values()].flatMap((names) => [...names]))
+  const names = [...all].filter((name) => name.startsWith('PORTICO_')).sort()
   const list = names.map((name) => `  '${name}',\n`).join('')
   const wanted = `// Written by scripts/settings.ts (npm run generate) from the schemas of all processes; never edited.
 

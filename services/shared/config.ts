@@ -50,10 +50,25 @@ export function readEnvironment<S extends z.ZodType>(
   throw new ConfigError([...files.problems, ...(problems ?? []).filter(({ variable }) => !unread.has(variable))])
 }
 
-const asked = new Set<string>()
+let asked = new Set<string>()
 
 /** The names of all variables that this process has read settings from so far. */
 export const variablesAsked = (): ReadonlySet<string> => asked
+
+/** The names of all variables that a reader reads settings from. */
+export function variablesOf(read: (env: Environment) => unknown): ReadonlySet<string> {
+  const before = asked
+  asked = new Set()
+  try {
+    read({})
+  } catch (error) {
+    // Some must be set; all names are known by then.
+    if (!(error instanceof ConfigError)) throw error
+  }
+  const found = asked
+  asked = before
+  return found
+}
 
 function namesOf(schema: z.ZodType): string[] {
   if (schema instanceof z.ZodPipe) return namesOf(schema.in as z.ZodType)
