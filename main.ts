@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { systemClock } from '#shared/clock.ts'
 import { ConfigError, readTogether, variablesAsked } from '#shared/config.ts'
 import { maskSecrets } from '#shared/config-print.ts'
+import { giveBackIdleMemory } from '#shared/idle-memory.ts'
 import { leave } from '#shared/leave.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLocalTransport } from '#shared/local-transport.ts'
@@ -69,6 +70,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const session = resources.use(await openSession(config.session, { clock, logger, ...peers }))
   // Not before: opening a large store may rightly take long.
   startWatchdog({ limitMs: config.process.watchdogMs, service: 'portico' })
+  giveBackIdleMemory()
 
   // Registered last, so that it ends first: no request finds its service gone.
   resources.use(listener)

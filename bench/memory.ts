@@ -16,7 +16,7 @@ const FILE_BYTES = 40_000
 /** So many sessions run at once. */
 const AT_ONCE = 4
 /** How long after a start, and after the last run, the memory is looked at. */
-const REST_MS = 10_000
+const REST_MS = 20_000
 
 const folder = await mkdtemp(join(tmpdir(), 'portico-memory-'))
 try {

@@ -3,6 +3,7 @@ import { systemClock } from '#shared/clock.ts'
 import { type Environment, readTogether, variablesAsked } from '#shared/config.ts'
 import { maskSecrets } from '#shared/config-print.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
+import { giveBackIdleMemory } from '#shared/idle-memory.ts'
 import { leave } from '#shared/leave.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger } from '#shared/logging.ts'
@@ -30,6 +31,7 @@ await runUntilSignal(async (resources) => {
   warnOfUnknownSettings(process.env, variablesAsked(), logger)
   resources.use(await startTelemetry('gateway', own.telemetry))
   startWatchdog({ limitMs: own.watchdogMs, service: 'gateway' })
+  giveBackIdleMemory()
   const to = (name: keyof typeof own.peers) => {
     const url = own.peers[name]
     const report = new PeerReport({ name, url, setting: peerVariable(name) }, logger)

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '#shared/clock.ts'
 import { type Environment, readTogether, variablesAsked } from '#shared/config.ts'
 import { maskSecrets } from '#shared/config-print.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
+import { giveBackIdleMemory } from '#shared/idle-memory.ts'
 import { type Leaving, leave } from '#shared/leave.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger, type Logger } from '#shared/logging.ts'
@@ -62,6 +63,7 @@ export async function runService<C, P extends ServiceName, S extends OpenService
     const dependencies = { clock: systemClock, logger, ...Object.fromEntries(transports) } as ServiceDependencies<P>
     const service = resources.use(await open(config.service, dependencies))
     startWatchdog({ limitMs: config.process.watchdogMs, service: name })
+    giveBackIdleMemory()
     opened?.(service)
     const server = resources.use(await serve({ ...config.process, routes: [service.routes], logger }))
     const { drain } = service

@@ -88,7 +88,7 @@ export class SearchThread implements AsyncDisposable {
       workerData: shared,
       env: {},
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: 128 },
+      resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 },
     })
     // An error that comes while nobody waits must not end the process.
     this.#worker.on('error', () => {})
