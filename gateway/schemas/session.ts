@@ -62,8 +62,8 @@ const said = {
 }
 
 /**
- * Body of session.prompt. Clients of 1.x wrap what was said in `prompt`; both forms mean the same, and one of them has
- * to be there.
+ * Body of session.prompt. Clients of 1.x wrap what was said in `prompt`, the one member that the specification does not
+ * know and that is taken all the same: both forms mean the same, and exactly one of them has to be there.
  */
 export const promptBody = z
   .strictObject({
@@ -78,13 +78,20 @@ export const promptBody = z
     resume: z.boolean().nullish(),
   })
   .transform(({ prompt, ...body }, context) => {
+    const twice = prompt == null ? undefined : SAID.find((member) => body[member] != null)
+    if (twice !== undefined) {
+      context.addIssue({ code: 'custom', path: [twice], message: 'Must not stand beside prompt' })
+      return z.NEVER
+    }
     const text = body.text ?? prompt?.text
     if (text === undefined) {
       context.addIssue({ code: 'custom', path: ['text'], message: 'Invalid input: expected string' })
       return z.NEVER
     }
-    return body.text === undefined ? { ...body, ...prompt, text } : { ...body, text }
+    return { ...body, ...prompt, text }
   })
+
+const SAID = ['text', 'files', 'agents', 'skills', 'metadata'] as const
 
 const DELIVERIES = { steer: Delivery.STEER, queue: Delivery.QUEUE } as const
 

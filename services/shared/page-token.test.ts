@@ -39,3 +39,27 @@ test('refuses what never was a token, and a sound one whose payload has another 
   for (const text of ['', 'AA', '!!!', 'x'.repeat(5_000), '{"id":"ses_1"}']) refused('scope', text)
   for (const payload of [null, 1, [], { id: { $gt: '' } }]) refused('scope', encodePageToken('scope', payload))
 })
+
+test('whatever fits into an address comes back in a token that does, too', () => {
+  const alphabets = ['統', '😀', '\u0001', '"', '\\', 'ü', 'a'].map((first) => first.codePointAt(0) as number)
+  let seed = 1
+  const random = (most: number): number => {
+    seed = (seed * 48_271) % 2_147_483_647
+    return seed % most
+  }
+  for (const first of alphabets) {
+    let id = ''
+    const spread = first < 0x80 ? 31 : 5_000
+    while (encodeURIComponent(id).length < 15_000 && id.length < 5 * 1_024)
+      id += String.fromCodePoint(first + random(spread))
+    const token = encodePageToken('scope', { id })
+    assert.ok(token.length <= 12_288, `${token.length}`)
+    assert.deepEqual(decodePageToken('scope', token, isAnchor), { id })
+  }
+})
+
+test('refuses a token that unpacks to far more than any filters have', () => {
+  const bomb = encodePageToken('scope', { id: ' '.repeat(1_000_000) })
+  assert.ok(bomb.length < 12_288)
+  refused('scope', bomb)
+})

@@ -1,17 +1,24 @@
 import { createHash } from 'node:crypto'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { Rejection } from '#shared/rejection.ts'
 
-const VERSION = 1
+const PLAIN = 1
+const DEFLATED = 2
 const DIGEST_BYTES = 9
-const MAX_LENGTH = 2_048
+/** A token has to fit into an address, which has at most 16 KiB with all its headers. */
+const MAX_LENGTH = 12_288
+/** What is longer is deflated: filters that came in an address are up to three times as long in JSON and base64. */
+const LONG = 600
+const MAX_JSON_BYTES = 65_536
 
 /**
- * Makes an opaque page token: base64url of version, digest of scope and payload, payload as JSON. `scope` names what
- * the token was made for (workspace, kind of list, order, filters); it is not in the token, only in the digest.
+ * Makes an opaque page token: base64url of version, digest of scope and payload, payload as JSON, deflated where it is long.
+ * `scope` names what the token was made for (workspace, kind of list, order, filters); it is not in the token, only in the digest.
  */
 export function encodePageToken(scope: string, payload: unknown): string {
   const json = Buffer.from(JSON.stringify(payload))
-  return Buffer.concat([Buffer.of(VERSION), digest(scope, json), json]).toString('base64url')
+  const [version, packed] = json.length <= LONG ? [PLAIN, json] : [DEFLATED, deflateRawSync(json)]
+  return Buffer.concat([Buffer.of(version), digest(scope, packed), packed]).toString('base64url')
 }
 
 /**
@@ -28,17 +35,19 @@ export function decodePageToken<T>(scope: string, token: string, check: (payload
 function open(scope: string, token: string): unknown {
   if (token.length > MAX_LENGTH || !/^[A-Za-z0-9_-]+$/.test(token)) return undefined
   const bytes = Buffer.from(token, 'base64url')
-  const json = bytes.subarray(1 + DIGEST_BYTES)
-  const sealed = bytes[0] === VERSION && digest(scope, json).equals(bytes.subarray(1, 1 + DIGEST_BYTES))
+  const packed = bytes.subarray(1 + DIGEST_BYTES)
+  const known = bytes[0] === PLAIN || bytes[0] === DEFLATED
+  const sealed = known && digest(scope, packed).equals(bytes.subarray(1, 1 + DIGEST_BYTES))
   // A second spelling of the same bytes would be a second token for the same place.
   if (!sealed || bytes.toString('base64url') !== token) return undefined
   try {
+    const json = bytes[0] === PLAIN ? packed : inflateRawSync(packed, { maxOutputLength: MAX_JSON_BYTES })
     return JSON.parse(json.toString())
   } catch {
     return undefined
   }
 }
 
-function digest(scope: string, json: Buffer): Buffer {
-  return createHash('sha256').update(`${scope.length}:${scope}`).update(json).digest().subarray(0, DIGEST_BYTES)
+function digest(scope: string, packed: Buffer): Buffer {
+  return createHash('sha256').update(`${scope.length}:${scope}`).update(packed).digest().subarray(0, DIGEST_BYTES)
 }

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openPortico, type Portico } from '#test/support/portico.ts'
+
+const send = (portico: Portico, body: object): Promise<Response> => portico.post('/api/session/ses_1/prompt', body)
+
+async function inbox(portico: Portico): Promise<number> {
+  const answer = await portico.fetch('/api/session/ses_1/message')
+  return ((await answer.json()) as { data: unknown[] }).data.length
+}
+
+test('what is said may lie in `prompt`, as clients of 1.x send it, and means the same', async () => {
+  await using portico = await openPortico()
+  await portico.post('/api/session', { id: 'ses_1' })
+  const said = { text: 'Hi', metadata: { a: 1 } }
+  const forms: object[] = [
+    { prompt: said },
+    { ...said, prompt: null },
+    { prompt: { ...said, files: null }, files: null },
+  ]
+  for (const [i, form] of forms.entries()) {
+    const answer = await send(portico, { id: `msg_${i}`, resume: false, delivery: 'queue', ...form })
+    assert.equal(answer.status, 200, JSON.stringify(form))
+    const { data } = (await answer.json()) as { data: { payload: object; delivery: string } }
+    assert.deepEqual([data.payload, data.delivery], [said, 'queue'])
+  }
+})
+
+test('both forms at once are 400, whichever member it is, and so is neither; nothing is admitted', async () => {
+  await using portico = await openPortico()
+  await portico.post('/api/session', { id: 'ses_1' })
+  const prompt = { text: 'inner' }
+  const refusals: [object, string][] = [
+    [{ text: 'outer', prompt }, 'text: Must not stand beside prompt'],
+    [{ text: '', prompt }, 'text: Must not stand beside prompt'],
+    [{ files: [], prompt }, 'files: Must not stand beside prompt'],
+    [{ agents: [{ name: 'build' }], prompt }, 'agents: Must not stand beside prompt'],
+    [{ skills: [], prompt }, 'skills: Must not stand beside prompt'],
+    [{ metadata: {}, prompt }, 'metadata: Must not stand beside prompt'],
+    [{ prompt: null }, 'text: Invalid input: expected string'],
+    [{ prompt: { text: 'x', more: 1 } }, 'prompt: Unrecognized key: "more"'],
+    [{ text: 'x', more: 1 }, 'Unrecognized key: "more"'],
+  ]
+  for (const [body, message] of refusals) {
+    const answer = await send(portico, body)
+    assert.equal(answer.status, 400, JSON.stringify(body))
+    assert.deepEqual(await answer.json(), { _tag: 'InvalidRequestError', message, kind: 'Payload' })
+  }
+  assert.equal(await inbox(portico), 0)
+})
