@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import test from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Rejection } from '#shared/rejection.ts'
+import { closingReasons } from '#shared/server-reasons.ts'
 import { connected, gone, openStream, readUntil, selected } from '#test/support/event-stream.ts'
 import { openFacade, type Stubs } from '#test/support/facade.ts'
 import { forEachTransport } from '#test/support/transports.ts'
@@ -116,5 +118,21 @@ forEachTransport((name, connect) => {
     await ended.promise
     assert.equal(await rest, ': the server is stopping\nretry: 1000\n\n')
     assert.equal(facade.listener.lifecycle.openStreams, 0)
+  })
+
+  test(`${name}: a session service that stops ends the stream, which says so and when to come back`, async () => {
+    const stubs: Stubs = {
+      reasons: closingReasons,
+      session: {
+        async *streamEvents() {
+          yield connected
+          throw new Rejection('SERVICE_CLOSING')
+        },
+      },
+    }
+    await using facade = await openFacade(stubs, {}, connect)
+    const text = await readUntil(await openStream(`${facade.url}/api/event`), () => false)
+    const last = text.trimEnd().split('\n\n').at(-1) ?? ''
+    assert.match(last, /^retry: 1000\ndata: \{.*"type":"server.error".*"ServiceUnavailableError"/)
   })
 })

@@ -20,12 +20,15 @@ export interface ProviderStub extends AsyncDisposable {
   readonly hungUp: Promise<void>
   /** How often one did. */
   readonly hangUps: number
+  /** Connections that are open now. */
+  readonly connections: number
 }
 
 /** Starts a server that answers every request with `answer`. */
 export async function startStub(answer: (response: ServerResponse) => unknown): Promise<ProviderStub> {
   const seen: SeenRequest[] = []
   let hangUps = 0
+  let connections = 0
   const hungUp = Promise.withResolvers<void>()
   const server = createServer(async (request, response) => {
     response.on('close', () => {
@@ -39,6 +42,10 @@ export async function startStub(answer: (response: ServerResponse) => unknown): 
     seen.push({ method, path, headers, body: JSON.parse(Buffer.concat(chunks).toString()) })
     await answer(response)
   })
+  server.on('connection', (socket) => {
+    connections++
+    socket.once('close', () => connections--)
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
@@ -47,6 +54,9 @@ export async function startStub(answer: (response: ServerResponse) => unknown): 
     hungUp: hungUp.promise,
     get hangUps() {
       return hangUps
+    },
+    get connections() {
+      return connections
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()

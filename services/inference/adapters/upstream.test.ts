@@ -14,7 +14,7 @@ const key = 'sk-very-secret-key'
 const signal = new AbortController().signal
 const chunk = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`
 
-async function open(answer: (response: ServerResponse) => unknown, timeoutMs = 5_000) {
+async function open(answer: (response: ServerResponse) => unknown, timeoutMs = 3_600_000) {
   const stub = await startStub(answer)
   const config = { id: 'p', protocol: 'openai', baseUrl: stub.url, apiKey: key, headers: {}, models: [] } as const
   const set = new ProviderSet([config], timeoutMs, silentLogger)
