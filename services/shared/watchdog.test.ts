@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,15 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const watchdog = new URL('watchdog.ts', import.meta.url).href
 
 /** A process with a watchdog that runs this code and says `up` first. */
-function run(limitMs: number, code: string, flags: readonly string[] = []) {
+function run(limitMs: number, code: string, flags: readonly string[] = [], before: readonly string[] = []) {
   const program = `import { startWatchdog } from ${JSON.stringify(watchdog)}
     startWatchdog({ limitMs: ${limitMs}, service: 'session' })
     process.on('SIGTERM', () => {})
     process.stdout.write('up\\n')
     ${code}`
-  const child = spawn(process.execPath, [...flags, '--input-type=module', '--eval', program], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const [file = '', ...words] = [...before, process.execPath, ...flags, '--input-type=module', '--eval', program]
+  const child = spawn(file, words, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk
@@ -41,12 +40,24 @@ for (const [name, code] of Object.entries(SPINS)) {
     assert.deepEqual(await process.ended, [null, 'SIGKILL'])
     const [up, line, ...more] = process.output().trimEnd().split('\n')
     assert.deepEqual([up, more], ['up', []])
-    const { level, service, pid, time, msg } = JSON.parse(line ?? '') as Record<string, unknown>
+    const { level, service, pid, time, stack, msg } = JSON.parse(line ?? '') as Record<string, unknown>
     assert.deepEqual([level, service, pid], ['fatal', 'session', process.child.pid])
+    assert.match(String(stack), name === 'a loop' ? /\S+ \S*\[eval1\]:\d+/ : /^\S+ \S+:\d+/)
     assert.match(String(time), /^\d{4}-\d\d-\d\dT/)
     assert.match(String(msg), /^The event loop has not turned for 1 s \(PORTICO_WATCHDOG_SECONDS\): ending .* SIGKILL/)
   })
 }
+
+const asFirst = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'] as const
+const cannot = spawnSync(asFirst[0], [...asFirst.slice(1), 'true']).status !== 0 && 'cannot make a process id namespace'
+
+test('the first process of a container, to which its own signals mean nothing, ends likewise', {
+  skip: cannot,
+}, async () => {
+  const process = run(1_000, SPINS['microtasks alone'], [], asFirst)
+  assert.deepEqual(await process.ended, [137, null])
+  assert.match(process.output(), /^up\n\{"level":"fatal",.*"pid":1,.*\}\n$/)
+})
 
 test('an output that takes nothing does not keep a process that spins', async () => {
   const code = `process.stdout.write('x'.repeat(1 << 20)); ${SPINS['a loop']}`

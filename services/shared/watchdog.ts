@@ -20,11 +20,12 @@ interface Watch extends WatchdogOptions {
 }
 
 /**
- * From now on a thread ends this process with SIGKILL, after one log line, when its event loop has not turned for so long:
- * a process that spins hears neither requests nor signals, and what it holds (the data folder, leases) is free again only
- * when it is gone. The thread counts its own looks and no time, so that a process that was suspended (SIGSTOP, a laptop
- * that slept, a frozen container) is not taken for one that spins; one with a debugger is left alone. Neither
- * the thread nor the heartbeat keeps the process alive. The thread takes about 10 MB.
+ * From now on a thread ends this process when its event loop has not turned for so long, after one log line that says
+ * where it stands: with SIGKILL, or with exit code 137 where the process is the first of a container, which its own SIGKILL
+ * does not reach. A process that spins hears neither requests nor signals, and what it holds (the data folder, leases) is
+ * free again only when it is gone. The thread counts its own looks and no time, so that a process that was suspended
+ * (SIGSTOP, a laptop that slept, a frozen container) is not taken for one that spins; one with a debugger is left alone.
+ * Neither the thread nor the heartbeat keeps the process alive. The thread takes about 10 MB.
  */
 export function startWatchdog({ limitMs, service }: WatchdogOptions): void {
   if (limitMs === 0) return
@@ -57,9 +58,35 @@ function watchOver(): void {
   const msg =
     `The event loop has not turned for ${seconds} s (PORTICO_WATCHDOG_SECONDS): ending this process with SIGKILL. ` +
     'The next start goes on with what was accepted'
-  const line = JSON.stringify({ level: 'fatal', time: new Date().toISOString(), service, pid: process.pid, msg })
-  const end = (): boolean => process.kill(process.pid, 'SIGKILL')
-  // An output that takes nothing must not keep the process.
-  process.getBuiltinModule('node:fs').write(1, `${line}\n`, end)
-  setTimeout(end, 2_000)
+  const session = new (process.getBuiltinModule('node:inspector').Session)()
+  session.connectToMainThread()
+  const end = (): void => {
+    process.kill(process.pid, 'SIGKILL')
+    // Still here: this is the first process of a container.
+    session.post('Debugger.disable')
+    session.post('Runtime.evaluate', { expression: 'process.reallyExit(137)' })
+    // Node waits for whoever debugs it.
+    setTimeout(() => session.disconnect(), 100)
+  }
+  let told = false
+  const tell = (stack: readonly string[]): void => {
+    if (told) return
+    told = true
+    const time = new Date().toISOString()
+    const line = JSON.stringify({ level: 'fatal', time, service, pid: process.pid, stack, msg })
+    process.getBuiltinModule('node:fs').write(1, `${line}\n`, end)
+    // An output that takes nothing must not keep the process.
+    setTimeout(end, 2_000)
+  }
+  const files = new Map<string, string>()
+  session.on('Debugger.scriptParsed', ({ params: { scriptId, url } }) => files.set(scriptId, url))
+  session.on('Debugger.paused', ({ params: { callFrames } }) => {
+    const places = callFrames.map(({ functionName, location: { scriptId, lineNumber } }) => {
+      return `${functionName || '(anonymous)'} ${files.get(scriptId) ?? ''}:${lineNumber + 1}`
+    })
+    tell(places.slice(0, 10))
+  })
+  session.post('Debugger.enable', () => session.post('Debugger.pause'))
+  // What is not JavaScript cannot be asked where it stands.
+  setTimeout(tell, 1_000, [])
 }
