@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { suite, test } from 'node:test'
+import { MongoClient } from 'mongodb'
+import { openMongoSessionStore } from '#services/session/adapters/mongo-session-store.ts'
+import { type Mongo, openMongo } from '#shared/mongo.ts'
+import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { waitUntil } from '#test/support/wait-until.ts'
+import { acquire, admission, admit, ManualClock, newSession, W } from './session-store.support.ts'
+
+/** Two stores on one database, as two processes have them, with the limits of a product, not of a test run. */
+async function open() {
+  await using opening = new AsyncDisposableStack()
+  const [server] = (mongoUri() ?? '').split('?')
+  const uri = `${server}?replicaSet=${new URLSearchParams((mongoUri() ?? '').split('?')[1]).get('replicaSet')}`
+  const database = freshDatabaseName()
+  const mongo: Mongo = opening.use(await openMongo({ uri, database }))
+  opening.defer(async () => {
+    await mongo.db.dropDatabase()
+  })
+  const clock = new ManualClock()
+  const stores = [
+    opening.use(await openMongoSessionStore({ mongo, clock })),
+    opening.use(await openMongoSessionStore({ mongo, clock })),
+  ] as const
+  const resources = opening.move()
+  return { uri, database, mongo, stores, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+}
+
+suite('a record that an open transaction has written', { skip: skipWithoutMongo }, () => {
+  test('holds up no other session, on no replica; a write of it is refused in time, and works when the lock is gone', async () => {
+    await using fixture = await open()
+    const { stores, uri, database } = fixture
+    const [store, second] = stores
+    for (const id of ['ses_1', 'ses_2', 'ses_3']) {
+      await store.createSession(W, newSession(id))
+      await store.admitPrompt(W, admission(`msg_${id}`, { sessionId: id }))
+    }
+    // A client of another name, whose transactions nobody here may end.
+    await using client = await new MongoClient(uri).connect()
+    const session = client.startSession()
+    session.startTransaction()
+    const sessions = client.db(database).collection<{ _id: string }>('sessions')
+    await sessions.updateOne({ _id: `${W}/ses_1` }, { $inc: { version: 1 } }, { session })
+
+    const started = performance.now()
+    const leases = [await acquire(store, 60_000, 'own_1'), await acquire(second, 60_000, 'own_2')]
+    assert.deepEqual(leases.map(({ sessionId }) => sessionId).toSorted(), ['ses_2', 'ses_3'])
+    assert.equal(await store.acquireLease('own_1', 60_000), undefined)
+    assert.ok(performance.now() - started < 3_000, 'the locked session, the oldest, is passed over')
+
+    const asked = performance.now()
+    await assert.rejects(store.admitPrompt(W, admission('msg_late')), (error: Error) => {
+      return fixture.mongo.problemOf(error)?.kind === 'away'
+    })
+    assert.ok(performance.now() - asked < 5_000)
+    await session.abortTransaction()
+    await session.endSession()
+    await admit(store, 'steer', 'msg_later')
+    const lease = await waitUntil('the session can be had', () => second.acquireLease('own_2', 60_000))
+    assert.equal(lease.sessionId, 'ses_1')
+  })
+
+  test('can be had soon after the process was killed that wrote it', async () => {
+    await using fixture = await open()
+    const { stores, uri, database } = fixture
+    const [store] = stores
+    await store.createSession(W, newSession())
+    await admit(store, 'steer', 'msg_1')
+    const killed = `
+      import { openMongo } from '#shared/mongo.ts'
+      const mongo = await openMongo(${JSON.stringify({ uri, database })})
+      await mongo.transact(async (session) => {
+        await mongo.db.collection('sessions').updateOne({ _id: '${W}/ses_1' }, { $inc: { version: 1 } }, { session })
+        process.stdout.write('written')
+        await new Promise((resolve) => setTimeout(resolve, 1_000_000))
+      }, 1_000_000)`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', killed], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await once(child.stdout, 'data')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+
+    const started = performance.now()
+    assert.equal(await store.acquireLease('own_1', 60_000), undefined)
+    await waitUntil('the session can be had', () => store.acquireLease('own_1', 60_000))
+    // The server itself would keep the lock for a minute.
+    assert.ok(performance.now() - started < 20_000)
+  })
+})
