@@ -10,6 +10,7 @@ import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLocalTransport } from '#shared/local-transport.ts'
 import { createLogger } from '#shared/logging.ts'
 import { readSingleProcessConfig } from '#shared/process-config.ts'
+import { noteWholeStores, requireWholeStores } from '#shared/store-files.ts'
 import { startTelemetry } from '#shared/telemetry.ts'
 import { warnOfUnknownSettings } from '#shared/unknown-settings.ts'
 import { startWatchdog } from '#shared/watchdog.ts'
@@ -53,6 +54,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   resources.use(await startTelemetry('portico', config.process.telemetry))
   const listener = await listen(config.gateway, logger)
 
+  requireWholeStores(config.session.store)
   const identity = resources.use(await openIdentity(config.identity, { clock, logger }))
   const { createdManagementKey, createdApiKey, workspaceId } = identity.bootstrap
   let shown = false
@@ -68,6 +70,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const toCatalog = createLocalTransport(catalog.routes)
   const peers = { catalog: toCatalog, inference: toInference }
   const session = resources.use(await openSession(config.session, { clock, logger, ...peers }))
+  noteWholeStores(config.session.store)
   // Not before: opening a large store may rightly take long.
   startWatchdog({ limitMs: config.process.watchdogMs, service: 'portico' })
   giveBackIdleMemory()

@@ -6,7 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { startMongo } from './test-mongo.ts'
+import { styleText } from 'node:util'
+import { lastWords, startMongo } from './test-mongo.ts'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 process.env.PATH = `${join(process.cwd(), 'node_modules/.bin')}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH}`
@@ -60,8 +61,6 @@ async function test(files: readonly string[]): Promise<boolean> {
   const [status] = await once(spawn(process.execPath, words, { stdio: 'inherit', env: environment }), 'exit')
   await mongo.stop()
   const minutes = ((performance.now() - started) / 60_000).toFixed(1)
-  process.stdout.write(
-    `MongoDB: ${mongo.said}\n${status === 0 ? 'Everything passed' : 'FAILED'} after ${minutes} minutes.\n`,
-  )
+  process.stdout.write(lastWords(mongo, status === 0, minutes, (text) => styleText('red', text)))
   return status === 0 && (mongo.uri !== undefined || process.env.PORTICO_TEST_MONGODB_REQUIRED === undefined)
 }

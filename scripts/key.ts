@@ -13,6 +13,7 @@ import { systemClock } from '#shared/clock.ts'
 import { ConfigError } from '#shared/config.ts'
 import { createLocalTransport } from '#shared/local-transport.ts'
 import { createLogger } from '#shared/logging.ts'
+import { requireWholeStores } from '#shared/store-files.ts'
 
 const USAGE = `Usage: npm run key -- create [--kind workspace|personal|management] [--name NAME] [--expires-in-days N]
        npm run key -- list
@@ -38,7 +39,9 @@ type Command = (client: Client<typeof IdentityService>, options: CallOptions, wo
 try {
   const command = parseCommand(process.argv.slice(2))
   const logger = createLogger({ service: 'key', level: 'silent' })
-  await using identity = await open(readConfig(process.env), { clock: systemClock, logger })
+  const config = readConfig(process.env)
+  requireWholeStores(config.store)
+  await using identity = await open(config, { clock: systemClock, logger })
   const { organizationId, workspaceId, createdManagementKey, createdApiKey } = identity.bootstrap
   if (createdManagementKey !== undefined) remark(`First start. Management key, shown once: ${createdManagementKey}`)
   if (createdApiKey !== undefined) remark(`First start. Workspace API key, shown once: ${createdApiKey}`)

@@ -45,6 +45,18 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
   } catch (error) {
     const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
     const looked = systemBinary === undefined ? 'no mongod on PATH, and none could be fetched' : 'mongod did not start'
-    return { uri: undefined, said: `NOT TESTED, its suites were skipped: ${looked} (${why})`, stop: async () => {} }
+    return { uri: undefined, said: `${looked} (${why})`, stop: async () => {} }
   }
+}
+
+/** What a test run says in the end; that MongoDB was not tested is its last line, so that nobody overlooks it. */
+export function lastWords(
+  { uri, said }: Pick<TestMongo, 'uri' | 'said'>,
+  passed: boolean,
+  minutes: string,
+  red: (text: string) => string,
+): string {
+  const verdict = passed ? `Everything passed after ${minutes} minutes.` : red(`FAILED after ${minutes} minutes.`)
+  if (uri !== undefined) return `MongoDB: ${said}\n${verdict}\n`
+  return `${verdict}\n${red(`MongoDB was NOT TESTED, its suites were skipped: ${said}.`)}\n`
 }

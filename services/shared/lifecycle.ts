@@ -1,5 +1,8 @@
 import { systemClock } from '#shared/clock.ts'
 import { ConfigError } from '#shared/config.ts'
+import { diskProblem } from '#shared/disk-problem.ts'
+import type { Rejection } from '#shared/rejection.ts'
+import { isStoreUnavailable } from '#shared/store-outage.ts'
 
 /** npm passes a signal on to whom the terminal has told already: what comes so soon after the first is the same wish. */
 const SAME_WISH_MS = 500
@@ -62,6 +65,13 @@ function firstSignal(): Promise<void> {
 }
 
 function report(error: unknown): void {
-  const text = error instanceof ConfigError ? error.message : error instanceof Error ? error.stack : String(error)
-  process.stderr.write(`${text}\n`)
+  process.stderr.write(`${textOf(error)}\n`)
+}
+
+/** One line where the fault is outside: a setting, or a store that can't be used. A stack where it is ours. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof ConfigError) return error.message
+  const problem = isStoreUnavailable(error) ? (error as Rejection).metadata.problem : diskProblem(error)?.text
+  return problem === undefined ? (error.stack ?? error.message) : `The store can't be used: ${problem}`
 }

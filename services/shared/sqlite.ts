@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { ConfigError } from './config.ts'
+import { diskProblem } from './disk-problem.ts'
 import { makeDirectory } from './make-directory.ts'
 
 /** How a file is opened. */
@@ -34,6 +35,7 @@ export class SqliteBusyError extends ConfigError {
  * Reads see committed work only, since nothing else runs while a transaction is open. Used by adapters only (ADR 0002).
  */
 export class SqliteFile implements AsyncDisposable {
+  readonly #path: string
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   #jobs: Job[] = []
@@ -41,6 +43,7 @@ export class SqliteFile implements AsyncDisposable {
   #closed = false
 
   constructor(path: string, options: SqliteOptions) {
+    this.#path = path
     try {
       makeDirectory(dirname(path))
       this.#database = new DatabaseSync(path, { timeout: options.exclusive ? 0 : 5_000 })
@@ -119,7 +122,8 @@ export class SqliteFile implements AsyncDisposable {
       this.statement('COMMIT').run()
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      for (const job of jobs) job.failed(error)
+      const named = this.#named(error)
+      for (const job of jobs) job.failed(named)
       return
     }
     for (const job of done) job.committed()
@@ -130,12 +134,20 @@ export class SqliteFile implements AsyncDisposable {
     try {
       job.run()
     } catch (error) {
+      // A full disk, for one, has undone the whole transaction already.
+      if (!this.#database.isTransaction) throw error
       this.#database.exec('ROLLBACK TO job; RELEASE job')
-      job.failed(error)
+      job.failed(this.#named(error))
       return
     }
     this.statement('RELEASE job').run()
     done.push(job)
+  }
+
+  /** An error of SQLite names no file. */
+  #named(error: unknown): unknown {
+    if (diskProblem(error) !== undefined && error instanceof Error) error.message = `${this.#path}: ${error.message}`
+    return error
   }
 }
 

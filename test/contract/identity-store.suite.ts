@@ -95,6 +95,7 @@ export function identityStoreSuite(name: string, create: () => Promise<IdentityD
       assert.deepEqual(await other.getKey(workspace, key.id), stored(key, workspace))
       assert.equal(await store.getKey('wrk_other', key.id), undefined)
       assert.equal(await store.setKeyDisabled('wrk_other', key.id, true), undefined)
+      assert.equal((await store.findKey(key.hash))?.key.disabled, false, 'nor can it be changed from another')
       assert.deepEqual(await store.listKeys('wrk_other', 0, 10), { items: [], more: false })
       assert.equal(await store.findKey('f'.repeat(64)), undefined)
     })
