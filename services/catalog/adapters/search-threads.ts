@@ -6,12 +6,12 @@ import { ToolError } from './tool.ts'
 export const SEARCH_BYTES = 4 << 20
 
 const MAX_THREADS = 8
-const IDLE_MS = 10_000
+const IDLE_MS = 2_000
 
 /**
  * Threads that search texts for lines that match a regular expression: a pattern that takes for ever blocks nobody, and ends
  * with its thread. A thread serves one search after the other, since the memory of one that ends hardly comes back; at most
- * eight search at once, and one that has nothing to do for 10 s ends. Idle ones keep no process alive.
+ * eight search at once, and one that has nothing to do for 2 s ends. Idle ones keep no process alive.
  */
 export class SearchThreads implements AsyncDisposable {
   readonly #idle: SearchThread[] = []
