@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { InstanceClient } from '#test/support/instance-client.ts'
-import { noneAlive, scratchDirectory } from '#test/support/processes.ts'
+import { KEYS, noneAlive, scratchDirectory } from '#test/support/processes.ts'
 import { startSingle } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
@@ -105,4 +105,30 @@ test('npm start -- DIR takes the folder from where it is called, and Ctrl-C ends
     readdirSync(data.path).filter((name) => name.endsWith('-wal')),
     [],
   )
+})
+
+test('PORTICO_DRAIN_SECONDS above 5 is obeyed, and the process ends as soon as nothing is open', async () => {
+  using data = scratchDirectory()
+  using project = scratchDirectory()
+  const environment = { PORTICO_DRAIN_SECONDS: '600' }
+  const server = await startSingle({ dataDirectory: data.path, project: project.path, environment })
+  const client = new InstanceClient(server.url)
+  const sessionId = await client.createSession()
+  const headers = { authorization: `Bearer ${KEYS.api}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ model: 'portico/echo', input: '/slow 500\n/length 16' })
+  const answer = fetch(`${server.url}/api/v1/responses`, { method: 'POST', headers, body })
+  await client.prompt(sessionId, { text: '/slow 500\n/length 16' })
+  await waitFor('the run', async () => (await client.messages(sessionId)).length === 2)
+  // Longer than a process took to end before, whatever the setting said.
+  assert.equal(await server.stop(), 0)
+  assert.equal((await answer).status, 200)
+  assert.match(await (await answer).text(), /"completed"/)
+  const again = await startSingle({ dataDirectory: data.path, project: project.path })
+  try {
+    const messages = await new InstanceClient(again.url).messages(sessionId)
+    const outcomes = messages.map(({ type, outcome, error }) => outcome ?? error?.type ?? type)
+    assert.deepEqual(outcomes, ['user', 'assistant', 'succeeded'])
+  } finally {
+    await again.stop()
+  }
 })
