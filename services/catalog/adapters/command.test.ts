@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -170,13 +170,15 @@ function supervisorSuite(start: StartCommand): void {
       const command = `${Object.values(HIDING)
         .map((way) => way(tag))
         .join('\n')}
-        trap '' TERM HUP; ${stopped ? `kill -STOP ${outer};` : ''} echo up; sleep ${tag}; sleep ${tag}`
+        trap '' TERM HUP; ${stopped ? `kill -STOP ${outer};` : ''} echo up ${outer}; sleep ${tag}; sleep ${tag}`
       const server = spawn(process.execPath, [script, command], { stdio: ['ignore', 'pipe', 'inherit'] })
-      await once(server.stdout, 'data')
+      const [told] = await once(server.stdout, 'data')
+      const supervisorPid = /up (\d+)/.exec(String(told))?.[1] ?? assert.fail(String(told))
       assert.ok((await processesWith(tag)).filter((pid) => pid !== server.pid).length >= 5)
       server.kill('SIGKILL')
       await once(server, 'exit')
       await waitFor('the end of all', async () => (await processesWith(tag)).length === 0)
+      await waitFor('the end of the supervisor', () => !existsSync(`/proc/${supervisorPid}`))
     })
   }
 }

@@ -75,6 +75,7 @@ close $output;
 
 pipe(my $told, my $tell) or exit 125;
 pipe(my $leash, my $hand) or exit 125;
+my $outer = $$;
 my $inner = fork;
 exit 125 unless defined $inner;
 inner() if $inner == 0;
@@ -102,7 +103,12 @@ sub inner {
   setpgrp($pid, $pid);
   report('pid', $pid);
   for (;;) {
-    if (await_any(\*STDIN, $leash)) { end_all(); exit 0 }
+    if (await_any(\*STDIN, $leash)) {
+      end_all();
+      # The command may have stopped the outer process.
+      kill 'CONT', $outer if getppid == $outer;
+      exit 0;
+    }
     while ((my $ended = waitpid(-1, $NO_WAIT)) > 0) {
       next if $ended != $pid;
       syswrite($tell, $? & 127 ? 'signal ' . ($? & 127) : 'exit ' . ($? >> 8));

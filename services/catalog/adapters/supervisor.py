@@ -114,6 +114,8 @@ def inner():
         ready = await_any(0, leash, woken)
         if 0 in ready or leash in ready:
             end_all()
+            if os.getppid() == outer:
+                os.kill(outer, signal.SIGCONT)
             os._exit(0)
         if woken in ready:
             os.read(woken, 4096)
@@ -153,6 +155,7 @@ os.close(output)
 
 told, tell = os.pipe()
 leash, hand = os.pipe()
+outer = os.getpid()
 if os.fork() == 0:
     os.close(told)
     os.close(hand)
