@@ -54,6 +54,8 @@ export interface Reason {
 export function toConnectError(error: unknown, domain: string, reasons: ReasonTable): ConnectError {
   if (error instanceof ConnectError) return error
   if (error instanceof Rejection) {
+    const passed = passedOn(error)
+    if (passed !== undefined) return passed
     const row = reasons[error.reason]
     if (row !== undefined) {
       const message = row.message.replace(/\{(\w+)\}/g, (_, key: string) => error.metadata[key] ?? '')
@@ -67,7 +69,17 @@ export function toConnectError(error: unknown, domain: string, reasons: ReasonTa
   return new ConnectError('Internal error', Code.Internal, undefined, undefined, error)
 }
 
-function retryInfo({ retryAfterSeconds }: ReasonRow) {
+/** What a peer rejected with a planned reason goes on as it came (design decision 29). */
+function passedOn(error: Rejection): ConnectError | undefined {
+  const { cause } = error
+  const reason = reasonOf(cause)
+  if (!(cause instanceof ConnectError) || reason?.reason !== error.reason) return undefined
+  const { domain, metadata, message } = reason
+  const info = { desc: ErrorInfoSchema, value: { reason: error.reason, domain, metadata } }
+  return new ConnectError(message, cause.code, undefined, [info, ...retryInfo(reason)], error)
+}
+
+function retryInfo({ retryAfterSeconds }: Pick<ReasonRow, 'retryAfterSeconds'>) {
   if (retryAfterSeconds === undefined) return []
   return [{ desc: RetryInfoSchema, value: { retryDelay: { seconds: BigInt(retryAfterSeconds) } } }]
 }

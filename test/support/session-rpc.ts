@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CallOptions, Client } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { reasons } from '#services/catalog/reasons.ts'
 import { openFileBlobStore } from '#services/session/adapters/file-blob-store.ts'
+import { peerError } from '#services/session/adapters/peer-errors.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite-session-store.ts'
 import type { BlobStore, Catalog, SessionStore } from '#services/session/ports.ts'
 import { sessionRoutes } from '#services/session/routes.ts'
@@ -11,7 +13,7 @@ import { EventHub } from '#services/session/run/event-hub.ts'
 import { SessionWatchers } from '#services/session/run/session-watchers.ts'
 import { callOptions } from '#shared/call-context.ts'
 import { createClient } from '#shared/client.ts'
-import { Rejection } from '#shared/rejection.ts'
+import { Rejection, toConnectError } from '#shared/rejection.ts'
 import type { Server } from '#shared/serve.ts'
 import type { Connect } from '#test/support/transports.ts'
 
@@ -65,8 +67,8 @@ function catalogOf(read: string[]): Catalog {
   }
   return {
     async resolveLocation(_, directory) {
-      if (directory === '/forbidden') throw new Rejection('LOCATION_FORBIDDEN', { directory })
-      if (directory === '/missing') throw new Rejection('LOCATION_NOT_FOUND', { directory })
+      if (directory === '/forbidden') throw ofCatalog(new Rejection('LOCATION_FORBIDDEN', { directory }))
+      if (directory === '/missing') throw ofCatalog(new Rejection('LOCATION_NOT_FOUND', { directory }))
       return { directory: directory === '' ? '/project' : directory, projectId: 'global', subpath: '' }
     },
     async readAttachment(_, directory, uri) {
@@ -86,4 +88,9 @@ function catalogOf(read: string[]): Catalog {
     runTool: other,
     endTools: other,
   }
+}
+
+/** What the catalog rejects with, as it comes from the peer. */
+function ofCatalog(rejection: Rejection): unknown {
+  return peerError('catalog', toConnectError(rejection, 'catalog', reasons), new AbortController().signal)
 }

@@ -44,6 +44,8 @@ forEachTransport((name, connect) => {
     service.clock.time += 1000
     const again = await service.client.createSession({ sessionId: 'ses_a', title: 'second' }, service.as())
     assert.deepEqual(again.session, session)
+    const gone = await service.client.createSession({ sessionId: 'ses_a', directory: '/missing' }, service.as())
+    assert.deepEqual(gone.session, session, 'though its directory may be gone')
     const stranger = await service.client.createSession({ sessionId: 'ses_a', title: 'theirs' }, service.as('wrk_2'))
     assert.equal(stranger.session?.title, 'theirs')
   })
@@ -84,6 +86,7 @@ forEachTransport((name, connect) => {
         service.client.createSession({ sessionId: 'ses_a', directory: directory ?? '' }, service.as()),
       )
       assert.deepEqual([refusal.code, refusal.reason, refusal.metadata], [code, reason, { directory }])
+      assert.equal(refusal.domain, 'catalog', 'as the catalog said it')
     }
     assert.deepEqual((await service.client.listSessions({}, service.as())).sessions, [])
   })

@@ -19,6 +19,9 @@ export function createSession(dependencies: {
     const call = peerCallOf(context)
     const parsed = parseCreateSession(request)
     const directory = parseText('directory', request.directory, 0, MAX_PATH_LENGTH)
+    // Before its directory is looked at, which may be gone by now.
+    const existing = await store.getSession(call.principal.workspaceId, parsed.id)
+    if (existing !== undefined) return { session: sessionToProto(existing) }
     const location = await catalog.resolveLocation(call, directory)
     const session = await store.createSession(call.principal.workspaceId, { ...parsed, location })
     return { session: sessionToProto(session) }

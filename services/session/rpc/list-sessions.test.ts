@@ -59,6 +59,23 @@ forEachTransport((name, connect) => {
     assert.equal(await count({ parentId: 'ses_0' }), 0)
   })
 
+  test(`what a session may be made with finds it, and the token of that list is taken back (${name})`, async () => {
+    await using service = await withSessions(connect, 0)
+    const title = '\u{1F600}'.repeat(2_048)
+    const directory = `/${'é'.repeat(4_095)}`
+    for (const sessionId of ['ses_a', 'ses_b', 'ses_c']) {
+      await service.client.createSession({ sessionId, title, directory }, service.as())
+    }
+    const seen: string[] = []
+    let pageToken = ''
+    do {
+      const page = await service.client.listSessions({ search: title, directory, pageSize: 1, pageToken }, service.as())
+      seen.push(...page.sessions.map(({ sessionId }) => sessionId))
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    assert.deepEqual(seen.toSorted(), ['ses_a', 'ses_b', 'ses_c'])
+  })
+
   test(`another workspace's token, a changed one and bad arguments are refused (${name})`, async () => {
     await using service = await withSessions(connect, 3)
     const { nextPageToken } = await service.client.listSessions({ pageSize: 1 }, service.as())
@@ -71,7 +88,7 @@ forEachTransport((name, connect) => {
       [{ pageSize: -1 }, 'page_size'],
       [{ order: 9 as ListSessionsRequest_Order }, 'order'],
       [{ subpath: 'a' }, 'subpath'],
-      [{ search: 'x'.repeat(1_025) }, 'search'],
+      [{ search: 'x'.repeat(4_097) }, 'search'],
     ] as const) {
       const { reason, metadata } = await refusalOf(service.client.listSessions(request, service.as()))
       assert.deepEqual([reason, metadata.field], ['REQUEST_INVALID', field])

@@ -12,7 +12,10 @@ import { sessionToProto } from './session-to-proto.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 1_000
-const MAX_FILTER_LENGTH = 1_024
+/** As long as what a session may be created with. */
+const MAX_FILTER_LENGTH = 4_096
+/** Of all filters together: they travel in the page token, and that in a URL. */
+const MAX_FILTERS_LENGTH = 8_192
 
 type Filter = Omit<SessionQuery, 'limit' | 'anchor'>
 type Place = { readonly timeUpdated: number; readonly id: string }
@@ -42,6 +45,9 @@ function parseFilter(request: ListSessionsRequest): Filter {
   if (subpath !== undefined && projectId === '') throw invalid('subpath', 'needs project_id')
   for (const [field, value = ''] of Object.entries({ search, directory, projectId, subpath, parentId })) {
     parseText(field, value, 0, MAX_FILTER_LENGTH)
+  }
+  if (`${search}${directory}${projectId}${subpath ?? ''}${parentId ?? ''}`.length > MAX_FILTERS_LENGTH) {
+    throw invalid('search', `must have at most ${MAX_FILTERS_LENGTH} characters together with the other filters`)
   }
   return {
     order: parseOrder(request.order),

@@ -73,6 +73,18 @@ forEachTransport((name, connect) => {
     assert.equal(await service.store.isBusy('wrk_1', sessionId), true)
   })
 
+  test(`the order of members is no content (${name})`, async () => {
+    await using service = await withSession(connect)
+    const request = { sessionId, messageId: 'msg_1', text: 'a' }
+    const one = { metadata: { a: 1, b: [{ c: 2, d: null }] }, delivery: Delivery.STEER }
+    const two = { metadata: { b: [{ d: null, c: 2 }], a: 1 } }
+    const first = await service.client.promptSession({ ...request, ...one }, service.as())
+    const again = await service.client.promptSession({ ...request, ...two }, service.as())
+    assert.deepEqual(again.item?.messageId, first.item?.messageId)
+    const other = service.client.promptSession({ ...request, metadata: { b: [2, 1], a: 1 } }, service.as())
+    assert.equal((await refusalOf(other)).reason, 'PROMPT_CONFLICT')
+  })
+
   test(`the same id with other content, or in another session, is a conflict (${name})`, async () => {
     await using service = await withSession(connect)
     await service.client.createSession({ sessionId: 'ses_b' }, service.as())

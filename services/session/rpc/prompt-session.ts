@@ -11,6 +11,7 @@ import type { BlobStore, Catalog, PeerCall, SessionStore } from '../ports.ts'
 import { readBlobs } from './blob-contents.ts'
 import { sessionNotFound } from './get-session.ts'
 import { promptToProto } from './message-to-proto.ts'
+import { isRecord } from './pages.ts'
 import { invalid, parseMessageId, parseMetadata, parseText } from './parse.ts'
 import { peerCallOf } from './peer-call.ts'
 
@@ -129,8 +130,17 @@ function parseDelivery(delivery: DeliveryMessage): Delivery {
   }
 }
 
-/** What has to be the same when an id is sent again; whether it wakes the session may differ. */
+/**
+ * What has to be the same when an id is sent again: what it means, in whatever order its members come. Whether it wakes
+ * the session may differ.
+ */
 function digestOf({ text, files, agents, metadata, delivery }: PromptSessionRequest): string {
-  const sent = JSON.stringify([text, files, agents, metadata ?? null, parseDelivery(delivery)])
+  const sent = JSON.stringify([text, files, agents, metadata ?? null, parseDelivery(delivery)], inOrder)
   return hash('sha256', sent, 'base64url')
+}
+
+/** For JSON.stringify: objects with their members in order of their names. */
+function inOrder(_: string, value: unknown): unknown {
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

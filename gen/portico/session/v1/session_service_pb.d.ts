@@ -955,7 +955,8 @@ export declare const SessionService: GenService<{
     output: typeof InterruptSessionResponseSchema;
   },
   /**
-   * Selects the agent of the next steps. Whether it exists is seen when it runs.
+   * Selects the agent of the next steps. Whether it exists is seen when it runs. Each call is a message of the
+   * conversation, also when it selects the selected one.
    *
    * @generated from rpc portico.session.v1.SessionService.SwitchSessionAgent
    */
