@@ -17,6 +17,8 @@ export interface BenchServer extends AsyncDisposable {
   readonly process: ChildProcess
   /** CPU time used so far, in microseconds: user and system, all threads, without child processes. */
   cpu(): Promise<number>
+  /** The longest that the main thread worked without a turn of the event loop while this ran, in milliseconds of CPU time. */
+  heldDuring(run: () => Promise<unknown>): Promise<number>
 }
 
 const root = new URL('../../', import.meta.url)
@@ -34,12 +36,11 @@ export async function startServer({ file, words = [], env, profile }: ServerComm
   return {
     url: await printedUrl(child, file),
     process: child,
-    async cpu() {
-      child.send('cpu')
-      for (;;) {
-        const [message] = (await once(child, 'message')) as [{ cpu?: number }]
-        if (message.cpu !== undefined) return message.cpu
-      }
+    cpu: () => ask(child, 'cpu', 'cpu'),
+    async heldDuring(run) {
+      await ask(child, 'hold', 'hold')
+      await run()
+      return ask(child, 'held', 'held')
     },
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return
@@ -47,6 +48,16 @@ export async function startServer({ file, words = [], env, profile }: ServerComm
       child.kill('SIGTERM')
       await exit
     },
+  }
+}
+
+/** Asks the probe; what else the server tells its parent is not the answer. */
+async function ask(child: ChildProcess, question: string, member: string): Promise<number> {
+  child.send(question)
+  for (;;) {
+    const [message] = (await once(child, 'message')) as [Readonly<Record<string, number>>]
+    const answer = message[member]
+    if (answer !== undefined) return answer
   }
 }
 

@@ -5,6 +5,8 @@ import { text, toolChoice, tools } from './responses-tools.ts'
 import { freeObject, notYet } from './shape.ts'
 
 const MAX_INT32 = 2_147_483_647
+/** Every event that shows the whole response repeats its instructions. */
+const MAX_INSTRUCTIONS = 8_388_608
 const id = z.string().max(256)
 const penalty = z.number().min(-2).max(2).nullish()
 const ttl = z.enum(['5m', '1h']).nullish()
@@ -15,7 +17,7 @@ const members = z.object({
   stream: z.boolean().nullish(),
 
   // Honoured.
-  instructions: z.string().nullish(),
+  instructions: z.string().max(MAX_INSTRUCTIONS).nullish(),
   max_output_tokens: z.int().min(1).max(MAX_INT32).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),

@@ -83,6 +83,8 @@ test('a list of any length is refused at its first problem', () => {
   const far = 'are nested more than 100 levels deep, or have more than 50000 members with those before'
   assert.equal(problemOf(calls), `input.10.arguments: ${far}`)
   assert.equal(problemOf(`{"model":"m","input":[${call('['.repeat(101))}]}`), `input.0.arguments: ${far}`)
+  const instructions = 'Too big: expected string to have <=8388608 characters'
+  assert.equal(problemOf(`{${base},"instructions":"${'x'.repeat(8_388_609)}"}`), `instructions: ${instructions}`)
   const pairs = Array.from({ length: 10_000 }, (_, i) => `"k${i}":0`).join()
   assert.equal(problemOf(`{${base},"metadata":{${pairs}}}`), 'metadata: must have at most 16 pairs')
 })

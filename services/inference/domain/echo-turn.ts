@@ -5,6 +5,9 @@ import { tale } from './echo-words.ts'
 import type { GenerationRequest, Tool } from './generation.ts'
 import { minimalInstance } from './minimal-instance.ts'
 
+/** Characters of a question that are repeated. */
+const MAX_SAID = 1_000_000
+
 /** A call that was made since the last user message, and what it answered so far. */
 export interface Exchange {
   readonly call: ToolCallPart
@@ -76,7 +79,7 @@ function answerOf(
     if (!tools.some((tool) => tool.name === name)) told.push(`No tool ${name} may be called.`)
   }
   if (told.length > 0) return told.join('\n\n')
-  const said = script.rest === '' ? '' : ` You said: ${script.rest}`
+  const said = script.rest === '' ? '' : ` You said: ${script.rest.slice(0, MAX_SAID).toWellFormed()}`
   return `This is portico/echo, the built-in model that needs no network.${said}`
 }
 

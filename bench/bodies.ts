@@ -1,0 +1,122 @@
+// `node bench/bodies.ts [CASE …]`: sends Portico bodies that are dear to read, and prints for how long its event loop stood still at
+// most (CPU time of its thread) while it read, checked and answered each. Writes nothing but a temporary folder.
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { API_KEY } from './cases.ts'
+import { startServer } from './harness/server.ts'
+
+const GOAL_MS = 200
+// The best of them counts: what the body itself costs.
+const ROUNDS = 3
+const MEMBERS = 499_000
+
+const rep = (count: number, item: (i: number) => string): string =>
+  Array.from({ length: count }, (_, i) => item(i)).join()
+const ask = (member: string): string => `{"model":"portico/echo","input":"x",${member}}`
+const junk = (value: string): string => ask(`"unknown":${value}`)
+const said = (text: string): string => `{"model":"portico/echo","input":"${text}"}`
+const prompt = (text: string): string => `{"text":"x","resume":false,${text}}`
+const answers = '/api/v1/responses'
+const prompts = '/api/session/ses_bench/prompt'
+
+/** Name → route and body. */
+const BODIES: Readonly<Record<string, readonly [path: string, body: () => string]>> = {
+  'millions of numbers (400)': [answers, () => junk(`[${rep(8e6, () => '0')}]`)],
+  'millions of arrays (400)': [answers, () => junk(`[${rep(5e6, () => '[]')}]`)],
+  'millions of nested arrays (400)': [answers, () => junk('['.repeat(8e6) + ']'.repeat(8e6))],
+  'millions of members (400)': [answers, () => junk(`{${rep(1e6, (i) => `"k${i}":1`)}}`)],
+  'a megabyte of members on /api (400)': ['/api/session', () => `{${rep(9e4, (i) => `"k${i}":1`)}}`],
+  numbers: [answers, () => junk(`[${rep(MEMBERS, (i) => `${i}`)}]`)],
+  'long numbers': [answers, () => junk(`[${rep(MEMBERS, (i) => `1.${'7'.repeat(40)}${i}e-300`)}]`)],
+  'arrays in arrays': [answers, () => junk(`[${rep(5_000, () => '['.repeat(90) + ']'.repeat(90))}]`)],
+  'objects alike': [answers, () => junk(`[${rep(MEMBERS / 2, () => '{"a":1}')}]`)],
+  'objects all different': [answers, () => junk(`[${rep(9_900, (i) => `{${rep(49, (j) => `"k${i}_${j}":1`)}}`)}]`)],
+  'wide objects': [answers, () => junk(`[${rep(24, (i) => `{${rep(19_900, (j) => `"k${i}_${j}":1`)}}`)}]`)],
+  'small strings': [answers, () => junk(`[${rep(MEMBERS, (i) => `"s${i}"`)}]`)],
+  'small escaped strings': [answers, () => junk(`[${rep(MEMBERS, (i) => `"\\u00e4${i}"`)}]`)],
+  'strings of 60': [answers, () => junk(`[${rep(MEMBERS, (i) => `"${'y'.repeat(50)}${i}"`)}]`)],
+  'one string of 32 MB': [answers, () => junk(`"${'QUJD'.repeat(8.3e6)}"`)],
+  'one escaped string of 32 MB': [answers, () => junk(`"${'\\u4e2d'.repeat(5.5e6)}"`)],
+  'one string of 32 MB of quotes': [answers, () => junk(`"${'\\"'.repeat(16.6e6)}"`)],
+  'one string of 32 MB of emoji': [answers, () => junk(`"${'😀'.repeat(8.3e6)}"`)],
+  'a question of 20 MB': [answers, () => said('word '.repeat(4e6))],
+  'instructions of 8 MB': [answers, () => ask(`"instructions":"${'word '.repeat(1.6e6)}"`)],
+  'instructions of 8 MB, streamed': [answers, () => ask(`"stream":true,"instructions":"${'word '.repeat(1.6e6)}"`)],
+  'pictures of 30 MB': [
+    answers,
+    () => {
+      const part = `{"type":"input_image","image_url":"data:image/png;base64,${'QUJD'.repeat(3.8e6)}"}`
+      return `{"model":"portico/echo","input":[{"role":"user","content":[${part},${part}]}]}`
+    },
+  ],
+  'a history of 20,000 items': [
+    answers,
+    () => `{"model":"portico/echo","input":[${rep(20_000, (i) => `{"role":"user","content":"word ${i}"}`)}]}`,
+  ],
+  'a history of 50,000 parts': [
+    answers,
+    () => {
+      const parts = rep(10, (i) => `{"type":"input_text","text":"word ${i}"}`)
+      return `{"model":"portico/echo","input":[${rep(5_000, () => `{"role":"user","content":[${parts}]}`)}]}`
+    },
+  ],
+  'a tool of 49,000 members': [
+    answers,
+    () => ask(`"tools":[{"type":"function","name":"f","parameters":{"enum":[${rep(49_000, (i) => `"v${i}"`)}]}}]`),
+  ],
+  'a prompt of 1 MB': [prompts, () => `{"text":"${'word '.repeat(2e5)}","resume":false}`],
+  'a prompt with 60 KB of metadata': [prompts, () => prompt(`"metadata":{${rep(4_500, (i) => `"k${i}":1`)}}`)],
+  'a prompt with 49,000 members (400)': [prompts, () => prompt(`"metadata":{"a":[${rep(49_000, (i) => `"v${i}"`)}]}`)],
+  'a prompt with 20 MB of files': [
+    prompts,
+    () => prompt(`"files":[{"uri":"data:application/octet-stream;base64,${'QUJD'.repeat(6.5e6)}"}]`),
+  ],
+}
+
+const names = process.argv.slice(2)
+await using stack = new AsyncDisposableStack()
+const directory = await mkdtemp(join(tmpdir(), 'portico-bench-'))
+stack.defer(() => rm(directory, { recursive: true, maxRetries: 5 }))
+const project = join(directory, 'project')
+await mkdir(project)
+const env = { HOME: directory, NODE_ENV: 'production', PORTICO_PORT: '0', PORTICO_DATA_DIR: join(directory, 'data') }
+const server = stack.use(
+  await startServer({ file: 'main.ts', words: [project], env: { ...env, PORTICO_BOOTSTRAP_API_KEY: API_KEY } }),
+)
+const headers = { 'content-type': 'application/json', authorization: `Bearer ${API_KEY}` }
+const post = async (path: string, body: string | Buffer): Promise<number> => {
+  const answer = await fetch(`${server.url}${path}`, { method: 'POST', headers, body })
+  for await (const _ of answer.body ?? []);
+  return answer.status
+}
+await post('/api/session', '{"id":"ses_bench"}')
+for (let i = 0; i < 50; i++) await post(answers, said('warm'))
+
+print(
+  `${'body'.padEnd(40)}${'MB'.padStart(8)}${'status'.padStart(8)}${'answered ms'.padStart(13)}${'held ms'.padStart(9)}`,
+)
+let worst = 0
+for (const [name, [path, make]] of Object.entries(BODIES)) {
+  if (names.length > 0 && !names.includes(name)) continue
+  const body = Buffer.from(make())
+  let [status, took, held] = [0, 0, Number.POSITIVE_INFINITY]
+  for (let round = 0; round < ROUNDS; round++) {
+    const started = performance.now()
+    const longest = await server.heldDuring(async () => {
+      status = await post(path, body)
+      took = performance.now() - started
+    })
+    held = Math.min(held, longest)
+  }
+  worst = Math.max(worst, held)
+  const size = (body.length / 1e6).toFixed(1)
+  print(
+    `${name.padEnd(40)}${size.padStart(8)}${`${status}`.padStart(8)}${took.toFixed(0).padStart(13)}${held.toFixed(0).padStart(9)}`,
+  )
+}
+print(`goal: at most ${GOAL_MS} ms: ${worst <= GOAL_MS ? 'met' : 'MISSED'}`)
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
