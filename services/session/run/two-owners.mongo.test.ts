@@ -16,6 +16,9 @@ import {
   text,
 } from '#test/support/session-service.ts'
 
+/** A session whose record is being written when its lease is asked for is left to the next look. */
+const POLL_MS = 500
+
 const uri = mongoUri() ?? ''
 const databases: string[] = []
 
@@ -40,8 +43,8 @@ async function openTwo(
 ): Promise<readonly [SessionFixture, SessionFixture, AsyncDisposable]> {
   const store = freshStore()
   await using opening = new AsyncDisposableStack()
-  const one = opening.use(await openSessionService({ ...options, peers, store }))
-  const two = opening.use(await openSessionService({ ...options, peers, store }))
+  const one = opening.use(await openSessionService({ pollMs: POLL_MS, ...options, peers, store }))
+  const two = opening.use(await openSessionService({ pollMs: POLL_MS, ...options, peers, store }))
   return [one, two, opening.move()]
 }
 
@@ -146,11 +149,11 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
       begun.resolve()
       yield* hangs()(request, signal)
     })
-    await using one = await openSessionService({ peers, store })
+    await using one = await openSessionService({ pollMs: POLL_MS, peers, store })
     await one.create()
     await one.prompt('Hi')
     await begun.promise
-    await using two = await openSessionService({ peers, store })
+    await using two = await openSessionService({ pollMs: POLL_MS, peers, store })
     await one[Symbol.asyncDispose]()
     await two.wait()
     const told = (await two.steps()).map(({ error, finish }) => [error?.type, finish])
