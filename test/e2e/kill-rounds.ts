@@ -13,6 +13,8 @@ export interface KillReport {
   readonly accepted: number
   readonly toolCalls: number
   readonly abortedCalls: number
+  /** Runs that were interrupted, most of them while their command printed. */
+  readonly interrupted: number
 }
 
 const SESSIONS = 6
@@ -41,6 +43,10 @@ export async function killRounds(kills: number, random: () => number): Promise<K
         const [file, resume] = [random() < 0.25, random() < 0.9]
         await client.prompt(sessionId, { id, text, delivery: 'queue', resume, ...(file && { files: [fileOf(id)] }) })
         accepted.set(id, file)
+        if (text.includes(PRINTING)) {
+          await sleep(100 + random() * 300)
+          await client.post(`/api/session/${sessionId}/interrupt`, undefined)
+        }
       } catch {
         if (!signal.aborted) await sleep(5)
       }
@@ -68,16 +74,22 @@ export async function killRounds(kills: number, random: () => number): Promise<K
     assertKept(messages, accepted)
     const abortedCalls = assertEnded(messages)
     const toolCalls = assertStartedOnce(calls)
-    return { kills, sent, accepted: accepted.size, toolCalls, abortedCalls }
+    const interrupted = messages.filter(({ outcome }) => outcome === 'interrupted').length
+    return { kills, sent, accepted: accepted.size, toolCalls, abortedCalls, interrupted }
   } finally {
     await product.stop()
     await noneAlive(marker)
   }
 }
 
+/** A command that prints without end. */
+const PRINTING = 'while :; do echo lighthouse; sleep 0.01; done'
+
 function promptText(id: string, calls: string, marker: string, chance: number): string {
   if (chance < 0.3) return `/slow 5\n/length 20`
   if (chance < 0.5) return `What is in this project? (${id})`
+  if (chance > 0.85)
+    return `/tool bash ${JSON.stringify({ command: `echo ${id} >> ${calls}; sleep ${marker} & ${PRINTING}` })}`
   // A command that leaves its output to another takes half a second more.
   const output = chance < 0.6 ? '' : '>/dev/null 2>&1'
   const command = `echo ${id} >> ${calls}; sleep ${marker} ${output} & sleep 0.${Math.floor(chance * 3)}`
@@ -89,16 +101,34 @@ function fileOf(id: string): { readonly uri: string; readonly name: string } {
   return { uri: `data:text/plain;base64,${Buffer.from(id).toString('base64')}`, name: `${id}.txt` }
 }
 
-/** Wakes every session, since the last prompt of one may have been parked, and waits until all is done. */
+/**
+ * Wakes every session, since what was parked or waited when an interrupt came does not run by itself, until all is done.
+ * Commands that print without end are interrupted.
+ */
 async function settled(product: Product, sessions: readonly string[]): Promise<WireMessage[]> {
   const client = new InstanceClient(product.url)
   const conversations = sessions.map(async (sessionId) => {
     await client.createSession({ id: sessionId })
-    await client.prompt(sessionId, { text: '/length 1', delivery: 'queue' })
-    await client.wait(sessionId)
+    for (;;) {
+      const { id } = await client.prompt(sessionId, { text: '/length 1', delivery: 'queue' })
+      await quiet(client, sessionId)
+      if ((await client.messages(sessionId)).some((message) => message.id === id)) break
+    }
     return client.messages(sessionId)
   })
   return (await Promise.all(conversations)).flat()
+}
+
+async function quiet(client: InstanceClient, sessionId: string): Promise<void> {
+  const over = new AbortController()
+  const idle = client.wait(sessionId).finally(() => over.abort())
+  while (!over.signal.aborted) {
+    await sleep(200, undefined, { signal: over.signal }).catch(() => {})
+    const running = (await client.messages(sessionId)).findLast(({ type }) => type === 'user')
+    if (!over.signal.aborted && running?.text?.includes(PRINTING))
+      await client.post(`/api/session/${sessionId}/interrupt`, undefined)
+  }
+  await idle
 }
 
 function assertKept(messages: readonly WireMessage[], accepted: ReadonlyMap<string, boolean>): void {
