@@ -19,6 +19,7 @@ const RULES = [{ action: 'bash', resource: '*# ask-me', effect: 'ask' }]
 const PRINT = 'yes abcdefghijklmno | head -c 3000000'
 /** So many prompts later a session is left and another one begun: no conversation grows without end. */
 const PROMPTS = 12
+const PATIENCE_MS = 60_000
 
 /** Everything that clients do at once, in lanes that each do one thing after the other. Answers when the time is over. */
 export async function mixedLoad(url: string, seconds: number, random: () => number): Promise<Tally> {
@@ -60,7 +61,7 @@ async function talk({ url, random }: Load, turn: number, lane: number): Promise<
     await sleep(random() * 300)
     await post(url, `/api/session/${session}/interrupt`)
   }
-  await post(url, `/api/session/${session}/wait`)
+  await quiet(url, session)
 }
 
 /** Commands that print much, are asked for or interrupted while they print; and searches. */
@@ -81,7 +82,7 @@ async function useTools({ url, random }: Load, turn: number, lane: number): Prom
     await post(url, `/api/session/${session}/interrupt`)
   }
   if (kind === 2) await replyTo(url, session, ['once', 'always', 'reject'][Math.floor(random() * 3)] ?? '')
-  await post(url, `/api/session/${session}/wait`)
+  await quiet(url, session)
 }
 
 async function replyTo(url: string, session: string, reply: string): Promise<void> {
@@ -147,6 +148,22 @@ async function sendNonsense({ url, random }: Load): Promise<void> {
   await answer.text()
 }
 
+/** What an interrupt parked before it began runs with the next prompt, and has to be interrupted again if it is long. */
+async function quiet(url: string, session: string): Promise<void> {
+  for (let tries = 0; tries < PROMPTS + 3; tries++) {
+    const signal = AbortSignal.timeout(3_000)
+    const answer = await fetch(`${url}/api/session/${session}/wait`, { method: 'POST', signal }).catch(
+      (error: unknown) => {
+        if (!signal.aborted) throw error
+      },
+    )
+    if (answer?.status === 204) return
+    await post(url, `/api/session/${session}/interrupt`)
+  }
+  const seen = await post(url, `/api/session/${session}/message?limit=3`, undefined, 'GET')
+  assert.fail(`${session} does not become idle; last seen: ${JSON.stringify(seen).slice(0, 4_000)}`)
+}
+
 /** Each lane has its own sessions, one after the other. */
 async function sessionOf(url: string, lane: string, turn: number): Promise<string> {
   const id = `ses_${lane}x${Math.floor(turn / PROMPTS)}`
@@ -155,7 +172,8 @@ async function sessionOf(url: string, lane: string, turn: number): Promise<strin
 }
 
 async function post(url: string, path: string, body?: unknown, method = 'POST'): Promise<unknown> {
-  const answer = await fetch(`${url}${path}`, body === undefined ? { method } : json(body))
+  const init = body === undefined ? { method } : json(body)
+  const answer = await fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(PATIENCE_MS) })
   const text = await answer.text()
   assert.ok(answer.ok, `${method} ${path} answered ${answer.status}: ${text}`)
   return text === '' ? undefined : JSON.parse(text)

@@ -7,5 +7,8 @@ const elsewhere = process.platform === 'linux' ? false : 'what a process holds i
 test('a mixed load leaves nothing behind (10 s; 13 minutes: npm run soak:mixed)', { skip: elsewhere }, async (t) => {
   const { done, ...held } = await mixedRounds(10, Math.random)
   t.diagnostic(JSON.stringify({ done, ...held }))
-  assert.ok(Object.values(done).every((count) => count > 0), 'too little happened to show anything')
+  assert.ok(
+    Object.values(done).every((count) => count > 0),
+    'too little happened to show anything',
+  )
 })

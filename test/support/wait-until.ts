@@ -1,18 +1,33 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
 
-/** Asks again and again until there is an answer; fails after a minute, naming what was waited for. */
-export async function waitUntil<T>(what: string, ask: () => Promise<T | undefined> | T | undefined): Promise<T> {
+/**
+ * Asks again and again until there is an answer; fails after a minute, naming what was waited for and, where `seen` tells it,
+ * what there was instead.
+ */
+export async function waitUntil<T>(
+  what: string,
+  ask: () => Promise<T | undefined> | T | undefined,
+  seen?: () => unknown,
+): Promise<T> {
   const deadline = performance.now() + 60_000
   for (;;) {
     const answer = await ask()
     if (answer !== undefined) return answer
-    if (performance.now() > deadline) assert.fail(`waited in vain: ${what}`)
+    if (performance.now() > deadline) {
+      const last = seen === undefined ? '' : `; last seen: ${inspect(await seen(), { depth: 6 }).slice(0, 4_000)}`
+      assert.fail(`waited in vain: ${what}${last}`)
+    }
     await sleep(10)
   }
 }
 
 /** Waits until that holds. */
-export async function waitFor(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
-  await waitUntil(what, async () => ((await holds()) ? true : undefined))
+export async function waitFor(
+  what: string,
+  holds: () => Promise<boolean> | boolean,
+  seen?: () => unknown,
+): Promise<void> {
+  await waitUntil(what, async () => ((await holds()) ? true : undefined), seen)
 }
