@@ -119,7 +119,12 @@ async function replicas(
 ): Promise<Server> {
   const database = freshDatabaseName()
   stack.defer(() => dropDatabase(database))
-  const environment = { ...setting.environment, PORTICO_MONGODB_DATABASE: database, PORTICO_SESSION_LEASE_SECONDS: '2' }
+  const environment = {
+    ...setting.environment,
+    PORTICO_MONGODB_DATABASE: database,
+    PORTICO_SESSION_LEASE_SECONDS: '2',
+    PORTICO_UNREADY_SECONDS: '0',
+  }
   const product = await startReplicas(uri, { ...setting, environment }, 2)
   let turn = 0
   let former = ''

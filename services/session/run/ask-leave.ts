@@ -86,9 +86,9 @@ async function waitForAnswer(
   const timer = setTimeout(() => late.abort(), timeExpires - timeCreated)
   try {
     return await watchers.until(lease, AbortSignal.any([signal, late.signal]), async () => {
-      // An expired request reads as rejected, which is something else here.
-      if (clock.now() >= timeExpires) return undefined
       const answer = await store.readPermissionAnswer(lease, id)
+      // An expired request reads as rejected, which is something else here: it may have expired while it was read.
+      if (answer !== undefined && clock.now() >= timeExpires && isWordless(answer)) return undefined
       if (answer !== undefined) return answer
       if ((await evaluate(run, plan, access)) !== 'allow') return undefined
       await store.closePermission(lease, id, 'always')
@@ -102,5 +102,9 @@ async function waitForAnswer(
   await store.closePermission(lease, id, 'reject')
   // An answer that came at the last moment counts, unless it can't be told from nobody's.
   const answer = await store.readPermissionAnswer(lease, id)
-  return answer?.reply === 'reject' && answer.message === '' ? undefined : answer
+  return answer === undefined || isWordless(answer) ? undefined : answer
+}
+
+function isWordless({ reply, message }: PermissionAnswer): boolean {
+  return reply === 'reject' && message === ''
 }

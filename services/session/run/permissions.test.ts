@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Outcome, type PermissionRequest, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import { systemClock } from '#shared/clock.ts'
 import { plain } from '#test/support/inference.ts'
 import {
   asKey,
@@ -161,6 +162,31 @@ test('a request that nobody answers is refused when its time is over, and the ru
   assert.equal(event?.case === 'permissionReplied' && event.value.reply, Reply.REJECT)
   assert.equal(service.peers.requests.length, 2)
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('a request whose time is over while its answer is read was answered by nobody', async () => {
+  for (let looks = 1; looks <= 14; looks++) {
+    let left = Infinity
+    const now = (): number => systemClock.now() + (--left < 0 ? 60 : 0)
+    await using service = await openSessionService({ permissionTimeoutMs: 50, clock: { ...systemClock, now } })
+    const { tools } = service.peers
+    const runs = tools.look as NonNullable<typeof tools.look>
+    // The clock jumps at the so-manyth look at it after the call was prepared.
+    Object.defineProperty(tools, 'look', {
+      enumerable: true,
+      get: () => {
+        if (left === Infinity && service.peers.requests.length > 0) left = looks
+        return runs
+      },
+    })
+    await service.create()
+    service.peers.rules.push(ASK)
+    service.peers.turns.push(calls({ id: 'a', name: 'look', input: { path: 'a' } }))
+    await service.prompt('Look')
+    await service.wait()
+    assert.equal((await service.calls())[0]?.error?.type, 'permission.timeout', `after ${looks} looks`)
+    assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+  }
 })
 
 test('an interrupt withdraws what waits for leave', async () => {
