@@ -15,7 +15,7 @@ const basic = (env: Environment) => readGatewayConfig({ PORTICO_AUTH: 'basic', .
 /** Every secret that may come from a file, who reads it, and a value that is one. */
 const SECRETS: readonly (readonly [name: string, read: (env: Environment) => unknown, value: string])[] = [
   ['PORTICO_INTERNAL_SECRET', (env) => readProcessConfig(env, []), 'a secret of processes'],
-  ['PORTICO_INTERNAL_SECRET', (env) => readServiceProcessConfig(env, 'session'), 'a secret of processes'],
+  ['PORTICO_INTERNAL_SECRET', (env) => readServiceProcessConfig(env, 'catalog'), 'a secret of processes'],
   ['PORTICO_MONGODB_URI', readIdentityConfig, uri],
   ['PORTICO_MONGODB_URI', readInferenceConfig, uri],
   ['PORTICO_MONGODB_URI', readSessionConfig, uri],
