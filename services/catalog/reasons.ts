@@ -18,7 +18,7 @@ export const reasons = {
   ...closingReasons,
   TOOL_ACCESS_CHANGED: {
     code: Code.FailedPrecondition,
-    message: 'What the call touches is no longer what leave was given for',
+    message: 'What the call touches is no longer what permission was given for',
   },
 } as const satisfies ReasonTable
 

@@ -27,7 +27,7 @@ export function nameIn(directory: string, path: string): string {
   return isInside(directory, path) ? subpathOf(directory, path) || '.' : path
 }
 
-/** Throws ToolError `outside_location` for a real path that is not in the location, whatever leave was given. */
+/** Throws ToolError `outside_location` for a real path that is not in the location, whatever permission was given. */
 export function confine(directory: string, real: string): void {
   if (isInside(directory, real)) return
   throw new ToolError('outside_location', `${real} lies outside of the project directory ${directory}`)

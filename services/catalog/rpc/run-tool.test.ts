@@ -49,7 +49,7 @@ catalogTest('refuses an older fence than the newest known one as TOOL_FENCED', a
 })
 
 catalogTest(
-  'what touches something else than leave was given for is TOOL_ACCESS_CHANGED, and starts nothing',
+  'what touches something else than permission was given for is TOOL_ACCESS_CHANGED, and starts nothing',
   async (catalog) => {
     await writeFiles(catalog.project, { plain: 'plain', secret: 'secret' })
     await symlink('plain', join(catalog.project, 'link'))

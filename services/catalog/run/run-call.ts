@@ -9,7 +9,7 @@ import type { Call } from './tool-calls.ts'
 export interface CallRequest {
   readonly name: string
   readonly input: JsonObject
-  /** What leave was given for. */
+  /** What permission was given for. */
   readonly grant: readonly ToolAccess[]
 }
 
@@ -20,7 +20,7 @@ export type CallEvent = { readonly type: 'progressed'; readonly metadata: JsonOb
  * Runs an admitted call. The work does not depend on anybody pulling: it goes on, and settles the call, by itself. Of
  * what is told of the progress only the newest is kept for a slow reader. Aborting the caller's signal, or leaving the
  * iteration, ends the work; the iteration ends, by a throw of the signal's reason, when nothing of it is left.
- * Rejects with TOOL_ACCESS_CHANGED when the call touches something else than leave was given for.
+ * Rejects with TOOL_ACCESS_CHANGED when the call touches something else than permission was given for.
  */
 export async function* runCall(
   tools: Tools,

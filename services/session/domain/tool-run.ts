@@ -2,7 +2,7 @@ import type { ToolAccess } from './agent.ts'
 import type { StructuredError } from './message.ts'
 import type { JsonObject } from './session.ts'
 
-/** A tool call that is to run. `fence` is its drain's, `grant` what leave was given for. */
+/** A tool call that is to run. `fence` is its drain's, `grant` what permission was given for. */
 export interface ToolRun {
   readonly directory: string
   readonly sessionId: string

@@ -9,7 +9,7 @@ import type { StepPlan } from './step-plan.ts'
 const DENIED: StructuredError = { type: 'permission.denied', message: 'The permission rules do not allow this call' }
 const UNANSWERED: StructuredError = {
   type: 'permission.timeout',
-  message: 'Leave was asked for, but nobody answered in time: the call was not run',
+  message: 'Permission was requested, but nobody answered in time; the call was not run',
 }
 const REFUSED: StructuredError = { type: REJECTED, message: 'The user refused the call' }
 

@@ -50,7 +50,7 @@ test('an agent that may edit everything does not rewrite its own rules without a
   assert.equal(await textOf(tools, 'plain.txt'), 'changed', 'what is not guarded is written without asking')
 })
 
-test('leave given for always is leave for that file, in every session of the project, and for no other', async () => {
+test('permission given for always is for that file, in every session of the project, and for no other', async () => {
   await using tools = await openGuarded()
   const { service } = tools
   await tools.create()

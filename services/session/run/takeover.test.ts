@@ -167,7 +167,7 @@ test('a takeover tries until the catalog has ended what ran, and writes nothing 
   assert.equal(await after.outcome(), Outcome.SUCCEEDED)
 })
 
-test('after a kill while leave was asked for, the request is gone and the model is asked again', async () => {
+test('after a kill while permission was requested, the request is gone and the model is asked again', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.rules.push({ action: 'look', resource: '*', effect: 3 })

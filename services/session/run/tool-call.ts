@@ -104,7 +104,10 @@ function cutOffBy(run: RunContext, error: unknown): StructuredError {
     run.tenure.check()
   }
   if (reason !== 'TOOL_ACCESS_CHANGED') return UNKNOWN
-  return { type: 'tool.access_changed', message: 'What the call touches changed after leave was given: it was not run' }
+  return {
+    type: 'tool.access_changed',
+    message: 'What the call touches changed after permission was given; it was not run',
+  }
 }
 
 async function keep(run: RunContext, event: Exclude<ToolEvent, { type: 'progressed' }>): Promise<CallOutcome> {

@@ -361,7 +361,7 @@ export declare type Tool = Message<"portico.catalog.v1.Tool"> & {
 export declare const ToolSchema: GenMessage<Tool>;
 
 /**
- * What a tool call needs leave for, and what the leave was given for.
+ * What a tool call needs permission for, and what permission was given for.
  *
  * @generated from message portico.catalog.v1.ToolAccess
  */

@@ -337,7 +337,7 @@ export declare type RunToolRequest = Message<"portico.catalog.v1.RunToolRequest"
   input?: JsonObject | undefined;
 
   /**
-   * What leave was given for: the accesses of PrepareTool.
+   * What permission was given for: the accesses of PrepareTool.
    *
    * @generated from field: repeated portico.catalog.v1.ToolAccess grant = 7;
    */

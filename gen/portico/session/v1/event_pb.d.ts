@@ -221,7 +221,7 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
     case: "toolFailed";
   } | {
     /**
-     * Leave was asked for.
+     * Permission was requested.
      *
      * @generated from field: portico.session.v1.PermissionAsked permission_asked = 29;
      */
@@ -229,7 +229,7 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
     case: "permissionAsked";
   } | {
     /**
-     * Leave was given or refused.
+     * Permission was given or refused.
      *
      * @generated from field: portico.session.v1.PermissionReplied permission_replied = 30;
      */
@@ -826,7 +826,7 @@ export declare type ToolFailed = Message<"portico.session.v1.ToolFailed"> & {
 export declare const ToolFailedSchema: GenMessage<ToolFailed>;
 
 /**
- * Leave was asked for.
+ * Permission was requested.
  *
  * @generated from message portico.session.v1.PermissionAsked
  */
@@ -846,7 +846,7 @@ export declare type PermissionAsked = Message<"portico.session.v1.PermissionAske
 export declare const PermissionAskedSchema: GenMessage<PermissionAsked>;
 
 /**
- * Leave was given or refused.
+ * Permission was given or refused.
  *
  * @generated from message portico.session.v1.PermissionReplied
  */
