@@ -15,6 +15,7 @@ const rep = (count: number, item: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => item(i)).join()
 const ask = (member: string): string => `{"model":"portico/echo","input":"x",${member}}`
 const junk = (value: string): string => ask(`"unknown":${value}`)
+const few = (value: string): string => junk(`[${rep(10_000, () => '0')},${value}]`)
 const said = (text: string): string => `{"model":"portico/echo","input":"${text}"}`
 const prompt = (text: string): string => `{"text":"x","resume":false,${text}}`
 const answers = '/api/v1/responses'
@@ -40,6 +41,15 @@ const BODIES: Readonly<Record<string, readonly [path: string, body: () => string
   'one escaped string of 32 MB': [answers, () => junk(`"${'\\u4e2d'.repeat(5.5e6)}"`)],
   'one string of 32 MB of quotes': [answers, () => junk(`"${'\\"'.repeat(16.6e6)}"`)],
   'one string of 32 MB of emoji': [answers, () => junk(`"${'😀'.repeat(8.3e6)}"`)],
+  '10,000 items and digits of 31 MB (400)': [answers, () => few(`${'7'.repeat(31e6)}`)],
+  '10,000 items and a word of 31 MB (400)': [answers, () => few(`${'x'.repeat(31e6)}`)],
+  '10,000 items and spaces of 31 MB': [answers, () => few(`${' '.repeat(31e6)}0`)],
+  '10,000 items and a string of 31 MB': [answers, () => few(`"${'QUJD'.repeat(7.7e6)}"`)],
+  '10,000 items and quotes of 31 MB': [answers, () => few(`"${'\\"'.repeat(15.5e6)}"`)],
+  'digits of 31 MB (400)': [answers, () => junk('7'.repeat(31e6))],
+  'spaces of 31 MB': [answers, () => junk(`${' '.repeat(31e6)}0`)],
+  'numbers of 900 digits': [answers, () => junk(`[${rep(33_000, () => '7'.repeat(900))}]`)],
+  'a few numbers of 900 digits': [answers, () => junk(`[${rep(9_900, () => '7'.repeat(900))}]`)],
   'a question of 20 MB': [answers, () => said('word '.repeat(4e6))],
   'instructions of 8 MB': [answers, () => ask(`"instructions":"${'word '.repeat(1.6e6)}"`)],
   'instructions of 8 MB, streamed': [answers, () => ask(`"stream":true,"instructions":"${'word '.repeat(1.6e6)}"`)],

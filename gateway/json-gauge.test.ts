@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { JSON_LIMITS, JsonGauge } from './json-gauge.ts'
 
-const { depth, members, width } = JSON_LIMITS
+const { depth, members, width, scalar } = JSON_LIMITS
 
 /** Counts a text that arrives in chunks of some size. */
 function gauge(text: string | Buffer, size = 65_536): number {
@@ -59,4 +59,19 @@ test('what is no JSON is never taken for less than it opens and lists', () => {
   refused(']'.repeat(200) + '['.repeat(depth + 1), `the JSON is nested more than ${depth} levels deep`)
   refused(','.repeat(members + 1), `an object has more than ${width} members`)
   refused(`{${'"a" '.repeat(width)}${','.repeat(members + 1)}`, `an object has more than ${width} members`)
+})
+
+test('a number or word has at most 1,000 characters, wherever a chunk ends in it', () => {
+  const problem = `the JSON has a number or word of more than ${scalar} characters`
+  for (const size of [1, 7, 499, 500, 1_000, 65_536]) {
+    for (const before of ['', '[', '[1,', `[${'1'.repeat(scalar)},`, '{"a":', '["x" , ']) {
+      const most = `${before}${'7'.repeat(scalar)}`
+      for (const end of ['', ' ', '\n', ',', ']', '}', ',1']) gauge(`${most}${end}${end === '' ? '' : '8'}`, size)
+      assert.throws(
+        () => gauge(`${most}7`, size),
+        reasonOfRejection('BODY_MALFORMED', { problem }),
+        `${before} ${size}`,
+      )
+    }
+  }
 })

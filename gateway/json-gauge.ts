@@ -8,10 +8,12 @@ export interface JsonLimits {
   readonly members: number
   /** Members of one object. To list those of an object with hundreds of thousands takes longer than to read it. */
   readonly width: number
+  /** Characters of one number or word. */
+  readonly scalar: number
 }
 
 /** What a JSON body may consist of; beyond, reading it would keep every other request waiting. */
-export const JSON_LIMITS: JsonLimits = { depth: 100, members: 500_000, width: 20_000 }
+export const JSON_LIMITS: JsonLimits = { depth: 100, members: 500_000, width: 20_000, scalar: 1_000 }
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -51,6 +53,8 @@ export class JsonGauge {
   #inString = false
   /** The next byte belongs to an escape that the last chunk began. */
   #escaped = false
+  /** Characters of the number or word with which the last chunk ended. */
+  #begun = 0
 
   constructor(limits: JsonLimits = JSON_LIMITS) {
     this.#limits = limits
@@ -66,6 +70,8 @@ export class JsonGauge {
     const { length } = chunk
     let at = this.#inString ? this.#stringEnd(chunk, this.#escaped ? 1 : 0) : 0
     let fresh = this.#fresh
+    const begun = this.#begun
+    this.#begun = 0
     while (at < length) {
       const byte = chunk[at++] as number
       const kind = KINDS[byte]
@@ -83,7 +89,14 @@ export class JsonGauge {
         else if (kind === OPEN) {
           this.#open(byte)
           fresh = true
-        } else while (at < length && KINDS[chunk[at] as number] === OTHER) at++
+        } else {
+          const from = at === 1 ? -begun : at - 1
+          while (at < length && KINDS[chunk[at] as number] === OTHER) at++
+          if (at - from > this.#limits.scalar) {
+            throw tooMuch(`the JSON has a number or word of more than ${this.#limits.scalar} characters`)
+          }
+          if (at === length) this.#begun = at - from
+        }
       }
     }
     this.#fresh = fresh

@@ -81,3 +81,34 @@ test('lets others have their turn, and stops when nobody waits any more', async 
   )
   assert.equal(asked, 3)
 })
+
+test('lets others have their turn within one long string and within long space, too', async () => {
+  const many = '0,'.repeat(20_000)
+  const texts = [`[${many}${' '.repeat(3e7)}1]`, `[${many}1]${'\n'.repeat(3e7)}`, `[${many}"${'a'.repeat(3e7)}"]`]
+  texts.push(`[${many}"${'\\"'.repeat(1.5e7)}"]`, `{"a":[${many}1],"${'\\u00e4'.repeat(5e6)}":1}`)
+  for (const text of texts) {
+    let turns = 0
+    await parseInTurns(
+      text,
+      () => {},
+      () => void turns++,
+    )
+    assert.ok(turns >= 3, `${turns} turns in ${text.slice(-20)}`)
+  }
+})
+
+test('strings and spaces are read as JSON.parse does wherever others have their turn', async () => {
+  for (const length of [1_990, 1_998, 1_999, 2_000, 2_001, 2_002, 4_001]) {
+    for (const unit of ['a', ' ', '\\"', '\\\\', '\\u00e4', '😀']) {
+      const text = unit.repeat(length)
+      await same(`{"${text}":"${text}"}`)
+      await same(`["${text}\\","${text}",1]`)
+      await same(`["${text}`)
+      await same(`["${text}\\`)
+    }
+    const space = ' \n\r\t'.repeat(length / 4 + 1).slice(0, length)
+    await same(`${space}{${space}"a"${space}:${space}1${space},${space}"b":2${space}}${space}`)
+    await same(`[1${space}2]`)
+    await same(`[1]${space}2`)
+  }
+})

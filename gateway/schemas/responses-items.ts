@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { JsonGauge } from '../json-gauge.ts'
+import { JSON_LIMITS, JsonGauge } from '../json-gauge.ts'
 import { assistantContent, MAX_PARTS, resultContent, systemContent, userContent } from './responses-parts.ts'
 import { byShape, byType, list, refusal } from './shape.ts'
 
@@ -83,7 +83,7 @@ const item = byType(
 export type InputItem = z.output<typeof item>
 
 /** Members of the arguments of all calls together, which some providers want as JSON and not as text. */
-const ARGUMENTS = { depth: 100, members: 50_000, width: 20_000 }
+const ARGUMENTS = { ...JSON_LIMITS, members: 50_000 }
 
 const items = list(item, { least: 1, most: MAX_ITEMS }).superRefine((values, context) => {
   let { members } = ARGUMENTS
@@ -93,7 +93,7 @@ const items = list(item, { least: 1, most: MAX_ITEMS }).superRefine((values, con
     try {
       gauge.add(Buffer.from(value.arguments))
     } catch {
-      const message = `are nested more than ${ARGUMENTS.depth} levels deep, or have more than ${ARGUMENTS.members} members with those before`
+      const message = `are nested more than ${ARGUMENTS.depth} levels deep, have more than ${ARGUMENTS.members} members with those before, or a number of more than ${ARGUMENTS.scalar} characters`
       return context.addIssue({ code: 'custom', path: [i, 'arguments'], message })
     }
     members -= gauge.members

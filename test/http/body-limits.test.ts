@@ -63,6 +63,8 @@ test('500,000 members and 100 levels are read, whatever they are; one more is 40
     [`[${many(250_000, (i) => `{"k${i}":1}`)}]`, tooMany],
     ['['.repeat(100) + ']'.repeat(100), 'the JSON is nested more than 100 levels deep'],
     [`${'{"a":'.repeat(5_000_000)}`, 'the JSON is nested more than 100 levels deep'],
+    ['7'.repeat(31_000_000), 'the JSON has a number or word of more than 1000 characters'],
+    [`[${many(10_001, () => '0')},${'x'.repeat(1_001)}]`, 'the JSON has a number or word of more than 1000 characters'],
     [`{${many(20_001, (i) => `"k${i}":1`)}}`, 'an object has more than 20000 members'],
   ]
   for (const [body, problem] of beyond) {

@@ -80,7 +80,8 @@ test('a list of any length is refused at its first problem', () => {
   assert.equal(problemOf(`{${base},"tools":[${one}]}`), 'tools.0.parameters: More than 50000 members')
   const call = (text: string) => `{"type":"function_call","call_id":"c","name":"f","arguments":${JSON.stringify(text)}}`
   const calls = `{"model":"m","input":${many(call(many('0', 5_000)), 11)}}`
-  const far = 'are nested more than 100 levels deep, or have more than 50000 members with those before'
+  const far =
+    'are nested more than 100 levels deep, have more than 50000 members with those before, or a number of more than 1000 characters'
   assert.equal(problemOf(calls), `input.10.arguments: ${far}`)
   assert.equal(problemOf(`{"model":"m","input":[${call('['.repeat(101))}]}`), `input.0.arguments: ${far}`)
   const instructions = 'Too big: expected string to have <=8388608 characters'
