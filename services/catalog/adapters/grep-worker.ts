@@ -1,5 +1,3 @@
-import { parentPort, workerData } from 'node:worker_threads'
-
 /** What a thread is asked: to search texts, which lie in the memory that it was made with. */
 export interface SearchRequest {
   readonly source: string
@@ -27,34 +25,38 @@ export interface Match {
 /** What it answers: the matches of a text that has some, and at last that it is done. */
 export type SearchAnswer = readonly Match[] | 'done'
 
-const MAX_LINE_CHARACTERS = 500
+/**
+ * The whole code of a thread that searches: it is handed over as text, since a file would have every thread load what strips
+ * its types, and sees nothing of this module.
+ */
+export function searchTexts(): void {
+  const maxLineCharacters = 500
+  const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads')
+  const memory = Buffer.from(workerData as SharedArrayBuffer)
 
-const memory = Buffer.from(workerData as SharedArrayBuffer)
+  // The pattern is the model's, and may take for ever on a line: this thread is ended then, and nothing else waits.
+  parentPort?.on('message', ({ source, flags, limit, texts }: SearchRequest) => {
+    const pattern = new RegExp(source, flags)
+    let left = limit
+    for (const [text, span] of texts.entries()) {
+      if (left === 0) break
+      const matches = search(pattern, text, span, left)
+      left -= matches.length
+      if (matches.length > 0) parentPort.postMessage(matches)
+    }
+    parentPort.postMessage('done')
+  })
 
-// The pattern is the model's, and may take for ever on a line: this thread is ended then, and nothing else waits.
-parentPort?.on('message', ({ source, flags, limit, texts }: SearchRequest) => {
-  const pattern = new RegExp(source, flags)
-  let left = limit
-  for (const [text, span] of texts.entries()) {
-    if (left === 0) break
-    const matches = search(pattern, text, span, left)
-    left -= matches.length
-    if (matches.length > 0) parentPort?.postMessage(matches)
+  function search(pattern: RegExp, text: number, { start, length }: TextSpan, limit: number): Match[] {
+    const matches: Match[] = []
+    const lines = memory.toString('utf8', start, start + length).split('\n')
+    for (const [index, whole] of lines.entries()) {
+      if (matches.length === limit) break
+      const line = whole.endsWith('\r') ? whole.slice(0, -1) : whole
+      if (!pattern.test(line)) continue
+      const content = line.length > maxLineCharacters ? `${line.slice(0, maxLineCharacters)}…` : line
+      matches.push({ text, line: index + 1, content })
+    }
+    return matches
   }
-  parentPort?.postMessage('done')
-})
-
-function search(pattern: RegExp, text: number, { start, length }: TextSpan, limit: number): Match[] {
-  const matches: Match[] = []
-  for (const [index, whole] of memory
-    .toString('utf8', start, start + length)
-    .split('\n')
-    .entries()) {
-    if (matches.length === limit) break
-    const line = whole.endsWith('\r') ? whole.slice(0, -1) : whole
-    if (!pattern.test(line)) continue
-    const content = line.length > MAX_LINE_CHARACTERS ? `${line.slice(0, MAX_LINE_CHARACTERS)}…` : line
-    matches.push({ text, line: index + 1, content })
-  }
-  return matches
 }

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Match, SearchAnswer, SearchRequest } from './grep-worker.ts'
+import { type Match, type SearchAnswer, type SearchRequest, searchTexts } from './grep-worker.ts'
 import { ToolError } from './tool.ts'
 
 /** Bytes of text that a thread can be given at once. */
@@ -84,7 +84,8 @@ export class SearchThread implements AsyncDisposable {
     this.#owner = owner
     const shared = new SharedArrayBuffer(SEARCH_BYTES)
     this.memory = Buffer.from(shared)
-    this.#worker = new Worker(new URL('./grep-worker.ts', import.meta.url), {
+    this.#worker = new Worker(`(${searchTexts})()`, {
+      eval: true,
       workerData: shared,
       env: {},
       execArgv: [],
