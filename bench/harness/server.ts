@@ -28,7 +28,8 @@ const START_MS = 30_000
 /** Starts a server and waits until it has printed its URL. It sees nothing of this machine's environment but PATH. */
 export async function startServer({ file, words = [], env, profile }: ServerCommand): Promise<BenchServer> {
   const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
-  const child = spawn(process.execPath, ['--import', probe, ...profiling, file, ...words], {
+  const preloaded = ['--import', './scripts/compile-cache.mjs', '--import', probe]
+  const child = spawn(process.execPath, [...preloaded, ...profiling, file, ...words], {
     cwd: fileURLToPath(root),
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -6,23 +6,33 @@ import { runInNewContext } from 'node:vm'
 const QUIET_SHARE = 0.02
 /** What is not worth a collection. */
 const SLACK_BYTES = 24 << 20
+/** A collection that takes more CPU time is the last one. */
+const LONGEST_MICROSECONDS = 100_000
 
 /**
- * From now on gives back what the heap keeps after a busy time, once the event loop has had nothing to do for a whole period:
- * V8 does so only in a collection that is asked to save memory, and while nothing happens it makes none, so that hundreds
- * of megabytes of garbage would stay until the next load. It takes 0.1 s or so for each 50 MB that are in use, is done
- * once after the start, and then only when the process has grown by 24 MB. Keeps no process alive.
+ * From now on begins to give back what the heap keeps after a busy time, once the event loop has had nothing to do for a
+ * whole period: V8 collects garbage only while more is made, so that hundreds of megabytes would stay until the next load.
+ * One collection is enough: V8 looks again 8 s and more after it, and then lets go what it keeps for the next load, bit by
+ * bit. It holds the event loop for 50 ms where 50 MB are in use, is done once after the start, and then only when the process
+ * has grown by 24 MB, and never again once it took more than 100 ms. Keeps no process alive.
  */
 export function giveBackIdleMemory(periodMs = 5_000): void {
   const collect = collector()
   let before = performance.eventLoopUtilization()
   let kept = 0
-  setInterval(() => {
+  const timer = setInterval(() => {
     const { utilization } = performance.eventLoopUtilization(before)
     before = performance.eventLoopUtilization()
-    if (utilization > QUIET_SHARE || process.memoryUsage.rss() < kept + SLACK_BYTES) return
+    const resident = process.memoryUsage.rss()
+    if (utilization > QUIET_SHARE || resident < kept + SLACK_BYTES) {
+      kept = Math.min(kept, resident)
+      return
+    }
+    const started = process.threadCpuUsage()
     collect()
-    kept = process.memoryUsage.rss()
+    const { user, system } = process.threadCpuUsage(started)
+    if (user + system > LONGEST_MICROSECONDS) clearInterval(timer)
+    kept = resident
   }, periodMs).unref()
 }
 
@@ -31,5 +41,5 @@ function collector(): () => void {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as NodeJS.GCFunction
   setFlagsFromString('--no-expose-gc')
-  return () => void gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  return () => void gc({ type: 'major', execution: 'sync' })
 }

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { scratchDirectory } from '#test/support/processes.ts'
+
+const root = join(import.meta.dirname, '..')
+const preload = ['--import', './scripts/compile-cache.mjs']
+/** Says at the end whether the process needed what strips types. */
+const told = `data:text/javascript,${encodeURIComponent(`process.on('exit', () => {
+  const stripped = process.moduleLoadList.some((name) => name.includes('amaro'))
+  process.stdout.write(stripped ? 'stripped' : 'cached')
+})`)}`
+
+function run(folder: string, ...words: string[]) {
+  const child = spawnSync(process.execPath, [...preload, '--import', told, ...words], {
+    cwd: folder,
+    encoding: 'utf8',
+    // The entries end at once: their settings are wrong.
+    env: { PORTICO_PORT: 'none', PORTICO_SERVICE_PORT: 'none' },
+  })
+  return { status: child.status, words: child.stdout.split('\n').at(-1) }
+}
+
+/** A folder with the scripts and a program in TypeScript. */
+function newFolder() {
+  const folder = scratchDirectory()
+  mkdirSync(join(folder.path, 'scripts'))
+  cpSync(join(root, 'scripts/compile-cache.mjs'), join(folder.path, 'scripts/compile-cache.mjs'))
+  writeFileSync(join(folder.path, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(folder.path, 'program.ts'), 'const answer: number = 42\nprocess.exitCode = answer\n')
+  return folder
+}
+
+test('the second start of a program reads no types', () => {
+  using folder = newFolder()
+  assert.deepEqual(run(folder.path, 'program.ts'), { status: 42, words: 'stripped' })
+  assert.deepEqual(run(folder.path, 'program.ts'), { status: 42, words: 'cached' })
+})
+
+test('where the cache cannot be kept, programs run all the same', () => {
+  using folder = newFolder()
+  writeFileSync(join(folder.path, 'node_modules'), 'no folder')
+  for (let start = 0; start < 2; start++) {
+    assert.deepEqual(run(folder.path, 'program.ts'), { status: 42, words: 'stripped' })
+  }
+})
+
+test('nor does the first start of any process once the cache is warm, which starts nothing', () => {
+  // Without the environment of the tests, which has a cache of its own.
+  const options = { cwd: root, env: {}, encoding: 'utf8' } as const
+  const { status: code, stdout, stderr } = spawnSync(process.execPath, [...preload, 'scripts/warm-cache.mjs'], options)
+  assert.deepEqual([code, stdout, stderr], [0, '', ''])
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  const entries = Object.values(scripts).filter((command) => command.includes('--disable-sigusr1'))
+  assert.equal(entries.length, 7)
+  for (const command of entries) {
+    const [, entry = ''] = /^node --disable-sigusr1 --import \.\/scripts\/compile-cache\.mjs (\S+)$/.exec(command) ?? []
+    const { status, words } = run(root, entry)
+    assert.notEqual(status, 0, command)
+    assert.equal(words, 'cached', command)
+  }
+})

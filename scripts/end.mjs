@@ -1,0 +1,2 @@
+// The first import of `warm-cache.mjs`.
+process.exit()

@@ -1,0 +1,16 @@
+// Fills the cache of `compile-cache.mjs`, so that the first start has one, too. Modules are all read before the first is
+// evaluated, and the first one ends the process: nothing is started.
+import './end.mjs'
+import '../gateway/main.ts'
+import '../main.ts'
+import '../services/catalog/main.ts'
+import '../services/identity/adapters/mongo-identity-store.ts'
+import '../services/identity/main.ts'
+import '../services/inference/adapters/mongo-ledger.ts'
+import '../services/inference/main.ts'
+import '../services/session/adapters/mongo-blob-store.ts'
+import '../services/session/adapters/mongo-session-store.ts'
+import '../services/session/main.ts'
+import '../services/shared/mongo.ts'
+import './health.ts'
+import './key.ts'
