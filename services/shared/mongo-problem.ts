@@ -9,7 +9,7 @@ import {
   MongoTopologyClosedError,
 } from 'mongodb'
 import { maskCredentials } from '#shared/config-print.ts'
-import { CommitUnknown } from '#shared/mongo-transactions.ts'
+import { CommitUnknown, LOCKED_CODES } from '#shared/mongo-transactions.ts'
 import type { StoreProblem } from '#shared/store-watch.ts'
 
 /** Errors of the driver itself: no server, no connection, or none in time. */
@@ -29,18 +29,16 @@ const OUT_OF_DISK_SPACE = 14_031
 
 /** The server's codes (https://www.mongodb.com/docs/manual/reference/error-codes/) for a fault that is not the request's. */
 const AWAY = new Set([
+  ...LOCKED_CODES,
   6, // HostUnreachable
   7, // HostNotFound
   18, // AuthenticationFailed
-  24, // LockTimeout
   43, // CursorNotFound
   46, // LockBusy
-  50, // MaxTimeMSExpired
   64, // WriteConcernTimeout
   89, // NetworkTimeout
   91, // ShutdownInProgress
   100, // UnsatisfiableWriteConcern
-  112, // WriteConflict
   133, // FailedToSatisfyReadPreference
   134, // ReadConcernMajorityNotAvailableYet
   175, // QueryPlanKilled

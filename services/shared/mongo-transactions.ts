@@ -5,7 +5,8 @@ import { systemClock } from '#shared/clock.ts'
 /** Between two attempts, at random: the first waits up to 10 ms, each later one longer. */
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 500
-const WRITE_CONFLICT = 112
+/** The server's codes for a lock that was not given up in time: LockTimeout, MaxTimeMSExpired, WriteConflict. */
+export const LOCKED_CODES: readonly number[] = [24, 50, 112]
 
 /** Nobody knows whether a transaction was committed: its time was over before the server said. */
 export class CommitUnknown extends Error {
@@ -62,8 +63,8 @@ function hasLabel(error: unknown, label: string): boolean {
 }
 
 /** Whether a write met a lock that was not given up in time. */
-export function isWriteConflict(error: unknown): boolean {
-  return error instanceof MongoError && error.code === WRITE_CONFLICT
+export function isLocked(error: unknown): boolean {
+  return error instanceof MongoError && LOCKED_CODES.includes(Number(error.code))
 }
 
 /** A transaction of ours is idle for milliseconds between its operations; one that is for so long has lost its process. */

@@ -2,7 +2,7 @@ import { type ClientSession, type Db, MongoClient } from 'mongodb'
 import { ConfigError } from './config.ts'
 import { maskCredentials } from './config-print.ts'
 import { mongoProblem } from './mongo-problem.ts'
-import { deadTransactionEnder, isWriteConflict, transact } from './mongo-transactions.ts'
+import { deadTransactionEnder, isLocked, transact } from './mongo-transactions.ts'
 import type { StoreProblem } from './store-watch.ts'
 
 /** An open connection to one database. */
@@ -29,6 +29,8 @@ export const MAX_TIME_MS = 4_000
 
 /** How patient a client is, in milliseconds; what the URI says counts instead. */
 const PATIENCE = { waitQueueTimeoutMS: 2_000, serverSelectionTimeoutMS: 3_000, connectTimeoutMS: 3_000 }
+/** A write that the majority does not take is told before nobody waits for it any more. */
+const MAJORITY_MS = 3_500
 
 /**
  * Connects to a MongoDB replica set (6.0 or later) and checks that it answers and can run transactions. Reads and writes are
@@ -41,7 +43,7 @@ export async function openMongo(options: { readonly uri: string; readonly databa
   const client = new MongoClient(options.uri, {
     ...Object.fromEntries(Object.entries(PATIENCE).filter(([name]) => !said.has(name))),
     appName,
-    writeConcern: { w: 'majority', wtimeoutMS: Number(said.get('wtimeoutMS') ?? 5_000) },
+    writeConcern: { w: 'majority', wtimeoutMS: Number(said.get('wtimeoutMS') ?? MAJORITY_MS) },
     readConcern: { level: 'majority' },
     readPreference: 'primary',
     retryWrites: true,
@@ -74,7 +76,7 @@ export async function openMongo(options: { readonly uri: string; readonly databa
       try {
         return await transact(client, work, { limitMs, operationMs: MAX_TIME_MS })
       } catch (error) {
-        if (isWriteConflict(error)) void endDeadTransactions()
+        if (isLocked(error)) void endDeadTransactions()
         throw error
       }
     },

@@ -62,6 +62,41 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo 
     assert.equal(lease.sessionId, 'ses_1')
   })
 
+  test('however many there are, and whenever another session comes after them', async () => {
+    await using fixture = await open()
+    const { stores, uri, database } = fixture
+    const [store, second] = stores
+    const begin = async (id: string) => {
+      await store.createSession(W, newSession(id))
+      await store.admitPrompt(W, admission(`msg_${id}`, { sessionId: id }))
+    }
+    // More than are looked at together, several times over.
+    const ids = Array.from({ length: 70 }, (_, i) => `ses_locked${i}`)
+    for (const id of ids) await begin(id)
+    await using client = await new MongoClient(uri).connect()
+    const session = client.startSession()
+    session.startTransaction()
+    const sessions = client.db(database).collection<{ _id: string }>('sessions')
+    await sessions.updateMany({ _id: { $in: ids.map((id) => `${W}/${id}`) } }, { $inc: { version: 1 } }, { session })
+
+    for (let n = 0; n < 10; n++) {
+      await begin(`ses_${n}`)
+      const started = performance.now()
+      const lease = await acquire(n % 2 === 0 ? store : second, 60_000, 'own_1')
+      assert.equal(lease.sessionId, `ses_${n}`)
+      assert.ok(performance.now() - started < 2_000, `session ${n} had to wait`)
+    }
+    await session.abortTransaction()
+    await session.endSession()
+    const had: string[] = []
+    await waitUntil('every session can be had', async () => {
+      const lease = await second.acquireLease('own_2', 60_000)
+      if (lease !== undefined) had.push(lease.sessionId)
+      return had.length === ids.length || undefined
+    })
+    assert.deepEqual(had.toSorted(), ids.toSorted())
+  })
+
   test('can be had soon after the process was killed that wrote it', async () => {
     await using fixture = await open()
     const { stores, uri, database } = fixture

@@ -1,26 +1,34 @@
-import { MongoServerError } from 'mongodb'
+import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '#shared/clock.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/mongo.ts'
+import { isLocked } from '#shared/mongo-transactions.ts'
 import type { AcquiredLease } from '../ports.ts'
 import { type Collections, SERVER_NOW } from './mongo-collections.ts'
 
-/** So many sessions are looked at together. */
+/** So many sessions are read together. */
 const CANDIDATES = 20
-/** A session whose record somebody is writing is left for the next one after that time, in milliseconds. */
-const CLAIM_MS = 250
-/** And is not looked at again before that time is over. */
-const LEAVE_MS = 900
-/** MaxTimeMSExpired, LockTimeout, WriteConflict. */
-const LOCKED = new Set<unknown>([50, 24, 112])
+/** For so long a claim waits for sessions that others write right now, when there is nothing else, in milliseconds. */
+const PATIENCE_MS = 250
+/** A session whose record somebody is writing is left for that time, in milliseconds, and twice as long each time it is met so. */
+const FIRST_LEAVE_MS = 20
+const LONGEST_LEAVE_MS = 10_000
+
+/** Until when a session is left, on the monotonic clock, and for how long. */
+interface Left {
+  readonly until: number
+  readonly ms: number
+}
 
 /**
  * Gives leases. A record that an open transaction has written can't be claimed, and such a transaction may belong to a
- * process that is gone: candidates are claimed one by one, each within a short time, so that one holds up no other.
+ * process that is gone. So candidates are claimed one by one, each in a transaction: there the server refuses a locked record
+ * at once, where another write would wait for it.
  */
 export class MongoLeases {
   readonly #mongo: Mongo
   readonly #sessions: Collections['sessions']
-  readonly #locked = new Map<string, number>()
+  /** Sessions that were locked when they were last looked at. */
+  readonly #locked = new Map<string, Left>()
 
   constructor(mongo: Mongo, { sessions }: Collections) {
     this.#mongo = mongo
@@ -29,22 +37,44 @@ export class MongoLeases {
 
   /** Gives the lease that could be had for the longest time, by the server's clock; among those that are not locked. */
   async claim(owner: string, durationMs: number): Promise<AcquiredLease | undefined> {
+    const until = systemClock.monotonic() + PATIENCE_MS
     for (;;) {
-      const keys = await this.#candidates()
-      for (const key of keys) {
-        const lease = await this.#claimOne(key, owner, durationMs)
-        if (lease !== undefined) return lease
-      }
-      // What is left of these is locked, or was claimed by others.
-      if (keys.length < CANDIDATES) return undefined
+      const { lease, again } = await this.#pass(owner, durationMs)
+      if (lease !== undefined || again >= until) return lease
+      await delay(again - systemClock.monotonic())
     }
   }
 
-  async #candidates(): Promise<string[]> {
+  /** Looks at each candidate once. `again`: when the first of those that were locked may be looked at again. */
+  async #pass(
+    owner: string,
+    durationMs: number,
+  ): Promise<{ readonly lease?: AcquiredLease | undefined; readonly again: number }> {
+    const met = new Set<string>()
+    for (;;) {
+      const keys = await this.#candidates(met)
+      for (const key of keys) {
+        const lease = await this.#claimOne(key, owner, durationMs)
+        if (lease !== undefined) return { lease, again: 0 }
+        met.add(key)
+      }
+      // What is left of these is locked, or was claimed by others.
+      if (keys.length < CANDIDATES) break
+    }
+    const again = [...met].map((key) => this.#locked.get(key)?.until ?? Number.POSITIVE_INFINITY)
+    return { again: Math.min(...again) }
+  }
+
+  async #candidates(met: ReadonlySet<string>): Promise<string[]> {
     const now = systemClock.monotonic()
-    for (const [key, until] of this.#locked) if (until <= now) this.#locked.delete(key)
+    const left: string[] = []
+    for (const [key, { until, ms }] of this.#locked) {
+      if (until > now) left.push(key)
+      // Nobody asked for it for a long time.
+      else if (until + ms + LONGEST_LEAVE_MS < now) this.#locked.delete(key)
+    }
     const cursor = this.#sessions.find(
-      { ...CLAIMABLE, _id: { $nin: [...this.#locked.keys()] } },
+      { ...CLAIMABLE, _id: { $nin: [...left, ...met] } },
       { projection: { _id: 1 }, sort: { claimableAt: 1 }, limit: CANDIDATES, maxTimeMS: MAX_TIME_MS },
     )
     return (await cursor.toArray()).map(({ _id }) => _id)
@@ -60,23 +90,34 @@ export class MongoLeases {
       leaseUntil: until,
       claimableAt: until,
     }
+    const options = {
+      returnDocument: 'after',
+      projection: { workspace: 1, id: 1, fence: 1, attempts: 1, running: 1 },
+      maxTimeMS: PATIENCE_MS,
+    } as const
     try {
-      const record = await this.#sessions.findOneAndUpdate({ _id, ...CLAIMABLE }, [{ $set: changes }], {
-        returnDocument: 'after',
-        projection: { workspace: 1, id: 1, fence: 1, attempts: 1, running: 1 },
-        maxTimeMS: CLAIM_MS,
-      })
+      const record = await this.#mongo.transact((session) =>
+        this.#sessions
+          .findOneAndUpdate({ _id, ...CLAIMABLE }, [{ $set: changes }], { ...options, session })
+          // Not to be tried again at once.
+          .catch((error: unknown) => Promise.reject(isLocked(error) ? new Locked() : error)),
+      )
+      this.#locked.delete(_id)
       if (record === null) return undefined
       const { workspace, id, fence, attempts, running } = record
       return { workspace, sessionId: id, fence, unfinished: running === 1, attempt: attempts }
     } catch (error) {
-      if (!(error instanceof MongoServerError) || !LOCKED.has(error.code)) throw error
-      this.#locked.set(_id, systemClock.monotonic() + LEAVE_MS)
+      if (!(error instanceof Locked)) throw error
+      const ms = Math.min((this.#locked.get(_id)?.ms ?? FIRST_LEAVE_MS / 2) * 2, LONGEST_LEAVE_MS)
+      this.#locked.set(_id, { until: systemClock.monotonic() + ms, ms })
       void this.#mongo.endDeadTransactions()
       return undefined
     }
   }
 }
+
+/** Somebody else is writing the record. */
+class Locked extends Error {}
 
 const CLAIMABLE = { claimableAt: { $gt: 0 }, $expr: { $lte: ['$claimableAt', SERVER_NOW] } }
 
