@@ -40,6 +40,14 @@ test('a command sees only what is on the list: no key, no setting of Portico, no
   assert.deepEqual(environment, { PATH: '/bin', LC_ALL: 'C.UTF-8', TZ: 'UTC' })
 })
 
+test('a command does not see the folders that npm puts in front of PATH for a script, however deep scripts are nested', () => {
+  const npm = '/srv/portico/node_modules/.bin:/node_modules/.bin:/usr/lib/npm/lib/node-gyp-bin'
+  for (const path of [`${npm}:/home/a/node_modules/.bin:/bin`, `${npm}:${npm}:/home/a/node_modules/.bin:/bin`]) {
+    assert.equal(readConfig({ PATH: path }).environment.PATH, '/home/a/node_modules/.bin:/bin')
+  }
+  assert.match(readConfig({ PATH: npm }).environment.PATH ?? '', /^\/usr\/local\/sbin:/)
+})
+
 test('roots that are no map of absolute paths are refused', () => {
   for (const roots of ['{', '[]', '{"wrk_1":"/a"}', '{"wrk_1":["a"]}']) {
     assert.throws(() => readConfig({ PORTICO_PROJECT_ROOTS: roots }), ConfigError)

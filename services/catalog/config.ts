@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { type Environment, jsonVariable, readEnvironment } from '#shared/config.ts'
 
@@ -42,6 +42,13 @@ export function readConfig(env: Environment): Config {
     configDirectory: resolve(values.PORTICO_CONFIG_DIR ?? join(home, '.config', 'opencode')),
     home,
     roots: values.PORTICO_PROJECT_ROOTS,
-    environment: Object.freeze({ PATH: DEFAULT_PATH, ...Object.fromEntries(passedOn) }),
+    environment: Object.freeze({ ...Object.fromEntries(passedOn), PATH: usersPath(env.PATH) ?? DEFAULT_PATH }),
   })
+}
+
+/** PATH without the folders that npm puts in front of it for a script: a project's commands are not to find Portico's Node. */
+function usersPath(path: string | undefined): string | undefined {
+  const folders = path?.split(delimiter) ?? []
+  const last = folders.findLastIndex((folder) => folder.endsWith('node-gyp-bin'))
+  return folders.slice(last + 1).join(delimiter) || undefined
 }
