@@ -9,7 +9,7 @@ import {
   MongoTopologyClosedError,
 } from 'mongodb'
 import { maskCredentials } from '#shared/config-print.ts'
-import { CommitUnknown, LOCKED_CODES } from '#shared/mongo-transactions.ts'
+import { CommitUnknown, LOCKED_CODES, OutOfTime } from '#shared/mongo-transactions.ts'
 import type { StoreProblem } from '#shared/store-watch.ts'
 
 /** Errors of the driver itself: no server, no connection, or none in time. */
@@ -64,6 +64,7 @@ const AWAY = new Set([
 export function mongoProblem(error: unknown): StoreProblem | undefined {
   if (error instanceof CommitUnknown)
     return { kind: 'away', text: maskCredentials(error.message), outcomeUnknown: true }
+  if (error instanceof OutOfTime) return { kind: 'away', text: error.message }
   if (!(error instanceof MongoError)) return undefined
   const text = maskCredentials(error.message)
   if (error instanceof MongoServerError && codesOf(error).includes(OUT_OF_DISK_SPACE)) return { kind: 'full', text }

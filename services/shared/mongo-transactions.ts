@@ -13,9 +13,15 @@ export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown'
 }
 
+/** A transaction was not committed, because its time was over: its caller was told so already. */
+export class OutOfTime extends Error {
+  override readonly name = 'OutOfTime'
+}
+
 /**
  * Runs work in a transaction, and runs it again when the server says that it may succeed (write conflicts, a change of
- * primary), until the time is over; the driver's own loop goes on for two minutes. Throws the last error, or CommitUnknown.
+ * primary), until the time is over; the driver's own loop goes on for two minutes. Throws the last error, OutOfTime or
+ * CommitUnknown.
  */
 export function transact<T>(
   client: MongoClient,
@@ -28,6 +34,7 @@ export function transact<T>(
       session.startTransaction({ readConcern: 'snapshot', maxCommitTimeMS: limits.operationMs })
       try {
         const answer = await work(session)
+        if (systemClock.monotonic() >= until) throw new OutOfTime(`no answer within ${Math.round(limits.limitMs)} ms`)
         await commit(session, until)
         return answer
       } catch (error) {

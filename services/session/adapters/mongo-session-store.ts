@@ -72,7 +72,7 @@ class MongoSessionStore extends DrainingStore implements SessionStore {
   }
 
   createSession(workspace: string, input: NewSession): Promise<Session> {
-    return this.#run(workspace, input.id, this.#mongo.limitMs, async (batch) => {
+    return this.#run(workspace, input.id, false, async (batch) => {
       const existing = await batch.reads.sessionIfAny()
       if (existing !== undefined) return existing
       const now = this.#clock.now()
@@ -142,8 +142,7 @@ class MongoSessionStore extends DrainingStore implements SessionStore {
     decide: (revision: Revision, read: R) => T,
   ): Promise<T> {
     // Whoever holds a lease waits for the store; a client is told that it is away.
-    const limitMs = target.lease === undefined ? this.#mongo.limitMs : LEASED_MS
-    return this.#run(target.workspace, target.sessionId, limitMs, async (batch) => {
+    return this.#run(target.workspace, target.sessionId, target.lease !== undefined, async (batch) => {
       const found = this.#at(await batch.found())
       requireSession(target, found)
       const revision = new Revision(found.state, found.now, found.leaseNow, this.#newId)
@@ -166,8 +165,9 @@ class MongoSessionStore extends DrainingStore implements SessionStore {
     return found && { ...found, now: this.#clock.now() }
   }
 
-  async #run<T>(workspace: string, sessionId: string, limitMs: number, job: MongoJob<T>): Promise<T> {
-    const answer = await this.#queue.run(workspace, sessionId, limitMs, job)
+  async #run<T>(workspace: string, sessionId: string, patient: boolean, job: MongoJob<T>): Promise<T> {
+    const limitMs = patient ? LEASED_MS : this.#mongo.limitMs
+    const answer = await this.#queue.run(workspace, sessionId, { limitMs, patient }, job)
     this.#notices.tell(workspace, sessionId)
     return answer
   }
