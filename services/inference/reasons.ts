@@ -12,7 +12,7 @@ export const reasons = {
   REQUEST_DUPLICATE: { code: Code.AlreadyExists, message: 'Request {request_id} was made already' },
   CREDENTIAL_REFUSED: { code: Code.Unauthenticated, message: 'The API key is not valid' },
   PROVIDER_REFUSED: { code: Code.FailedPrecondition, message: '{provider} refused the request: {message}' },
-  PROVIDER_RATE_LIMITED: { code: Code.ResourceExhausted, message: '{provider} asks to slow down: {message}' },
+  PROVIDER_RATE_LIMITED: { code: Code.ResourceExhausted, message: '{provider} is rate limiting requests: {message}' },
   PROVIDER_UNAVAILABLE: { code: Code.Unavailable, message: '{provider} is unavailable: {message}' },
   PROVIDER_TIMEOUT: { code: Code.DeadlineExceeded, message: '{provider} did not answer in time' },
 } as const satisfies ReasonTable

@@ -11,14 +11,14 @@ export interface ConfigProblem {
   readonly problem: string
 }
 
-/** The settings can't be used; the message names every variable that is wrong, not only the first, and never a value. */
+/** The settings cannot be used; the message names every variable that is wrong, not only the first, and never a value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly ConfigProblem[]
 
   constructor(problems: readonly ConfigProblem[], options?: ErrorOptions) {
     const lines = problems.map(({ variable, problem }) => `  ${variable}: ${problem}`)
-    super(`The settings can't be used:\n${lines.join('\n')}`, options)
+    super(`The settings cannot be used:\n${lines.join('\n')}`, options)
     this.problems = problems
   }
 }

@@ -19,7 +19,7 @@ export interface Peer {
   readonly secret: string
   /** Default: `PEER_PATIENCE`. */
   readonly patience?: PeerPatience
-  /** Who tells the log when the peer can't be used. */
+  /** Who tells the log when the peer cannot be used. */
   readonly report?: PeerReport
 }
 

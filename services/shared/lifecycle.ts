@@ -16,7 +16,7 @@ export interface LifecycleOptions {
 /**
  * Runs a process: `start` builds it and puts what must be released on the stack; SIGINT or SIGTERM releases it in reverse
  * order, then the process ends with code 0. A second signal, half a second later or more, ends it at once. A failed start releases what there is and
- * ends with code 1; settings that can't be used are told without a stack trace.
+ * ends with code 1; settings that cannot be used are told without a stack trace.
  */
 export async function runUntilSignal(
   start: (resources: AsyncDisposableStack) => Promise<void>,
@@ -68,10 +68,10 @@ function report(error: unknown): void {
   process.stderr.write(`${textOf(error)}\n`)
 }
 
-/** One line where the fault is outside: a setting, or a store that can't be used. A stack where it is ours. */
+/** One line where the fault is outside: a setting, or a store that cannot be used. A stack where it is ours. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof ConfigError) return error.message
   const problem = isStoreUnavailable(error) ? (error as Rejection).metadata.problem : diskProblem(error)?.text
-  return problem === undefined ? (error.stack ?? error.message) : `The store can't be used: ${problem}`
+  return problem === undefined ? (error.stack ?? error.message) : `The store cannot be used: ${problem}`
 }

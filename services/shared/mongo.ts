@@ -60,7 +60,7 @@ export async function openMongo(options: { readonly uri: string; readonly databa
     }
   } catch (error) {
     await client.close()
-    const problem = `can't be used: ${error instanceof Error ? maskCredentials(error.message) : String(error)}`
+    const problem = `cannot be used: ${error instanceof Error ? maskCredentials(error.message) : String(error)}`
     throw new ConfigError([{ variable: 'PORTICO_MONGODB_URI', problem }], { cause: error })
   }
   const db = client.db(options.database)

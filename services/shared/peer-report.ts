@@ -15,7 +15,7 @@ export interface ReportedPeer {
 /** Codes of calls that may have reached nobody. */
 const LOST: readonly Code[] = [Code.Unavailable, Code.Canceled, Code.DeadlineExceeded]
 
-/** Tells the log when a peer can't be used and which setting may be wrong: once when it begins, once when it is mended. */
+/** Tells the log when a peer cannot be used and which setting may be wrong: once when it begins, once when it is mended. */
 export class PeerReport {
   readonly #peer: ReportedPeer
   readonly #logger: Logger

@@ -45,7 +45,7 @@ export async function startTracing(service: string, processor: SpanProcessor): P
 async function withinTime(work: Promise<void>): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, EXPORT_TIMEOUT_MS)
-  // Spans that can not be delivered any more are lost; that is no reason to fail.
+  // Spans that cannot be delivered any more are lost; that is no reason to fail.
   await Promise.race([work.catch(() => {}), late])
   clearTimeout(timer)
 }

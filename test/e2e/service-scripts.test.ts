@@ -27,7 +27,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
       }
       const { code, stderr } = await runToEnd('npm', ['run', '--silent', name], environment)
       assert.equal(code, 1)
-      assert.match(stderr, /^The settings can't be used:\n/)
+      assert.match(stderr, /^The settings cannot be used:\n/)
       assert.match(stderr, /^ {2}PORTICO_INTERNAL_SECRET: must be set$/m)
       assert.match(stderr, /^ {2}PORTICO_LOG_LEVEL: ./m)
       assert.match(stderr, /^ {2}PORTICO_PROT: means nothing; did you mean PORTICO_PORT\?$/m)
@@ -46,7 +46,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
       const environment = { ...secret, PORTICO_DATA_DIR: data.path, PORTICO_SERVICE_PORT: '0' }
       const { code, stdout, stderr } = await runToEnd(`services/${name}/main.ts`, [], environment)
       const why = 'PORTICO_MONGODB_URI: must be set for a service in a process of its own'
-      assert.deepEqual([code, stdout, stderr], [1, '', `The settings can't be used:\n  ${why}\n`])
+      assert.deepEqual([code, stdout, stderr], [1, '', `The settings cannot be used:\n  ${why}\n`])
       assert.deepEqual(readdirSync(data.path), [])
     })
   }
@@ -83,7 +83,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
     const { port } = new URL(other.url)
     const ended = await runToEnd('services/catalog/main.ts', [], { ...environment, PORTICO_SERVICE_PORT: port })
     assert.equal(await other.stop(), 0)
-    const stderr = `The settings can't be used:\n  PORTICO_SERVICE_PORT: ${port} of 127.0.0.1 is in use\n`
+    const stderr = `The settings cannot be used:\n  PORTICO_SERVICE_PORT: ${port} of 127.0.0.1 is in use\n`
     assert.deepEqual([ended.code, ended.stderr], [1, stderr])
   })
 
@@ -92,7 +92,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
     const environment = { ...secret, PORTICO_SERVICE_PORT: '0', PORTICO_MONGODB_URI: uri }
     const { code, stdout, stderr } = await runToEnd('services/identity/main.ts', [], environment)
     assert.equal(code, 1)
-    assert.match(stderr, /^The settings can't be used:\n {2}PORTICO_MONGODB_URI: can't be used: [^\n]*\n$/)
+    assert.match(stderr, /^The settings cannot be used:\n {2}PORTICO_MONGODB_URI: cannot be used: [^\n]*\n$/)
     assert.doesNotMatch(stdout + stderr, /pass-word/)
   })
 })

@@ -38,7 +38,7 @@ test('an address that others can reach is not served without credentials', async
   const { code, stdout, stderr } = await runToEnd('main.ts', [], environment)
   assert.deepEqual([code, stdout], [1, ''])
   const why = 'PORTICO_AUTH: none is only for a loopback address, not 0.0.0.0: set basic or bearer'
-  assert.equal(stderr, `The settings can't be used:\n  ${why}\n`)
+  assert.equal(stderr, `The settings cannot be used:\n  ${why}\n`)
 })
 
 test('all settings that cannot be used are told at once, without their values', async () => {
@@ -55,7 +55,7 @@ test('all settings that cannot be used are told at once, without their values', 
   const { code, stdout, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: data.path, ...bad })
   assert.deepEqual([code, stdout], [1, ''])
   const [first, ...lines] = stderr.trimEnd().split('\n')
-  assert.equal(first, "The settings can't be used:")
+  assert.equal(first, 'The settings cannot be used:')
   assert.deepEqual(lines.map((line) => /^ {2}(\w+): ./.exec(line)?.[1]).sort(), Object.keys(bad).sort())
   assert.doesNotMatch(stderr, /short-one/)
 })
@@ -69,7 +69,7 @@ test('a project that is no directory, and words that mean nothing, are refused b
     [['.', '.'], 'Usage: npm start [-- DIR]'],
   ] as const) {
     const ended = await runToEnd('main.ts', words, environment)
-    assert.deepEqual(ended, { code: 1, stdout: '', stderr: `The settings can't be used:\n  ${why}\n` })
+    assert.deepEqual(ended, { code: 1, stdout: '', stderr: `The settings cannot be used:\n  ${why}\n` })
   }
   assert.deepEqual(readdirSync(data.path), [])
 })
@@ -81,7 +81,7 @@ test('a data folder below what cannot be made, or is only read, is one line', {
   for (const directory of ['/proc/portico/data', '/proc/portico', '/dev/null/data', '/sys/portico/data']) {
     const { code, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: directory, PORTICO_PORT: '0' })
     assert.equal(code, 1)
-    assert.match(stderr, /^The settings can't be used:\n {2}PORTICO_DATA_DIR: [^\n]+\n$/)
+    assert.match(stderr, /^The settings cannot be used:\n {2}PORTICO_DATA_DIR: [^\n]+\n$/)
     assert.ok(stderr.includes(`${directory}/identity.sqlite cannot be used: `), stderr)
   }
 })
@@ -124,6 +124,6 @@ test('a data folder that cannot be used is told with the file and the setting, w
     [file, `${file}/identity.sqlite cannot be used: EEXIST: file already exists, mkdir '${file}'`],
   ] as const) {
     const { code, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: directory, PORTICO_PORT: '0' })
-    assert.deepEqual([code, stderr], [1, `The settings can't be used:\n  PORTICO_DATA_DIR: ${why}\n`])
+    assert.deepEqual([code, stderr], [1, `The settings cannot be used:\n  PORTICO_DATA_DIR: ${why}\n`])
   }
 })

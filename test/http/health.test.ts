@@ -95,7 +95,7 @@ test('it takes three failures in a row to be unready, and one answer to be ready
   assert.equal(await status(), 200)
 })
 
-test('a process that holds the services is not ready when one of their stores can not be written, and says why', async () => {
+test('a process that holds the services is not ready when one of their stores cannot be written, and says why', async () => {
   const onChange = () => ({ [Symbol.dispose]: () => {} })
   const full = { state: () => ({ ok: false, reason: 'the disk is full' }) as const, onChange }
   const well = { state: () => ({ ok: true }) as const, onChange }

@@ -158,7 +158,10 @@ test('a provider that fails in the middle ends the stream with response.failed, 
   const ended = whole(response, {
     status: 'failed',
     completed_at: null,
-    error: { code: 'rate_limit_exceeded', message: 'portico asks to slow down: The prompt asked for status 429' },
+    error: {
+      code: 'rate_limit_exceeded',
+      message: 'portico is rate limiting requests: The prompt asked for status 429',
+    },
     error_type: 'rate_limit_exceeded',
     output: [item],
     output_text: 'the ',

@@ -103,7 +103,7 @@ test("a provider's refusal becomes the client's status, with its message and whe
     [404, 404, 'openai refused the request: Told so', 'not_found'],
     [413, 413, 'openai refused the request: Told so', 'payload_too_large'],
     [422, 422, 'openai refused the request: Told so', 'unprocessable'],
-    [429, 429, 'openai asks to slow down: Told so', 'rate_limit_exceeded'],
+    [429, 429, 'openai is rate limiting requests: Told so', 'rate_limit_exceeded'],
     [500, 502, 'openai is unavailable: Told so', 'provider_unavailable'],
     [503, 503, 'openai is unavailable: Told so', 'provider_overloaded'],
     [504, 408, 'openai did not answer in time', 'timeout'],

@@ -104,7 +104,7 @@ test('what others do wrong is over when it has not happened for a while', async 
   assert.equal(seen.length, 3)
 })
 
-test('an address that can not work is refused at the start, by its setting', () => {
+test('an address that cannot work is refused at the start, by its setting', () => {
   const env = { PORTICO_INTERNAL_SECRET: testSecret, PORTICO_MONGODB_URI: 'mongodb://127.0.0.1' }
   for (const url of [
     'https://identity:4104',

@@ -117,7 +117,7 @@ function readRequest(value: unknown, at: string): Partial<RequestOverlay> {
   if (!isObject(value)) throw new DocumentError(`${at} is no object`)
   const part = (name: string): JsonObject => {
     const member = value[name] ?? {}
-    if (!isObject(member) || !isJson(member)) throw new DocumentError(`${at}.${name} is no JSON object`)
+    if (!isObject(member) || !isJson(member)) throw new DocumentError(`${at}.${name} is not a JSON object`)
     return member
   }
   const headers = part('headers')

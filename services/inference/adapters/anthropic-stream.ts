@@ -94,7 +94,7 @@ export class AnthropicStream {
       const event = objectAt(JSON.parse(data))
       if (event !== undefined) return event
     } catch {}
-    throw unavailable(this.#providerId, 'It sent an event that is no JSON object')
+    throw unavailable(this.#providerId, 'It sent an event that is not a JSON object')
   }
 
   #begin(index: unknown, block: Json): void {

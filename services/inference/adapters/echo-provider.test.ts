@@ -102,7 +102,7 @@ test('/tool lines are called one a step where calls in parallel are not wanted',
 })
 
 test('only tools that are offered and allowed are called', async () => {
-  const said = 'No tool list may be called.'
+  const said = 'The tool list is not available.'
   assert.deepEqual((await turn([user('/tool list')])).text, said)
   assert.deepEqual((await turn([user('/tool list')], { tools: files, toolChoice: { mode: 'none' } })).text, said)
   const named = { tools: files, toolChoice: { mode: 'named', name: 'bash' } } as const

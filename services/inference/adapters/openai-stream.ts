@@ -77,7 +77,7 @@ export class OpenaiStream {
       const chunk = objectAt(JSON.parse(data))
       if (chunk !== undefined) return chunk
     } catch {}
-    throw unavailable(this.#providerId, 'It sent an event that is no JSON object')
+    throw unavailable(this.#providerId, 'It sent an event that is not a JSON object')
   }
 
   #learn(data: string, choice: Json): void {

@@ -102,7 +102,7 @@ test('an answer without a finish reason was cut; without [DONE] it was not', asy
   const done = `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n`
   const cases = [
     [chunk('a'), 'The answer was cut'],
-    [`${chunk('a')}data: {"cho`, 'It sent an event that is no JSON object'],
+    [`${chunk('a')}data: {"cho`, 'It sent an event that is not a JSON object'],
     ['', 'The answer was cut'],
     ['data: [DONE]\n\n', 'The answer is empty'],
   ] as const

@@ -76,7 +76,7 @@ function answerOf(
     told.push(`${call.name} ${verb}${result === undefined ? '.' : textOf(result.content)}`)
   }
   for (const { name } of script.calls) {
-    if (!tools.some((tool) => tool.name === name)) told.push(`No tool ${name} may be called.`)
+    if (!tools.some((tool) => tool.name === name)) told.push(`The tool ${name} is not available.`)
   }
   if (told.length > 0) return told.join('\n\n')
   const said = script.rest === '' ? '' : ` You said: ${script.rest.slice(0, MAX_SAID).toWellFormed()}`

@@ -77,7 +77,7 @@ export interface ToolPart {
   readonly state: ToolState
   /** The arguments as JSON text, exactly as the model wrote them. */
   readonly rawInput: string
-  /** The arguments; empty until they are complete, and when they are no JSON object. */
+  /** The arguments; empty until they are complete, and when they are not a JSON object. */
   readonly input: JsonObject
   readonly content: readonly ToolContent[]
   readonly metadata: JsonObject | undefined

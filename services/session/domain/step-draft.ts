@@ -211,7 +211,7 @@ export class StepDraft {
 }
 
 const NO_OBJECT: CallOutcome = {
-  error: { type: 'tool.input_invalid', message: 'The arguments of the call are no JSON object' },
+  error: { type: 'tool.input_invalid', message: 'The arguments of the call are not a JSON object' },
   content: [],
   metadata: undefined,
 }

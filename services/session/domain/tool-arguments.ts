@@ -4,7 +4,7 @@ import type { JsonObject } from './session.ts'
 const MAX_DEPTH = 24
 
 /**
- * The arguments of a tool call; nothing at all means none, undefined that the text is no JSON object, or is nested more
+ * The arguments of a tool call; nothing at all means none, undefined that the text is not a JSON object, or is nested more
  * than 24 levels deep.
  */
 export function parseArguments(text: string): JsonObject | undefined {

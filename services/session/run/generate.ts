@@ -94,7 +94,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const MESSAGES: Readonly<Record<string, string>> = {
   'provider.refused': 'The provider refused the request',
-  'provider.rate_limited': 'The provider asks to slow down',
+  'provider.rate_limited': 'The provider is rate limiting requests',
   'provider.unavailable': 'The provider is unavailable',
   'provider.timeout': 'The provider did not answer in time',
   'model.not_found': 'No such model is configured',
