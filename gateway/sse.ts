@@ -1,9 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Response } from 'express'
 import { type Call, callOf } from './call.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
 /** Most text that is collected before it is written, in characters. */
 const COLLECTED_LIMIT = 16_384
+
+/** So many messages are taken in one turn of the event loop: those of a service in this process may all be there already. */
+export const MESSAGES_AT_ONCE = 16
 
 /** How long a client waits before it comes back after a stream was ended by the server, in milliseconds. */
 export const RETRY_MS = 1_000
@@ -69,9 +73,11 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
     }, afterMs)
   })
   try {
+    let taken = 0
     for (let next = first; next.done !== true; next = await iterator.next()) {
       writer.add(source.frame(next.value))
       if (writer.full) await writer.drained()
+      else if (++taken % MESSAGES_AT_ONCE === 0) await nextTurn()
       if (call.over) return
     }
     writer.finish(source.end?.() ?? '')

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { timedId } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -12,6 +13,8 @@ import { promptBody } from '../schemas/session.ts'
 
 /** How long one call that waits may take, in milliseconds. */
 const WAIT_ROUND_MS = 50_000
+/** The pause between two of them: one that ends at once must not be all that happens. */
+const WAIT_PAUSE_MS = 50
 
 /** What makes a session run, and stop: prompt, wait, interrupt. */
 export function promptRoutes(facade: Facade): Route[] {
@@ -97,5 +100,6 @@ async function waitInRounds(session: Clients['session'], sessionId: string, call
     } catch (error) {
       if (!(error instanceof ConnectError && error.code === Code.DeadlineExceeded)) throw error
     }
+    await delay(WAIT_PAUSE_MS)
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, Response } from 'express'
 import { randomText } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -14,7 +15,7 @@ import type { Facade, Route } from '../route.ts'
 import { toGeneration } from '../schemas/responses-generation.ts'
 import { requireHistoryIds } from '../schemas/responses-messages.ts'
 import { type ResponsesRequest, responsesRequest } from '../schemas/responses-request.ts'
-import { sendEvents } from '../sse.ts'
+import { MESSAGES_AT_ONCE, sendEvents } from '../sse.ts'
 
 /** What OpenRouter sends while a client waits; every client takes it for what it is, a comment. */
 const HEARTBEAT = 'OPENROUTER PROCESSING'
@@ -42,7 +43,11 @@ async function createResponse(facade: Facade, request: Request, response: Respon
   const seed = { id: `resp_${text}`, echo: requestEcho(body), now: () => clock.now() }
   if (body.stream !== true) {
     const fold = new ResponsesFold(seed, undefined)
-    for await (const { events } of messages) fold.add(events)
+    let taken = 0
+    for await (const { events } of messages) {
+      fold.add(events)
+      if (++taken % MESSAGES_AT_ONCE === 0) await nextTurn()
+    }
     if (!fold.over) throw new Error('The generation ended without its last event')
     return sendJson(response, 200, fold.toJson())
   }

@@ -64,6 +64,8 @@ export class Http2Call {
   async head(): Promise<ResponseHead> {
     for (;;) {
       if (this.#head !== undefined) return this.#head
+      // A stream may be closed without an error before anything was said.
+      if (this.#ended) throw failureOf(undefined, undefined)
       await this.#news()
     }
   }

@@ -78,3 +78,15 @@ test('a peer that refuses for ever is told after four tries', async () => {
   await assert.rejects(createClient(SessionService, transport)[method]({}), isUnavailable)
   assert.equal(server.taken(), 4)
 })
+
+test('an answer that ends well without headers is an error, whatever ends it', async () => {
+  for (const end of [
+    (stream: ServerHttp2Stream) => stream.close(constants.NGHTTP2_NO_ERROR),
+    (stream: ServerHttp2Stream) => stream.destroy(),
+  ]) {
+    using server = await peer(end)
+    await using transport = dial(server)
+    const call = createClient(SessionService, transport)[method]({}, { timeoutMs: 60_000 })
+    await assert.rejects(call, isUnavailable)
+  }
+})

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
+
+/** So many messages, or rounds, from memory must not come before another request is answered. */
+const MOST = 2_000
+
+/** A facade, and whether another request, made when work begins, is answered. */
+async function openBusy() {
+  let answered = false
+  let asked: Promise<void> | undefined
+  const facade = await openFacade({
+    inference: {
+      async *streamGenerate() {
+        yield event('started', { model: 'portico/echo' })
+        yield event('partStarted', { index: 0, kind: 1 })
+        for (let i = 0; i < MOST && !isAnswered(); i++) yield event('partExtended', { index: 0, text: 'word ' })
+        yield event('partEnded', { index: 0, part: { part: { case: 'text', value: { text: 'word' } } } })
+        yield event('finished', { reason: 1 })
+      },
+    },
+    session: {
+      waitSession() {
+        if (isAnswered()) return {}
+        throw new ConnectError('The deadline has passed', Code.DeadlineExceeded)
+      },
+    },
+  })
+  function isAnswered(): boolean {
+    asked ??= facade.fetch('/healthz').then(async (response) => {
+      await response.text()
+      answered = true
+    })
+    return answered
+  }
+  return { facade, answered: () => answered }
+}
+
+const event = (name: string, value: object) => ({ events: [{ event: { case: name, value } }] }) as never
+
+for (const stream of [true, false]) {
+  test(`an answer from memory leaves others their turn (${stream ? 'streamed' : 'whole'})`, async () => {
+    const { facade, answered } = await openBusy()
+    await using _ = facade
+    const response = await facade.fetch('/api/v1/responses', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${TEST_KEYS.workspace}` },
+      body: JSON.stringify({ model: 'portico/echo', input: 'Hello', stream }),
+    })
+    assert.equal(response.status, 200)
+    const words = (await response.text()).split('word ').length
+    assert.ok(answered())
+    assert.ok(words < MOST, `${words} words before another request was answered`)
+  })
+}
+
+test('a session service that ends each round at once is not asked without a pause', async () => {
+  const { facade, answered } = await openBusy()
+  await using _ = facade
+  const response = await facade.fetch('/api/session/ses_1/wait', { method: 'POST' })
+  assert.deepEqual([response.status, answered()], [204, true])
+})
