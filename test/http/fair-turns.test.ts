@@ -9,7 +9,7 @@ const MOST = 2_000
 /** A facade, and whether another request, made when work begins, is answered. */
 async function openBusy() {
   let answered = false
-  let asked: Promise<void> | undefined
+  let asked = false
   const facade = await openFacade({
     inference: {
       async *streamGenerate() {
@@ -28,10 +28,12 @@ async function openBusy() {
     },
   })
   function isAnswered(): boolean {
-    asked ??= facade.fetch('/healthz').then(async (response) => {
-      await response.text()
-      answered = true
-    })
+    if (!asked) {
+      asked = true
+      void facade.fetch('/healthz').then(() => {
+        answered = true
+      })
+    }
     return answered
   }
   return { facade, answered: () => answered }
