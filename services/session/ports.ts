@@ -163,9 +163,9 @@ export interface SessionStore extends AsyncDisposable {
   listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]>
   /**
    * Answers a waiting request and writes its permission-replied event. `always` saves its patterns for the project;
-   * `reject` rejects every other waiting request of the session too, and without a message makes the session no longer
-   * due, as an interrupt does. Rejects with PERMISSION_REQUEST_NOT_FOUND when it does not wait: unknown, answered,
-   * expired, withdrawn.
+   * `reject` rejects every other waiting request of the session too, with the same message, and without one makes the
+   * session no longer due, as an interrupt does. Rejects with PERMISSION_REQUEST_NOT_FOUND when it does not wait: unknown,
+   * answered, expired, withdrawn.
    */
   replyPermission(workspace: string, sessionId: string, requestId: string, answer: PermissionAnswer): Promise<void>
   /** Approvals saved for a project, as `allow` rules. */

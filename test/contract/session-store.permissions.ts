@@ -120,7 +120,7 @@ export function permissionCases(test: StoreTest): void {
       ],
     )
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_0'), once)
-    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: '' })
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: 'no' })
   })
 
   test('a rejection without a message parks what waits, and nothing that is admitted later', async (fixture) => {

@@ -55,8 +55,9 @@ test('the run ends after an answer, a failure, and a refusal without a word', ()
   const error = { type: 'provider.refused', message: 'no' }
   assert.deepEqual(nextAction([user('a'), step({ error })]), { type: 'end', outcome: 'failed', error })
   assert.equal(outcome(user('a'), step({ parts: [call(undefined), call('permission.rejected')] })), 'interrupted')
-  const corrected = [call('permission.rejected'), call('permission.corrected')]
-  assert.equal(outcome(user('a'), step({ parts: corrected })), 'step')
+  assert.equal(outcome(user('a'), step({ parts: [call('permission.corrected')] })), 'step')
+  const both = [call('permission.rejected'), call('permission.corrected')]
+  assert.equal(outcome(user('a'), step({ parts: both })), 'interrupted')
 })
 
 test('steps are counted from the last input, without those that were cut off', () => {

@@ -26,7 +26,7 @@ export function nextAction(conversation: readonly Message[]): NextAction {
   const calls = last.parts.filter((part) => part.type === 'tool')
   if (calls.length === 0) return end('succeeded')
   const refusals = calls.map(({ error }) => error?.type)
-  return refusals.includes(REJECTED) && !refusals.includes(CORRECTED) ? end('interrupted') : STEP
+  return refusals.includes(REJECTED) ? end('interrupted') : STEP
 }
 
 /** How many steps the conversation has since the last thing that a user said, without those that were cut off. */

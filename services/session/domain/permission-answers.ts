@@ -16,7 +16,8 @@ export function closeRequest(revision: Revision, requestId: string, reply: Permi
 
 /**
  * Answers one of the session's waiting requests; false when it is not among them or has expired. `always` saves its
- * patterns for the project, `reject` rejects the others too, and without a word ends the run as an interrupt would.
+ * patterns for the project; `reject` rejects the others too, with the same message, and without one ends the run as an
+ * interrupt would, whatever other requests of the step were answered.
  */
 export function answerRequest(
   revision: Revision,
@@ -35,7 +36,7 @@ export function answerRequest(
     }
   }
   if (answer.reply === 'reject') {
-    for (const { id } of open) if (id !== requestId) closeRequest(revision, id, 'reject')
+    for (const { id } of open) if (id !== requestId) closeRequest(revision, id, 'reject', answer.message)
     if (answer.message === '') parkInputs(revision)
   }
   return true

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { Outcome, type PermissionRequest, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome, type PermissionRequest, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
 import { systemClock } from '#shared/clock.ts'
 import { plain } from '#test/support/inference.ts'
 import {
@@ -148,6 +148,29 @@ test('a rejection with a word tells it to the model, and the run goes on', async
   assert.equal(service.peers.requests.length, 2)
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
 })
+
+for (const first of ['read the README instead', '']) {
+  test(`one rejection without a word ends the run and parks what waits, be it the ${first ? 'last' : 'first'} of the step`, async () => {
+    await using service = await openSessionService()
+    const later = Promise.withResolvers<void>()
+    let prepared = 0
+    service.peers.onPrepare = () => (++prepared > 1 ? later.promise : Promise.resolve())
+    await service.create()
+    service.peers.rules.push(ASK)
+    service.peers.turns.push(calls(look('a'), look('b')))
+    await service.prompt('Look')
+    const [one] = await waiting(service, 1)
+    await service.prompt('Wait', { messageId: 'msg_q', delivery: Delivery.QUEUE })
+    await reply(service, one, Reply.REJECT, first)
+    later.resolve()
+    const [other] = await waiting(service, 1)
+    assert.notEqual(other?.requestId, one?.requestId)
+    await reply(service, other, Reply.REJECT, first ? '' : 'read the README instead')
+    await service.wait()
+    assert.equal(await service.outcome(), Outcome.INTERRUPTED)
+    assert.equal(service.peers.requests.length, 1)
+  })
+}
 
 test('a request that nobody answers is refused when its time is over, and the run goes on', async () => {
   await using service = await openSessionService({ permissionTimeoutMs: 50 })
