@@ -27,7 +27,17 @@ export const MATRIX: readonly MatrixRow[] = [
   {
     name: 'handlers and runs know domain, ports, kernel and generated code',
     files: ['services/*/rpc/**', 'services/*/run/**'],
-    allow: ['./**', '../domain/**', '../run/**', '../ports.ts', '../reasons.ts', 'node:crypto', ...KERNEL, ...CONNECT],
+    allow: [
+      './**',
+      '../domain/**',
+      '../run/**',
+      '../ports.ts',
+      '../reasons.ts',
+      'node:async_hooks',
+      'node:crypto',
+      ...KERNEL,
+      ...CONNECT,
+    ],
   },
   {
     name: 'routes only merge handlers',

@@ -54,13 +54,15 @@ export interface Session extends Required<Pick<Leaving, 'drain'>>, AsyncDisposab
 export async function open(config: Config, dependencies: Dependencies): Promise<Session> {
   const { clock, logger } = dependencies
   await using opening = new AsyncDisposableStack()
-  const { store, blobs, health } = await openStores(config.store, dependencies, opening)
+  const { store, blobs, patient, health } = await openStores(config.store, dependencies, opening)
   const watchers = opening.use(new SessionWatchers(store, dependencies.pollMs))
   const hub = new EventHub(store)
   const catalog = new RpcCatalogPeer(dependencies.catalog)
   const inference = new RpcInferencePeer(dependencies.inference)
+  const closing = new AbortController()
+  opening.defer(() => closing.abort(new Error('The service is closing')))
   const run = {
-    ...{ store, blobs, catalog, inference, hub, watchers, clock, logger },
+    ...{ ...patient, catalog, inference, hub, watchers, clock, logger, health, closing: closing.signal },
     newId: (prefix: Parameters<typeof timedId>[0]) => timedId(prefix, clock),
     pause: dependencies.pause ?? pause,
     random: Math.random,
@@ -68,7 +70,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   }
   const scheduler = opening.use(
     new Scheduler({
-      ...{ store, watchers, clock, logger, owner: randomId('own') },
+      ...{ store: patient.store, watchers, clock, logger, owner: randomId('own') },
       ...{ leaseMs: config.leaseMs, slots: new Slots(config.maxRuns), maxOwned: config.maxRuns + MOST_WAITING },
       pollMs: dependencies.pollMs,
       drain: (tenure, slot) => drainSession(run, tenure, slot),
@@ -82,15 +84,11 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   }
 }
 
-/** What may take as long as it needs: whoever holds a lease waits for the store. */
-const PATIENT = [
-  ...['acquireLease', 'renewLease', 'releaseLease', 'settleAborted', 'readLeased', 'readTranscript', 'lastAdmitter'],
-  ...['promote', 'recordStep', 'askPermission', 'readPermissionAnswer', 'closePermission', 'endRun'],
-] as const
-
 interface Stores {
   readonly store: SessionStore
   readonly blobs: BlobStore
+  /** The same, for those who hold leases: whatever a run asks of them takes as long as it needs. */
+  readonly patient: { readonly store: SessionStore; readonly blobs: BlobStore }
   readonly health: StoreHealth
 }
 
@@ -102,9 +100,14 @@ async function openStores(
   const attributes = { 'db.system.name': config.kind }
   const { store, blobs, mongo } = await openAdapters(config, clock, resources)
   const health = resources.use(watchStore(store, { name: 'session', mongo, clock, logger }))
+  const traced = {
+    store: tracedPort(store, 'SessionStore', attributes),
+    blobs: tracedPort(blobs, 'BlobStore', mongo === undefined ? {} : attributes),
+  }
   return {
-    store: storePort(tracedPort(store, 'SessionStore', attributes), health, PATIENT),
-    blobs: storePort(tracedPort(blobs, 'BlobStore', mongo === undefined ? {} : attributes), health),
+    store: storePort(traced.store, health),
+    blobs: storePort(traced.blobs, health),
+    patient: { store: storePort(traced.store, health, false), blobs: storePort(traced.blobs, health, false) },
     health,
   }
 }
@@ -113,7 +116,7 @@ async function openAdapters(
   config: StoreConfig,
   clock: Clock,
   resources: AsyncDisposableStack,
-): Promise<Pick<Stores, 'store' | 'blobs'> & { readonly mongo?: Mongo }> {
+): Promise<Stores['patient'] & { readonly mongo?: Mongo }> {
   if (config.kind === 'sqlite') {
     const store = resources.use(await openSqliteSessionStore({ path: join(config.directory, 'session.sqlite'), clock }))
     const blobs = resources.use(await openFileBlobStore({ directory: join(config.directory, 'blobs') }))

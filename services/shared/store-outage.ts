@@ -15,43 +15,50 @@ declare module '#shared/rejection.ts' {
 
 /**
  * What a store throws when it can't be reached, does not answer in time, or can't be written. `problem` is for operators; no
- * client sees it. `outcomeUnknown`: a write may have been done all the same.
+ * client sees it. `outcomeUnknown`: a write may have been done all the same. `damaged`: what is stored can't be read, and the
+ * same call will fail again.
  */
 export function storeUnavailable(
   problem: string,
-  { cause, outcomeUnknown }: { readonly cause?: unknown; readonly outcomeUnknown?: boolean } = {},
+  {
+    cause,
+    outcomeUnknown,
+    damaged,
+  }: { readonly cause?: unknown; readonly outcomeUnknown?: boolean; readonly damaged?: boolean } = {},
 ): Rejection {
-  return new Rejection('STORE_UNAVAILABLE', { problem, ...(outcomeUnknown && { outcome: 'unknown' }) }, { cause })
+  const metadata = { problem, ...(outcomeUnknown && { outcome: 'unknown' }), ...(damaged && { store: 'damaged' }) }
+  return new Rejection('STORE_UNAVAILABLE', metadata, { cause })
 }
 
-/**
- * Does work, and does it again after a second while the store is away. Whatever else it throws is thrown, as is what `pause`
- * throws, and an outage after which nobody knows whether the work was done.
- */
-export async function whenStoreIsBack<T>(pause: (ms: number) => Promise<void>, work: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!isStoreUnavailable(error) || (error as Rejection).metadata.outcome === 'unknown') throw error
-    }
-    await pause(AGAIN_MS)
-  }
+/** Whether the same call may be made again, and may succeed then: nothing was done, and what is stored can be read. */
+export function mayRepeat(error: unknown): boolean {
+  return isStoreUnavailable(error) && !isDamaged(error) && (error as Rejection).metadata.outcome !== 'unknown'
 }
 
-const AGAIN_MS = 1_000
+/** Whether a call failed because what is stored can't be read. */
+export function isDamaged(error: unknown): boolean {
+  return isStoreUnavailable(error) && (error as Rejection).metadata.store === 'damaged'
+}
 
 /** Whether a call failed because a store is away, ours or a peer's: the same call may succeed later. */
 export function isStoreUnavailable(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'STORE_UNAVAILABLE'
 }
 
-/** Likewise, but gives the store up when it was away for so long, in milliseconds. */
-export function forStoreWithin<T>(ms: number, work: () => Promise<T>): Promise<T> {
-  let left = ms
-  return whenStoreIsBack(async (wait) => {
-    left -= wait
-    if (left < 0) throw storeUnavailable(`it was away for more than ${ms} ms`)
-    await delay(wait, undefined, { ref: false })
-  }, work)
+/** Milliseconds until a store that is away is asked again. */
+export const STORE_AGAIN_MS = 1_000
+
+/**
+ * Does work that may be done twice, again after a second while the store is away, but gives the store up when it was away
+ * for so long, in milliseconds. Whatever else the work throws is thrown.
+ */
+export async function forStoreWithin<T>(ms: number, work: () => Promise<T>): Promise<T> {
+  for (let left = ms; ; left -= STORE_AGAIN_MS) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isStoreUnavailable(error) || isDamaged(error) || left <= 0) throw error
+    }
+    await delay(STORE_AGAIN_MS, undefined, { ref: false })
+  }
 }

@@ -1,10 +1,11 @@
 import type { StoreWatch } from '#shared/store-watch.ts'
 
 /**
- * A store's port whose calls end in time and throw STORE_UNAVAILABLE where the store is to blame, as the watch says. Calls
- * of `patient` methods may take as long as they need; of a stream only the first item has a limit.
+ * A store's port whose calls throw STORE_UNAVAILABLE where the store is to blame, as the watch says, and end in time: of a
+ * stream only the first item has a limit. Those who hold something that must not be let go half-way, and wait for the
+ * store whatever it takes, set no limit.
  */
-export function storePort<P extends object>(port: P, watch: StoreWatch, patient: readonly (keyof P)[] = []): P {
+export function storePort<P extends object>(port: P, watch: StoreWatch, limited = true): P {
   const wrapped = new Map<PropertyKey, unknown>()
   return new Proxy(port, {
     get(target, key) {
@@ -13,7 +14,6 @@ export function storePort<P extends object>(port: P, watch: StoreWatch, patient:
       if (typeof key === 'symbol') return member.bind(target)
       let method = wrapped.get(key)
       if (method === undefined) {
-        const limited = !(patient as readonly PropertyKey[]).includes(key)
         method = (...words: unknown[]) => watched(Reflect.apply(member, target, words), watch, limited)
         wrapped.set(key, method)
       }

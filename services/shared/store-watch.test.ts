@@ -109,7 +109,7 @@ test('a call that does not end in time is given up; of a stream only the first i
   for await (const item of port.stream()) items.push(item)
   assert.deepEqual(items, ['done', 'later'])
   store.hangs = true
-  const late = { reason: 'STORE_UNAVAILABLE', metadata: { problem: 'no answer within 100 ms' } }
+  const late = { reason: 'STORE_UNAVAILABLE', metadata: { problem: 'no answer within 100 ms', outcome: 'unknown' } }
   await assert.rejects(port.work(), late)
   await assert.rejects(port.stream()[Symbol.asyncIterator]().next(), late)
 })

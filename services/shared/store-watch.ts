@@ -93,7 +93,8 @@ export class StoreWatch implements StoreHealth, Disposable {
       const problem = this.#problemOf(error)
       if (problem === undefined) throw error
       this.#suspect(problem)
-      throw storeUnavailable(problem.text, { cause: error, outcomeUnknown: problem.outcomeUnknown === true })
+      const { kind, text, outcomeUnknown = false } = problem
+      throw storeUnavailable(text, { cause: error, outcomeUnknown, damaged: kind === 'damaged' })
     }
   }
 
@@ -166,7 +167,9 @@ export class StoreWatch implements StoreHealth, Disposable {
   }
 
   #problemOf(error: unknown): StoreProblem | undefined {
-    return error instanceof Late ? { kind: 'away', text: error.message } : this.#options.problemOf(error)
+    return error instanceof Late
+      ? { kind: 'away', text: error.message, outcomeUnknown: true }
+      : this.#options.problemOf(error)
   }
 
   #within<T>(call: Promise<T>): Promise<T> {

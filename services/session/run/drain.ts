@@ -5,12 +5,13 @@ import type { Message, StructuredError } from '../domain/message.ts'
 import { nextAction } from '../domain/next-action.ts'
 import type { Outcome } from '../domain/session.ts'
 import { endOlderTools } from './end-tools.ts'
-import { patientPort } from './patient-port.ts'
+import { giveBack } from './give-back.ts'
+import { patientPort, StoreFault } from './patient-port.ts'
 import type { Pause } from './pause.ts'
 import { type RunDependencies, RunFailure } from './run-context.ts'
 import { INTERNAL, runStep } from './run-step.ts'
 import type { Slot } from './slots.ts'
-import { isLeaseLost, type Tenure } from './tenure.ts'
+import { isLeaseLost, type Loss, type Tenure } from './tenure.ts'
 
 /** How a run ended. */
 interface RunEnd {
@@ -21,6 +22,10 @@ interface RunEnd {
 /** So often a run may be tried without getting on: without a step that was completed. */
 const MOST_ATTEMPTS = 5
 const GIVEN_UP: StructuredError = { type: 'internal', message: 'The run was tried 5 times and never got on' }
+const TOOLS_UNKNOWN: StructuredError = {
+  ...GIVEN_UP,
+  message: `${GIVEN_UP.message}; whether its tool calls have ended, and what they have done, is unknown`,
+}
 
 const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
 
@@ -31,26 +36,36 @@ const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
  * that whoever comes next goes on.
  */
 export async function drainSession(given: RunDependencies, tenure: Tenure, slot: Slot): Promise<void> {
-  const { logger } = given
   const { lease, holdSignal } = tenure
-  const store = patientPort(given.store, given.pause, holdSignal)
-  const blobs = patientPort(given.blobs, given.pause, holdSignal)
   const pause: Pause = (ms, signal) => slot.rest(() => given.pause(ms, signal))
-  const dependencies = { ...given, store, blobs, pause }
+  const patience = (ms: number): Promise<void> => pause(ms, holdSignal)
+  const store = patientPort(given.store, given.health, patience)
+  const blobs = patientPort(given.blobs, given.health, patience)
   try {
-    await drain(dependencies, tenure, slot)
+    await drain({ ...given, store, blobs, pause }, tenure, slot)
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
-    if (tenure.reason === 'lost') logger.info({ sessionId: lease.sessionId }, 'A session was lost to another owner')
-    // Nobody knows whether the last write was done: whoever takes over finds out.
-    else if (isStoreUnavailable(error)) logger.info({ sessionId: lease.sessionId }, 'A run waits for the store')
-    // What nobody foresaw will happen again: the lease runs out before somebody else tries.
-    else if (tenure.reason !== 'shutdown')
-      return logger.error({ err: error, sessionId: lease.sessionId, attempt: lease.attempt }, 'A drain failed')
-    await given.store.releaseLease(lease).catch((error: unknown) => {
-      if (!isStoreUnavailable(error)) logger.warn({ err: error }, 'A lease was not released')
-    })
+    tell(given, tenure, error)
+    // Nobody knows whether the last write was done: whoever takes over finds out. An outage is no attempt, nor is a shutdown.
+    const outage = tenure.reason === undefined ? isStoreUnavailable(error) : tenure.loss === 'outage'
+    if (tenure.reason === 'shutdown') await giveBack(given, lease)
+    else if (outage) void giveBack(given, lease)
   }
+}
+
+const LOSSES: Readonly<Record<Loss, string>> = {
+  taken: 'A session was lost to another owner',
+  outage: 'A session was lost: the store took no renewal of its lease in time',
+  failure: 'A session was lost: its lease could not be renewed',
+  stall: 'A session was lost: this process stood still for longer than its lease lasts',
+}
+
+function tell({ logger }: RunDependencies, { lease, reason, loss }: Tenure, error: unknown): void {
+  const { sessionId, attempt } = lease
+  if (loss !== undefined) logger.info({ sessionId }, LOSSES[loss])
+  else if (isStoreUnavailable(error)) logger.info({ sessionId }, 'A run waits for the store')
+  // What nobody foresaw will happen again: the lease runs out before somebody else tries.
+  else if (reason !== 'shutdown') logger.error({ err: error, sessionId, attempt }, 'A drain failed')
 }
 
 async function drain(dependencies: RunDependencies, tenure: Tenure, slot: Slot): Promise<void> {
@@ -71,23 +86,35 @@ async function drain(dependencies: RunDependencies, tenure: Tenure, slot: Slot):
 async function giveUp(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
   const { store, logger } = dependencies
   const { lease } = tenure
-  logger.error({ sessionId: lease.sessionId }, `A run was tried ${MOST_ATTEMPTS} times and never got on: it has failed`)
-  if (lease.unfinished) {
-    await takeOver(dependencies, tenure).catch((error: unknown) => {
-      // It may be what fails each time.
-      if (tenure.reason !== undefined || isLeaseLost(error) || isStoreUnavailable(error)) throw error
-    })
-  }
+  const { sessionId } = lease
+  logger.error({ sessionId }, `A run was tried ${MOST_ATTEMPTS} times and never got on: it has failed`)
+  // What is left may be what fails each time; the session is more than that.
+  const succeeds = (work: Promise<void>): Promise<boolean> =>
+    work.then(
+      () => true,
+      (error: unknown) => {
+        if (tenure.reason !== undefined || isLeaseLost(error) || isStoreUnavailable(error)) throw error
+        logger.warn({ err: error, sessionId }, 'What a run left that has failed could not be settled')
+        return false
+      },
+    )
+  const ended = !lease.unfinished || (await succeeds(endFormerTools(dependencies, tenure)))
   tenure.checkHeld()
-  await store.abandonRun(lease, GIVEN_UP)
+  if (lease.unfinished) await succeeds(store.settleAborted(lease))
+  tenure.checkHeld()
+  await store.abandonRun(lease, ended ? GIVEN_UP : TOOLS_UNKNOWN)
 }
 
 async function takeOver(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
+  await endFormerTools(dependencies, tenure)
+  tenure.checkHeld()
+  await dependencies.store.settleAborted(tenure.lease)
+}
+
+async function endFormerTools(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
   const principal = await dependencies.store.lastAdmitter(tenure.lease)
   if (principal === undefined) throw new Error('A run was begun without an input')
   await endOlderTools(dependencies, tenure, principal)
-  tenure.checkHeld()
-  await dependencies.store.settleAborted(tenure.lease)
 }
 
 /** Does step after step until the conversation needs no other, or the agent may do no other. */
@@ -116,7 +143,8 @@ async function doRun(dependencies: RunDependencies, tenure: Tenure, slot: Slot):
     }
   } catch (error) {
     if (tenure.reason === 'interrupted') return { outcome: 'interrupted', error: undefined }
-    if (tenure.reason !== undefined || isLeaseLost(error) || isStoreUnavailable(error)) throw error
+    if (tenure.reason !== undefined || isLeaseLost(error)) throw error
+    if (isStoreUnavailable(error) || error instanceof StoreFault) throw error
     if (error instanceof RunFailure) return { outcome: 'failed', error: error.error }
     logger.error({ err: error, sessionId: lease.sessionId }, 'A run failed')
     await store.settleAborted(lease)

@@ -1,11 +1,16 @@
 import { Rejection } from '#shared/rejection.ts'
 import type { Admitter } from '../domain/inbox.ts'
-import { isPassing, type RunContext, type RunDependencies } from './run-context.ts'
+import { isAway } from '../domain/retry.ts'
+import type { RunContext, RunDependencies } from './run-context.ts'
 import { Stopped, type Tenure } from './tenure.ts'
 
 const PATIENCE_MS = 3_500
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 10_000
+/** About half a minute. */
+const UNEXPLAINED_TRIES = 7
+/** One line a minute says that tools could not be ended. */
+const NOTE_MS = 60_000
 
 /**
  * Ends what the run's own tool calls have left running, and waits for that, but not for long; whether they have ended.
@@ -24,16 +29,19 @@ export async function endTools({ tenure, catalog, principal, logger }: RunContex
 }
 
 /**
- * Ends what older owners of the session have left running. Tries until it is done or the session has to be left alone:
- * before that nobody knows what still happens, and nothing may be written as aborted (design decision 11).
+ * Ends what older owners of the session have left running. Tries for as long as the catalog is away: before that nobody
+ * knows what still happens, and nothing may be written as aborted (design decision 11). What it can't explain is thrown after
+ * some tries.
  */
 export async function endOlderTools(
-  { catalog, pause, logger }: RunDependencies,
+  { catalog, pause, logger, clock }: RunDependencies,
   tenure: Tenure,
   principal: Admitter,
 ): Promise<void> {
   const { sessionId, fence } = tenure.lease
   const signal = tenure.holdSignal
+  let unexplained = 0
+  let toldAt = Number.NEGATIVE_INFINITY
   for (let delay = FIRST_PAUSE_MS; ; delay = Math.min(delay * 2, LONGEST_PAUSE_MS)) {
     try {
       return await catalog.endTools({ principal, signal }, sessionId, fence)
@@ -43,9 +51,17 @@ export async function endOlderTools(
         tenure.stop('lost')
         throw new Stopped('lost')
       }
-      const level = isPassing(error) ? 'warn' : 'error'
-      logger[level]({ err: error, sessionId }, 'The tool calls of a former owner could not be ended yet')
+      if (!isAbsence(error) && ++unexplained >= UNEXPLAINED_TRIES) throw error
+      if (clock.monotonic() - toldAt >= NOTE_MS) {
+        toldAt = clock.monotonic()
+        logger.warn({ err: error, sessionId }, 'The tool calls of a former owner could not be ended yet')
+      }
     }
     await pause(delay, signal)
   }
+}
+
+/** Whether a service of ours is away. */
+function isAbsence(error: unknown): boolean {
+  return error instanceof Rejection && isAway(error.reason)
 }

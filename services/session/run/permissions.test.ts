@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { Delivery, Outcome, type PermissionRequest, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import {
+  Delivery,
+  Outcome,
+  type PermissionRequest,
+  PermissionReply as Reply,
+} from '#gen/portico/session/v1/session_pb.js'
 import { systemClock } from '#shared/clock.ts'
 import { plain } from '#test/support/inference.ts'
 import {

@@ -2,6 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { TimedPrefix } from '#shared/ids.ts'
 import type { Logger } from '#shared/logging.ts'
 import { Rejection } from '#shared/rejection.ts'
+import type { StoreHealth } from '#shared/store-watch.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import type { StructuredError } from '../domain/message.ts'
 import { absenceDelay, isAway } from '../domain/retry.ts'
@@ -25,6 +26,10 @@ export interface RunDependencies {
   readonly logger: Logger
   readonly newId: (prefix: TimedPrefix) => string
   readonly pause: Pause
+  /** What is known of the store. */
+  readonly health: StoreHealth
+  /** Aborts when the process is going to end, once all runs have ended. */
+  readonly closing: AbortSignal
   /** From 0 to 1. */
   readonly random: () => number
   /** How long a permission request waits for an answer. */

@@ -4,6 +4,7 @@ import type { Message, StructuredError } from '../domain/message.ts'
 import { STEP_ABORTED } from '../domain/settle-aborted.ts'
 import { endTools } from './end-tools.ts'
 import { generate } from './generate.ts'
+import { StoreFault } from './patient-port.ts'
 import { type RunContext, RunFailure } from './run-context.ts'
 import { planStep, type StepPlan } from './step-plan.ts'
 import { StepRecorder } from './step-recorder.ts'
@@ -36,18 +37,16 @@ async function doToolCalls(run: RunContext, plan: StepPlan, step: StepRecorder):
   if (parts.length === 0) return
   const broken = new AbortController()
   const signal = AbortSignal.any([run.tenure.signal, broken.signal])
-  run.slot.split(parts.length)
-  const calls = parts.map((part) =>
-    inSpan('session.tool', { attributes: { 'gen_ai.tool.name': part.name } }, () =>
-      doToolCall(run, plan, step, part, signal),
-    )
-      .catch((error: unknown) => {
+  const calls = parts.map((part) => () => {
+    const attributes = { 'gen_ai.tool.name': part.name }
+    return inSpan('session.tool', { attributes }, () => doToolCall(run, plan, step, part, signal)).catch(
+      (error: unknown) => {
         broken.abort(error)
         throw error
-      })
-      .finally(() => run.slot.join()),
-  )
-  await Promise.allSettled(calls)
+      },
+    )
+  })
+  await run.slot.split(calls)
   broken.signal.throwIfAborted()
 }
 
@@ -55,7 +54,7 @@ async function settle(run: RunContext, step: StepRecorder, error: unknown): Prom
   const { tenure } = run
   if (isLeaseLost(error)) tenure.stop('lost')
   if (tenure.reason === 'lost') throw new Stopped('lost')
-  if (isStoreUnavailable(error)) throw error
+  if (isStoreUnavailable(error) || error instanceof StoreFault) throw error
   if (step.draft.message.timeCompleted === undefined) {
     const ended = step.draft.runningCalls.length === 0 || (await endTools(run))
     // What may still run is left to the next owner, who ends it before it writes `aborted`.

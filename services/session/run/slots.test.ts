@@ -61,24 +61,48 @@ test('the parts of a run share its slot, which is given up when all of them rest
   const { held, take } = queue(new Slots(1))
   const a = await take('a')
   const b = take('b')
-  a.split(3)
-  const ends = [0, 1].map(() => Promise.withResolvers<void>())
-  const resting = ends.map(({ promise }) => a.rest(() => promise))
+  const [works, ...rests] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+  const parts = a.split([
+    () => works?.promise as Promise<void>,
+    ...rests.map(
+      ({ promise }) =>
+        () =>
+          a.rest(() => promise),
+    ),
+  ])
   await settle()
   assert.deepEqual(held, ['a'], 'one part works')
-  a.join()
+  works?.resolve()
   const other = await b
-  for (const { resolve } of ends) resolve()
-  await Promise.all(resting)
-  const parts = [a.hold(never), a.hold(never)]
+  for (const { resolve } of rests) resolve()
+  await parts
+  const both = a.split([() => a.hold(never), () => a.hold(never)])
   other[Symbol.dispose]()
-  await Promise.all(parts)
+  await both
   const c = take('c')
-  a.join()
+  await settle()
+  assert.deepEqual(held, ['a', 'b'], 'parts that have ended do not rest')
   await a.rest(() => settle())
   const last = await c
-  assert.deepEqual(held, ['a', 'b', 'c'], 'the last part is the whole run')
   last[Symbol.dispose]()
+})
+
+test('a part that waits twice at once, or in a wait, is one part', async () => {
+  const { held, take } = queue(new Slots(1))
+  const a = await take('a')
+  const b = take('b')
+  const works = Promise.withResolvers<void>()
+  const rests = Promise.withResolvers<void>()
+  const rest = (): Promise<void> => a.rest(() => rests.promise)
+  const parts = a.split([() => works.promise, () => Promise.all([rest(), a.rest(rest)]).then(() => {})])
+  await settle()
+  assert.deepEqual(held, ['a'], 'the other part works')
+  rests.resolve()
+  works.resolve()
+  await parts
+  const twice = [a.rest(settle), a.rest(settle)]
+  await b
+  await Promise.all(twice)
 })
 
 test('who gives up waiting throws the reason of its signal, and holds nobody up', async () => {

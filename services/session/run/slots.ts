@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
 /**
  * The slots of a process: so many runs work at once. A run has its slot while it works, and none while all that it does
  * is to wait for somebody or for a time; whoever wants one waits in turn.
@@ -41,13 +43,21 @@ export class Slots {
   }
 }
 
+/** What of a run goes on by itself. */
+interface Part {
+  /** How many waits it is in; it may be in several at once, and in one inside another. */
+  resting: number
+}
+
 /** The slot of one run, all of whose parts share it. */
 export class Slot implements Disposable {
   readonly #slots: Slots
   readonly #admit = new Set<() => void>()
+  readonly #whole: Part = { resting: 0 }
+  readonly #parts = new Set([this.#whole])
+  /** Of this run: what one part does may wake other runs. */
+  readonly #current = new AsyncLocalStorage<Part>()
   #held = false
-  #parts = 1
-  #resting = 0
 
   constructor(slots: Slots) {
     this.#slots = slots
@@ -80,25 +90,32 @@ export class Slot implements Disposable {
 
   /** Waits for something that is no work. While every part of the run does, the slot is given up. */
   async rest<T>(wait: () => Promise<T>): Promise<T> {
-    this.#resting++
+    const part = this.#current.getStore() ?? this.#whole
+    part.resting++
     this.#yield()
     try {
       return await wait()
     } finally {
-      this.#resting--
+      part.resting--
     }
   }
 
-  /** From here on the run has so many parts, instead of one. */
-  split(parts: number): void {
-    this.#parts = parts
-  }
-
-  /** One of the parts has ended. The last one is the whole run again. */
-  join(): void {
-    if (this.#parts === 1) return
-    this.#parts--
-    this.#yield()
+  /** Does several things at once, each a part of the run, and waits until all have ended. */
+  async split<T>(works: readonly (() => Promise<T>)[]): Promise<PromiseSettledResult<T>[]> {
+    const parts = works.map((work) => ({ work, part: { resting: 0 } }))
+    this.#parts.delete(this.#whole)
+    for (const { part } of parts) this.#parts.add(part)
+    const does = async ({ work, part }: (typeof parts)[number]): Promise<T> => {
+      try {
+        return await this.#current.run(part, work)
+      } finally {
+        this.#parts.delete(part)
+        this.#yield()
+      }
+    }
+    const results = await Promise.allSettled(parts.map(does))
+    this.#parts.add(this.#whole)
+    return results
   }
 
   /** For the slots only. */
@@ -113,7 +130,7 @@ export class Slot implements Disposable {
   }
 
   #yield(): void {
-    if (this.#resting === this.#parts) this.#release()
+    if (this.#parts.size > 0 && [...this.#parts].every(({ resting }) => resting > 0)) this.#release()
   }
 
   #release(): void {

@@ -15,6 +15,7 @@ import {
   scriptedPeers,
   text,
 } from '#test/support/session-service.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 /** A clock that jumps when it is told to. */
 function jumpingClock(): Clock & { jump(ms: number): void; pause(ms: number): void } {
@@ -164,6 +165,38 @@ test('a takeover tries until the catalog has ended what ran, and writes nothing 
   await after.wait()
   assert.deepEqual(peers.ended, [2n, 2n, 2n, 2n])
   assert.deepEqual(after.pauses, [500, 1_000, 2_000])
+  assert.equal(await after.outcome(), Outcome.SUCCEEDED)
+})
+
+test('a catalog that never ends what ran keeps no run for ever: it has failed, and says what nobody knows', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const tool = hangingTool()
+  service.peers.tools.sleep = tool.script
+  service.peers.turns.push(calls({ id: 'a', name: 'sleep' }))
+  await service.prompt('Sleep')
+  await tool.running
+  const directory = await afterKill(service)
+  const peers = scriptedPeers()
+  let tries = 0
+  peers.onEnd = async () => {
+    tries++
+    throw new Error('never')
+  }
+  const clock = jumpingClock()
+  await using after = await openSessionService({ directory, peers, clock, leaseMs: 3_600_000, pollMs: 20 })
+  for (let attempts = 1; attempts <= 5; attempts++) {
+    await waitFor('an attempt to be over', () => tries === attempts * 7)
+    clock.jump(3_600_000)
+  }
+  await waitFor('the end of the run', async () => (await after.outcome()) === Outcome.FAILED)
+  const end = (await after.messages()).at(-1)?.kind
+  assert.match((end?.case === 'idle' && end.value.error?.message) || '', /whether its tool calls have ended/)
+  const [call] = await after.calls()
+  assert.deepEqual([call?.state, call?.error?.type], [4, 'aborted'])
+  peers.onEnd = async () => {}
+  await after.prompt('Again', { messageId: 'msg_again' })
+  await after.wait()
   assert.equal(await after.outcome(), Outcome.SUCCEEDED)
 })
 

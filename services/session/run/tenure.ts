@@ -1,11 +1,19 @@
 import type { Clock } from '#shared/clock.ts'
+import type { Logger } from '#shared/logging.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { isStoreUnavailable } from '#shared/store-outage.ts'
 import { detached } from '#shared/tracing.ts'
 import type { AcquiredLease, LeaseState, SessionStore } from '../ports.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 
 /** Why a drain has to stop: its lease is lost, the user interrupted the run, or the process is going to end. */
 export type StopReason = 'lost' | 'interrupted' | 'shutdown'
+
+/**
+ * How a lease was lost: to another owner; or by time, because the store took no renewal though it was asked, because a
+ * renewal failed for a reason that nobody foresaw, or because this process stood still.
+ */
+export type Loss = 'taken' | 'outage' | 'failure' | 'stall'
 
 /** Thrown wherever a drain is stopped. */
 export class Stopped extends Error {
@@ -22,6 +30,7 @@ export interface TenureDependencies {
   readonly store: Pick<SessionStore, 'renewLease' | 'readLeased'>
   readonly watchers: SessionWatchers
   readonly clock: Clock
+  readonly logger: Logger
   /** How long a lease lasts when nobody renews it. */
   readonly leaseMs: number
 }
@@ -33,6 +42,11 @@ const AGAIN_MS = 500
 
 /** A lease's last tenth is left unused: the owner stops before anybody else can begin. */
 const SAFE_SHARE = 0.9
+
+/** So often the event loop shows that it turns, as a share of the lease. */
+const TURN_SHARE = 1 / 15
+/** It did so at least so often in a lease that ran out: this process did not stand still. */
+const FEWEST_TURNS = 7
 
 /**
  * The time in which a drain owns its session: keeps the lease by renewing it after each sixth of its duration, hears of
@@ -47,6 +61,11 @@ export class Tenure implements Disposable {
   readonly #watch: Disposable
   #safeUntil: number
   #reason: StopReason | undefined
+  #loss: Loss | undefined
+  /** What the last renewal failed with, when it was not the store's absence. */
+  #failure: unknown
+  /** How often the event loop has turned since the lease was last renewed. */
+  #turns = 0
   #renewal: NodeJS.Timeout | undefined
   #expiry: NodeJS.Timeout | undefined
   #looking = false
@@ -59,7 +78,8 @@ export class Tenure implements Disposable {
     this.#dependencies = dependencies
     this.#safeUntil = since + dependencies.leaseMs * SAFE_SHARE
     this.#watch = dependencies.watchers.watch(lease.workspace, lease.sessionId, () => void detached(() => this.#look()))
-    this.#schedule()
+    this.#scheduleRenewal(true)
+    this.#keepTime()
   }
 
   /** Aborts, with a Stopped, when the run has to stop for whatever reason. */
@@ -77,6 +97,11 @@ export class Tenure implements Disposable {
     return this.#reason
   }
 
+  /** How the lease was lost; undefined while it is not. */
+  get loss(): Loss | undefined {
+    return this.#loss
+  }
+
   /** Throws Stopped when the run has to stop, also when timers are late because the process was paused. */
   check(): void {
     this.checkHeld()
@@ -92,6 +117,7 @@ export class Tenure implements Disposable {
   stop(reason: StopReason): void {
     if (this.#reason === 'lost' || (this.#reason !== undefined && reason !== 'lost')) return
     this.#reason = reason
+    if (reason === 'lost') this.#loss = this.#howLost()
     const stopped = new Stopped(reason)
     this.#work.abort(stopped)
     if (reason !== 'interrupted') this.#hold.abort(stopped)
@@ -104,22 +130,40 @@ export class Tenure implements Disposable {
     this.#watch[Symbol.dispose]()
   }
 
-  #schedule(renewed = true): void {
-    const { leaseMs, clock } = this.#dependencies
-    clearTimeout(this.#renewal)
-    clearTimeout(this.#expiry)
-    const wait = leaseMs * RENEW_SHARE
+  #scheduleRenewal(renewed: boolean): void {
+    const wait = this.#dependencies.leaseMs * RENEW_SHARE
     this.#renewal = setTimeout(() => void this.#renew(), renewed ? wait : Math.min(wait, AGAIN_MS))
-    this.#expiry = setTimeout(() => this.stop('lost'), Math.max(0, this.#safeUntil - clock.monotonic()))
+  }
+
+  /** Counts turns of the event loop until the time is over. */
+  #keepTime(): void {
+    const { leaseMs, clock } = this.#dependencies
+    const left = this.#safeUntil - clock.monotonic()
+    if (left <= 0) this.stop('lost')
+    if (this.#reason === 'lost') return
+    const turn = (): void => {
+      this.#turns++
+      this.#keepTime()
+    }
+    this.#expiry = setTimeout(turn, Math.min(left, leaseMs * TURN_SHARE))
   }
 
   async #renew(): Promise<void> {
     const { store, clock, leaseMs } = this.#dependencies
     const asked = clock.monotonic()
     const renewed = await this.#heed(store.renewLease(this.lease, leaseMs))
-    if (renewed) this.#safeUntil = asked + leaseMs * SAFE_SHARE
+    if (renewed) {
+      this.#safeUntil = asked + leaseMs * SAFE_SHARE
+      this.#turns = 0
+    }
     // Where the store can't be reached, another try follows soon; in the end the time is over.
-    if (this.#reason !== 'lost' && !this.#disposed) this.#schedule(renewed)
+    if (this.#reason !== 'lost' && !this.#disposed) this.#scheduleRenewal(renewed)
+  }
+
+  #howLost(): Loss {
+    if (this.#dependencies.clock.monotonic() < this.#safeUntil) return 'taken'
+    if (this.#failure !== undefined) return 'failure'
+    return this.#turns < FEWEST_TURNS ? 'stall' : 'outage'
   }
 
   /** Looks whether an interrupt is wished for; what changes meanwhile is looked at once more. */
@@ -137,11 +181,21 @@ export class Tenure implements Disposable {
   async #heed(asked: Promise<LeaseState>): Promise<boolean> {
     try {
       if ((await asked).interruptRequested) this.stop('interrupted')
+      this.#failure = undefined
       return true
     } catch (error) {
       if (isLeaseLost(error)) this.stop('lost')
+      else if (!isStoreUnavailable(error)) this.#note(error)
       return false
     }
+  }
+
+  /** A failure is told once, however often it comes again. */
+  #note(error: unknown): void {
+    const { sessionId } = this.lease
+    const known = this.#failure !== undefined
+    this.#failure = error
+    if (!known) this.#dependencies.logger.error({ err: error, sessionId }, 'A lease could not be looked after')
   }
 }
 

@@ -1,0 +1,37 @@
+import { isStoreUnavailable, STORE_AGAIN_MS } from '#shared/store-outage.ts'
+import type { Lease } from '../ports.ts'
+import type { RunDependencies } from './run-context.ts'
+
+/** After that a lease that could not be given back counts as an attempt. */
+const PATIENCE_MS = 3_600_000
+
+/**
+ * Gives a lease back, so that it is no attempt, be it lost by now. Where the store is away it goes on trying until the store
+ * is back, but lets nobody wait for that. Never throws.
+ */
+export async function giveBack(given: RunDependencies, lease: Lease): Promise<void> {
+  if (!(await isGivenBack(given, lease))) void keepTrying(given, lease)
+}
+
+/** False: the store is away. */
+async function isGivenBack({ store, logger, closing }: RunDependencies, lease: Lease): Promise<boolean> {
+  try {
+    await store.releaseLease(lease)
+  } catch (error) {
+    if (isStoreUnavailable(error)) return false
+    if (!closing.aborted) logger.warn({ err: error, sessionId: lease.sessionId }, 'A lease was not given back')
+  }
+  return true
+}
+
+async function keepTrying(given: RunDependencies, lease: Lease): Promise<void> {
+  const signal = AbortSignal.any([given.closing, AbortSignal.timeout(PATIENCE_MS)])
+  const waited = (): Promise<boolean> =>
+    given.pause(STORE_AGAIN_MS, signal).then(
+      () => true,
+      () => false,
+    )
+  while (await waited()) {
+    if (given.health.state().ok && (await isGivenBack(given, lease))) return
+  }
+}

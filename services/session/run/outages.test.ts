@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type Clock, systemClock } from '#shared/clock.ts'
+import { storeUnavailable } from '#shared/store-outage.ts'
+import { admission, newSession, W } from '#test/contract/session-store.support.ts'
+import { silentLogger } from '#test/support/transports.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
+import type { AcquiredLease, SessionStore } from '../ports.ts'
+import { drainSession } from './drain.ts'
+import { patientPort } from './patient-port.ts'
+import { pause } from './pause.ts'
+import type { RunDependencies } from './run-context.ts'
+import { SessionWatchers } from './session-watchers.ts'
+import { Slots } from './slots.ts'
+import { Tenure } from './tenure.ts'
+
+const LEASE_MS = 900
+const never = new AbortController().signal
+const AWAY = storeUnavailable('away')
+const soon: RunDependencies['pause'] = (_, signal) => pause(5, signal)
+
+/** A store with one prompt that is due, which can be made to fail; and what runs need that are stopped before they ask for more. */
+async function open(clock: Clock = systemClock) {
+  const directory = mkdtempSync(join(tmpdir(), 'portico-outages-'))
+  const opened = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock })
+  await opened.createSession(W, newSession())
+  await opened.admitPrompt(W, admission('msg_1'))
+  const state: { failure: Error | undefined; only: string | undefined } = { failure: undefined, only: undefined }
+  const store = new Proxy(opened, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key, target)
+      if (typeof member !== 'function') return member
+      return async (...words: unknown[]) => {
+        if (state.failure !== undefined && (state.only ?? key) === key) throw state.failure
+        return Reflect.apply(member, target, words)
+      }
+    },
+  }) as SessionStore
+  const watchers = new SessionWatchers(opened)
+  const begun: string[] = []
+  const waits = (_: unknown, signal: AbortSignal): Promise<never> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const closing = new AbortController()
+  const given = {
+    ...{ store, blobs: {}, watchers, clock, logger: silentLogger, pause: soon, closing: closing.signal },
+    health: { state: () => ({ ok: state.failure === undefined || state.only !== undefined }) },
+    catalog: {
+      endTools: async () => {},
+      getAgent: (call: { readonly signal: AbortSignal }) => {
+        begun.push('step')
+        return waits(undefined, call.signal)
+      },
+      listTools: (call: { readonly signal: AbortSignal }) => waits(undefined, call.signal),
+    },
+  } as unknown as RunDependencies
+  /** Owns the session from now on. */
+  const own = async () => {
+    const since = clock.monotonic()
+    const lease = (await opened.acquireLease('own_1', LEASE_MS)) as AcquiredLease
+    const tenure = new Tenure(lease, since, { ...given, leaseMs: LEASE_MS })
+    const slot = await new Slots(1).take(never)
+    const drained = drainSession(given, tenure, slot).finally(() => tenure[Symbol.dispose]())
+    return { lease, tenure, slot, drained }
+  }
+  const dispose = async (): Promise<void> => {
+    closing.abort(new Error('closing'))
+    watchers[Symbol.dispose]()
+    await opened[Symbol.asyncDispose]()
+    rmSync(directory, { recursive: true })
+  }
+  return { opened, store, state, begun, given, own, [Symbol.asyncDispose]: dispose }
+}
+
+/** What the next owner is told; it leaves the lease as it was. */
+async function nextAttempt({ opened }: Awaited<ReturnType<typeof open>>): Promise<number> {
+  let lease: AcquiredLease | undefined
+  await waitFor('the lease to be had', async () => {
+    lease = await opened.acquireLease('own_2', 60_000)
+    return lease !== undefined
+  })
+  if (lease !== undefined) await opened.releaseLease(lease)
+  return lease?.attempt ?? 0
+}
+
+test('an outage longer than a lease is no attempt, however often it comes', async () => {
+  await using fixture = await open()
+  const { own, state, begun } = fixture
+  for (let outages = 1; outages <= 7; outages++) {
+    const { lease, tenure, drained } = await own()
+    assert.equal(lease.attempt, 1)
+    await waitFor('the step to begin', () => begun.length === outages)
+    state.failure = AWAY
+    await drained
+    assert.equal(tenure.loss, 'outage')
+    state.failure = undefined
+    await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
+  }
+})
+
+test('an outage that ends when somebody else has taken over is no attempt of the first owner', async () => {
+  await using fixture = await open()
+  const { opened, own, state, begun } = fixture
+  const { drained } = await own()
+  await waitFor('the step to begin', () => begun.length === 1)
+  state.failure = AWAY
+  await drained
+  let second: AcquiredLease | undefined
+  await waitFor('another owner', async () => {
+    second = await opened.acquireLease('own_2', 600)
+    return second !== undefined
+  })
+  assert.equal(second?.attempt, 2)
+  state.failure = undefined
+  // The attempt of the second owner stays, that of the first one does not.
+  await waitFor('the first lease to be given back', async () => (await nextAttempt(fixture)) === 2)
+})
+
+test('a process that stands still for longer than its lease has used an attempt each time', async () => {
+  let late = 0
+  const clock = { now: () => systemClock.now() + late, monotonic: () => systemClock.monotonic() + late }
+  await using fixture = await open(clock)
+  const { own, begun } = fixture
+  for (let stalls = 1; stalls <= 5; stalls++) {
+    const { lease, tenure, drained } = await own()
+    assert.equal(lease.attempt, stalls)
+    await waitFor('the step to begin', () => begun.length === stalls)
+    late += LEASE_MS
+    await drained
+    assert.equal(tenure.loss, 'stall')
+  }
+})
+
+test('a renewal that fails for a reason of its own loses the lease, and that is an attempt', async () => {
+  await using fixture = await open()
+  fixture.state.failure = new Error('nobody foresaw this')
+  fixture.state.only = 'renewLease'
+  const { tenure, drained } = await fixture.own()
+  await drained
+  assert.equal(tenure.loss, 'failure')
+  assert.equal(await nextAttempt(fixture), 2)
+})
+
+test('a call that always fails while the store is there is an attempt, and holds no slot meanwhile', async () => {
+  for (const failure of [storeUnavailable('slow'), storeUnavailable('malformed', { damaged: true })]) {
+    await using fixture = await open()
+    fixture.state.failure = failure
+    fixture.state.only = 'readTranscript'
+    const { slot, drained } = await fixture.own()
+    await drained
+    assert.equal(slot.held, failure.metadata.store === 'damaged', 'it was given up while it was waited')
+    assert.equal(await nextAttempt(fixture), 2)
+  }
+})
+
+test('a call is repeated without end while the store is known to be away, and no longer than that', async () => {
+  let calls = 0
+  let ok = false
+  const port = {
+    read: async () => {
+      calls++
+      throw AWAY
+    },
+  }
+  const health = { state: () => (ok ? { ok } : { ok, reason: 'away' }), onChange: () => ({ [Symbol.dispose]() {} }) }
+  const patient = patientPort(port, health, async () => {
+    if (calls === 1_000) ok = true
+  })
+  await assert.rejects(patient.read(), { name: 'StoreFault', cause: AWAY })
+  assert.ok(calls < 1_020, String(calls))
+})
