@@ -100,13 +100,14 @@ test('a run that fails each time for a reason nobody foresaw has failed in the e
   const leaseMs = 3_600_000
   const peers = scriptedPeers()
   await using after = await openSessionService({ directory, peers, clock, leaseMs, pollMs: 20 })
-  for (let attempts = 1; attempts <= 6; attempts++) {
+  for (let attempts = 1; attempts <= 4; attempts++) {
     await waitFor('the next attempt', () => peers.ended.length === attempts)
     // The lease of an attempt that failed runs out.
     late += leaseMs
   }
   await waitFor('the end of the run', async () => (await after.outcome()) !== 0)
   assert.equal(await after.outcome(), Outcome.FAILED)
-  assert.equal(peers.ended.length, 6, 'five attempts, and the end')
+  // The first attempt was that of the process that was killed.
+  assert.equal(peers.ended.length, 5, 'four attempts, and the end')
   assert.deepEqual(peers.requests, [])
 })
