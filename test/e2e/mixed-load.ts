@@ -92,7 +92,7 @@ async function replyTo(url: string, session: string, reply: string): Promise<voi
     }
     if (data[0] !== undefined) {
       // It may have expired meanwhile.
-      await fetch(`${url}/api/session/${session}/permission/${data[0].id}/reply`, json({ reply })).then((answer) =>
+      await request(`${url}/api/session/${session}/permission/${data[0].id}/reply`, json({ reply })).then((answer) =>
         answer.text(),
       )
       return
@@ -104,7 +104,7 @@ async function replyTo(url: string, session: string, reply: string): Promise<voi
 /** A reader that listens for a while and goes, without a word. */
 async function streamEvents({ url, random }: Load): Promise<void> {
   const hangUp = new AbortController()
-  const answer = await fetch(`${url}/api/event`, { signal: hangUp.signal })
+  const answer = await request(`${url}/api/event`, { signal: hangUp.signal })
   assert.equal(answer.status, 200)
   const reading = (async () => {
     for await (const _ of answer.body ?? []) if (hangUp.signal.aborted) return
@@ -122,7 +122,7 @@ async function respond({ url, random }: Load): Promise<void> {
     { model: 'portico/echo', input: '/slow 2\n/length 60', stream },
     { authorization: `Bearer ${KEYS.api}` },
   )
-  const answer = await fetch(`${url}/api/v1/responses`, { ...init, signal: hangUp.signal })
+  const answer = await request(`${url}/api/v1/responses`, { ...init, signal: hangUp.signal })
   assert.equal(answer.status, 200)
   if (stream && random() < 0.5) {
     await sleep(random() * 80)
@@ -143,7 +143,7 @@ async function sendNonsense({ url, random }: Load): Promise<void> {
   ]
   const path = paths[Math.floor(random() * paths.length)] ?? ''
   const body = bodies[Math.floor(random() * bodies.length)] ?? ''
-  const answer = await fetch(`${url}${path}`, { ...json(undefined, { authorization: `Bearer ${KEYS.api}` }), body })
+  const answer = await request(`${url}${path}`, { ...json(undefined, { authorization: `Bearer ${KEYS.api}` }), body })
   assert.ok(answer.status >= 400 && answer.status < 500, `${path} answered ${answer.status} to ${body.slice(0, 30)}`)
   await answer.text()
 }
@@ -152,7 +152,7 @@ async function sendNonsense({ url, random }: Load): Promise<void> {
 async function quiet(url: string, session: string): Promise<void> {
   for (let tries = 0; tries < PROMPTS + 3; tries++) {
     const signal = AbortSignal.timeout(3_000)
-    const answer = await fetch(`${url}/api/session/${session}/wait`, { method: 'POST', signal }).catch(
+    const answer = await request(`${url}/api/session/${session}/wait`, { method: 'POST', signal }).catch(
       (error: unknown) => {
         if (!signal.aborted) throw error
       },
@@ -171,9 +171,18 @@ async function sessionOf(url: string, lane: string, turn: number): Promise<strin
   return id
 }
 
+/**
+ * As fetch does, which may open a connection that it then has no use for: 20 s later the server answers 408 there, and the next
+ * request on it finds that.
+ */
+async function request(address: string, init?: RequestInit): Promise<Response> {
+  const answer = await fetch(address, init)
+  return answer.status === 408 ? fetch(address, init) : answer
+}
+
 async function post(url: string, path: string, body?: unknown, method = 'POST'): Promise<unknown> {
   const init = body === undefined ? { method } : json(body)
-  const answer = await fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(PATIENCE_MS) })
+  const answer = await request(`${url}${path}`, { ...init, signal: AbortSignal.timeout(PATIENCE_MS) })
   const text = await answer.text()
   assert.ok(answer.ok, `${method} ${path} answered ${answer.status}: ${text}`)
   return text === '' ? undefined : JSON.parse(text)

@@ -33,9 +33,9 @@ export interface MixedReport {
  * How much more may be held after the load than before it, both idle and warm. Sockets of clients close within some seconds,
  * threads for searches are kept to be used again, and the allocator gives pages back late.
  */
-const MORE: Held = { rssMb: 100, heapMb: 15, externalMb: 15, files: 6, threads: 4, children: 0, temporary: 0 }
+const MORE: Held = { rssMb: 120, heapMb: 15, externalMb: 15, files: 6, threads: 4, children: 0, temporary: 0 }
 /** For idle connections to be closed, threads to end, and memory to be given back. */
-const REST_MS = 60_000
+const REST_MS = 90_000
 
 /**
  * Puts a mixed load on a single process for so many seconds, after a short one that warms it up, and holds it to giving
@@ -79,14 +79,15 @@ export async function mixedRounds(seconds: number, random: () => number): Promis
 /** What is held once nothing happens any more: as soon as it is not more than before, else after the rest. */
 async function rested(product: Product, temporary: string, before?: Held): Promise<Held> {
   const begun = Date.now()
-  await sleep(6_000)
+  // Looking is work, too: the server gives memory back once nothing happens.
+  await sleep(12_000)
   for (;;) {
     const held = await look(product, temporary)
     const back =
       before !== undefined &&
       Object.entries(MORE).every(([name, more]) => held[name as keyof Held] <= before[name as keyof Held] + more)
-    if (back || Date.now() - begun > (before === undefined ? 15_000 : REST_MS)) return held
-    await sleep(3_000)
+    if (back || Date.now() - begun > (before === undefined ? 12_000 : REST_MS)) return held
+    await sleep(12_000)
   }
 }
 

@@ -3,9 +3,9 @@ import type { Driver } from './drive.ts'
 import { before, type SentPrompt, stoppers } from './history.ts'
 import { isLong } from './step.ts'
 
-/** Nothing that is not long takes so much time, and nothing goes on so long after an interrupt. */
-const QUIET_MS = 45_000
-const STOP_MS = 20_000
+/** Nothing that is not long takes so much time, and nothing goes on so long after an interrupt, on a machine however busy. */
+const QUIET_MS = 90_000
+const STOP_MS = 60_000
 
 /**
  * Brings a session to its end: waits until it is idle (what would take too long is interrupted), holds it to what had to
