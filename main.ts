@@ -1,6 +1,6 @@
 // `npm start [-- DIR]`: the single process. Every service in memory, the stores of the environment, and the gateway.
 import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { systemClock } from '#shared/clock.ts'
 import { ConfigError, readTogether, variablesAsked } from '#shared/config.ts'
 import { maskSecrets } from '#shared/config-print.ts'
@@ -66,7 +66,9 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const toIdentity = createLocalTransport(identity.routes)
   const inference = resources.use(await openInference(config.inference, { clock, logger, identity: toIdentity }))
   const toInference = createLocalTransport(inference.routes)
-  const catalog = resources.use(await openCatalog(config.catalog, { clock, logger }))
+  const { store } = config.session
+  const scratch = store.kind === 'sqlite' ? { scratch: join(store.directory, 'scratch') } : {}
+  const catalog = resources.use(await openCatalog(config.catalog, { clock, logger, ...scratch }))
   const toCatalog = createLocalTransport(catalog.routes)
   const peers = { catalog: toCatalog, inference: toInference }
   const session = resources.use(await openSession(config.session, { clock, logger, ...peers }))

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/logging.ts'
 import type { Routes } from '#shared/routes.ts'
@@ -29,6 +30,8 @@ import { ToolCalls } from './run/tool-calls.ts'
 export interface Dependencies {
   readonly clock: Clock
   readonly logger: Logger
+  /** Where what a call needs for a moment lies, made when it is not there; default: the folder for temporary files (`TMPDIR`). */
+  readonly scratch?: string
 }
 
 /** Opens the service. Disposing the answer ends every tool call, and resolves when nothing of them is left. */
@@ -37,8 +40,10 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const { directory, configDirectory, home, environment } = config
   const roots = new WorkspaceRoots(config.roots)
   const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
-  const bash = bashTool(environment, shell, await commandStarter(environment.PATH ?? '', logger))
-  await sweepOutputPipes(environment.TMPDIR ?? '/tmp', clock.now())
+  const scratch = dependencies.scratch ?? environment.TMPDIR ?? '/tmp'
+  if (dependencies.scratch !== undefined) await mkdir(scratch, { recursive: true, mode: 0o700 })
+  await sweepOutputPipes(scratch, clock.now())
+  const bash = bashTool(environment, shell, await commandStarter(environment.PATH ?? '', scratch, logger))
   const guarded = new GuardedFiles(configDirectory)
   const threads = new SearchThreads()
   const calls = new ToolCalls()
@@ -56,10 +61,10 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   return { routes, [Symbol.asyncDispose]: dispose }
 }
 
-async function commandStarter(path: string, logger: Logger): Promise<StartCommand> {
+async function commandStarter(path: string, scratch: string, logger: Logger): Promise<StartCommand> {
   const supervisor = await findSupervisor(path)
   if (supervisor !== undefined) return (options) => ReapedCommand.start(supervisor, options)
   const why = 'There is no perl or python3 that can watch over commands (Linux only)'
   logger.warn(`${why}: what leaves its process group and empties its environment outlives a call of bash`)
-  return (options) => SupervisedCommand.start(options)
+  return (options) => SupervisedCommand.start(options, scratch)
 }

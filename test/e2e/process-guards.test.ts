@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { InstanceClient } from '#test/support/instance-client.ts'
 import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
@@ -12,6 +14,8 @@ import { waitFor } from '#test/support/wait-until.ts'
 const SPIN = `data:text/javascript,process.on('SIGUSR2',()=>{for(;;);})`
 const spinning = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${SPIN}`, PORTICO_WATCHDOG_SECONDS: '2' }
 
+const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0
+
 describe('one process', () => {
   guards(startSingle)
 
@@ -20,7 +24,21 @@ describe('one process', () => {
     using project = scratchDirectory()
     const unknown = `data:text/javascript,Object.defineProperty(process,'arch',{value:'unknown'})`
     const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${unknown}`
-    const environment = { NODE_OPTIONS, PORTICO_LOG_LEVEL: 'warn' }
+    using tools = scratchDirectory()
+    const pipes = join(tools.path, 'pipes')
+    // With the folder that it makes a pipe in.
+    writeFileSync(
+      join(tools.path, 'mkfifo'),
+      `#!/bin/sh\necho "$3" > ${pipes}\nPATH=/usr/bin:/bin exec mkfifo "$@"\n`,
+      {
+        mode: 0o755,
+      },
+    )
+    const remnant = join(data.path, 'scratch/portico-pipe-of-a-process-that-was-killed')
+    mkdirSync(remnant, { recursive: true })
+    utimesSync(remnant, new Date(0), new Date(0))
+    const PATH = `${tools.path}:${process.env.PATH}`
+    const environment = { NODE_OPTIONS, PATH, PORTICO_LOG_LEVEL: 'warn' }
     const product = await startSingle({ dataDirectory: data.path, project: project.path, environment })
     try {
       const client = new InstanceClient(product.url)
@@ -37,6 +55,9 @@ describe('one process', () => {
         lines.map((line) => JSON.parse(line).level),
         ['warn'],
       )
+      // Below the data folder, where nothing of a kill is left for others to find.
+      assert.equal(readFileSync(pipes, 'utf8').startsWith(join(data.path, 'scratch/portico-pipe-')), true)
+      assert.deepEqual(readdirSync(join(data.path, 'scratch')), [])
     } finally {
       await product.stop()
     }
@@ -95,6 +116,38 @@ function guards(start: (setting: Setting) => Promise<Product>): void {
     }
   })
 
+  test('a command for which the system has no descriptors is an error of the tool, and the next one runs', {
+    skip: !hasPrlimit && 'needs prlimit',
+  }, async () => {
+    using data = scratchDirectory()
+    using project = scratchDirectory()
+    const product = await start({
+      dataDirectory: data.path,
+      project: project.path,
+      environment: { PORTICO_UNREADY_SECONDS: '0' },
+    })
+    try {
+      const client = new InstanceClient(product.url)
+      const sessionId = await client.createSession()
+      const run = async (text: string): Promise<string> => {
+        await client.prompt(sessionId, { text: `/tool bash ${JSON.stringify({ command: `echo ${text}` })}` })
+        await client.wait(sessionId)
+        return JSON.stringify((await client.messages(sessionId)).slice(-3))
+      }
+      assert.match(await run('before'), /"text":"before"/)
+      // Of the whole product the catalog alone starts processes.
+      const pid =
+        product.processes().find(({ output }) => /"service":"(catalog|portico)"/.test(output()))?.child.pid ?? 0
+      // To start a process takes six; what reads files, four at once, still works.
+      const limit = limitFree(pid, 5)
+      assert.match(await run('short'), /not_started/)
+      limitDescriptors(pid, limit)
+      assert.match(await run('after'), /"text":"after"/)
+    } finally {
+      assert.equal(await product.stop(), 0)
+    }
+  })
+
   test('each process whose event loop stands still ends itself, with one line', async () => {
     using data = scratchDirectory()
     using project = scratchDirectory()
@@ -106,6 +159,20 @@ function guards(start: (setting: Setting) => Promise<Product>): void {
       await product.kill()
     }
   })
+}
+
+/** From now on a process has so many descriptors free; answers what its limit was. */
+function limitFree(pid: number, free: number): string {
+  const used = readdirSync(`/proc/${pid}/fd`).map(Number)
+  let limit = free
+  while (limit - used.filter((descriptor) => descriptor < limit).length < free) limit++
+  const before = /^Max open files +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1] ?? assert.fail()
+  limitDescriptors(pid, String(limit))
+  return before
+}
+
+function limitDescriptors(pid: number, limit: string): void {
+  assert.equal(spawnSync('prlimit', [`--pid=${pid}`, `--nofile=${limit}:`]).status, 0)
 }
 
 async function endsByWatchdog(process: Process | undefined): Promise<void> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +22,11 @@ const [python] = found.filter(({ program }) => program.endsWith('python3'))
 const STARTERS: readonly (readonly [name: string, start: StartCommand | undefined, reaped: boolean])[] = [
   ['perl', perl && ((options) => ReapedCommand.start(perl, options)), true],
   ['python3', python && ((options) => ReapedCommand.start(python, options)), true],
-  ['a mark alone', process.platform === 'linux' ? (options) => SupervisedCommand.start(options) : undefined, false],
+  [
+    'a mark alone',
+    process.platform === 'linux' ? (options) => SupervisedCommand.start(options, tmpdir()) : undefined,
+    false,
+  ],
 ]
 
 /** Ways to stay, as commands that sleep so long. */

@@ -35,7 +35,10 @@ export async function openOutputPipe(folder: string, path: string): Promise<Outp
     await run('mkfifo', ['-m', '600', name], { env: { PATH: path } })
     // The reading end first: opening the other one would wait for it.
     const reading = await openFile(name, constants.O_RDONLY | constants.O_NONBLOCK)
-    const writer = await openFile(name, constants.O_WRONLY)
+    const writer = await openFile(name, constants.O_WRONLY).catch(async (error: unknown) => {
+      await closeFile(reading)
+      throw error
+    })
     const reader = new Socket({ fd: reading, readable: true, writable: false })
     return { reader, writer, closeWriter: () => closeFile(writer) }
   } finally {

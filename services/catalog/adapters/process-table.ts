@@ -16,8 +16,8 @@ export async function killAll(group: number, mark: string): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const grouped = signalGroup(group, 'SIGKILL')
     const pids = process.platform === 'linux' ? await livingProcesses(group, mark) : []
-    for (const pid of pids) kill(pid)
-    if (pids.length === 0 && (process.platform === 'linux' || !grouped)) return
+    for (const pid of pids ?? []) kill(pid)
+    if (pids?.length === 0 && (process.platform === 'linux' || !grouped)) return
     await delay(Math.min(round, MAX_PAUSE_MS))
   }
 }
@@ -33,7 +33,17 @@ export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-async function livingProcesses(group: number, mark: string): Promise<number[]> {
+// Undefined: this process has no descriptor left to look with.
+async function livingProcesses(group: number, mark: string): Promise<number[] | undefined> {
+  try {
+    return await findProcesses(group, mark)
+  } catch (error) {
+    if (isShort(error)) return undefined
+    throw error
+  }
+}
+
+async function findProcesses(group: number, mark: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const found: number[] = []
   for (const [index, pid] of pids.entries()) {
@@ -51,10 +61,15 @@ function isMine(pid: number, group: number, mark: string): boolean {
     const [state = '', , processGroup = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3)
     if (state === 'Z' || state === 'X') return false
     return Number(processGroup) === group || readFileSync(`/proc/${pid}/environ`).includes(mark)
-  } catch {
+  } catch (error) {
+    if (isShort(error)) throw error
     // Ended meanwhile, or somebody else's.
     return false
   }
+}
+
+function isShort(error: unknown): boolean {
+  return codeOf(error) === 'EMFILE' || codeOf(error) === 'ENFILE'
 }
 
 function kill(pid: number): void {

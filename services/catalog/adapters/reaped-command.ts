@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { constants, open } from 'node:fs'
@@ -8,8 +8,8 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { type Command, type CommandEnd, type CommandOptions, readToEnd, settledWithin } from './command.ts'
-import { codeOf } from './paths.ts'
 import { killAll, signalGroup } from './process-table.ts'
+import { notStarted, startProcess } from './start-process.ts'
 import { ToolError } from './tool.ts'
 
 const openFile = promisify(open)
@@ -47,7 +47,7 @@ export class ReapedCommand implements Command {
   /** Starts a command. Throws ToolError when the system cannot. */
   static async start(supervisor: Supervisor, options: CommandOptions): Promise<ReapedCommand> {
     const [name, value] = ['CATALOG_TOOL_CALL', randomUUID()]
-    const child = spawn(supervisor.program, [...supervisor.words, options.shell], {
+    const child = await startProcess(supervisor.program, [...supervisor.words, options.shell], {
       cwd: options.directory,
       // A session of its own: what ends groups or sessions around this process does not meet it.
       detached: true,
@@ -55,7 +55,6 @@ export class ReapedCommand implements Command {
       stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
     })
     const reports = new Reports(child.stdio[3] as Readable)
-    for (const part of [child, child.stdin, child.stdio[3]]) part?.on('error', () => {})
     try {
       const descriptor = await reports.pipe
       const reading = await openFile(`/proc/${child.pid}/fd/${descriptor}`, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -65,7 +64,7 @@ export class ReapedCommand implements Command {
       return new ReapedCommand(child, reports, output, `${name}=${value}`)
     } catch (error) {
       child.kill('SIGKILL')
-      throw new ToolError('not_started', `The system cannot start a process now${because(error)}`)
+      throw notStarted(error)
     }
   }
 
@@ -129,9 +128,4 @@ class Reports {
 
 async function exitOf(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-}
-
-function because(error: unknown): string {
-  const code = codeOf(error)
-  return code === undefined ? '' : `: ${code}`
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
@@ -6,6 +6,7 @@ import { type Command, type CommandEnd, type CommandOptions, readToEnd, settledW
 import { type OutputPipe, openOutputPipe } from './output-pipe.ts'
 import { codeOf } from './paths.ts'
 import { killAll, signalGroup } from './process-table.ts'
+import { startProcess } from './start-process.ts'
 import { ToolError } from './tool.ts'
 
 const SHELL = '/bin/sh'
@@ -60,37 +61,42 @@ export class SupervisedCommand implements Command {
     unwatched.catch(() => {})
   }
 
-  /** Starts a command. Throws ToolError when the system cannot. */
-  static async start(options: CommandOptions): Promise<SupervisedCommand> {
+  /** Starts a command; in the folder `pipes` its output has a name for a moment. Throws ToolError when the system cannot. */
+  static async start(options: CommandOptions, pipes: string): Promise<SupervisedCommand> {
     const mark = `CATALOG_TOOL_CALL=${randomUUID()}`
     const [name = '', value = ''] = mark.split('=')
-    const { PATH = '', TMPDIR = '/tmp' } = options.environment
-    const output = await openPipe(TMPDIR, PATH)
-    const watcher = spawn(SHELL, ['-c', WATCHER], {
-      cwd: '/',
-      detached: true,
-      env: { PATH },
-      stdio: ['pipe', 'ignore', 'ignore'],
-    })
-    const leader = spawn(SHELL, ['-c', GATE, options.shell, options.command], {
-      cwd: options.directory,
-      detached: true,
-      env: { ...options.environment, PWD: options.directory, [name]: value },
-      stdio: ['ignore', output.writer, output.writer, 'pipe'],
-    })
-    const gate = leader.stdio[3] as Writable
-    for (const part of [watcher, leader, watcher.stdin, gate, output.reader]) part?.on('error', () => {})
+    const { PATH = '' } = options.environment
+    const output = await openPipe(pipes, PATH)
+    output.reader.on('error', () => {})
+    const starting = [
+      startProcess(SHELL, ['-c', WATCHER], {
+        cwd: '/',
+        detached: true,
+        env: { PATH },
+        stdio: ['pipe', 'ignore', 'ignore'],
+      }),
+      startProcess(SHELL, ['-c', GATE, options.shell, options.command], {
+        cwd: options.directory,
+        detached: true,
+        env: { ...options.environment, PWD: options.directory, [name]: value },
+        stdio: ['ignore', output.writer, output.writer, 'pipe'],
+      }),
+    ] as const
+    await Promise.allSettled(starting)
     await output.closeWriter()
-    const group = leader.pid
-    if (group === undefined || watcher.pid === undefined) {
-      for (const part of [watcher, leader]) part.kill('SIGKILL')
+    try {
+      const [watcher, leader] = await Promise.all(starting)
+      const group = leader.pid as number
+      // The command begins only when the watcher is sure to hear of it.
+      await new Promise((written) => watcher.stdin?.write(`${group}\n${mark}\n`, written))
+      const gate = leader.stdio[3] as Writable
+      gate.end('go\n')
+      return new SupervisedCommand(leader, watcher, output.reader, group, mark)
+    } catch (error) {
+      for (const each of starting) each.then((child) => child.kill('SIGKILL')).catch(() => {})
       output.reader.destroy()
-      throw new ToolError('not_started', 'The system cannot start a process now')
+      throw error
     }
-    // The command begins only when the watcher is sure to hear of it.
-    await new Promise((written) => watcher.stdin?.write(`${group}\n${mark}\n`, written))
-    gate.end('go\n')
-    return new SupervisedCommand(leader, watcher, output.reader, group, mark)
   }
 
   async terminate(graceMs: number): Promise<void> {
