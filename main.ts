@@ -33,12 +33,25 @@ import { open as openSession } from './services/session/open.ts'
 const CLOSE_MS = 5_000
 const lifecycle = { shutdownMs: CLOSE_MS }
 
+const USAGE = `Usage: npm start [-- DIR]
+DIR is the default project directory, else the one where you stand. Everything else is said by environment variables,
+which README.md lists.
+`
+
+const [word, ...rest] = process.argv.slice(2)
+if (word?.startsWith('-') || rest.length > 0) {
+  const asked = word === '--help' || word === '-h'
+  ;(asked ? process.stdout : process.stderr).write(USAGE)
+  process.exit(asked ? 0 : 2)
+}
 await runUntilSignal(start, lifecycle)
 
 async function start(resources: AsyncDisposableStack): Promise<void> {
-  const project = projectDirectory(process.argv.slice(2))
+  // npm runs scripts in the package's folder and says in INIT_CWD where its user stands.
+  const project = resolve(process.env.INIT_CWD ?? '.', word ?? process.env.PORTICO_DIRECTORY ?? '.')
   const env = { PORTICO_LOG_LEVEL: 'warn', ...process.env, PORTICO_DIRECTORY: project }
   const config = readTogether(env, {
+    project: () => requireProject(word, project),
     process: readSingleProcessConfig,
     gateway: readGatewayConfig,
     identity: readIdentityConfig,
@@ -99,14 +112,13 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   )
   const { providers, defaultModel } = config.inference
   const closed = config.gateway.auth.mode === 'bearer' && Object.keys(config.catalog.roots).length === 0
+  const passwordFile = process.env.PORTICO_BASIC_PASSWORD_FILE
   const roots = JSON.stringify({ [workspaceId]: [project] })
   process.stdout.write(
     welcome({
       url: listener.url,
       auth: config.gateway.auth,
-      password: process.env.PORTICO_BASIC_PASSWORD_FILE
-        ? '$(cat "$PORTICO_BASIC_PASSWORD_FILE")'
-        : '$PORTICO_BASIC_PASSWORD',
+      password: passwordFile ? `$(cat ${quote(resolve(passwordFile))})` : '$PORTICO_BASIC_PASSWORD',
       project,
       rootsNeeded: closed ? `PORTICO_PROJECT_ROOTS=${quote(roots)}` : undefined,
       keys: { management: createdManagementKey, api: createdApiKey },
@@ -118,15 +130,11 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   shown = true
 }
 
-/** The default project directory: the one that is named, else where the user stands. */
-function projectDirectory(words: readonly string[]): string {
-  if (words.length > 1 || words[0]?.startsWith('-')) {
-    throw new ConfigError([{ variable: 'Usage', problem: 'npm start [-- DIR]' }])
-  }
-  // npm runs scripts in the package's folder and says in INIT_CWD where its user stands.
-  const directory = resolve(process.env.INIT_CWD ?? '.', words[0] ?? process.env.PORTICO_DIRECTORY ?? '.')
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return directory
-  throw new ConfigError([{ variable: 'PORTICO_DIRECTORY', problem: `${directory} is not a directory` }])
+/** Refuses a default project that is no directory; it came as a word of the command line, or as a setting. */
+function requireProject(named: string | undefined, project: string): void {
+  if (statSync(project, { throwIfNoEntry: false })?.isDirectory() === true) return
+  const variable = named === undefined ? 'PORTICO_DIRECTORY' : 'DIR (of npm start -- DIR)'
+  throw new ConfigError([{ variable, problem: `${project} is not a directory` }])
 }
 
 /** The command that makes a key from any folder, in the same store as this process. */

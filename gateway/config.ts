@@ -1,6 +1,6 @@
 import { homedir, tmpdir } from 'node:os'
 import { z } from 'zod'
-import { type Environment, integerVariable, portVariable, readEnvironment } from '#shared/config.ts'
+import { type Environment, integerVariable, mustBe, portVariable, readEnvironment } from '#shared/config.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { isLoopbackHost } from './origin.ts'
 
@@ -38,7 +38,7 @@ const schema = z
   .object({
     PORTICO_HOST: z.string().max(255).default('127.0.0.1'),
     PORTICO_PORT: portVariable().default(4096),
-    PORTICO_AUTH: z.enum(['none', 'basic', 'bearer'], 'must be none, basic or bearer').default('none'),
+    PORTICO_AUTH: z.enum(['none', 'basic', 'bearer'], mustBe('none, basic or bearer')).default('none'),
     PORTICO_BASIC_USERNAME: z
       .string()
       .regex(/^[^:]*$/, 'must not contain a colon')
@@ -94,5 +94,5 @@ function splitOrigins(list: string): string[] {
 }
 
 function originSchema() {
-  return z.string().refine((text) => URL.parse(text)?.origin === text, 'must be origins such as https://example.com')
+  return z.string().refine((text) => URL.parse(text)?.origin === text, mustBe('origins such as https://example.com'))
 }

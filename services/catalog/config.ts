@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { type Environment, jsonVariable, readEnvironment } from '#shared/config.ts'
+import { type Environment, jsonVariable, mustBe, readEnvironment } from '#shared/config.ts'
 
 /** Settings of the catalog service. */
 export interface Config {
@@ -21,7 +21,7 @@ export interface Config {
 const PASSED_ON = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLORTERM|TZ|TMPDIR|TMP|TEMP)$/
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-const absolutePath = z.string().refine(isAbsolute, 'must be an absolute path')
+const absolutePath = z.string().refine(isAbsolute, mustBe('an absolute path'))
 
 const variables = z.object({
   HOME: z.string().optional(),

@@ -72,7 +72,8 @@ function provider(env: Environment) {
     .transform(({ id, protocol, baseURL, headers, models, ...keys }, context): ProviderConfig => {
       if (id === 'portico') context.addIssue({ code: 'custom', path: ['id'], message: 'portico is built in' })
       const refuse = (member: string, message: string): undefined => {
-        context.addIssue({ code: 'custom', path: [member], message })
+        // It goes on, so that what else is wrong is told with it.
+        context.addIssue({ code: 'custom', path: [member], message, continue: true })
       }
       return { id, protocol, baseUrl: baseURL, apiKey: keyOf(keys, env, refuse), ...fileOf(keys), headers, models }
     })
@@ -97,7 +98,7 @@ function keyOf(
   try {
     return readSecretFile(value)
   } catch (error) {
-    return refuse(member, `${value} ${error instanceof Error ? error.message : error}`)
+    return refuse(member, error instanceof Error ? error.message : String(error))
   }
 }
 
@@ -128,10 +129,13 @@ export function fileVariable(env: Environment) {
         if (text.length > MAX_FILE_BYTES) throw new Error('is too long')
         const value: unknown = parse(text, problems, { allowTrailingComma: true })
         if (problems.length === 0) return value
-        context.addIssue({ code: 'custom', message: `must be valid JSON (character ${problems[0]?.offset ?? 0})` })
+        context.addIssue({
+          code: 'custom',
+          message: `${resolve(path)} must be valid JSON (character ${problems[0]?.offset ?? 0})`,
+        })
       } catch (error) {
         const code = error instanceof Error && 'code' in error ? String(error.code) : 'too long'
-        context.addIssue({ code: 'custom', message: `cannot be read (${code})` })
+        context.addIssue({ code: 'custom', message: `${resolve(path)} cannot be read (${code})` })
       }
       return z.NEVER
     })

@@ -186,17 +186,24 @@ test('a file that is not there, is no JSON, names a provider twice or an unknown
   const problem = (text: string) => withFile(text, (path) => problemsOf({ PORTICO_CONFIG: path }))
   const variable = 'PORTICO_CONFIG'
   assert.deepEqual(problemsOf({ PORTICO_CONFIG: '/nowhere/portico.json' }), [
-    { variable, problem: 'cannot be read (ENOENT)' },
+    { variable, problem: '/nowhere/portico.json cannot be read (ENOENT)' },
   ])
-  assert.deepEqual(await problem('{"providers": nothing}'), [
-    { variable, problem: 'must be valid JSON (character 14)' },
-  ])
+  assert.match(
+    JSON.stringify(await problem('{"providers": nothing}')),
+    /portico\.jsonc must be valid JSON \(character 14\)"}\]$/,
+  )
   const provider = '{"id": "x", "protocol": "openai", "baseURL": "http://a"}'
+  const keyless = provider.replace('}', ', "apiKeyFile": "/nowhere/key"}')
+  assert.deepEqual(await problem(`{"providers": [${keyless}, ${provider}], "defaultModel": "y/z"}`), [
+    { variable, problem: 'providers.0.apiKeyFile: /nowhere/key cannot be read (ENOENT)' },
+    { variable, problem: 'providers.1.id: x stands here twice' },
+    { variable, problem: 'defaultModel: no configured provider has y/z' },
+  ])
   assert.deepEqual(await problem(`{"providers": [${provider}, ${provider}]}`), [
     { variable, problem: 'providers.1.id: x stands here twice' },
   ])
   assert.deepEqual(await problem('{"defaultModel": "y/z"}'), [
-    { variable, problem: 'defaultModel: no configured provider has it' },
+    { variable, problem: 'defaultModel: no configured provider has y/z' },
   ])
 })
 

@@ -1,13 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import {
-  ConfigError,
-  type Environment,
-  fileVariableOf,
-  integerVariable,
-  readEnvironment,
-  urlVariable,
-} from '#shared/config.ts'
+import { type Environment, fileVariableOf, integerVariable, readEnvironment, urlVariable } from '#shared/config.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/store-config.ts'
 import { fileVariable, type ProviderConfig } from './config-file.ts'
 import { echoEntry, type ProviderEntry, resolveModel } from './domain/catalogue.ts'
@@ -50,6 +43,14 @@ const ollamaHost = z.string().transform((text, context) => {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}/v1`
 })
 
+const schema = (env: Environment) =>
+  variables(env).superRefine((values, context) => {
+    const { providers, defaultModel } = providersOf(values, env)
+    if (resolveModel(catalogueOf(providers), defaultModel) !== undefined) return
+    const message = `defaultModel: no configured provider has ${defaultModel}`
+    context.addIssue({ code: 'custom', path: ['PORTICO_CONFIG'], message })
+  })
+
 function variables(env: Environment) {
   return z.object({
     ...storeVariables,
@@ -65,9 +66,20 @@ function variables(env: Environment) {
   })
 }
 
+type Values = z.output<ReturnType<typeof variables>>
+
 /** Reads the settings of the inference service. Throws ConfigError with every problem. */
 export function readConfig(env: Environment): Config {
-  const values = readEnvironment(variables(env), env, [...storeSecrets, ...KEY_VARIABLES])
+  const values = readEnvironment(schema(env), env, [...storeSecrets, ...KEY_VARIABLES])
+  return Object.freeze({
+    store: storeOf(values),
+    ...providersOf(values, env),
+    generationTimeoutMs: values.PORTICO_GENERATION_TIMEOUT_SECONDS * 1_000,
+    providerTimeoutMs: values.PORTICO_PROVIDER_TIMEOUT_SECONDS * 1_000,
+  })
+}
+
+function providersOf(values: Values, env: Environment): Pick<Config, 'providers' | 'defaultModel'> {
   const file = values.PORTICO_CONFIG
   const listed = (file?.providers ?? []).map((provider) => {
     return provider.models.length > 0 ? provider : { ...provider, models: defaultModels(provider.id) }
@@ -77,16 +89,7 @@ export function readConfig(env: Environment): Config {
   const first = providers.find(({ models }) => models.length > 0)
   const defaultModel =
     file?.defaultModel ?? (first === undefined ? 'portico/echo' : `${first.id}/${first.models[0]?.id}`)
-  if (resolveModel(catalogueOf(providers), defaultModel) === undefined) {
-    throw new ConfigError([{ variable: 'PORTICO_CONFIG', problem: 'defaultModel: no configured provider has it' }])
-  }
-  return Object.freeze({
-    store: storeOf(values),
-    providers,
-    defaultModel,
-    generationTimeoutMs: values.PORTICO_GENERATION_TIMEOUT_SECONDS * 1_000,
-    providerTimeoutMs: values.PORTICO_PROVIDER_TIMEOUT_SECONDS * 1_000,
-  })
+  return { providers, defaultModel }
 }
 
 /** What can be asked for: the configured providers, which pass on models that are not listed, and the built-in one. */
@@ -94,7 +97,7 @@ export function catalogueOf(providers: readonly ProviderConfig[]): readonly Prov
   return [...providers.map(({ id, protocol, models }) => ({ id, protocol, models, closed: false })), echoEntry]
 }
 
-function wellKnown(values: z.output<ReturnType<typeof variables>>, env: Environment): ProviderConfig[] {
+function wellKnown(values: Values, env: Environment): ProviderConfig[] {
   const found: ProviderConfig[] = []
   const add = (
     id: string,

@@ -23,21 +23,21 @@ const schema = z.object({
   ROOTS: jsonVariable(z.record(z.string(), z.array(z.string()))).default({}),
 })
 
-test('reports every problem in one error, naming the variables and none of the values', () => {
+test('reports every problem in one error, naming the variables, and values where they are no secret', () => {
   const env = { PORT: '12abc', LIMIT: '11', SWITCH: 'yes', SECRET: 'hunter2', ROOTS: '{"a":[1]}' }
   assert.throws(
     () => readEnvironment(schema, env),
     (error) => {
       assert.ok(error instanceof ConfigError)
       assert.deepEqual(error.problems, [
-        { variable: 'PORT', problem: 'must be a whole number' },
-        { variable: 'LIMIT', problem: 'must be at most 10' },
-        { variable: 'SWITCH', problem: 'must be true or false' },
+        { variable: 'PORT', problem: 'must be a whole number, not 12abc' },
+        { variable: 'LIMIT', problem: 'must be at most 10, not 11' },
+        { variable: 'SWITCH', problem: 'must be true or false, not yes' },
         { variable: 'PEER', problem: 'must be set' },
         { variable: 'SECRET', problem: 'must have at least 8 characters' },
         { variable: 'ROOTS', problem: 'a.0: Invalid input: expected string, received number' },
       ])
-      assert.doesNotMatch(error.message, /hunter2|12abc/)
+      assert.doesNotMatch(error.message, /hunter2/)
       return true
     },
   )

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { maskCredentials } from '#shared/config-print.ts'
 import { readSecretFile } from '#shared/secret-file.ts'
 import { unknownSettings } from '#shared/unknown-settings.ts'
 
@@ -11,7 +12,7 @@ export interface ConfigProblem {
   readonly problem: string
 }
 
-/** The settings cannot be used; the message names every variable that is wrong, not only the first, and never a value. */
+/** The settings cannot be used; the message names every variable that is wrong, not only the first, and no secret. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly ConfigProblem[]
@@ -122,6 +123,16 @@ export function readTogether<T extends Record<string, (env: Environment) => unkn
   return Object.freeze(configs) as { readonly [K in keyof T]: ReturnType<T[K]> }
 }
 
+/** Most characters of a value that an error repeats. */
+const MOST_REPEATED = 100
+
+/** The problem of a variable that holds no secret: what it must be, and what it is. Credentials in URLs are masked. */
+export function mustBe(what: string) {
+  const error = ({ input }: { readonly input?: unknown }): string =>
+    `must be ${what}, not ${maskCredentials(String(input)).slice(0, MOST_REPEATED)}`
+  return { error }
+}
+
 /** A TCP port; 0 asks the system for a free one. */
 export const portVariable = () => integerVariable({ min: 0, max: 65_535 })
 
@@ -129,14 +140,19 @@ export const portVariable = () => integerVariable({ min: 0, max: 65_535 })
 export function integerVariable({ min, max }: { readonly min: number; readonly max: number }) {
   return z
     .string()
-    .regex(/^-?\d{1,15}$/, 'must be a whole number')
+    .regex(/^-?\d{1,15}$/, mustBe('a whole number'))
     .transform(Number)
-    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
+    .pipe(
+      z
+        .number()
+        .min(min, mustBe(`at least ${min}`))
+        .max(max, mustBe(`at most ${max}`)),
+    )
 }
 
 /** A switch: `true` or `1`, `false` or `0`. */
 export const booleanVariable = () =>
-  z.enum(['true', 'false', '1', '0'], 'must be true or false').transform((value) => value === 'true' || value === '1')
+  z.enum(['true', 'false', '1', '0'], mustBe('true or false')).transform((value) => value === 'true' || value === '1')
 
 /** An absolute http or https URL; the answer has no slash at its end. */
 export const urlVariable = () =>
@@ -152,7 +168,7 @@ export const peerUrlVariable = () =>
     .refine((value) => {
       const url = URL.parse(value)
       return url?.protocol === 'http:' && url.href === `${url.origin}/`
-    }, 'must be http://host:port, without TLS and without a path')
+    }, mustBe('http://host:port, without TLS and without a path'))
     .transform((value) => value.replace(/\/+$/, ''))
 
 /** A value written in JSON, checked by a schema. */
@@ -172,8 +188,11 @@ export function jsonVariable<S extends z.ZodType>(schema: S) {
 
 function problemOf(issue: z.core.$ZodIssue, present: boolean): string {
   if (!present && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) return 'must be set'
-  const place = issue.path.slice(1).join('.')
-  return place === '' ? issue.message : `${place}: ${issue.message}`
+  const [, ...place] = issue.path
+  // A list that was written with commas: the message says which member, and nobody counts them.
+  return place.length === 0 || (place.length === 1 && typeof place[0] === 'number')
+    ? issue.message
+    : `${place.join('.')}: ${issue.message}`
 }
 
 function deepFreeze<T>(value: T): T {

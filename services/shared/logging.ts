@@ -1,6 +1,7 @@
 import { isSpanContextValid, trace } from '@opentelemetry/api'
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 import { z } from 'zod'
+import { mustBe } from '#shared/config.ts'
 import { currentRequestId } from '#shared/request-scope.ts'
 
 export type { Logger } from 'pino'
@@ -12,7 +13,7 @@ export type LogLevel = (typeof logLevels)[number]
 
 /** The variable that sets the level, default `info`; spread it into the schema of an entry file. */
 export const logVariables = {
-  PORTICO_LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  PORTICO_LOG_LEVEL: z.enum(logLevels, mustBe(`one of ${logLevels.join(', ')}`)).default('info'),
 }
 
 const SECRET_NAMES = ['authorization', 'cookie', 'apiKey', 'api_key', 'key', 'password', 'secret', 'token']

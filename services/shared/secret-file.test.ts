@@ -37,11 +37,13 @@ for (const [name, read, value] of SECRETS) {
     const both = problemsOf(() => read({ [name]: value, [`${name}_FILE`]: path }))
     assert.deepEqual(both, [{ variable: `${name}_FILE`, problem: `must not be set beside ${name}` }])
     const gone = problemsOf(() => read({ [`${name}_FILE`]: join(folder.path, 'none') }))
-    assert.deepEqual(gone, [{ variable: `${name}_FILE`, problem: 'cannot be read (ENOENT)' }])
+    assert.deepEqual(gone, [
+      { variable: `${name}_FILE`, problem: `${join(folder.path, 'none')} cannot be read (ENOENT)` },
+    ])
     for (const text of ['', ' \n', 'one\ntwo']) {
       writeFileSync(path, text)
       const empty = problemsOf(() => read({ [`${name}_FILE`]: path }))
-      assert.deepEqual(empty, [{ variable: `${name}_FILE`, problem: 'must hold one line of text' }])
+      assert.deepEqual(empty, [{ variable: `${name}_FILE`, problem: `${path} must hold one line of text` }])
     }
   })
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 
 /** The secret that a file's text holds: one line, without the white space around it; undefined when it is none. */
 export function secretIn(text: string): string | undefined {
@@ -6,10 +7,10 @@ export function secretIn(text: string): string | undefined {
   return line === '' || /\p{Cc}/u.test(line) ? undefined : line
 }
 
-/** Reads a secret from a file. Throws an error whose message says what is wrong and never what the file holds. */
+/** Reads a secret from a file. Throws an error whose message names the file and says what is wrong, never what it holds. */
 export function readSecretFile(path: string): string {
   const secret = secretIn(read(path))
-  if (secret === undefined) throw new Error('must hold one line of text')
+  if (secret === undefined) throw new Error(`${resolve(path)} must hold one line of text`)
   return secret
 }
 
@@ -17,6 +18,8 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new Error(`cannot be read (${error instanceof Error && 'code' in error ? error.code : error})`)
+    throw new Error(
+      `${resolve(path)} cannot be read (${error instanceof Error && 'code' in error ? error.code : error})`,
+    )
   }
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { mustBe } from '#shared/config.ts'
 
 /** Where a service keeps what it must not lose. */
 export type StoreConfig =
@@ -18,7 +19,7 @@ export const storeVariables = {
     .optional(),
   PORTICO_MONGODB_DATABASE: z
     .string()
-    .regex(/^[A-Za-z0-9_-]{1,38}$/, 'must be 1 to 38 letters, digits, _ or -')
+    .regex(/^[A-Za-z0-9_-]{1,38}$/, mustBe('1 to 38 letters, digits, _ or -'))
     .default('portico'),
   PORTICO_DATA_DIR: z.string().default('./data'),
 }

@@ -41,7 +41,7 @@ test('an address that others can reach is not served without credentials', async
   assert.equal(stderr, `The settings cannot be used:\n  ${why}\n`)
 })
 
-test('all settings that cannot be used are told at once, without their values', async () => {
+test('all settings that cannot be used are told at once, and no secret is repeated', async () => {
   using data = scratchDirectory()
   const bad = {
     PORTICO_PORT: '70000',
@@ -51,12 +51,17 @@ test('all settings that cannot be used are told at once, without their values', 
     PORTICO_CONFIG: '/nowhere/portico.json',
     PORTICO_PROJECT_ROOTS: '{"wrk_1": "x"}',
     PORTICO_SESSION_MAX_RUNS: '0',
+    PORTICO_MONGDB_URI: 'x',
+    DIR: '/nope',
   }
-  const { code, stdout, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: data.path, ...bad })
+  const { code, stdout, stderr } = await runToEnd('main.ts', [bad.DIR], { PORTICO_DATA_DIR: data.path, ...bad })
   assert.deepEqual([code, stdout], [1, ''])
   const [first, ...lines] = stderr.trimEnd().split('\n')
   assert.equal(first, 'The settings cannot be used:')
-  assert.deepEqual(lines.map((line) => /^ {2}(\w+): ./.exec(line)?.[1]).sort(), Object.keys(bad).sort())
+  assert.deepEqual(
+    lines.map((line) => /^ {2}(\w+)(?: \(of npm start -- DIR\))?: ./.exec(line)?.[1]).sort(),
+    Object.keys(bad).sort(),
+  )
   assert.doesNotMatch(stderr, /short-one/)
 })
 
@@ -64,13 +69,20 @@ test('a project that is no directory, and words that mean nothing, are refused b
   using data = scratchDirectory()
   const environment = { PORTICO_DATA_DIR: join(data.path, 'data'), PORTICO_PORT: '0' }
   for (const [words, why] of [
-    [['/nowhere'], 'PORTICO_DIRECTORY: /nowhere is not a directory'],
-    [['--help'], 'Usage: npm start [-- DIR]'],
-    [['.', '.'], 'Usage: npm start [-- DIR]'],
+    [['/nowhere'], 'DIR (of npm start -- DIR): /nowhere is not a directory'],
+    [[], 'PORTICO_DIRECTORY: /nowhere/else is not a directory'],
   ] as const) {
-    const ended = await runToEnd('main.ts', words, environment)
+    const ended = await runToEnd('main.ts', words, { ...environment, PORTICO_DIRECTORY: '/nowhere/else' })
     assert.deepEqual(ended, { code: 1, stdout: '', stderr: `The settings cannot be used:\n  ${why}\n` })
   }
+  for (const words of [['--nonsense'], ['.', '.']]) {
+    const { code, stdout, stderr } = await runToEnd('main.ts', words, environment)
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(stderr, /^Usage: npm start \[-- DIR\]\n/)
+  }
+  const { code, stdout, stderr } = await runToEnd('main.ts', ['--help'], environment)
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(stdout, /^Usage: npm start \[-- DIR\]\n/)
   assert.deepEqual(readdirSync(data.path), [])
 })
 
