@@ -6,6 +6,7 @@ import { randomId, timedId } from '#shared/ids.ts'
 import type { Leaving } from '#shared/leave.ts'
 import type { Mongo } from '#shared/mongo.ts'
 import type { Routes } from '#shared/routes.ts'
+import { serviceClosing } from '#shared/server-reasons.ts'
 import type { StoreConfig } from '#shared/store-config.ts'
 import { storePort } from '#shared/store-port.ts'
 import type { StoreHealth } from '#shared/store-watch.ts'
@@ -25,8 +26,10 @@ import { Scheduler } from './run/scheduler.ts'
 import { SessionWatchers } from './run/session-watchers.ts'
 import { Slots } from './run/slots.ts'
 
-/** Most sessions of a process that wait for a person or for a time; each holds its conversation in memory. */
-const MOST_WAITING = 1_000
+/** Most sessions of a process that wait for a person or for a time: each holds its conversation in memory. */
+const MOST_WAITING = 5_000
+/** Of one workspace. */
+const MOST_WAITING_OF_ONE = 1_000
 
 /** What the session service needs from outside. */
 export interface Dependencies {
@@ -71,15 +74,20 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const scheduler = opening.use(
     new Scheduler({
       ...{ store: patient.store, watchers, clock, logger, owner: randomId('own') },
-      ...{ leaseMs: config.leaseMs, slots: new Slots(config.maxRuns), maxOwned: config.maxRuns + MOST_WAITING },
+      ...{ leaseMs: config.leaseMs, slots: new Slots(config.maxRuns) },
+      ...{ maxOwned: config.maxRuns + MOST_WAITING, maxOwnedOfOne: config.maxRuns + MOST_WAITING_OF_ONE },
       pollMs: dependencies.pollMs,
       drain: (tenure, slot) => drainSession(run, tenure, slot),
     }),
   )
+  const draining = new AbortController()
   const resources = opening.move()
   return {
-    routes: { ...sessionRoutes({ store, blobs, catalog, hub, watchers }), store: health },
-    drain: (ms) => scheduler.drain(ms),
+    routes: { ...sessionRoutes({ store, blobs, catalog, hub, watchers }), store: health, draining: draining.signal },
+    drain: (ms) => {
+      draining.abort(serviceClosing())
+      return scheduler.drain(ms)
+    },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

@@ -173,10 +173,10 @@ export interface SessionStore extends AsyncDisposable {
 
   /**
    * Gives the lease of one session that has work (a run begun and not ended, or due inputs) and no live lease, with a
-   * fence that is higher than any before. The session that has waited longest comes first. Undefined: there is none. Two
-   * callers never get one session at once.
+   * fence that is higher than any before. The session that has waited longest comes first, but none of the workspaces in
+   * `except`. Undefined: there is none. Two callers never get one session at once.
    */
-  acquireLease(owner: string, durationMs: number): Promise<AcquiredLease | undefined>
+  acquireLease(owner: string, durationMs: number, except?: readonly string[]): Promise<AcquiredLease | undefined>
 
   // What follows is written under a lease. Each method rejects with LEASE_LOST, and writes nothing, when a newer fence
   // exists, the lease has expired or was released. Reads are refused likewise.

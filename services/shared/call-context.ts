@@ -35,6 +35,13 @@ export function incomingValues(draining: AbortSignal): ContextValues {
   return createContextValues().set(drainKey, draining)
 }
 
+/** Likewise of a call within this process, with the context of its caller. */
+export function localValues(caller: ContextValues | undefined, draining: AbortSignal | undefined): ContextValues {
+  if (draining === undefined) return caller ?? createContextValues()
+  const values = incomingValues(draining)
+  return caller === undefined ? values : values.set(callContextKey, caller.get(callContextKey))
+}
+
 /**
  * Fires, with SERVICE_CLOSING, when the server that took this call begins to drain. A call without an end of its own (a
  * subscription) rejects with that then; a generation goes on for as long as the server waits.

@@ -1,5 +1,6 @@
 import { create, type DescMethod, type DescService, type MessageInitShape } from '@bufbuild/protobuf'
-import { Code, ConnectError, createContextValues, type Transport } from '@connectrpc/connect'
+import { Code, ConnectError, type Transport } from '@connectrpc/connect'
+import { localValues } from '#shared/call-context.ts'
 import { DEFAULT_TIMEOUT_MS } from '#shared/limits.ts'
 import { LocalContext } from '#shared/local-context.ts'
 import { LocalStream, type StreamHandler } from '#shared/local-stream.ts'
@@ -39,7 +40,7 @@ export function createLocalTransport(...all: Routes[]): Transport {
   return {
     async unary(method, signal, timeoutMs = DEFAULT_TIMEOUT_MS, header, message, contextValues) {
       const { routes, handler } = entryOf(method)
-      const context = new LocalContext(method, signal, timeoutMs, header, contextValues ?? createContextValues())
+      const context = new LocalContext(method, signal, timeoutMs, header, localValues(contextValues, routes.draining))
       const span = openRpcSpan(method, 'internal')
       try {
         context.throwIfDone()
@@ -59,7 +60,13 @@ export function createLocalTransport(...all: Routes[]): Transport {
     async stream(method, signal, timeoutMs, header, messages, contextValues) {
       const { routes, handler } = entryOf(method)
       const input = create(method.input, await onlyMessage(messages))
-      const context = new LocalContext(method, signal, timeoutMs ?? 0, header, contextValues ?? createContextValues())
+      const context = new LocalContext(
+        method,
+        signal,
+        timeoutMs ?? 0,
+        header,
+        localValues(contextValues, routes.draining),
+      )
       const answer = new LocalStream(method.output, routes, handler as StreamHandler, input, context)
       return new LocalResponse(true, method, context, answer)
     },

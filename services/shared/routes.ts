@@ -17,6 +17,11 @@ export interface Routes {
   readonly services: readonly ServiceRoute[]
   /** Whether the service's store can be written; left out where it has none. */
   readonly store?: StoreHealth
+  /**
+   * Fires, with SERVICE_CLOSING, when the service begins to drain, for those who call it in its own process; left out where no
+   * call lasts until somebody ends it.
+   */
+  readonly draining?: AbortSignal
 }
 
 /** Pairs a service with its complete implementation; the type checker sees to completeness. */

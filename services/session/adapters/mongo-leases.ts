@@ -36,10 +36,10 @@ export class MongoLeases {
   }
 
   /** Gives the lease that could be had for the longest time, by the server's clock; among those that are not locked. */
-  async claim(owner: string, durationMs: number): Promise<AcquiredLease | undefined> {
+  async claim(owner: string, durationMs: number, except: readonly string[]): Promise<AcquiredLease | undefined> {
     const until = systemClock.monotonic() + PATIENCE_MS
     for (;;) {
-      const { lease, again } = await this.#pass(owner, durationMs)
+      const { lease, again } = await this.#pass(owner, durationMs, except)
       if (lease !== undefined || again >= until) return lease
       await delay(again - systemClock.monotonic())
     }
@@ -49,10 +49,11 @@ export class MongoLeases {
   async #pass(
     owner: string,
     durationMs: number,
+    except: readonly string[],
   ): Promise<{ readonly lease?: AcquiredLease | undefined; readonly again: number }> {
     const met = new Set<string>()
     for (;;) {
-      const keys = await this.#candidates(met)
+      const keys = await this.#candidates(met, except)
       for (const key of keys) {
         const lease = await this.#claimOne(key, owner, durationMs)
         if (lease !== undefined) return { lease, again: 0 }
@@ -65,7 +66,7 @@ export class MongoLeases {
     return { again: Math.min(...again) }
   }
 
-  async #candidates(met: ReadonlySet<string>): Promise<string[]> {
+  async #candidates(met: ReadonlySet<string>, except: readonly string[]): Promise<string[]> {
     const now = systemClock.monotonic()
     const left: string[] = []
     for (const [key, { until, ms }] of this.#locked) {
@@ -74,7 +75,7 @@ export class MongoLeases {
       else if (until + ms + LONGEST_LEAVE_MS < now) this.#locked.delete(key)
     }
     const cursor = this.#sessions.find(
-      { ...CLAIMABLE, _id: { $nin: [...left, ...met] } },
+      { ...CLAIMABLE, _id: { $nin: [...left, ...met] }, workspace: { $nin: [...except] } },
       { projection: { _id: 1 }, sort: { claimableAt: 1 }, limit: CANDIDATES, maxTimeMS: MAX_TIME_MS },
     )
     return (await cursor.toArray()).map(({ _id }) => _id)

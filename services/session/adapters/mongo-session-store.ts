@@ -117,8 +117,12 @@ class MongoSessionStore extends DrainingStore implements SessionStore {
     return (await cursor.toArray()).map(({ action, pattern }) => ({ action, resource: pattern, effect: 'allow' }))
   }
 
-  async acquireLease(owner: string, durationMs: number): Promise<AcquiredLease | undefined> {
-    const lease = await this.#leases.claim(owner, durationMs)
+  async acquireLease(
+    owner: string,
+    durationMs: number,
+    except: readonly string[] = [],
+  ): Promise<AcquiredLease | undefined> {
+    const lease = await this.#leases.claim(owner, durationMs, except)
     if (lease !== undefined) this.#notices.tell(lease.workspace, lease.sessionId)
     return lease
   }

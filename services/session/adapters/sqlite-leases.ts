@@ -1,11 +1,12 @@
 import type { SqliteFile } from '#shared/sqlite.ts'
 import type { AcquiredLease } from '../ports.ts'
 
-const OLDEST = 'SELECT number FROM sessions WHERE claimableAt <= ? ORDER BY claimableAt LIMIT 1'
+const OLDEST = `SELECT number FROM sessions
+  WHERE claimableAt <= ? AND workspace NOT IN (SELECT value FROM json_each(?)) ORDER BY claimableAt LIMIT 1`
 
-/** Whether a lease can be had. */
-export function hasClaim(file: SqliteFile, now: number): boolean {
-  return file.statement(OLDEST).get(now) !== undefined
+/** Whether a lease can be had, of other workspaces than these. */
+export function hasClaim(file: SqliteFile, now: number, except: readonly string[]): boolean {
+  return file.statement(OLDEST).get(now, JSON.stringify(except)) !== undefined
 }
 
 /** Gives the lease that could be had for the longest time; to be called in a job. */
@@ -14,10 +15,11 @@ export function claimLease(
   owner: string,
   now: number,
   durationMs: number,
+  except: readonly string[],
 ): AcquiredLease | undefined {
   const sql = `UPDATE sessions SET fence = fence + 1, attempts = attempts + 1, leaseOwner = ?, leaseUntil = ?, claimableAt = ?
     WHERE number = (${OLDEST}) RETURNING workspace, id, fence, attempts, running`
-  const row = file.statement(sql).get(owner, now + durationMs, now + durationMs, now)
+  const row = file.statement(sql).get(owner, now + durationMs, now + durationMs, now, JSON.stringify(except))
   if (row === undefined) return undefined
   return {
     workspace: row.workspace as string,

@@ -127,9 +127,13 @@ class SqliteSessionStore extends DrainingStore implements SessionStore {
     return this.#file.statement(sql).all(workspace, projectId) as unknown as PermissionRule[]
   }
 
-  async acquireLease(owner: string, durationMs: number): Promise<AcquiredLease | undefined> {
-    if (!hasClaim(this.#file, this.#clock.now())) return undefined
-    const lease = await this.#file.write(() => claimLease(this.#file, owner, this.#clock.now(), durationMs))
+  async acquireLease(
+    owner: string,
+    durationMs: number,
+    except: readonly string[] = [],
+  ): Promise<AcquiredLease | undefined> {
+    if (!hasClaim(this.#file, this.#clock.now(), except)) return undefined
+    const lease = await this.#file.write(() => claimLease(this.#file, owner, this.#clock.now(), durationMs, except))
     if (lease !== undefined) this.#changes.tell(lease.workspace, lease.sessionId)
     return lease
   }

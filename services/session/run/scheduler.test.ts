@@ -7,23 +7,26 @@ import { Scheduler, type SchedulerOptions } from './scheduler.ts'
 import { Slots } from './slots.ts'
 
 /** A scheduler over a store that has so many sessions to drain; each drain ends when it is told to. */
-function schedule(sessions: number, slots: number, maxOwned: number, works = false) {
+function schedule(sessions: number, slots: number, maxOwned: number, works = false, maxOwnedOfOne = maxOwned) {
   let fence = 0
   const ends: (() => void)[] = []
+  const owners: string[] = []
   const nothing = { [Symbol.dispose]: () => {} }
   const store = {
-    acquireLease: async () =>
-      fence < sessions
-        ? { workspace: 'wrk_1', sessionId: 'ses_1', fence: ++fence, unfinished: false, attempt: 1 }
-        : undefined,
+    acquireLease: async (_owner: string, _ms: number, except: readonly string[]) => {
+      const workspace = ['wrk_1', 'wrk_2'].find((workspace) => !except.includes(workspace))
+      if (workspace === undefined || fence >= sessions) return undefined
+      return { workspace, sessionId: 'ses_1', fence: ++fence, unfinished: false, attempt: 1 }
+    },
     onChange: () => nothing,
   }
   const scheduler = new Scheduler({
     store: store as unknown as SchedulerOptions['store'],
     watchers: { watch: () => nothing } as unknown as SchedulerOptions['watchers'],
     ...{ clock: systemClock, logger: silentLogger, owner: 'own_1', leaseMs: 3_600_000 },
-    ...{ slots: new Slots(slots), maxOwned },
+    ...{ slots: new Slots(slots), maxOwned, maxOwnedOfOne },
     drain: (tenure, slot) => {
+      owners.push(tenure.lease.workspace)
       const lasts = () =>
         new Promise<void>((resolve) => {
           ends.push(resolve)
@@ -32,7 +35,7 @@ function schedule(sessions: number, slots: number, maxOwned: number, works = fal
       return works ? lasts() : slot.rest(lasts)
     },
   })
-  return { scheduler, ends, taken: () => fence }
+  return { scheduler, ends, owners, taken: () => fence }
 }
 
 test('sessions that wait are owned up to a bound, and the others are taken when one of them is done', async () => {
@@ -44,6 +47,17 @@ test('sessions that wait are owned up to a bound, and the others are taken when 
   ends[1]?.()
   await waitFor('a fourth one', () => ends.length === 4)
   assert.equal(taken(), 4)
+})
+
+test('a workspace whose sessions wait up to its bound keeps those of others from nothing', async () => {
+  const { scheduler, ends, owners, taken } = schedule(100, 1, 5, false, 3)
+  await using _ = scheduler
+  await waitFor('five sessions', () => ends.length === 5)
+  assert.deepEqual(owners, ['wrk_1', 'wrk_1', 'wrk_1', 'wrk_2', 'wrk_2'])
+  ends[0]?.()
+  await waitFor('one more of the first', () => ends.length === 6)
+  assert.equal(owners.at(-1), 'wrk_1')
+  assert.equal(taken(), 6)
 })
 
 test('drained, it takes no more, and lets a run that works come to its end', async () => {

@@ -20,6 +20,8 @@ export interface SchedulerOptions {
   readonly slots: Slots
   /** Most sessions that are owned at once, those that wait for somebody included: each costs memory. */
   readonly maxOwned: number
+  /** Likewise of one workspace, so that none can keep the others from running. */
+  readonly maxOwnedOfOne: number
   /** Milliseconds between two looks for leases that ran out. */
   readonly pollMs?: number | undefined
   /** Owns one session for one run; never throws. */
@@ -102,7 +104,7 @@ export class Scheduler implements AsyncDisposable {
     const { store, owner, leaseMs, clock, logger } = this.#options
     try {
       const since = clock.monotonic()
-      const lease = await store.acquireLease(owner, leaseMs)
+      const lease = await store.acquireLease(owner, leaseMs, this.#fullWorkspaces())
       if (lease !== undefined) this.#start(lease, since, slot)
       return lease !== undefined
     } catch (error) {
@@ -110,6 +112,14 @@ export class Scheduler implements AsyncDisposable {
       if (!isStoreUnavailable(error)) logger.error({ err: error }, 'No lease could be taken')
       return false
     }
+  }
+
+  /** Workspaces that own as many sessions as one may. */
+  #fullWorkspaces(): string[] {
+    const { maxOwnedOfOne } = this.#options
+    if (this.#running.size < maxOwnedOfOne) return []
+    const owned = Map.groupBy(this.#running.keys(), ({ lease }) => lease.workspace)
+    return [...owned].filter(([, tenures]) => tenures.length >= maxOwnedOfOne).map(([workspace]) => workspace)
   }
 
   #start(lease: AcquiredLease, since: number, slot: Slot): void {
