@@ -83,6 +83,23 @@ export function leaseCases(test: StoreTest): void {
     )
   })
 
+  test('sessions of workspaces that are excepted are passed over, and stay where they are', async ({
+    store,
+    longMs,
+  }) => {
+    for (const workspace of [W, OTHER, 'wrk_third']) {
+      await store.createSession(workspace, newSession())
+      await store.admitPrompt(workspace, admission('msg_1'))
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    const taken = async (...except: string[]) => (await store.acquireLease('own_1', longMs, except))?.workspace
+    assert.equal(await taken(W, OTHER, 'wrk_third'), undefined)
+    assert.equal(await taken(W, 'wrk_unknown'), OTHER)
+    assert.equal(await taken(W, 'wrk_third'), undefined)
+    assert.equal(await taken(), W)
+    assert.equal(await taken(), 'wrk_third')
+  })
+
   test('a lease that has run out is refused, and the next owner is told of the unfinished run', async (fixture) => {
     const { store, shortMs, longMs } = fixture
     const lease = await begin(fixture, shortMs)
