@@ -54,6 +54,7 @@ async function test(files: readonly string[]): Promise<boolean> {
     NODE_COMPILE_CACHE: join(scratch, 'compiled'),
     NODE_OPTIONS: `--import=${new URL('../test/support/loopback-only.ts', import.meta.url)}`,
     ...(mongo.uri === undefined ? {} : { PORTICO_TEST_MONGODB_URI: mongo.uri }),
+    ...(mongo.binary === undefined ? {} : { PORTICO_TEST_MONGOD: mongo.binary }),
   }
   const patterns = files.length > 0 ? files : ['{services,gateway,test,scripts,bench}/**/*.test.ts']
   const words = ['--test', '--test-concurrency=2', '--test-timeout=180000', '--test-reporter=spec', ...patterns]

@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
+import { MongoBinary, MongoMemoryReplSet } from 'mongodb-memory-server-core'
 
 /** The MongoDB server of one test run; `uri` is undefined where there is none, and `said` tells which and why. */
 export interface TestMongo {
   readonly uri: string | undefined
   readonly said: string
+  /** A `mongod` that tests may start and hurt, where it is not on PATH. */
+  readonly binary?: string
   stop(): Promise<void>
 }
 
@@ -31,8 +33,9 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
   const dbPath = join(scratch, 'mongodb')
   mkdirSync(dbPath, { recursive: true })
   try {
+    const binary = systemBinary ?? (await MongoBinary.getPath())
     const set = await MongoMemoryReplSet.create({
-      binary: systemBinary === undefined ? {} : { systemBinary },
+      binary: { systemBinary: binary },
       replSet: { count: 1, storageEngine: 'wiredTiger', ip: '127.0.0.1' },
       instanceOpts: [{ launchTimeout: 60_000, dbPath }],
     })
@@ -40,6 +43,7 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
     return {
       uri: `${set.getUri()}&${PATIENCE}`,
       said,
+      binary,
       stop: async () => void (await set.stop({ doCleanup: true, force: true })),
     }
   } catch (error) {

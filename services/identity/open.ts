@@ -29,7 +29,9 @@ export async function open(
   await using opening = new AsyncDisposableStack()
   const { store: opened, mongo } = await openStore(config.store, opening)
   const health = opening.use(watchStore(opened, { name: 'identity', mongo, ...dependencies }))
-  const store = storePort(tracedPort(opened, 'IdentityStore', { 'db.system.name': kind }), health)
+  const store = storePort(tracedPort(opened, 'IdentityStore', { 'db.system.name': kind }), health, {
+    writes: ['createKey'],
+  })
   const result = await bootstrap(store, config, dependencies)
   dependencies.logger.info({ workspaceId: result.workspaceId }, 'Keys and projects belong to this workspace')
   const resources = opening.move()

@@ -28,7 +28,9 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   await using opening = new AsyncDisposableStack()
   const { ledger: opened, mongo } = await openLedger(config, clock, opening)
   const health = opening.use(watchStore(opened, { name: 'inference', mongo, clock, logger }))
-  const ledger = storePort(tracedPort(opened, 'Ledger', { 'db.system.name': config.store.kind }), health)
+  const ledger = storePort(tracedPort(opened, 'Ledger', { 'db.system.name': config.store.kind }), health, {
+    writes: ['begin', 'finish'],
+  })
   const providers = opening.use(new ProviderSet(config.providers, config.providerTimeoutMs, logger))
   const routes = inferenceRoutes({
     catalogue: catalogueOf(config.providers),

@@ -92,6 +92,9 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   }
 }
 
+/** Whatever of these succeeds has written. */
+const WRITES = ['renewLease', 'recordStep', 'endRun'] as const
+
 interface Stores {
   readonly store: SessionStore
   readonly blobs: BlobStore
@@ -115,7 +118,10 @@ async function openStores(
   return {
     store: storePort(traced.store, health),
     blobs: storePort(traced.blobs, health),
-    patient: { store: storePort(traced.store, health, false), blobs: storePort(traced.blobs, health, false) },
+    patient: {
+      store: storePort(traced.store, health, { limited: false, writes: WRITES }),
+      blobs: storePort(traced.blobs, health, { limited: false }),
+    },
     health,
   }
 }

@@ -5,6 +5,7 @@ import { DEFAULT_TIMEOUT_MS } from '#shared/limits.ts'
 import { LocalContext } from '#shared/local-context.ts'
 import { LocalStream, type StreamHandler } from '#shared/local-stream.ts'
 import { toConnectError } from '#shared/rejection.ts'
+import { withStoreTime } from '#shared/request-scope.ts'
 import type { Routes } from '#shared/routes.ts'
 import { openRpcSpan, runIn } from '#shared/rpc-span.ts'
 import { onlyMessage } from '#shared/streams.ts'
@@ -45,7 +46,9 @@ export function createLocalTransport(...all: Routes[]): Transport {
       try {
         context.throwIfDone()
         const input = create(method.input, message)
-        const output = await context.race(runIn(span, () => (handler as UnaryHandler)(input, context)))
+        const output = await context.race(
+          runIn(span, () => withStoreTime(() => (handler as UnaryHandler)(input, context))),
+        )
         span?.end()
         const answer = create(method.output, output as MessageInitShape<typeof method.output>)
         return new LocalResponse(false, method, context, answer)

@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Interceptor } from '@connectrpc/connect'
 import { callContextKey } from '#shared/call-context.ts'
-import { withRequestId } from '#shared/request-scope.ts'
+import { withRequestId, withStoreTime } from '#shared/request-scope.ts'
 import { wrapSteps } from '#shared/streams.ts'
 import { type Carrier, isTracing, type OpenSpan, openSpan, pullInSpan, type SpanOptions } from '#shared/tracing.ts'
 
@@ -22,7 +22,7 @@ export function openRpcSpan(method: DescMethod, kind: NonNullable<SpanOptions['k
   return openSpan(name, { kind, attributes, ...(kind === 'server' ? { carrier } : {}) })
 }
 
-/** Runs a call of another process inside its request id and its span, each message of a stream as well. */
+/** Runs a call of another process inside its request id, its span and its time for a store, each message of a stream as well. */
 export const scopeInterceptor: Interceptor = (next) => async (request) => {
   const { requestId } = request.contextValues.get(callContextKey)
   const span = openRpcSpan(request.method, 'server', {
@@ -30,8 +30,9 @@ export const scopeInterceptor: Interceptor = (next) => async (request) => {
     tracestate: request.header.get('tracestate') ?? undefined,
   })
   const scope = <T>(work: () => T): T => withRequestId(requestId, () => runIn(span, work))
+  const call = () => (request.stream ? next(request) : withStoreTime(() => next(request)))
   try {
-    const response = await scope(() => next(request))
+    const response = await scope(call)
     if (response.stream) {
       const message = wrapSteps(response.message, (step) => withRequestId(requestId, step))
       return { ...response, message: span === undefined ? message : pullInSpan(span, message) }

@@ -3,9 +3,13 @@ import type { StoreWatch } from '#shared/store-watch.ts'
 /**
  * A store's port whose calls throw STORE_UNAVAILABLE where the store is to blame, as the watch says, and end in time: of a
  * stream only the first item has a limit. Those who hold something that must not be let go half-way, and wait for the
- * store whatever it takes, set no limit.
+ * store whatever it takes, set no limit. The success of `writes` shows that the store takes writes.
  */
-export function storePort<P extends object>(port: P, watch: StoreWatch, limited = true): P {
+export function storePort<P extends object>(
+  port: P,
+  watch: StoreWatch,
+  { limited = true, writes = [] }: { readonly limited?: boolean; readonly writes?: readonly (keyof P)[] } = {},
+): P {
   const wrapped = new Map<PropertyKey, unknown>()
   return new Proxy(port, {
     get(target, key) {
@@ -14,7 +18,8 @@ export function storePort<P extends object>(port: P, watch: StoreWatch, limited 
       if (typeof key === 'symbol') return member.bind(target)
       let method = wrapped.get(key)
       if (method === undefined) {
-        method = (...words: unknown[]) => watched(Reflect.apply(member, target, words), watch, limited)
+        const call = { limited, writes: (writes as readonly PropertyKey[]).includes(key) }
+        method = (...words: unknown[]) => watched(Reflect.apply(member, target, words), watch, call)
         wrapped.set(key, method)
       }
       return method
@@ -22,9 +27,11 @@ export function storePort<P extends object>(port: P, watch: StoreWatch, limited 
   })
 }
 
-function watched(answer: unknown, watch: StoreWatch, limited: boolean): unknown {
-  if (answer instanceof Promise) return watch.follow(answer, limited)
-  return isStream(answer) ? watchedStream(answer, watch, limited) : answer
+type Call = Parameters<StoreWatch['follow']>[1]
+
+function watched(answer: unknown, watch: StoreWatch, call: Call): unknown {
+  if (answer instanceof Promise) return watch.follow(answer, call)
+  return isStream(answer) ? watchedStream(answer, watch, call.limited) : answer
 }
 
 function watchedStream(stream: AsyncIterable<unknown>, watch: StoreWatch, limited: boolean): AsyncIterable<unknown> {
@@ -34,7 +41,7 @@ function watchedStream(stream: AsyncIterable<unknown>, watch: StoreWatch, limite
       let first = limited
       return {
         next() {
-          const next = watch.follow(iterator.next(), first)
+          const next = watch.follow(iterator.next(), { limited: first, writes: false })
           first = false
           return next
         },

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import pino from 'pino'
 import { systemClock } from '#shared/clock.ts'
 import { diskProblem } from '#shared/disk-problem.ts'
+import { currentRequestId, withRequestId, withStoreTime } from '#shared/request-scope.ts'
 import { storePort } from '#shared/store-port.ts'
 import { type StoreProblem, StoreWatch } from '#shared/store-watch.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -30,18 +31,26 @@ function open(options: {
       if (store.failure !== undefined) throw store.failure
       return 'done'
     },
+    async take(ms: number) {
+      await new Promise((resolve) => setTimeout(resolve, ms))
+    },
     async *stream() {
       yield await store.work()
       await new Promise((resolve) => setTimeout(resolve, 200))
       yield 'later'
     },
   }
-  const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) })
+  const logger = pino(
+    { base: null, timestamp: false },
+    {
+      write: (line: string) => lines.push({ ...JSON.parse(line), requestId: currentRequestId() }),
+    },
+  )
   const watch = new StoreWatch({
     ...{ name: 'session', clock: systemClock, logger, probe: () => store.probe(), problemOf: diskProblem },
     ...{ probeMs: 5, ...options },
   })
-  return { store, watch, lines, port: storePort(store, watch) }
+  return { store, watch, lines, port: storePort(store, watch, { writes: ['work'] }) }
 }
 
 test('a store that goes and comes back is told by one line each, and is unusable after three failures in a row', async () => {
@@ -112,6 +121,64 @@ test('a call that does not end in time is given up; of a stream only the first i
   const late = { reason: 'STORE_UNAVAILABLE', metadata: { problem: 'no answer within 100 ms', outcome: 'unknown' } }
   await assert.rejects(port.work(), late)
   await assert.rejects(port.stream()[Symbol.asyncIterator]().next(), late)
+})
+
+test('the calls of one request have that time together, and each request its own', async () => {
+  const { watch, port } = open({ probeMs: 1_000_000, limitMs: 400 })
+  using _ = watch
+  const request = (...calls: number[]) =>
+    withStoreTime(async () => {
+      let done = 0
+      try {
+        for (const ms of calls) {
+          await port.take(ms)
+          done++
+        }
+      } catch (error) {
+        assert.equal((error as { reason?: string }).reason, 'STORE_UNAVAILABLE')
+      }
+      return done
+    })
+  // Less than the limit each.
+  assert.deepEqual(await Promise.all([request(250, 250, 10), request(10, 250, 10)]), [1, 3])
+  await port.take(250)
+  await port.take(250)
+})
+
+test('a store that was just written is not probed, and one that was only read is', async (t) => {
+  const probeMs = 400
+  const { store, watch, port } = open({ probeMs })
+  using _ = watch
+  const started = performance.now()
+  while (performance.now() - started < 3 * probeMs) {
+    const wrote = performance.now()
+    await port.work()
+    await port.take(20)
+    // A machine that stood still for so long says nothing.
+    if (performance.now() - wrote > probeMs / 2) return t.skip('the machine stood still')
+  }
+  assert.equal(store.probes, 0)
+  await waitFor('it is probed', async () => {
+    await port.take(20)
+    return store.probes > 0
+  })
+})
+
+test('what the watch says belongs to no request', async () => {
+  const { store, watch, port, lines } = open({ probeMs: 1_000_000 })
+  using _ = watch
+  store.failure = AWAY
+  await withRequestId('req_1', () => assert.rejects(port.work()))
+  await waitFor('the store counts as away', () => lines.length > 0)
+  store.failure = undefined
+  await waitFor('the store is back', () => lines.length > 1)
+  assert.deepEqual(
+    lines.map(({ msg, requestId }) => [msg, requestId]),
+    [
+      ['The store is away: no such host', undefined],
+      ['The store is back', undefined],
+    ],
+  )
 })
 
 test('a call that failed while the store takes writes is one line a minute, not one a call', async () => {

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
+import { spendStoreTime, storeTimeLeft } from '#shared/request-scope.ts'
 import { storeUnavailable } from '#shared/store-outage.ts'
+import { detached } from '#shared/tracing.ts'
 
 /** Whether a service can write its store, and if not, why; `reason` is for operators. */
 export type StoreState = { readonly ok: true } | { readonly ok: false; readonly reason: string }
@@ -27,11 +29,11 @@ export interface StoreWatchOptions {
   readonly probe: () => Promise<unknown>
   /** What an error of the driver says of the store; undefined: the store is not to blame. */
   readonly problemOf: (error: unknown) => StoreProblem | undefined
-  /** How long a call may take, in milliseconds; undefined: calls of this store end by themselves. */
+  /** How long the calls of one request may take together, in milliseconds; undefined: calls of this store end by themselves. */
   readonly limitMs?: number | undefined
   readonly clock: Clock
   readonly logger: Logger
-  /** Milliseconds between two probes while all is well; default: 5 s. */
+  /** Milliseconds between a write and the next probe while all is well; default: 5 s. */
   readonly probeMs?: number
 }
 
@@ -50,7 +52,7 @@ const FIELDS = {
 } as const
 
 /**
- * Watches whether a store can be written: by a probe every 5 s, and at once when a call fails. It logs one line when the
+ * Watches whether a store can be written: by a probe when nothing was written for 5 s, and at once when a call fails. It logs one line when the
  * store goes and one when it is back, and turns what drivers throw into STORE_UNAVAILABLE.
  */
 export class StoreWatch implements StoreHealth, Disposable {
@@ -66,6 +68,7 @@ export class StoreWatch implements StoreHealth, Disposable {
   #reason = ''
   #awaySince = 0
   #probedAt = Number.NEGATIVE_INFINITY
+  #wroteAt = Number.NEGATIVE_INFINITY
   #notedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: StoreWatchOptions) {
@@ -86,9 +89,11 @@ export class StoreWatch implements StoreHealth, Disposable {
   }
 
   /** Waits for a call, at most `limitMs` where it is limited, and throws STORE_UNAVAILABLE where the store is to blame. */
-  async follow<T>(call: Promise<T>, limited: boolean): Promise<T> {
+  async follow<T>(call: Promise<T>, { limited, writes }: { limited: boolean; writes: boolean }): Promise<T> {
     try {
-      return await (limited ? this.#within(call) : call)
+      const answer = await (limited ? this.#within(call) : call)
+      if (writes) this.#wroteAt = this.#options.clock.monotonic()
+      return answer
     } catch (error) {
       const problem = this.#problemOf(error)
       if (problem === undefined) throw error
@@ -107,7 +112,8 @@ export class StoreWatch implements StoreHealth, Disposable {
   #schedule(ms: number): void {
     clearTimeout(this.#timer)
     if (this.#disposed) return
-    this.#timer = setTimeout(() => void this.#probe(), ms)
+    // What the watch does belongs to no request, not to that either whose call failed.
+    this.#timer = detached(() => setTimeout(() => void this.#probe(), ms))
     this.#timer.unref()
   }
 
@@ -120,6 +126,11 @@ export class StoreWatch implements StoreHealth, Disposable {
 
   async #probe(): Promise<void> {
     const { probe, clock } = this.#options
+    const rest = this.#wroteAt + this.#probeMs - clock.monotonic()
+    if (rest > 0 && this.#failures === 0 && this.#suspected === undefined) {
+      this.#schedule(rest)
+      return
+    }
     this.#probing = true
     const problem = await this.#within(probe()).then(
       () => undefined,
@@ -173,12 +184,13 @@ export class StoreWatch implements StoreHealth, Disposable {
   }
 
   #within<T>(call: Promise<T>): Promise<T> {
-    const { limitMs } = this.#options
+    const { limitMs, clock } = this.#options
     if (limitMs === undefined) return call
+    const spend = spendStoreTime(() => clock.monotonic())
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    const late = setTimeout(() => reject(new Late(`no answer within ${limitMs} ms`)), limitMs)
+    const late = setTimeout(() => reject(new Late(`no answer within ${limitMs} ms`)), storeTimeLeft(limitMs))
     call.then(resolve, reject).finally(() => clearTimeout(late))
-    return promise
+    return promise.finally(spend)
   }
 }
 

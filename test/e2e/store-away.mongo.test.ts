@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { EventSource } from 'eventsource'
 import { InstanceClient } from '#test/support/instance-client.ts'
 import { type OwnMongo, skipWithoutMongod, startOwnMongo } from '#test/support/own-mongo.ts'
@@ -7,6 +8,8 @@ import { KEYS, scratchDirectory } from '#test/support/processes.ts'
 import { type Product, startSplit } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
+/** Services with a store. */
+const STORED = /services\/(session|identity|inference)\//
 const ENDED = 'session.execution.succeeded'
 const S = '/api/session/ses_routes'
 /** Every route that needs a store. */
@@ -91,6 +94,10 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
       using events = routes === ROUTES ? await follow() : undefined
       await beginRun(sessionId)
       const logs = product.processes().map((process) => process.output().length)
+      // Of those that have a store.
+      const said = (words: string) =>
+        product.processes().map((process, i) => process.output().slice(logs[i]).split(words).length - 1)
+      const once = product.processes().map(({ child }) => (STORED.test(child.spawnargs.join(' ')) ? 1 : 0))
       await away()
       try {
         for (const { what, ms, answer, body } of await askAll(routes)) {
@@ -100,6 +107,7 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
           if (what.includes('/v1/')) assert.equal((body.error as { code: number }).code, 503)
           else assert.equal(body._tag, 'ServiceUnavailableError')
         }
+        await waitFor('each process says it once', () => isDeepStrictEqual(said('The store is away'), once))
       } finally {
         await back()
       }
@@ -122,8 +130,9 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
           lines.filter((line) => line.includes('"err":{') && !line.includes('"level":"info"')),
           [],
         )
-        assert.ok(lines.filter((line) => /The store is away|The store is back/.test(line)).length <= 2)
       }
+      await waitFor('each process says it once', () => isDeepStrictEqual(said('The store is back'), once))
+      assert.deepEqual(said('The store is away'), once)
     })
   }
 

@@ -4,8 +4,11 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { callContextKey, callOptions, type Principal, principalOf } from '#shared/call-context.ts'
 import { createClient } from '#shared/client.ts'
+import { systemClock } from '#shared/clock.ts'
 import { type AnyReason, Rejection, reasonOf } from '#shared/rejection.ts'
-import { forEachTransport } from '#test/support/transports.ts'
+import { storeTimeLeft } from '#shared/request-scope.ts'
+import { StoreWatch } from '#shared/store-watch.ts'
+import { forEachTransport, silentLogger } from '#test/support/transports.ts'
 import { gate, probe } from './probe.ts'
 
 const principal: Principal = {
@@ -25,6 +28,25 @@ async function failureOf(promise: Promise<unknown>): Promise<ConnectError> {
 }
 
 forEachTransport((name, connect) => {
+  test(`${name}: what a handler waits for its store counts together, for each call`, async () => {
+    const options = { name: 'session', clock: systemClock, logger: silentLogger, probeMs: 1_000_000 }
+    using watch = new StoreWatch({ ...options, probe: async () => {}, problemOf: () => undefined, limitMs: 1_000_000 })
+    await using connection = await connect(
+      probe({
+        async getSession() {
+          const full = storeTimeLeft(1_000_000) === 1_000_000
+          await watch.follow(new Promise((resolve) => setTimeout(resolve, 20)), { limited: true, writes: false })
+          return { session: { title: `${full}, then less: ${storeTimeLeft(1_000_000) < 1_000_000}` } }
+        },
+      }),
+    )
+    const client = createClient(SessionService, connection.transport)
+    for (let i = 0; i < 2; i++) {
+      const { session } = await client.getSession({ sessionId: 'ses_1' })
+      assert.equal(session?.title, 'true, then less: true')
+    }
+  })
+
   test(`${name}: a unary call brings the request to the handler and its answer back`, async () => {
     await using connection = await connect(
       probe({ getSession: ({ sessionId }) => ({ session: { sessionId: sessionId, title: 'a title' } }) }),

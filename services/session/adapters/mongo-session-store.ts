@@ -1,6 +1,7 @@
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/mongo.ts'
+import { storeTimeLeft } from '#shared/request-scope.ts'
 import type { PermissionRequest, PermissionRule } from '../domain/permission.ts'
 import { type NewId, Revision } from '../domain/revision.ts'
 import type { Session } from '../domain/session.ts'
@@ -170,7 +171,7 @@ class MongoSessionStore extends DrainingStore implements SessionStore {
   }
 
   async #run<T>(workspace: string, sessionId: string, patient: boolean, job: MongoJob<T>): Promise<T> {
-    const limitMs = patient ? LEASED_MS : this.#mongo.limitMs
+    const limitMs = patient ? LEASED_MS : storeTimeLeft(this.#mongo.limitMs)
     const answer = await this.#queue.run(workspace, sessionId, { limitMs, patient }, job)
     this.#notices.tell(workspace, sessionId)
     return answer

@@ -1,3 +1,4 @@
+import { withStoreTime } from '#shared/request-scope.ts'
 import type { SessionStore } from '../ports.ts'
 import { pause } from './pause.ts'
 
@@ -46,7 +47,7 @@ export class SessionWatchers implements Disposable {
     for (;;) {
       signal.throwIfAborted()
       changed = Promise.withResolvers()
-      const answer = await ask()
+      const answer = await withStoreTime(ask)
       if (answer !== undefined) return answer
       await changedOr(changed.promise, this.#pollMs, signal)
     }
