@@ -24,8 +24,6 @@ export interface Config {
   readonly promptLimit: number
   /** Milliseconds between two heartbeats of an event stream. */
   readonly heartbeatMs: number
-  /** Milliseconds that requests get to end when the server stops. */
-  readonly drainMs: number
   /** Of the product. */
   readonly version: string
   /** What `GET /api/info` tells of the machine. */
@@ -48,7 +46,6 @@ const schema = z
     PORTICO_BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(1_048_576),
     PORTICO_PROMPT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(33_554_432),
     PORTICO_HEARTBEAT_MS: integerVariable({ min: 10, max: 3_600_000 }).default(15_000),
-    PORTICO_DRAIN_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(4),
   })
   .superRefine(({ PORTICO_AUTH: mode, PORTICO_HOST: host, PORTICO_BASIC_PASSWORD: password }, context) => {
     const issue = (variable: string, message: string): void => {
@@ -72,7 +69,6 @@ const schema = z
       bodyLimit: env.PORTICO_BODY_LIMIT_BYTES,
       promptLimit: env.PORTICO_PROMPT_LIMIT_BYTES,
       heartbeatMs: env.PORTICO_HEARTBEAT_MS,
-      drainMs: env.PORTICO_DRAIN_SECONDS * 1_000,
       version: packageJson.version,
       paths: { home: homedir(), tmp: tmpdir() },
     }),

@@ -1,8 +1,8 @@
 /** Where the server is in its life, and what has to end before it does. */
 export class Lifecycle {
   #state: 'starting' | 'ready' | 'draining' = 'starting'
-  #ending = false
-  readonly #endings = new Set<() => void>()
+  #drainMs: number | undefined
+  readonly #endings = new Set<(drainMs: number) => void>()
 
   get state(): 'starting' | 'ready' | 'draining' {
     return this.#state
@@ -18,17 +18,21 @@ export class Lifecycle {
     this.#state = 'draining'
   }
 
-  /** Ends every stream. */
-  drain(): void {
+  /** Ends every stream; what is open has so many milliseconds. */
+  drain(ms: number): void {
     this.unready()
-    this.#ending = true
-    for (const end of [...this.#endings]) end()
+    this.#drainMs = ms
+    for (const end of [...this.#endings]) end(ms)
   }
 
-  /** Has `end` called when the server stops, or soon when it already does, unless the answer is disposed before. */
-  onDrain(end: () => void): Disposable {
+  /**
+   * Has `end` called when the server stops, or soon when it already does, unless the answer is disposed before. It is told how
+   * many milliseconds there are for what is open.
+   */
+  onDrain(end: (drainMs: number) => void): Disposable {
     this.#endings.add(end)
-    if (this.#ending) setImmediate(() => this.#endings.has(end) && end())
+    const ms = this.#drainMs
+    if (ms !== undefined) setImmediate(() => this.#endings.has(end) && end(ms))
     return { [Symbol.dispose]: () => void this.#endings.delete(end) }
   }
 

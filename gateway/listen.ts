@@ -7,7 +7,7 @@ import type { Config } from './config.ts'
 import { createHttpServer } from './http-server.ts'
 import { Lifecycle } from './lifecycle.ts'
 
-/** The facade's port. Disposal drains it, with `drainMs` for what is open. */
+/** The facade's port. Disposal drains it with no time for what is open. */
 export interface Listener extends Required<Leaving>, AsyncDisposable {
   readonly port: number
   /** Reaches the server from this machine. */
@@ -43,7 +43,7 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
   const close = async (ms: number): Promise<void> => {
     unready()
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    lifecycle.drain()
+    lifecycle.drain(ms)
     const sweep = setInterval(() => server.closeIdleConnections(), 50)
     const cut = setTimeout(() => {
       logger.warn('requests were cut off: they did not end in time')
@@ -69,7 +69,7 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
     },
     unready,
     drain,
-    [Symbol.asyncDispose]: () => drain(config.drainMs),
+    [Symbol.asyncDispose]: () => drain(0),
   }
 }
 

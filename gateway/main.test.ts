@@ -54,7 +54,7 @@ test('without its peers the process lives, is not ready, and refuses with 503; a
     }
     assert.deepEqual(await ready.json(), {
       status: 'unavailable',
-      reason: 'identity can not be reached, or its store',
+      reason: 'identity cannot be reached, or its store',
       services,
     })
     const session = await fetch(`${url}/api/session`)

@@ -3,7 +3,7 @@ import { reasonOf } from '#shared/rejection.ts'
 import type { StoreHealth } from '#shared/store-watch.ts'
 import type { Clients } from './clients.ts'
 
-/** Whether requests should be sent here, and the state of each service; `reason` is for operators. */
+/** Whether requests should be sent here, and the state of each service. Strangers may read it: it names no path and no host. */
 export interface ReadinessReport {
   readonly ready: boolean
   readonly reason?: string
@@ -22,7 +22,7 @@ export function ownReadiness(stores: Readonly<Record<string, StoreHealth | undef
       const states = Object.entries(stores).map(([name, store]) => [name, store?.state() ?? { ok: true }] as const)
       const services = Object.fromEntries(states.map(([name, { ok }]) => [name, stateOf(ok)]))
       for (const [name, state] of states) {
-        if (!state.ok) return { ready: false, reason: `${name}: ${state.reason}`, services }
+        if (!state.ok) return { ready: false, reason: `${name}: store ${state.kind}`, services }
       }
       return { ready: true, services }
     },
@@ -57,7 +57,7 @@ export class PeerReadiness implements Readiness, Disposable {
     const up = Object.entries(this.#failures).map(([name, failures]) => [name, failures < FAILURES] as const)
     const services = Object.fromEntries(up.map(([name, ok]) => [name, stateOf(ok)]))
     const ready = this.#failures.identity < FAILURES
-    return { ready, ...(ready ? {} : { reason: 'identity can not be reached, or its store' }), services }
+    return { ready, ...(ready ? {} : { reason: 'identity cannot be reached, or its store' }), services }
   }
 
   /** Looks at every service now, and again later. */

@@ -27,10 +27,10 @@ export interface EventSource<T> {
   /** Milliseconds between two heartbeats. */
   readonly heartbeatMs: number
   /**
-   * When the server stops: how long the stream may go on, in milliseconds, and its last frames. Left out: it ends at once and
-   * tells the client when to come back.
+   * When the server stops: for how much of the time that it has left the stream may go on, and its last frames. Left out: it
+   * ends at once and tells the client when to come back.
    */
-  readonly stop?: { readonly afterMs: number; readonly frames: () => string }
+  readonly stop?: { readonly share: number; readonly frames: () => string }
   readonly lifecycle: Lifecycle
 }
 
@@ -64,13 +64,13 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   response.flushHeaders()
   const writer = new EventWriter(response, call)
   const heartbeat = setInterval(() => writer.beat(`: ${source.heartbeat}\n\n`), source.heartbeatMs)
-  const { afterMs, frames } = source.stop ?? COME_BACK
+  const { share, frames } = source.stop ?? COME_BACK
   let grace: NodeJS.Timeout | undefined
-  using _ = source.lifecycle.onDrain(() => {
+  using _ = source.lifecycle.onDrain((drainMs) => {
     grace = setTimeout(() => {
       writer.finish(frames())
       call.end()
-    }, afterMs)
+    }, share * drainMs)
   })
   try {
     let taken = 0
@@ -90,7 +90,7 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   }
 }
 
-const COME_BACK = { afterMs: 0, frames: () => `: the server is stopping\nretry: ${RETRY_MS}\n\n` }
+const COME_BACK = { share: 0, frames: () => `: the server is stopping\nretry: ${RETRY_MS}\n\n` }
 
 /** Collects the text of one turn of the event loop and writes it at once. */
 class EventWriter {

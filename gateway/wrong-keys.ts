@@ -46,11 +46,6 @@ export class WrongKeys {
     return Math.max(1, Math.ceil(((times[0] as number) + WINDOW_MS - now) / 1_000))
   }
 
-  /** Addresses that are remembered. */
-  get size(): number {
-    return this.#times.size
-  }
-
   #forget(): void {
     for (const address of this.#times.keys()) {
       if (this.#times.size <= ADDRESSES) return

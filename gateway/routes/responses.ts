@@ -68,7 +68,7 @@ async function createResponse(facade: Facade, request: Request, response: Respon
     heartbeat: HEARTBEAT,
     heartbeatMs: config.heartbeatMs,
     // An answer cannot be taken up again elsewhere: it gets most of the time that the server has left.
-    stop: { afterMs: config.drainMs * 0.75, frames: () => fail(STOPPING) },
+    stop: { share: 0.75, frames: () => fail(STOPPING) },
     lifecycle: facade.lifecycle,
   })
 }

@@ -17,7 +17,7 @@ export const reasons = {
   ATTACHMENT_INVALID: { code: Code.InvalidArgument, message: '{problem}' },
   LEASE_LOST: { code: Code.Aborted, message: 'The lease of session {session_id} was lost' },
   EVENTS_OVERFLOWED: { code: Code.ResourceExhausted, message: 'The reader fell behind the events' },
-  PEER_UNAVAILABLE: { code: Code.Unavailable, message: 'A service that is needed can not be reached' },
+  PEER_UNAVAILABLE: { code: Code.Unavailable, message: 'A service that is needed cannot be reached' },
 } as const satisfies ReasonTable
 
 declare module '#shared/rejection.ts' {

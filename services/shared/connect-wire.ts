@@ -58,11 +58,20 @@ export async function streamStands(call: Http2Call): Promise<void> {
   if (head[':status'] !== 200) throw errorOf(head, await readAll(call))
 }
 
-/** The messages of a stream, pulled one by one. Leaving it resets the stream. `failed` hears of its failure. */
+/** Hears what came of a call. */
+export interface Observer {
+  answered(): void
+  failed(error: unknown): void
+}
+
+/**
+ * The messages of a stream, pulled one by one. Leaving it resets the stream. The observer hears of each of them, and of its
+ * end or failure: that a stream stands says nothing yet, for a refusal comes in a stream, too.
+ */
 export function streamMessages<O extends DescMessage>(
   output: O,
   call: Http2Call,
-  failed?: (error: unknown) => void,
+  observer?: Observer,
 ): AsyncIterable<MessageShape<O>> {
   const reader = new EnvelopeReader(MAX_MESSAGE_BYTES)
   const step = async (): Promise<IteratorResult<MessageShape<O>, undefined>> => {
@@ -87,10 +96,11 @@ export function streamMessages<O extends DescMessage>(
         try {
           const result = await step()
           done = result.done === true
+          observer?.answered()
           return result
         } catch (error) {
           done = true
-          failed?.(error)
+          observer?.failed(error)
           throw error
         } finally {
           if (done) call.close()

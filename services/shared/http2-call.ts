@@ -155,6 +155,6 @@ function failureOf(error: unknown, resetCode: number | undefined): ConnectError 
     case constants.NGHTTP2_ENHANCE_YOUR_CALM:
       return new ConnectError('The peer wants fewer calls', Code.ResourceExhausted, undefined, undefined, error)
     default:
-      return new ConnectError('The peer can not be reached', Code.Unavailable, undefined, undefined, error)
+      return new ConnectError('The peer cannot be reached', Code.Unavailable, undefined, undefined, error)
   }
 }

@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { type KeepAlive, keepAlive, PEER_KEEP_ALIVE } from '#shared/keep-alive.ts'
 import { CONNECTION_MEMORY_MEGABYTES } from '#shared/limits.ts'
-import { notBegun, Unreached } from '#shared/retry.ts'
+import { NotBegun, notBegun, Unreached } from '#shared/retry.ts'
 
 const STREAM_WINDOW_BYTES = 256 * 1024
 
@@ -18,7 +18,7 @@ export const PEER_PATIENCE: PeerPatience = { ...PEER_KEEP_ALIVE, connectMs: 3_00
 export interface Http2SessionKeeper extends Disposable {
   /** The connection, when there is one that takes new calls: none before the first, after a loss and after GOAWAY. */
   readonly session: ClientHttp2Session | undefined
-  /** Makes the connection, once for all who ask meanwhile. Rejects (`notBegun`) when the peer can't be reached in time. */
+  /** Makes the connection, once for all who ask meanwhile. Rejects (`notBegun`) when the peer can't be reached in time, and after disposal. */
   connect(): Promise<ClientHttp2Session>
 }
 
@@ -30,7 +30,10 @@ export function keepHttp2Session(url: string, patience: PeerPatience): Http2Sess
   let current: ClientHttp2Session | undefined
   let connecting: Promise<ClientHttp2Session> | undefined
   const sessions = new Set<ClientHttp2Session>()
+  let disposed = false
   const open = async (): Promise<ClientHttp2Session> => {
+    // A call that was cut off comes back for another try.
+    if (disposed) throw notBegun(new NotBegun('the transport is closed'))
     const session = connect(url, {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
       maxSessionMemory: CONNECTION_MEMORY_MEGABYTES,
@@ -53,6 +56,7 @@ export function keepHttp2Session(url: string, patience: PeerPatience): Http2Sess
       return connecting
     },
     [Symbol.dispose]() {
+      disposed = true
       for (const session of sessions) session.destroy()
     },
   }

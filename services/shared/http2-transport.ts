@@ -37,12 +37,11 @@ const noHeaders = { header: new Headers(), trailer: new Headers() }
  */
 export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE, report }: Peer): Http2Transport {
   const keeper = keepHttp2Session(url, patience)
-  const failed = (error: unknown): void => report?.failed(error)
   const observed = async <T>(attempt: () => Promise<T>): Promise<T> => {
     try {
       return await attempt()
     } catch (error) {
-      failed(error)
+      report?.failed(error)
       throw error
     }
   }
@@ -81,7 +80,7 @@ export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE, re
           return call
         }
         const call = await retryUnavailable(method, signal, () => observed(attempt))
-        const messages = streamMessages(method.output, call, failed)
+        const messages = streamMessages(method.output, call, report)
         const message = span === undefined ? messages : pullInSpan(span, messages)
         return { stream: true, service: method.parent, method, ...noHeaders, message }
       } catch (error) {

@@ -40,10 +40,7 @@ export class PeerReport {
     const { name, url, setting } = this.#peer
     const reason = reasonOf(error)?.reason
     if (error.cause instanceof Unreached) {
-      this.#tell(
-        'unreached',
-        `The ${name} service can not be reached at ${url}: ${error.cause.message}; see ${setting}`,
-      )
+      this.#tell('unreached', `The ${name} service cannot be reached at ${url}: ${error.cause.message}; see ${setting}`)
     } else if (reason === 'SECRET_REFUSED') {
       const where = `The ${name} service at ${url}`
       this.#tell('secret', `${where} refuses the internal secret: PORTICO_INTERNAL_SECRET is another one there`)

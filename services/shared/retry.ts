@@ -24,7 +24,7 @@ export class Unreached extends NotBegun {
  * away before it took it.
  */
 export function notBegun(why: NotBegun): ConnectError {
-  return new ConnectError('The peer can not be reached', Code.Unavailable, undefined, undefined, why)
+  return new ConnectError('The peer cannot be reached', Code.Unavailable, undefined, undefined, why)
 }
 
 /**

@@ -61,7 +61,7 @@ test('a store that goes and comes back is told by one line each, and is unusable
   store.failure = FULL
   await waitFor('the store counts as unusable', () => !watch.state().ok)
   assert.ok(store.probes >= 3)
-  assert.deepEqual(watch.state(), { ok: false, reason: FULL.message })
+  assert.deepEqual(watch.state(), { ok: false, kind: 'full' })
   const seen = store.probes
   await waitFor('more probes fail', () => store.probes > seen + 3)
   store.failure = undefined

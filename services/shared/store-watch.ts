@@ -4,8 +4,8 @@ import { spendStoreTime, storeTimeLeft } from '#shared/request-scope.ts'
 import { storeUnavailable } from '#shared/store-outage.ts'
 import { detached } from '#shared/tracing.ts'
 
-/** Whether a service can write its store, and if not, why; `reason` is for operators. */
-export type StoreState = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+/** Whether a service can write its store, and if not, why. Strangers may read it: the log alone tells more. */
+export type StoreState = { readonly ok: true } | { readonly ok: false; readonly kind: StoreProblem['kind'] }
 
 /** What is known of a service's store. */
 export interface StoreHealth {
@@ -65,7 +65,7 @@ export class StoreWatch implements StoreHealth, Disposable {
   #suspected: StoreProblem | undefined
   #disposed = false
   #failures = 0
-  #reason = ''
+  #kind: StoreProblem['kind'] = 'away'
   #awaySince = 0
   #probedAt = Number.NEGATIVE_INFINITY
   #wroteAt = Number.NEGATIVE_INFINITY
@@ -79,7 +79,7 @@ export class StoreWatch implements StoreHealth, Disposable {
   }
 
   state(): StoreState {
-    return this.#failures < FAILURES ? { ok: true } : { ok: false, reason: this.#reason }
+    return this.#failures < FAILURES ? { ok: true } : { ok: false, kind: this.#kind }
   }
 
   onChange(listener: () => void): Disposable {
@@ -161,7 +161,7 @@ export class StoreWatch implements StoreHealth, Disposable {
 
   #failed(problem: StoreProblem): void {
     this.#failures++
-    this.#reason = problem.text
+    this.#kind = problem.kind
     if (this.#failures === 1) {
       this.#awaySince = this.#options.clock.monotonic()
       this.#log(problem, 'The store is away')

@@ -114,6 +114,7 @@ forEachTransport((name, connect) => {
     const stream = await openStream(`${facade.url}/api/event`)
     await readUntil(stream, (text) => text.includes('server.connected'))
     const rest = readUntil(stream, () => false)
+    await facade.listener.drain(3_600_000)
     await facade[Symbol.asyncDispose]()
     await ended.promise
     assert.equal(await rest, ': the server is stopping\nretry: 1000\n\n')

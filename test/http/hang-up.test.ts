@@ -45,6 +45,7 @@ test('a client that hangs up in the middle of its body is no error, and nothing 
   await once(outgoing, 'continue')
   outgoing.write('{"title":')
   outgoing.destroy()
+  await facade.listener.drain(3_600_000)
   await facade[Symbol.asyncDispose]()
   assert.equal(called, false)
   assert.equal(

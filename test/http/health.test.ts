@@ -64,7 +64,7 @@ test('it is not ready when it has never reached identity, or identity its store'
     assert.equal(ready.status, 503)
     assert.match(ready.headers.get('retry-after') ?? '', /^\d+$/)
     const services = { identity: 'unavailable', catalog: 'ready', session: 'ready', inference: 'ready' }
-    const reason = 'identity can not be reached, or its store'
+    const reason = 'identity cannot be reached, or its store'
     assert.deepEqual(await ready.json(), { status: 'unavailable', reason, services })
   }
 })
@@ -97,7 +97,7 @@ test('it takes three failures in a row to be unready, and one answer to be ready
 
 test('a process that holds the services is not ready when one of their stores cannot be written, and says why', async () => {
   const onChange = () => ({ [Symbol.dispose]: () => {} })
-  const full = { state: () => ({ ok: false, reason: 'the disk is full' }) as const, onChange }
+  const full = { state: () => ({ ok: false, kind: 'full' }) as const, onChange }
   const well = { state: () => ({ ok: true }) as const, onChange }
   const services = { identity: 'ready', catalog: 'ready', session: 'ready' }
   assert.deepEqual(await ownReadiness({ identity: well, catalog: undefined, session: well }).report(), {
@@ -106,7 +106,7 @@ test('a process that holds the services is not ready when one of their stores ca
   })
   assert.deepEqual(await ownReadiness({ identity: well, catalog: undefined, session: full }).report(), {
     ready: false,
-    reason: 'session: the disk is full',
+    reason: 'session: store full',
     services: { ...services, session: 'unavailable' },
   })
 })
@@ -166,28 +166,26 @@ test('a server that stops lets a request end, and is not ready meanwhile', async
   })
   const answer = facade.fetch('/api/session/ses_1')
   await entered.promise
-  const closed = facade[Symbol.asyncDispose]()
+  const closed = facade.listener.drain(3_600_000)
   assert.equal(facade.listener.lifecycle.state, 'draining')
   release.resolve()
   assert.equal((await answer).status, 200)
   await closed
+  await facade[Symbol.asyncDispose]()
 })
 
 test('a server that stops cuts off what does not end in time', async () => {
   const entered = Promise.withResolvers<void>()
   const aborted = Promise.withResolvers<void>()
-  const facade = await openFacade(
-    {
-      session: {
-        getSession: (_, context) => {
-          entered.resolve()
-          context.signal.addEventListener('abort', () => aborted.resolve())
-          return new Promise(() => {})
-        },
+  const facade = await openFacade({
+    session: {
+      getSession: (_, context) => {
+        entered.resolve()
+        context.signal.addEventListener('abort', () => aborted.resolve())
+        return new Promise(() => {})
       },
     },
-    { PORTICO_DRAIN_SECONDS: '0' },
-  )
+  })
   const answer = facade.fetch('/api/session/ses_1').then(
     () => 'answered',
     () => 'cut',

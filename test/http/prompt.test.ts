@@ -185,12 +185,12 @@ test('active and interrupt: a running session is listed, interrupted once, and t
 })
 
 test('wait is refused with 503 when the server stops', async () => {
-  const portico = await openPortico()
+  await using portico = await openPortico()
   const id = await session(portico)
   await prompted(portico, id, { text: '/slow 1000\none two three four five six' })
   const waiting = portico.fetch(`/api/session/${id}/wait`, { method: 'POST' })
   await waitFor('the request that waits', () => portico.listener.lifecycle.openStreams === 1)
-  await portico[Symbol.asyncDispose]()
+  await portico.listener.drain(3_600_000)
   const answer = await waiting
   assert.equal(answer.status, 503)
   const message = 'The server is starting or stopping'

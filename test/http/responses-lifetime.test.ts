@@ -116,13 +116,14 @@ test('while a provider is silent the client gets comments', async () => {
 
 test('a server that stops lets an answer go on for a while, then ends its stream as failed', async () => {
   await using stub = await startStub(begins)
-  const portico = await openWith(stub, { PORTICO_DRAIN_MS: '400' })
+  const portico = await openWith(stub)
   const answer = await post(portico, { ...hello, stream: true })
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = (await reader?.read())?.value ?? ''
-  const stopped = portico[Symbol.asyncDispose]()
+  const stopped = portico.listener.drain(400)
   for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) text += next.value
   await stopped
+  await portico[Symbol.asyncDispose]()
   const last = eventsOf(text).at(-1) as Json
   assert.equal(last.type, 'response.done')
   assert.deepEqual(last.response.error, { code: 'server_error', message: 'The server is stopping' })

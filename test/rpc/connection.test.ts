@@ -4,6 +4,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { createClient } from '#shared/client.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
+import { startProxy } from '#test/support/tcp-proxy.ts'
 import { event, probe } from './probe.ts'
 import { dial, serveRoutes } from './server.ts'
 
@@ -118,4 +119,24 @@ test('a message above 64 MiB is refused in both directions', async () => {
   await assert.rejects(client.promptSession({ text }), hasCode(Code.ResourceExhausted))
   await assert.rejects(client.getSession({}), hasCode(Code.ResourceExhausted))
   await client.replyPermissionRequest({})
+})
+
+test('once it is disposed a transport makes no connection, neither for a call that is tried again nor for a new one', async () => {
+  const entered = Promise.withResolvers<void>()
+  const routes = probe({
+    getSession: (_, { signal }) => {
+      entered.resolve()
+      return new Promise((_, reject) => signal.addEventListener('abort', reject))
+    },
+  })
+  await using server = await serveRoutes(routes)
+  await using proxy = await startProxy(server.url)
+  const transport = dial(proxy)
+  const client = createClient(SessionService, transport)
+  const call = client.getSession({})
+  await entered.promise
+  await transport[Symbol.asyncDispose]()
+  await assert.rejects(call, hasCode(Code.Unavailable))
+  await assert.rejects(client.getSession({}), hasCode(Code.Unavailable))
+  assert.equal(proxy.connections, 1)
 })

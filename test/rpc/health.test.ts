@@ -26,7 +26,7 @@ test('a service whose store cannot be written is NOT_SERVING until it can, and w
   const watch = client.watch({ service: 'portico.session.v1.SessionService' })[Symbol.asyncIterator]()
   assert.equal((await watch.next()).value?.status, Status.SERVING)
 
-  become({ ok: false, reason: 'the disk is full' })
+  become({ ok: false, kind: 'full' })
   assert.equal((await watch.next()).value?.status, Status.NOT_SERVING)
   assert.deepEqual(await statuses(), [Status.NOT_SERVING, Status.NOT_SERVING])
 

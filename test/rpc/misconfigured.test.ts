@@ -14,7 +14,7 @@ import { readServiceProcessConfig } from '#shared/process-config.ts'
 import { serve } from '#shared/serve.ts'
 import { testSecret } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import { probe } from './probe.ts'
+import { event, probe } from './probe.ts'
 
 /** A logger, and the messages of its lines of level warn and above. */
 function lines() {
@@ -26,7 +26,14 @@ function lines() {
 /** A server of the session service. */
 async function serveSession(port = 0) {
   const { seen, logger } = lines()
-  const routes = [probe({ getSession: () => ({}) })]
+  const routes = [
+    probe({
+      getSession: () => ({}),
+      async *streamEvents({ position }) {
+        if (position !== '') yield event(Number(position))
+      },
+    }),
+  ]
   const server = await serve({ routes, host: '127.0.0.1', port, secret: testSecret, logger })
   return { server, seen, url: server.url, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }
@@ -50,11 +57,32 @@ test('an address where nobody is: one line that names the setting, and one when 
   const session = createClient(SessionService, client.transport)
   await failTimes(3, () => session.getSession({}))
   assert.deepEqual(client.seen, [
-    `The session service can not be reached at ${first.url}: ECONNREFUSED; see PORTICO_SESSION_URL`,
+    `The session service cannot be reached at ${first.url}: ECONNREFUSED; see PORTICO_SESSION_URL`,
   ])
   await using _ = await serveSession(Number(new URL(first.url).port))
   for (let i = 0; i < 3; i++) await session.getSession({})
   assert.deepEqual(client.seen.slice(1), [`The session service answers at ${first.url}`])
+})
+
+test('a peer that is used by streams alone: one line when it is away and one when it is back, at every outage', async () => {
+  const first = await serveSession()
+  const port = Number(new URL(first.url).port)
+  await using client = caller('session', first.url)
+  const session = createClient(SessionService, client.transport)
+  const next = (position: string) => session.streamEvents({ position })[Symbol.asyncIterator]().next()
+  await next('1')
+  await first[Symbol.asyncDispose]()
+  const away = `The session service cannot be reached at ${first.url}: ECONNREFUSED; see PORTICO_SESSION_URL`
+  const back = `The session service answers at ${first.url}`
+  // A stream that ends well without a message is an answer, too.
+  for (const position of ['1', '']) {
+    client.seen.length = 0
+    await failTimes(2, () => next(position))
+    assert.deepEqual(client.seen, [away])
+    await using _ = await serveSession(port)
+    for (let i = 0; i < 2; i++) await next(position)
+    assert.deepEqual(client.seen, [away, back])
+  }
 })
 
 test('an address where something else speaks: one line that names the setting', async () => {
@@ -64,7 +92,7 @@ test('an address where something else speaks: one line that names the setting', 
   await using client = caller('session', url)
   await failTimes(2, () => createClient(SessionService, client.transport).getSession({}))
   assert.equal(client.seen.length, 1)
-  assert.match(client.seen[0] ?? '', /can not be reached at http.*; see PORTICO_SESSION_URL$/)
+  assert.match(client.seen[0] ?? '', /cannot be reached at http.*; see PORTICO_SESSION_URL$/)
   other.closeAllConnections()
   other.close()
 })
@@ -86,7 +114,11 @@ test('another secret: one line on each side that names the setting, and never th
   await using client = caller('session', server.url, 'another-secret-of-somebody')
   const session = createClient(SessionService, client.transport)
   await failTimes(3, () => session.getSession({}))
-  await failTimes(1, () => session.streamEvents({})[Symbol.asyncIterator]().next())
+  // A stream that is refused stands, but nobody has answered.
+  for (let i = 0; i < 2; i++) {
+    await failTimes(2, () => session.streamEvents({})[Symbol.asyncIterator]().next())
+    await failTimes(1, () => session.getSession({}))
+  }
   assert.deepEqual(client.seen, [
     `The session service at ${server.url} refuses the internal secret: PORTICO_INTERNAL_SECRET is another one there`,
   ])

@@ -165,7 +165,10 @@ test('a call is repeated without end while the store is known to be away, and no
       throw AWAY
     },
   }
-  const health = { state: () => (ok ? { ok } : { ok, reason: 'away' }), onChange: () => ({ [Symbol.dispose]() {} }) }
+  const health = {
+    state: () => (ok ? { ok } : { ok, kind: 'away' as const }),
+    onChange: () => ({ [Symbol.dispose]() {} }),
+  }
   const patient = patientPort(port, health, async () => {
     if (calls === 1_000) ok = true
   })
