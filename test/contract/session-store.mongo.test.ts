@@ -5,6 +5,7 @@ import { openMongoSessionStore } from '#services/session/adapters/mongo-session-
 import type { SessionStore } from '#services/session/ports.ts'
 import { openMongo } from '#shared/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 import { sessionStoreSuite } from './session-store.suite.ts'
 import {
   acquire,
@@ -205,7 +206,8 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     const waiting = readers.map((reader) => reader.next())
     for (const reader of readers) reader.abort()
     for (const item of await Promise.all(waiting)) assert.equal(item.done, true)
-    while ((await changeStreams('events')).length > 0) await delay(20)
+    const streams = () => changeStreams('events')
+    await waitFor('no open change stream', async () => (await streams()).length === 0, streams)
   })
 
   test('a position of one is good for the other', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openPortico, type Portico } from '#test/support/portico.ts'
+import { waitUntil } from '#test/support/wait-until.ts'
 
 interface Request {
   readonly id: string
@@ -16,12 +17,10 @@ async function asking(portico: Portico): Promise<Request> {
   const text = '/tool write {"path":"out.txt","content":"hello"}'
   const admitted = await portico.post(`/api/session/${id}/prompt`, { text })
   assert.equal(admitted.status, 200)
-  for (;;) {
+  return waitUntil('a request that waits', async () => {
     const answer = await portico.fetch(`/api/session/${id}/permission`)
-    const [request] = ((await answer.json()) as { data: Request[] }).data
-    if (request !== undefined) return request
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
+    return ((await answer.json()) as { data: Request[] }).data[0]
+  })
 }
 
 const idle = (portico: Portico, id: string) => portico.fetch(`/api/session/${id}/wait`, { method: 'POST' })

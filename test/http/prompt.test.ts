@@ -174,7 +174,7 @@ test('active and interrupt: a running session is listed, interrupted once, and t
   assert.deepEqual(await active(), { data: {} })
   assert.deepEqual(await interrupt(), { interrupted: false })
   await prompted(portico, id, { text: '/slow 1000\none two three four five six' })
-  while (!JSON.stringify(await active()).includes(id)) await new Promise((resolve) => setTimeout(resolve, 10))
+  await waitFor('an active session', async () => JSON.stringify(await active()).includes(id), active)
   assert.deepEqual(await active(), { data: { [id]: { type: 'running' } } })
   assert.deepEqual(await interrupt(), { interrupted: true })
   await idle(portico, id)

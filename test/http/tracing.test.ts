@@ -3,13 +3,15 @@ import test from 'node:test'
 import { SpanStatusCode } from '@opentelemetry/api'
 import { openFacade } from '#test/support/facade.ts'
 import { type RecordedSpans, recordSpans } from '#test/support/spans.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 const GET = 'portico.session.v1.SessionService/GetSession'
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`
 
 async function settled(spans: RecordedSpans, name: string): Promise<void> {
-  while (!spans.ended().some((span) => span.name === name)) await new Promise(setImmediate)
+  const names = () => spans.ended().map((span) => span.name)
+  await waitFor(`the span ${name}`, () => names().includes(name), names)
 }
 
 test('a request is one span, named by its route, above the spans of its calls', async () => {

@@ -11,6 +11,7 @@ import { tracedPort } from '#shared/traced-port.ts'
 import { inSpan } from '#shared/tracing.ts'
 import { recordSpans } from '#test/support/spans.ts'
 import { forEachTransport } from '#test/support/transports.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 import { event, probe } from './probe.ts'
 
 const METHOD = 'portico.session.v1.SessionService'
@@ -98,7 +99,8 @@ forEachTransport((name, connect) => {
       }),
     )
     for await (const _ of createClient(SessionService, connection.transport).streamEvents({})) break
-    while (spans.ended().length < hop('').length) await new Promise(setImmediate)
+    const names = () => spans.ended().map((span) => span.name)
+    await waitFor('the spans of a stream', () => names().length >= hop('').length, names)
     assert.deepEqual(
       spans.ended().map((span) => span.name),
       hop(`${METHOD}/StreamEvents`),

@@ -122,7 +122,7 @@ async function replicas(
   const environment = {
     ...setting.environment,
     PORTICO_MONGODB_DATABASE: database,
-    PORTICO_SESSION_LEASE_SECONDS: '2',
+    PORTICO_SESSION_LEASE_SECONDS: '5',
     PORTICO_UNREADY_SECONDS: '0',
   }
   const product = await startReplicas(uri, { ...setting, environment }, 2)

@@ -8,6 +8,7 @@ import { eventsOf, generationRequest } from '#test/support/generation.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 import { ProviderSet } from './provider-set.ts'
 
 const key = 'sk-very-secret-key'
@@ -149,7 +150,7 @@ test('an abort ends the provider’s request at once: while it connects, thinks 
     const controller = new AbortController()
     const reason = new Error('gone')
     const generation = eventsOf(opened.provider, {}, controller.signal)
-    while (opened.stub.seen.length === 0) await delay(5)
+    await waitFor('a request at the provider', () => opened.stub.seen.length > 0)
     controller.abort(reason)
     await assert.rejects(generation, (error) => error === reason)
     await opened.stub.hungUp

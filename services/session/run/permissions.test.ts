@@ -18,6 +18,7 @@ import {
   says,
   text,
 } from '#test/support/session-service.ts'
+import { waitUntil } from '#test/support/wait-until.ts'
 
 const ASK = { action: 'look', resource: '*', effect: Effect.ASK }
 const look = (id: string, path = 'a') => ({ id, name: 'look', input: { path } })
@@ -32,11 +33,12 @@ async function asking(service: SessionFixture, ...wanted: Parameters<typeof call
 }
 
 async function waiting(service: SessionFixture, count: number): Promise<PermissionRequest[]> {
-  for (;;) {
-    const { requests } = await service.client.listPermissionRequests({ sessionId: 'ses_1' }, asKey)
-    if (requests.length === count) return requests
-    await new Promise((resolve) => setTimeout(resolve, 5))
+  let requests: PermissionRequest[] = []
+  const ask = async () => {
+    requests = (await service.client.listPermissionRequests({ sessionId: 'ses_1' }, asKey)).requests
+    return requests.length === count ? requests : undefined
   }
+  return waitUntil(`${count} requests that wait`, ask, () => requests)
 }
 
 async function reply(service: SessionFixture, request: PermissionRequest | undefined, answer: Reply, message = '') {
@@ -93,11 +95,10 @@ test('permission given once is requested again the next time', async () => {
 })
 
 async function waitFor(service: SessionFixture, callId: string): Promise<PermissionRequest[]> {
-  for (;;) {
+  return waitUntil(`a request of the call ${callId}`, async () => {
     const requests = await waiting(service, 1)
-    if (requests[0]?.callId === callId) return requests
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
+    return requests[0]?.callId === callId ? requests : undefined
+  })
 }
 
 test('leave given for always answers other requests that it covers, and later calls', async () => {
