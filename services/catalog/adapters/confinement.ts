@@ -17,7 +17,7 @@ const MAX_LINKS = 40
 /** Finds out where a path leads that is absolute or relative to a location. Reads nothing but links. */
 export async function locate(directory: string, path: string): Promise<Target> {
   const absolute = resolve(directory, path)
-  const real = await realPathOf(absolute, MAX_LINKS)
+  const real = await realPathOf(absolute)
   const written = isInside(directory, absolute) ? [nameIn(directory, absolute)] : []
   return { real, resources: [...new Set([nameIn(directory, real), ...written])] }
 }
@@ -114,7 +114,8 @@ function sameFile(left: BigIntStats, right: BigIntStats): boolean {
   return left.dev === right.dev && left.ino === right.ino
 }
 
-async function realPathOf(path: string, links: number): Promise<string> {
+/** The real path of an absolute one: every symbolic link resolved, also when the last parts do not exist yet. */
+export async function realPathOf(path: string, links = MAX_LINKS): Promise<string> {
   try {
     return await realpath(path)
   } catch (error) {

@@ -74,6 +74,23 @@ const ATTEMPTS: Readonly<Record<string, readonly [imports: string, attempt: stri
     }`,
     'search_failed',
   ],
+  'who asks what agents must not do': [
+    `import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+     import { FileAgents } from ${module('file-agents.ts')}
+     const directory = mkdtempSync(tmpdir() + '/portico-few-')
+     process.on('exit', () => rmSync(directory, { recursive: true }))
+     writeFileSync(directory + '/opencode.json', '{"permissions":[{"action":"*","resource":"*","effect":"deny"}]}')
+     const location = { directory, project: { id: 'global', directory, canonicalDirectory: directory }, subpath: '' }
+     const logger = { warn: () => {} }`,
+    `async () => {
+      const agents = new FileAgents({ configDirectory: directory + '/none', home: '/', logger })
+      const { agents: [agent] } = await agents.list(location).catch((error) => {
+        throw error.code === 'EMFILE' ? { kind: 'short' } : error
+      })
+      return agent.permissions.at(-1).effect === 'deny' ? 'done' : 'forgotten'
+    }`,
+    'short',
+  ],
 }
 
 for (const [name, [imports, attempt, failure]] of Object.entries(ATTEMPTS)) {

@@ -9,6 +9,7 @@ import { splitFrontMatter } from '../domain/front-matter.ts'
 import type { Location } from '../domain/location.ts'
 import type { Agents } from '../ports.ts'
 import { type AgentFile, findAgentFiles } from './agent-files.ts'
+import { isOutOfDescriptors } from './paths.ts'
 import { readBounded } from './read-bounded.ts'
 
 const MAX_CONFIG_BYTES = 1 << 20
@@ -35,7 +36,7 @@ export class FileAgents implements Agents {
   }
 
   async list(location: Location): Promise<AgentSet> {
-    const files = await findAgentFiles(this.#options.configDirectory, location)
+    const { files } = await findAgentFiles(this.#options.configDirectory, location)
     const fingerprint = files.map((file) => file.fingerprint).join('\n')
     const known = this.#sets.get(location.directory)
     if (known?.fingerprint === fingerprint) return known.set
@@ -54,6 +55,8 @@ export class FileAgents implements Agents {
       const text = (await readBounded(file.path, limit)).toString()
       return [file.kind === 'config' ? readConfigDocument(parseDocument(text), skip) : readMarkdown(file, text)]
     } catch (error) {
+      // What an agent must not do is not forgotten for a moment's want.
+      if (isOutOfDescriptors(error)) throw error
       // Unreadable, too large, no JSON, no YAML, or not of the right form: the others still count.
       skip(error)
       return []

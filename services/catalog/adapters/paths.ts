@@ -16,3 +16,8 @@ export function subpathOf(directory: string, path: string): string {
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
+
+/** Whether a system call failed because this process, or the system, has no descriptor left: says nothing about the file. */
+export function isOutOfDescriptors(error: unknown): boolean {
+  return codeOf(error) === 'EMFILE' || codeOf(error) === 'ENFILE'
+}

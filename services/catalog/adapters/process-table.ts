@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
-import { codeOf } from './paths.ts'
+import { codeOf, isOutOfDescriptors } from './paths.ts'
 
 const MAX_ROUNDS = 200
 const MAX_PAUSE_MS = 25
@@ -38,7 +38,7 @@ async function livingProcesses(group: number, mark: string): Promise<number[] | 
   try {
     return await findProcesses(group, mark)
   } catch (error) {
-    if (isShort(error)) return undefined
+    if (isOutOfDescriptors(error)) return undefined
     throw error
   }
 }
@@ -62,14 +62,10 @@ function isMine(pid: number, group: number, mark: string): boolean {
     if (state === 'Z' || state === 'X') return false
     return Number(processGroup) === group || readFileSync(`/proc/${pid}/environ`).includes(mark)
   } catch (error) {
-    if (isShort(error)) throw error
+    if (isOutOfDescriptors(error)) throw error
     // Ended meanwhile, or somebody else's.
     return false
   }
-}
-
-function isShort(error: unknown): boolean {
-  return codeOf(error) === 'EMFILE' || codeOf(error) === 'ENFILE'
 }
 
 function kill(pid: number): void {
