@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { drainSignalOf } from '#shared/call-context.ts'
+import { callOptions, drainSignalOf } from '#shared/call-context.ts'
 import { createClient } from '#shared/client.ts'
+import { createLocalTransport } from '#shared/local-transport.ts'
+import { closingReasons, serviceClosing } from '#shared/server-reasons.ts'
 import { event, gate, numberOf, probe } from './probe.ts'
 import { dial, serveRoutes } from './server.ts'
 
@@ -36,6 +38,29 @@ test('a server that shuts down lets calls finish, takes no new ones, and tells t
   finish.resolve()
   await call
   await closed
+})
+
+test('calls within the process hear of the drain of their service, and it leaves the context of their caller alone', async () => {
+  const closing = new AbortController()
+  const began = gate()
+  const routes = probe({
+    async promptSession(_, context) {
+      began.resolve()
+      const draining = drainSignalOf(context)
+      await new Promise((_, reject) => draining.addEventListener('abort', () => reject(draining.reason)))
+      return {}
+    },
+  })
+  const client = createClient(
+    SessionService,
+    createLocalTransport({ ...routes, reasons: closingReasons, draining: closing.signal }),
+  )
+  const options = callOptions({ requestId: 'req_1' })
+  const call = client.promptSession({}, options)
+  await began.promise
+  closing.abort(serviceClosing())
+  await assert.rejects(call, isUnavailable)
+  assert.equal(drainSignalOf({ values: options.contextValues ?? assert.fail() }).aborted, false)
 })
 
 test('a subscription ends when the server begins to drain; a generation goes on to its end', async () => {
