@@ -72,3 +72,23 @@ test('however they are taken, the words of a session come whole and where they b
     { numRuns: 2_000 },
   )
 })
+
+test('a word costs as much however many sessions wait', () => {
+  const merge = new EventMerge()
+  let looks = 0
+  const word = (session: number): VolatileEvent => ({
+    ...place,
+    id: 'evt_1',
+    get sessionId() {
+      looks++
+      return `ses_${session}`
+    },
+    afterSeq: 1,
+    data: { type: 'part-extended', part: ref(0), delta: 'x' },
+  })
+  for (let session = 0; session < 1_000; session++) merge.add(word(session), true)
+  looks = 0
+  for (let i = 0; i < 1_000; i++) merge.add(word(0), true)
+  assert.ok(looks <= 10_000, `${looks} looks`)
+  assert.deepEqual([merge.size, merge.characters], [1_000, 2_000])
+})

@@ -14,6 +14,8 @@ interface Waiting {
  */
 export class EventMerge {
   #waiting: Waiting[] = []
+  /** Session → the newest of its events that wait. */
+  readonly #newest = new Map<string, Waiting>()
   #characters = 0
   /** Session → number of the last durable event of a step that came; sessions in which nothing runs are forgotten. */
   readonly #seen = new Map<string, number>()
@@ -31,10 +33,16 @@ export class EventMerge {
   /** `awaited`: the durable event that it follows will come, or has come already. */
   add(event: VolatileEvent, awaited: boolean): void {
     this.#characters += charactersOf(event)
-    const last = this.#waiting.findLast((one) => one.event.sessionId === event.sessionId)
+    const { sessionId } = event
+    const last = this.#newest.get(sessionId)
     const joined = last?.keepsBack === awaited ? join(last.event, event) : undefined
-    if (last === undefined || joined === undefined) this.#waiting.push({ event, keepsBack: awaited })
-    else last.event = joined
+    if (last !== undefined && joined !== undefined) {
+      last.event = joined
+      return
+    }
+    const waiting = { event, keepsBack: awaited }
+    this.#waiting.push(waiting)
+    this.#newest.set(sessionId, waiting)
   }
 
   /** The oldest event that needs to wait for nothing. */
@@ -44,7 +52,7 @@ export class EventMerge {
       const free = !keepsBack || event.afterSeq <= (this.#seen.get(event.sessionId) ?? -1)
       if (free && !held.has(event.sessionId)) {
         this.#waiting.splice(i, 1)
-        this.#characters -= charactersOf(event)
+        this.#taken(event)
         return event
       }
       held.add(event.sessionId)
@@ -68,8 +76,13 @@ export class EventMerge {
   #take(wanted: (event: VolatileEvent) => boolean): VolatileEvent[] {
     const taken = this.#waiting.filter(({ event }) => wanted(event)).map(({ event }) => event)
     if (taken.length > 0) this.#waiting = this.#waiting.filter(({ event }) => !wanted(event))
-    for (const event of taken) this.#characters -= charactersOf(event)
+    for (const event of taken) this.#taken(event)
     return taken
+  }
+
+  #taken(event: VolatileEvent): void {
+    this.#characters -= charactersOf(event)
+    if (this.#newest.get(event.sessionId)?.event === event) this.#newest.delete(event.sessionId)
   }
 }
 
