@@ -44,7 +44,7 @@ function assistantPart(part: AssistantPart, sameModel: boolean): ModelPart[] {
     case 'tool': {
       const { callId, name, rawInput, input } = part
       // Arguments that were cut off are no JSON; a provider would refuse the whole conversation because of them.
-      const whole = rawInput.trim() !== '' && parseArguments(rawInput) !== undefined
+      const whole = rawInput.trim() !== '' && parseArguments(rawInput).problem === undefined
       return [{ type: 'tool-call', callId, name, arguments: whole ? rawInput : JSON.stringify(input) }]
     }
   }

@@ -98,10 +98,10 @@ export class StepDraft {
     events.push({ type: 'step-streamed', messageId })
     this.#parts.forEach((part, ordinal) => {
       if (part.type !== 'tool') return
-      const input = parseArguments(part.rawInput)
-      this.#parts[ordinal] = { ...part, state: 'running', input: input ?? {} }
-      events.push({ type: 'tool-called', messageId, callId: part.callId, input: input ?? {} })
-      if (input === undefined) events.push(this.settle(part.callId, NO_OBJECT, now))
+      const { input = {}, problem } = parseArguments(part.rawInput)
+      this.#parts[ordinal] = { ...part, state: 'running', input }
+      events.push({ type: 'tool-called', messageId, callId: part.callId, input })
+      if (problem !== undefined) events.push(this.settle(part.callId, invalidInput(problem), now))
     })
     return events
   }
@@ -210,8 +210,6 @@ export class StepDraft {
   }
 }
 
-const NO_OBJECT: CallOutcome = {
-  error: { type: 'tool.input_invalid', message: 'The arguments of the call are not a JSON object' },
-  content: [],
-  metadata: undefined,
+function invalidInput(message: string): CallOutcome {
+  return { error: { type: 'tool.input_invalid', message }, content: [], metadata: undefined }
 }

@@ -3,22 +3,40 @@ import type { JsonObject } from './session.ts'
 /** Deepest nesting of arguments: what is deeper does not fit through protobuf, with all that arguments lie in. */
 const MAX_DEPTH = 24
 
-/**
- * The arguments of a tool call; nothing at all means none, undefined that the text is not a JSON object, or is nested more
- * than 24 levels deep.
- */
-export function parseArguments(text: string): JsonObject | undefined {
-  if (text.trim() === '') return {}
+/** Longest arguments, in characters, and most members and items: to pass on more would keep every other run waiting. */
+const MAX_LENGTH = 1_048_576
+const MAX_MEMBERS = 50_000
+
+/** Arguments, or what is wrong with them, for the model that wrote them. */
+export type ParsedArguments =
+  | { readonly input: JsonObject; readonly problem?: undefined }
+  | { readonly problem: string; readonly input?: undefined }
+
+/** Reads the arguments of a tool call; nothing at all means none. */
+export function parseArguments(text: string): ParsedArguments {
+  if (text.length > MAX_LENGTH) return { problem: `The arguments of the call are longer than ${MAX_LENGTH} characters` }
+  if (text.trim() === '') return { input: {} }
   try {
     const value: unknown = JSON.parse(text)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject && !isDeeperThan(value, MAX_DEPTH) ? (value as JsonObject) : undefined
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return NO_OBJECT
+    if (isDeeperThan(value, MAX_DEPTH)) {
+      return { problem: `The arguments of the call are nested more than ${MAX_DEPTH} levels deep` }
+    }
+    if (membersOf(value) <= MAX_MEMBERS) return { input: value as JsonObject }
+    return { problem: `The arguments of the call have more than ${MAX_MEMBERS} members and items` }
   } catch {
-    return undefined
+    return NO_OBJECT
   }
 }
+
+const NO_OBJECT = { problem: 'The arguments of the call are not a JSON object' }
 
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1))
+}
+
+function membersOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce((sum: number, member) => sum + 1 + membersOf(member), 0)
 }
