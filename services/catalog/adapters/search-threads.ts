@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { type Match, type SearchAnswer, type SearchRequest, searchTexts } from './grep-worker.ts'
+import { codeOf } from './paths.ts'
 import { ToolError } from './tool.ts'
 
 /** Bytes of text that a thread can be given at once. */
@@ -7,6 +8,8 @@ export const SEARCH_BYTES = 4 << 20
 
 const MAX_THREADS = 8
 const IDLE_MS = 2_000
+const OUT_OF_MEMORY = 'The search took too much memory'
+const FAILED = 'The thread that searched has failed'
 
 /**
  * Threads that search texts for lines that match a regular expression: a pattern that takes for ever blocks nobody, and ends
@@ -34,13 +37,13 @@ export class SearchThreads implements AsyncDisposable {
   }
 
   #start(): SearchThread {
-    const thread: SearchThread = new SearchThread({
+    const thread: SearchThread = SearchThread.start({
       idle: () => void this.#idle.push(thread),
-      gone: () => {
-        this.#all.delete(thread)
+      leaving: () => {
         const index = this.#idle.indexOf(thread)
         if (index >= 0) this.#idle.splice(index, 1)
       },
+      gone: () => void this.#all.delete(thread),
       changed: () => {
         for (const go of [...this.#waiting]) go()
       },
@@ -65,9 +68,11 @@ export class SearchThreads implements AsyncDisposable {
 interface Owner {
   /** It may be taken again. */
   idle(): void
-  /** It does not exist any more. */
+  /** It is about to end: it must not be taken any more. */
+  leaving(): void
+  /** It does not exist any more: another one may be started. */
   gone(): void
-  /** Either. */
+  /** There may be one to take. */
   changed(): void
 }
 
@@ -79,8 +84,9 @@ export class SearchThread implements AsyncDisposable {
   readonly #worker: Worker
   #timer: NodeJS.Timeout | undefined
   #usable = true
+  #failure = FAILED
 
-  constructor(owner: Owner) {
+  private constructor(owner: Owner) {
     this.#owner = owner
     const shared = new SharedArrayBuffer(SEARCH_BYTES)
     this.memory = Buffer.from(shared)
@@ -92,12 +98,25 @@ export class SearchThread implements AsyncDisposable {
       resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 },
     })
     // An error that comes while nobody waits must not end the process.
-    this.#worker.on('error', () => {})
+    this.#worker.on('error', (error) => {
+      this.#failure =
+        codeOf(error) === 'ERR_WORKER_OUT_OF_MEMORY' ? OUT_OF_MEMORY : `${FAILED}: ${codeOf(error) ?? error}`
+      this.#leave()
+    })
     this.#worker.once('exit', () => {
-      this.#usable = false
+      this.#leave()
       this.#owner.gone()
       this.#owner.changed()
     })
+  }
+
+  /** Starts one. Throws ToolError when the system cannot. */
+  static start(owner: Owner): SearchThread {
+    try {
+      return new SearchThread(owner)
+    } catch (error) {
+      throw new ToolError('search_failed', `The system cannot start a thread now: ${codeOf(error) ?? error}`)
+    }
   }
 
   /** It is taken. */
@@ -120,7 +139,7 @@ export class SearchThread implements AsyncDisposable {
         act()
       }
       const onMessage = (answer: SearchAnswer): void => (answer === 'done' ? settle(resolve) : found(answer))
-      const onExit = (): void => settle(() => reject(new ToolError('search_failed', 'The search took too much memory')))
+      const onExit = (): void => settle(() => reject(new ToolError('search_failed', this.#failure)))
       const onAbort = (): void => {
         this.#usable = false
         settle(() => reject(signal.reason))
@@ -145,8 +164,13 @@ export class SearchThread implements AsyncDisposable {
 
   /** Ends it; resolves when it has ended. */
   async end(): Promise<void> {
-    this.#usable = false
+    this.#leave()
     clearTimeout(this.#timer)
     await this.#worker.terminate()
+  }
+
+  #leave(): void {
+    this.#usable = false
+    this.#owner.leaving()
   }
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { writeFiles } from '#test/support/catalog.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import { SearchThreads } from './search-threads.ts'
+import { SEARCH_BYTES, type SearchThread, SearchThreads } from './search-threads.ts'
 import type { Tool } from './tool.ts'
 import { globTool } from './tool-glob.ts'
 import { grepTool } from './tool-grep.ts'
@@ -108,4 +108,37 @@ test('at most eight search at once; who waits for a thread gets the next one, or
   // A thread that ends makes room as well.
   await taken[1]?.end()
   await Promise.all(waiting)
+})
+
+test('a thread that is about to end is not taken, and is counted until it has ended', async () => {
+  await using threads = new SearchThreads()
+  const never = new AbortController().signal
+  const first = await threads.take(never)
+  await first[Symbol.asyncDispose]()
+  // As when it had nothing to do for long.
+  const ended = first.end()
+  await using other = await threads.take(never)
+  assert.notEqual(other, first)
+  await other.search({ source: 'a', flags: '', limit: 1, texts: [] }, never, () => {})
+  await ended
+})
+
+test('a search says whether memory was what it lacked', async () => {
+  await using threads = new SearchThreads()
+  const never = new AbortController().signal
+  const search = async (act: (thread: SearchThread) => void, source: string) => {
+    await using thread = await threads.take(never)
+    // Four million lines: they alone take more than a thread has.
+    thread.memory.fill('\n')
+    const texts = Array.from({ length: 40 }, () => ({ start: 0, length: SEARCH_BYTES }))
+    const searching = thread.search({ source, flags: '', limit: 2 ** 31, texts }, never, () => {})
+    act(thread)
+    await searching
+  }
+  await assert.rejects(
+    search(() => {}, '^'),
+    { kind: 'search_failed', message: 'The search took too much memory' },
+  )
+  const ended = search((thread) => void thread.end(), 'x')
+  await assert.rejects(ended, { kind: 'search_failed', message: 'The thread that searched has failed' })
 })
