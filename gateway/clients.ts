@@ -1,4 +1,5 @@
 import type { Client, Transport } from '@connectrpc/connect'
+import { Health } from '#gen/grpc/health/v1/health_pb.js'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
@@ -13,12 +14,13 @@ export interface Transports {
   readonly identity: Transport
 }
 
-/** The four services. */
+/** The four services, and what those that hold no keys say of their health. */
 export interface Clients {
   readonly session: Client<typeof SessionService>
   readonly catalog: Client<typeof CatalogService>
   readonly inference: Client<typeof InferenceService>
   readonly identity: Client<typeof IdentityService>
+  readonly health: Readonly<Record<'session' | 'catalog' | 'inference', Client<typeof Health>>>
 }
 
 /** Makes the clients of the four services. */
@@ -28,5 +30,10 @@ export function createClients(transports: Transports): Clients {
     catalog: createClient(CatalogService, transports.catalog),
     inference: createClient(InferenceService, transports.inference),
     identity: createClient(IdentityService, transports.identity),
+    health: {
+      session: createClient(Health, transports.session),
+      catalog: createClient(Health, transports.catalog),
+      inference: createClient(Health, transports.inference),
+    },
   }
 }

@@ -1,4 +1,8 @@
-import { callOptions, type Principal } from '#shared/call-context.ts'
+import { HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
+import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { callOptions } from '#shared/call-context.ts'
 import { reasonOf } from '#shared/rejection.ts'
 import type { StoreHealth } from '#shared/store-watch.ts'
 import type { Clients } from './clients.ts'
@@ -29,6 +33,8 @@ export function ownReadiness(stores: Readonly<Record<string, StoreHealth | undef
   }
 }
 
+type Service = 'identity' | 'catalog' | 'session' | 'inference'
+
 /** How long a service may take to show that it is reachable, in milliseconds. */
 const PROBE_MS = 2_000
 const LOOK_MS = 2_000
@@ -37,12 +43,17 @@ const FAILURES = 3
 
 /**
  * Readiness of a facade whose services are elsewhere: it is ready when it can authenticate, that is when identity and its
- * store answer. It looks every 2 s by itself, so that a report never waits for a slow service; the first one waits for
+ * store answer. Of the others it reports what they say of themselves (grpc.health.v1), stores included. It looks every 2 s by itself, so that a report never waits for a slow service; the first one waits for
  * the first look.
  */
 export class PeerReadiness implements Readiness, Disposable {
   readonly #clients: Clients
-  readonly #failures = { identity: FAILURES, catalog: FAILURES, session: FAILURES, inference: FAILURES }
+  readonly #failures: Record<Service, number> = {
+    identity: FAILURES,
+    catalog: FAILURES,
+    session: FAILURES,
+    inference: FAILURES,
+  }
   readonly #first: Promise<void>
   #timer: NodeJS.Timeout | undefined
   #disposed = false
@@ -63,13 +74,18 @@ export class PeerReadiness implements Readiness, Disposable {
   /** Looks at every service now, and again later. */
   async look(): Promise<void> {
     clearTimeout(this.#timer)
-    const { identity, catalog, session, inference } = this.#clients
-    const options = callOptions({ principal: PROBE }, { timeoutMs: PROBE_MS })
+    const { identity, health } = this.#clients
+    const options = callOptions({}, { timeoutMs: PROBE_MS })
+    const serves = async (name: keyof Clients['health'], service: string): Promise<boolean> =>
+      (await health[name].check({ service }, options)).status === Status.SERVING
     await Promise.all([
-      this.#note('identity', identity.checkApiKey({ keyId: 'key_probe' }, options)),
-      this.#note('catalog', catalog.resolveLocation({}, options)),
-      this.#note('session', session.listActiveSessions({}, options)),
-      this.#note('inference', inference.listModels({}, options)),
+      this.#note(
+        'identity',
+        identity.checkApiKey({ keyId: 'key_probe' }, options).then(() => true, isAnswer),
+      ),
+      this.#note('catalog', serves('catalog', CatalogService.typeName)),
+      this.#note('session', serves('session', SessionService.typeName)),
+      this.#note('inference', serves('inference', InferenceService.typeName)),
     ])
     if (!this.#disposed) this.#timer = setTimeout(() => void this.look(), LOOK_MS).unref()
   }
@@ -79,14 +95,11 @@ export class PeerReadiness implements Readiness, Disposable {
     clearTimeout(this.#timer)
   }
 
-  async #note(service: keyof Clients, probe: Promise<unknown>): Promise<void> {
-    const answered = await probe.then(() => true, isAnswer)
-    this.#failures[service] = answered ? 0 : this.#failures[service] + 1
+  async #note(service: Service, probe: Promise<boolean>): Promise<void> {
+    const well = await probe.catch(() => false)
+    this.#failures[service] = well ? 0 : this.#failures[service] + 1
   }
 }
-
-/** A workspace that no record belongs to: a probe reads nobody's data. */
-const PROBE: Principal = { organizationId: 'org_probe', workspaceId: 'wrk_probe', apiKeyId: '', kind: 'workspace' }
 
 const OUTAGES: readonly string[] = ['STORE_UNAVAILABLE', 'PEER_UNAVAILABLE', 'SERVICE_CLOSING', 'SECRET_REFUSED']
 

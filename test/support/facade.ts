@@ -5,6 +5,7 @@ import { createClients } from '#gateway/clients.ts'
 import { readConfig } from '#gateway/config.ts'
 import { type Listener, listen } from '#gateway/listen.ts'
 import { PeerReadiness } from '#gateway/readiness.ts'
+import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
@@ -21,6 +22,8 @@ export interface Stubs {
   readonly catalog?: Partial<ServiceImpl<typeof CatalogService>>
   readonly inference?: Partial<ServiceImpl<typeof InferenceService>>
   readonly identity?: Partial<ServiceImpl<typeof IdentityService>>
+  /** Default: each service serves. */
+  readonly health?: Partial<ServiceImpl<typeof Health>>
   /** Reasons that the stubs reject with. */
   readonly reasons?: ReasonTable
 }
@@ -99,6 +102,7 @@ function stubRoutes(stubs: Stubs): Routes {
       route(SessionService, complete(SessionService, stubs.session)),
       route(CatalogService, complete(CatalogService, stubs.catalog)),
       route(InferenceService, complete(InferenceService, stubs.inference)),
+      route(Health, complete(Health, { check: () => ({ status: Status.SERVING }), ...stubs.health })),
       route(IdentityService, complete(IdentityService, { authenticate, ...stubs.identity })),
     ],
   }
