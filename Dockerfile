@@ -18,7 +18,7 @@ COPY package.json main.ts ./
 COPY gen gen
 COPY gateway gateway
 COPY services services
-COPY scripts/compile-cache.mjs scripts/end.mjs scripts/health.ts scripts/key.ts scripts/warm-cache.mjs scripts/
+COPY scripts/compile-cache.mjs scripts/end.mjs scripts/health.mjs scripts/key.ts scripts/warm-cache.mjs scripts/
 ENV NODE_ENV=production PORTICO_DATA_DIR=/data PORTICO_DIRECTORY=/project
 VOLUME /data
 EXPOSE 4096
@@ -27,6 +27,6 @@ USER node
 # Node keeps a cache for each user.
 RUN ["node", "--import", "./scripts/compile-cache.mjs", "scripts/warm-cache.mjs"]
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "scripts/health.ts"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "scripts/health.mjs"]
 ENTRYPOINT ["node", "--disable-sigusr1", "--import", "./scripts/compile-cache.mjs"]
 CMD ["main.ts"]

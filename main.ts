@@ -31,7 +31,12 @@ import { open as openSession } from './services/session/open.ts'
 
 /** Time to end tools and close stores once requests and runs have ended, in milliseconds. */
 const CLOSE_MS = 5_000
-const lifecycle = { shutdownMs: CLOSE_MS }
+const lifecycle = {
+  shutdownMs: CLOSE_MS,
+  onStopping: (signal: NodeJS.Signals) => {
+    process.stderr.write(signal === 'SIGINT' ? 'Stopping; press Ctrl-C again to end at once\n' : 'Stopping\n')
+  },
+}
 
 const USAGE = `Usage: npm start [-- DIR]
 DIR is the default project directory, else the one where you stand. Everything else is said by environment variables,

@@ -9,12 +9,17 @@ import { type Comparison, type Figures, measure } from './measure.ts'
 const HANG_UP = 'hang-up'
 const HANG_UP_GOAL_MS = 100
 const names = [...CASES.map(({ name }) => name), HANG_UP]
+const USAGE = `Usage: npm run bench [-- [--profile DIR] CASE …]\nCases: ${names.map((name) => `'${name}'`).join(', ')}`
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { profile: { type: 'string' } } })
+const options = { profile: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const
+const { values, positionals } = parseWords()
+if (values.help) {
+  print(USAGE)
+  process.exit()
+}
 const unknown = positionals.filter((name) => !names.includes(name))
 if (unknown.length > 0) {
-  process.stderr.write(`No such case: ${unknown.join(', ')}. Cases: ${names.map((name) => `'${name}'`).join(', ')}\n`)
-  process.exit(2)
+  refuse(`No such case: ${unknown.join(', ')}`)
 }
 const asked = (name: string): boolean => positionals.length === 0 || positionals.includes(name)
 
@@ -23,6 +28,19 @@ for (const benchCase of CASES) {
   if (asked(benchCase.name)) printCase(benchCase, await measure(benchCase, values.profile))
 }
 if (asked(HANG_UP)) printHangUp(await measureHangUp())
+
+function parseWords() {
+  try {
+    return parseArgs({ allowPositionals: true, options })
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function refuse(why: string): never {
+  process.stderr.write(`${why}\n${USAGE}\n`)
+  process.exit(2)
+}
 
 function printCase(benchCase: BenchCase, comparisons: readonly Comparison[]): void {
   for (const { concurrency, reference, portico } of comparisons) {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { ConfigError } from '#shared/config.ts'
 import type { Leaving } from '#shared/leave.ts'
+import { listenProblem } from '#shared/listen-problem.ts'
 import type { Config } from './config.ts'
 import { createHttpServer } from './http-server.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -81,7 +82,7 @@ function reachableName(host: string): string {
 
 function explain(error: NodeJS.ErrnoException, config: Config): Error {
   if (error.code === 'EADDRINUSE') return new PortInUseError(config)
-  return new ConfigError([{ variable: 'PORTICO_HOST', problem: `${config.host} cannot be listened on: ${error.code}` }])
+  return listenProblem(error, { ...config, hostSetting: 'PORTICO_HOST', portSetting: 'PORTICO_PORT' })
 }
 
 /** Somebody else listens there. Told in one line: other agent servers use port 4096 too. */

@@ -5,7 +5,7 @@ import { maskSecrets } from '#shared/config-print.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
 import { giveBackIdleMemory } from '#shared/idle-memory.ts'
 import { leave } from '#shared/leave.ts'
-import { runUntilSignal } from '#shared/lifecycle.ts'
+import { loggedStop, runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger } from '#shared/logging.ts'
 import { PeerReport } from '#shared/peer-report.ts'
 import { peerVariable, readProcessConfig } from '#shared/process-config.ts'
@@ -27,6 +27,7 @@ await runUntilSignal(async (resources) => {
   const { config, own } = readTogether(process.env, { config: readConfig, own: readProcess })
   options.shutdownMs = own.unreadyMs + own.drainMs + CLOSE_MS
   const logger = createLogger({ service: 'gateway', level: own.logLevel })
+  Object.assign(options, loggedStop(logger))
   logger.info({ settings: maskSecrets({ config, own }) }, 'Starting')
   warnOfUnknownSettings(process.env, variablesAsked(), logger)
   resources.use(await startTelemetry('gateway', own.telemetry))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +37,7 @@ async function newFolder() {
     const authenticate = (value: string) => client.authenticate({ credential: { case: 'apiKey', value } })
     return { authenticate, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
   }
-  return { key, openService, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) }
+  return { path, key, openService, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) }
 }
 
 test('create prints the key alone on standard output; a running server takes it, and refuses it once disabled', async () => {
@@ -46,7 +47,7 @@ test('create prints the key alone on standard output; a running server takes it,
   assert.match(created.stdout, /^pk-portico-\w{40}\n$/)
   assert.match(
     created.stderr,
-    /^Made key_\w{24} {2}pk-portico-\w{4}… {2}personal {2}enabled {2}expires \S+Z {2}"of a test" of workspace (wrk_\w+)\. It is shown this once\.\n$/,
+    /^Store: the folder [^\n]+\nMade key_\w{24} {2}pk-portico-\w{4}… {2}personal {2}enabled {2}expires \S+Z {2}"of a test" of workspace (wrk_\w+)\. It is shown this once\.\n$/,
   )
   const secret = created.stdout.trim()
   const { principal } = await server.authenticate(secret)
@@ -56,7 +57,7 @@ test('create prints the key alone on standard output; a running server takes it,
   assert.deepEqual([disabled.code, disabled.stdout], [0, ''])
   assert.equal((await refusalOf(server.authenticate(secret))).reason, 'CREDENTIAL_REFUSED')
   const { stdout, stderr } = await folder.key('list')
-  assert.equal(stderr, `Keys of workspace ${principal?.workspaceId}:\n`)
+  assert.equal(stderr, `Store: the folder ${folder.path}\nKeys of workspace ${principal?.workspaceId}:\n`)
   assert.ok(created.stderr.includes(` of workspace ${principal?.workspaceId}.`))
   const lines = stdout.trimEnd().split('\n')
   assert.equal(lines.length, 3)
@@ -70,6 +71,7 @@ test('create prints the key alone on standard output; a running server takes it,
 test('without a server, and before the first start, the first keys are shown beside the new one', async () => {
   await using folder = await newFolder()
   const created = await folder.key('create')
+  assert.ok(created.stderr.startsWith(`Store: the folder ${folder.path}\nIt is new: `), created.stderr)
   assert.match(created.stdout, /^sk-portico-\w{40}\n$/)
   const [, first] = /Workspace API key, shown once: (sk-portico-\w{40})\n/.exec(created.stderr) ?? []
   assert.match(created.stderr, /Management key, shown once: mk-portico-\w{40}\n/)
@@ -81,7 +83,7 @@ test('without a server, and before the first start, the first keys are shown bes
 test('what cannot be understood is told with the usage, and what is refused in one line', async () => {
   await using folder = await newFolder()
   for (const words of [
-    [],
+    ['make'],
     ['create', '--kind', 'local-operator'],
     ['create', '--expires-in-days', '0.5'],
     ['disable'],
@@ -91,7 +93,22 @@ test('what cannot be understood is told with the usage, and what is refused in o
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
     assert.match(stderr, /\nUsage: npm run key -- create /)
   }
-  assert.equal((await folder.key('list')).code, 0)
+  for (const words of [[], ['--help']]) {
+    const { code, stdout, stderr } = await folder.key(...words)
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^Usage: npm run key -- create /)
+  }
+  for (const words of [['list'], ['disable', 'key_1']]) {
+    const { code, stdout, stderr } = await folder.key(...words)
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(stderr, /There is no store yet\. Give this command the server's environment/)
+  }
+  assert.deepEqual(readdirSync(folder.path), [])
+  assert.equal((await folder.key('create')).code, 0)
   const missing = await folder.key('disable', 'key_unknown')
-  assert.deepEqual(missing, { code: 1, stdout: '', stderr: 'There is no API key key_unknown\n' })
+  assert.deepEqual(missing, {
+    code: 1,
+    stdout: '',
+    stderr: `Store: the folder ${folder.path}\nThere is no API key key_unknown\n`,
+  })
 })

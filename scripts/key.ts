@@ -1,5 +1,7 @@
 // Makes, lists, disables and enables API keys, beside a running server or without one: whoever can write to the store has
 // the authority. The store is the one that the same environment gives the server.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { timestampDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type CallOptions, type Client, ConnectError } from '@connectrpc/connect'
@@ -11,8 +13,10 @@ import { callOptions } from '#shared/call-context.ts'
 import { createClient } from '#shared/client.ts'
 import { systemClock } from '#shared/clock.ts'
 import { ConfigError } from '#shared/config.ts'
+import { maskCredentials } from '#shared/config-print.ts'
 import { createLocalTransport } from '#shared/local-transport.ts'
 import { createLogger } from '#shared/logging.ts'
+import type { StoreConfig } from '#shared/store-config.ts'
 import { requireWholeStores } from '#shared/store-files.ts'
 
 const USAGE = `Usage: npm run key -- create [--kind workspace|personal|management] [--name NAME] [--expires-in-days N]
@@ -23,6 +27,7 @@ const USAGE = `Usage: npm run key -- create [--kind workspace|personal|managemen
 create prints the new key alone on standard output, and list and create name the workspace, as PORTICO_PROJECT_ROOTS
 has to:
        export PORTICO_API_KEY=$(npm run --silent key -- create)
+The store is the one of the server that has the same environment (PORTICO_DATA_DIR, or PORTICO_MONGODB_URI).
 `
 const DAY_MS = 86_400_000
 const KINDS: Readonly<Record<string, Principal_Kind>> = {
@@ -36,13 +41,27 @@ class UsageError extends Error {}
 
 type Command = (client: Client<typeof IdentityService>, options: CallOptions, workspaceId: string) => Promise<void>
 
+const NEW_STORE =
+  'It is new: a server that runs with another environment has another store, and does not know these keys.'
+const NO_STORE = `There is no store yet. Give this command the server's environment, or make the first key with create.`
+
 try {
-  const command = parseCommand(process.argv.slice(2))
+  const [verb, ...words] = process.argv.slice(2)
+  if (verb === undefined || verb === '--help' || verb === '-h') {
+    process.stdout.write(USAGE)
+    process.exit()
+  }
+  const command = parseCommand([verb, ...words])
   const logger = createLogger({ service: 'key', level: 'silent' })
   const config = readConfig(process.env)
-  requireWholeStores(config.store)
+  remark(`Store: ${describeStore(config.store)}`)
+  const directory = config.store.kind === 'sqlite' ? config.store.directory : undefined
+  const isMissing = directory !== undefined && !existsSync(join(directory, 'identity.sqlite'))
+  if (directory !== undefined && existsSync(directory)) requireWholeStores(config.store)
+  if (isMissing && verb !== 'create') throw new UsageError(NO_STORE)
   await using identity = await open(config, { clock: systemClock, logger })
   const { organizationId, workspaceId, createdManagementKey, createdApiKey } = identity.bootstrap
+  if (isMissing || createdManagementKey !== undefined) remark(NEW_STORE)
   if (createdManagementKey !== undefined) remark(`First start. Management key, shown once: ${createdManagementKey}`)
   if (createdApiKey !== undefined) remark(`First start. Workspace API key, shown once: ${createdApiKey}`)
   const client = createClient(IdentityService, createLocalTransport(identity.routes))
@@ -75,7 +94,7 @@ function parseCommand(words: string[]): Command {
   if (verb === 'list') return list
   if (verb === 'disable') return disable(keyId ?? '', true)
   if (verb === 'enable') return disable(keyId ?? '', false)
-  throw new UsageError(verb === undefined ? 'Do what?' : `There is no command ${verb}`)
+  throw new UsageError(`There is no command ${verb}`)
 }
 
 function parseWords(words: string[]) {
@@ -129,6 +148,11 @@ function describe(key: ApiKey): string {
   const expiry =
     key.expireTime === undefined ? 'never expires' : `expires ${timestampDate(key.expireTime).toISOString()}`
   return [key.keyId, `${key.prefix}…`, kind, state, expiry, JSON.stringify(key.name)].join('  ')
+}
+
+function describeStore(store: StoreConfig): string {
+  if (store.kind === 'sqlite') return `the folder ${store.directory}`
+  return `the database ${store.database} at ${maskCredentials(store.uri)}`
 }
 
 function remark(text: string): void {

@@ -1,6 +1,7 @@
 import { systemClock } from '#shared/clock.ts'
 import { ConfigError } from '#shared/config.ts'
 import { diskProblem } from '#shared/disk-problem.ts'
+import type { Logger } from '#shared/logging.ts'
 import type { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable } from '#shared/store-outage.ts'
 
@@ -11,6 +12,15 @@ const SAME_WISH_MS = 500
 export interface LifecycleOptions {
   /** How long disposal may take, in milliseconds, before the process ends all the same with code 1. */
   readonly shutdownMs: number
+  /** Called at the first signal. */
+  readonly onStopping?: ((signal: NodeJS.Signals) => void) | undefined
+  /** Called when all has been released after a signal. */
+  readonly onStopped?: (() => void) | undefined
+}
+
+/** What a process of its own says in its log when it stops. */
+export function loggedStop(logger: Logger): Pick<LifecycleOptions, 'onStopping' | 'onStopped'> {
+  return { onStopping: (signal) => logger.info({ signal }, 'Stopping'), onStopped: () => logger.info('Stopped') }
 }
 
 /**
@@ -30,7 +40,7 @@ export async function runUntilSignal(
   let code = 0
   try {
     await Promise.race([start(resources), signalled])
-    await signalled
+    options.onStopping?.(await signalled)
   } catch (error) {
     code = 1
     report(error)
@@ -47,17 +57,18 @@ export async function runUntilSignal(
     report(error)
   }
   clearTimeout(late)
+  if (code === 0) options.onStopped?.()
   process.exit(code)
 }
 
-function firstSignal(): Promise<void> {
+function firstSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let first: number | undefined
     const onSignal = (signal: NodeJS.Signals): void => {
       const now = systemClock.monotonic()
       first ??= now
       if (now - first >= SAME_WISH_MS) process.exit(signal === 'SIGINT' ? 130 : 143)
-      resolve()
+      resolve(signal)
     }
     process.on('SIGINT', onSignal)
     process.on('SIGTERM', onSignal)

@@ -1,4 +1,4 @@
-import { type ClientSession, type Db, MongoClient } from 'mongodb'
+import { type ClientSession, type Db, MongoClient, MongoServerSelectionError } from 'mongodb'
 import { ConfigError } from './config.ts'
 import { maskCredentials } from './config-print.ts'
 import { mongoProblem } from './mongo-problem.ts'
@@ -56,11 +56,11 @@ export async function openMongo(options: { readonly uri: string; readonly databa
     await client.connect()
     const hello = await client.db('admin').command({ hello: 1 })
     if (hello.setName === undefined && hello.msg !== 'isdbgrid') {
-      throw new Error('The server is not a replica set, so it has no transactions')
+      throw new Error('The server is not a replica set, so it has no transactions: start mongod with --replSet NAME')
     }
   } catch (error) {
     await client.close()
-    const problem = `cannot be used: ${error instanceof Error ? maskCredentials(error.message) : String(error)}`
+    const problem = `cannot be used: ${whyNot(error, client)}`
     throw new ConfigError([{ variable: 'PORTICO_MONGODB_URI', problem }], { cause: error })
   }
   const db = client.db(options.database)
@@ -88,4 +88,17 @@ export async function openMongo(options: { readonly uri: string; readonly databa
       await client.close()
     },
   }
+}
+
+// The driver says no more than that its time was over when servers answer, and none is the primary of the set that it looks for.
+function whyNot(error: unknown, { options }: MongoClient): string {
+  if (!(error instanceof Error)) return String(error)
+  if (!(error instanceof MongoServerSelectionError) || !/^Server selection timed out/.test(error.message)) {
+    return maskCredentials(error.message)
+  }
+  const { hosts, replicaSet } = options
+  return (
+    `no primary of the replica set${replicaSet === undefined ? '' : ` ${replicaSet}`} at ${hosts.join(', ')}. Either it has not been initiated ` +
+    '(npm run replica-set, or rs.initiate() in mongosh), or replicaSet in PORTICO_MONGODB_URI is not its name'
+  )
 }

@@ -9,12 +9,12 @@ import {
   type ServiceImpl,
 } from '@connectrpc/connect'
 import type { Logger } from 'pino'
-import { ConfigError } from '#shared/config.ts'
 import { createHealth } from '#shared/health.ts'
 import { createHttp2Handler } from '#shared/http2-handler.ts'
 import { keepAlive, PEER_KEEP_ALIVE } from '#shared/keep-alive.ts'
 import type { Leaving } from '#shared/leave.ts'
 import { CONNECTION_MEMORY_MEGABYTES, MAX_MESSAGE_BYTES } from '#shared/limits.ts'
+import { listenProblem } from '#shared/listen-problem.ts'
 import { createReflection } from '#shared/reflection.ts'
 import { rejectInterceptor } from '#shared/reject-interceptor.ts'
 import { toConnectError } from '#shared/rejection.ts'
@@ -45,7 +45,7 @@ const ABORT_GRACE_MS = 1_000
 
 /**
  * Serves routes over HTTP/2 without TLS: Connect, gRPC and gRPC-web on one port, with grpc.health.v1. Messages above 64 MiB
- * are refused; nothing is compressed. Throws ConfigError when the port is in use. Unready, it reports NOT_SERVING. Draining, it
+ * are refused; nothing is compressed. Throws ConfigError when it cannot listen there. Unready, it reports NOT_SERVING. Draining, it
  * closes its port, sends GOAWAY and lets calls finish (subscriptions end at once, see `drainSignalOf`), then aborts the signal of those that are left, and closes.
  */
 export async function serve(options: ServeOptions): Promise<Server> {
@@ -117,8 +117,8 @@ async function listen(server: Http2Server, { host, port }: ServeOptions): Promis
   try {
     await once(server, 'listening')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw new ConfigError([{ variable: 'PORTICO_SERVICE_PORT', problem: `${port} of ${host} is in use` }])
+    const settings = { hostSetting: 'PORTICO_SERVICE_HOST', portSetting: 'PORTICO_SERVICE_PORT' }
+    throw listenProblem(error as NodeJS.ErrnoException, { host, port, ...settings })
   }
 }
 

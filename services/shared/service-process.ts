@@ -5,7 +5,7 @@ import { maskSecrets } from '#shared/config-print.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
 import { giveBackIdleMemory } from '#shared/idle-memory.ts'
 import { type Leaving, leave } from '#shared/leave.ts'
-import { runUntilSignal } from '#shared/lifecycle.ts'
+import { loggedStop, runUntilSignal } from '#shared/lifecycle.ts'
 import { createLogger, type Logger } from '#shared/logging.ts'
 import { PeerReport } from '#shared/peer-report.ts'
 import { peerVariable, readServiceProcessConfig, type ServiceName } from '#shared/process-config.ts'
@@ -51,6 +51,7 @@ export async function runService<C, P extends ServiceName, S extends OpenService
     const config = readTogether(env, readers)
     lifecycle.shutdownMs = config.process.unreadyMs + config.process.drainMs + CLOSE_MS
     const logger = createLogger({ service: name, level: config.process.logLevel })
+    Object.assign(lifecycle, loggedStop(logger))
     logger.info({ settings: maskSecrets(config) }, 'Starting')
     warnOfUnknownSettings(env, variablesAsked(), logger)
     resources.use(await startTelemetry(name, config.process.telemetry))

@@ -1,8 +1,8 @@
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { ConfigError } from './config.ts'
+import { makeDataDirectory } from './data-directory.ts'
 import { diskProblem } from './disk-problem.ts'
-import { makeDirectory } from './make-directory.ts'
 
 /** How a file is opened. */
 export interface SqliteOptions {
@@ -44,8 +44,8 @@ export class SqliteFile implements AsyncDisposable {
 
   constructor(path: string, options: SqliteOptions) {
     this.#path = path
+    makeDataDirectory(dirname(path), basename(path))
     try {
-      makeDirectory(dirname(path))
       this.#database = new DatabaseSync(path, { timeout: options.exclusive ? 0 : 5_000 })
     } catch (error) {
       throw unusable(path, error)

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '#shared/config.ts'
+import { makeDataDirectory } from '#shared/data-directory.ts'
 import type { StoreConfig } from '#shared/store-config.ts'
 
 /** What the single process keeps in its data folder, once it has started there. */
@@ -10,11 +11,12 @@ const LIST = 'stores.json'
 
 /**
  * Refuses a data folder in which a part is missing or empty that was there: beginning anew beside the others would hide the
- * loss. Throws ConfigError with what to do.
+ * loss. The folder is made where there is none. Throws ConfigError with what to do.
  */
 export function requireWholeStores(store: StoreConfig): void {
   if (store.kind !== 'sqlite') return
   const { directory } = store
+  makeDataDirectory(directory)
   for (const name of PARTS) {
     const path = join(directory, name)
     const size = statSync(path, { throwIfNoEntry: false })?.size

@@ -49,6 +49,15 @@ async function healthy(words: readonly string[], environment: Readonly<Record<st
   return (await run(words, environment).ended) === 0
 }
 
+test("what the documents have run by the machine's own Node needs no later one than npm scripts do", () => {
+  for (const file of ['README.md', 'docs/operations.md']) {
+    for (const [, script] of fileText(file).matchAll(/\bnode ((?:scripts|bench|services|gateway)\/\S+)/g)) {
+      assert.match(script ?? '', /\.mjs$/, file)
+    }
+  }
+  assert.match(fileText('docs/operations.md'), /node scripts\/health\.mjs/)
+})
+
 test('docker-compose.yml is what the compose specification says', () => {
   const { $schema: _, ...schema } = composeSchema
   const ajv = new Ajv2019({ strict: false, validateFormats: false }).removeKeyword('id')

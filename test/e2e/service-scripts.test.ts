@@ -6,6 +6,7 @@ import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { createClient } from '#shared/client.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
 import { asOperator } from '#test/support/catalog.ts'
+import { mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { runToEnd, scratchDirectory, startProcess } from '#test/support/processes.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 
@@ -85,6 +86,33 @@ describe('the processes of their own', { concurrency: 2 }, () => {
     assert.equal(await other.stop(), 0)
     const stderr = `The settings cannot be used:\n  PORTICO_SERVICE_PORT: ${port} of 127.0.0.1 is in use\n`
     assert.deepEqual([ended.code, ended.stderr], [1, stderr])
+  })
+
+  test('a start and a stop are lines of the log', async () => {
+    const catalog = await startProcess('services/catalog/main.ts', { ...secret, PORTICO_SERVICE_PORT: '0' })
+    assert.equal(await catalog.stop(), 0)
+    const lines = catalog
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+    const said = lines.map((line) => (JSON.parse(line) as { msg: string }).msg)
+    assert.deepEqual([said[0], ...said.slice(-2)], ['Starting', 'Stopping', 'Stopped'])
+  })
+
+  test('a replica set that has another name is a likely cause that is told, and so is one that was not initiated', {
+    skip: skipWithoutMongo,
+  }, async () => {
+    const uri = (mongoUri() ?? '')
+      .replace(/replicaSet=\w+/, 'replicaSet=another')
+      .replace(/(serverSelectionTimeoutMS)=\d+/, '$1=500')
+    const environment = { ...secret, PORTICO_SERVICE_PORT: '0', PORTICO_MONGODB_URI: uri }
+    const { code, stderr } = await runToEnd('services/identity/main.ts', [], environment)
+    assert.equal(code, 1)
+    assert.match(stderr, /^ {2}PORTICO_MONGODB_URI: cannot be used: no primary of the replica set another at /m)
+    assert.match(
+      stderr,
+      /not been initiated \(npm run replica-set, .*replicaSet in PORTICO_MONGODB_URI is not its name\n$/,
+    )
   })
 
   test('a MongoDB server that cannot be reached is told by the name of the setting, without its password', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -16,6 +16,43 @@ test('a port in use is one line that names the setting', async () => {
   const stderr = `Port ${port} of 127.0.0.1 is in use: set PORTICO_PORT to another one\n`
   assert.deepEqual(ended, { code: 1, stdout: '', stderr })
 })
+
+test('a port that this user may not take is told by its own name', {
+  skip: process.platform === 'linux' && process.getuid?.() === 0 ? false : 'only root can become another user',
+}, async () => {
+  using data = scratchDirectory()
+  const entries = [
+    ['main.ts', 'PORTICO_PORT', {}],
+    ['services/catalog/main.ts', 'PORTICO_SERVICE_PORT', { PORTICO_INTERNAL_SECRET: 'a secret of processes' }],
+  ] as const
+  for (const [entry, setting, more] of entries) {
+    const environment = { PORTICO_DATA_DIR: data.path, [setting]: '80', ...more }
+    const { code, stderr } = await runToEnd(...asNobody(entry), environment)
+    const why = `  ${setting}: this user cannot listen on port 80 of 127.0.0.1 (EACCES): take 1024 or more\n`
+    assert.deepEqual([code, stderr], [1, `The settings cannot be used:\n${why}`])
+  }
+})
+
+test('a data folder that this user cannot write in is told in the same words, whether it is there or not', {
+  skip: process.platform === 'linux' && process.getuid?.() === 0 ? false : 'only root can become another user',
+}, async () => {
+  using data = scratchDirectory()
+  chmodSync(data.path, 0o755)
+  const there = join(data.path, 'there')
+  mkdirSync(there)
+  for (const path of [there, join(data.path, 'none')]) {
+    const environment = { PORTICO_DATA_DIR: path, PORTICO_PORT: '0', PORTICO_DIRECTORY: '/' }
+    const { code, stderr } = await runToEnd(...asNobody('main.ts'), environment)
+    const why = `  PORTICO_DATA_DIR: this user cannot write in ${path} (EACCES)\n`
+    assert.deepEqual([code, stderr], [1, `The settings cannot be used:\n${why}`])
+  }
+})
+
+/** Runs an entry file as a user who may do little, and has none of the rights of this one. */
+function asNobody(entry: string): readonly [command: string, words: readonly string[]] {
+  const user = ['--reuid=65534', '--regid=65534', '--clear-groups', '--inh-caps=-all', '--bounding-set=-all']
+  return ['setpriv', [...user, process.execPath, entry]]
+}
 
 test('a data folder in use is one line that names the setting, and the first server goes on', async () => {
   using data = scratchDirectory()
@@ -94,7 +131,7 @@ test('a data folder below what cannot be made, or is only read, is one line', {
     const { code, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: directory, PORTICO_PORT: '0' })
     assert.equal(code, 1)
     assert.match(stderr, /^The settings cannot be used:\n {2}PORTICO_DATA_DIR: [^\n]+\n$/)
-    assert.ok(stderr.includes(`${directory}/identity.sqlite cannot be used: `), stderr)
+    assert.match(stderr, /: (this user cannot write in \/|the folder \/|\/dev\/null is a file, not a folder)/)
   }
 })
 
@@ -133,7 +170,7 @@ test('a data folder that cannot be used is told with the file and the setting, w
   writeFileSync(file, 'This is no database, and long enough that nobody takes it for an empty one.')
   for (const [directory, why] of [
     [data.path, `${file} cannot be used: file is not a database`],
-    [file, `${file}/identity.sqlite cannot be used: EEXIST: file already exists, mkdir '${file}'`],
+    [file, `${file} is a file, not a folder`],
   ] as const) {
     const { code, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: directory, PORTICO_PORT: '0' })
     assert.deepEqual([code, stderr], [1, `The settings cannot be used:\n  PORTICO_DATA_DIR: ${why}\n`])

@@ -1,5 +1,6 @@
 // Says whether a process is healthy: code 0 or 1, and one line that says why not. For containers, which have no other client.
-// Usage: health.ts [http://HOST:PORT/readyz | grpc://HOST:PORT]   Default: the single process, or the gateway, of this container.
+// Usage: health.mjs [http://HOST:PORT/readyz | grpc://HOST:PORT]   Default: the single process, or the gateway, of this container.
+// JavaScript, so that the Node of the machine (20 or later) runs it, without npm.
 import { connect } from 'node:http2'
 import { text } from 'node:stream/consumers'
 
@@ -21,17 +22,17 @@ try {
 }
 clearTimeout(late)
 
-async function askGateway(url: string) {
+async function askGateway(url) {
   const response = await fetch(url)
   return { healthy: response.ok, answer: await response.text() }
 }
 
 /** Asks grpc.health.v1, in JSON by the Connect protocol, which the same port speaks. */
-async function askService(url: string) {
+async function askService(url) {
   const session = connect(url.replace(/^grpc:/, 'http:'))
   try {
     const headers = { ':method': 'POST', ':path': '/grpc.health.v1.Health/Check', 'content-type': 'application/json' }
-    const answer = await new Promise<string>((resolve, reject) => {
+    const answer = await new Promise((resolve, reject) => {
       session.once('error', reject)
       const request = session.request(headers)
       request.once('error', reject)
