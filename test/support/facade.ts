@@ -1,4 +1,5 @@
-import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
+import type { DescService } from '@bufbuild/protobuf'
+import { Code, ConnectError, type ServiceImpl, type Transport } from '@connectrpc/connect'
 import pino from 'pino'
 import { createApp } from '#gateway/app.ts'
 import { createClients } from '#gateway/clients.ts'
@@ -88,6 +89,21 @@ export async function openFacade(
       await listener[Symbol.asyncDispose]()
       await connection[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** The stubs, but the session service is reached by a transport of the test. */
+export function withSession(session: Transport): Connect {
+  return async (...routes) => {
+    const stubs = await connectLocal(...routes)
+    const to = (service: DescService): Transport => (service === SessionService ? session : stubs.transport)
+    return {
+      transport: {
+        unary: (method, ...call) => to(method.parent).unary(method, ...call),
+        stream: (method, ...call) => to(method.parent).stream(method, ...call),
+      },
+      [Symbol.asyncDispose]: () => stubs[Symbol.asyncDispose](),
+    }
   }
 }
 
