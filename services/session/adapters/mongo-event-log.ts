@@ -51,12 +51,12 @@ export class MongoEventLog implements AsyncDisposable {
           yield* this.#catchUp(workspace, feed, cursor, signal)
           continue
         }
-        const next = ring.get(cursor.number)
+        const next = ring.next(cursor.number, cursor.place)
         if (next === undefined) {
           await feed.more(signal)
           continue
         }
-        cursor.number++
+        cursor.number = next.number + 1
         cursor.place = next.place
         if (next.record.workspace === workspace) yield toItem(next)
       }

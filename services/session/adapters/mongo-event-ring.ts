@@ -53,9 +53,16 @@ export class EventRing {
     this.floor = floor
   }
 
-  /** The event of that number; undefined when it has not come yet. */
-  get(number: number): PlacedEvent | undefined {
-    return this.#events[number - this.#start]
+  /**
+   * The first event from a number on that lies after a place; undefined when it has not come yet. Readers that come from the
+   * server's log, or from another process, may be further on than what is here.
+   */
+  next(number: number, place: Place): (PlacedEvent & { readonly number: number }) | undefined {
+    for (let n = number; n < this.end; n++) {
+      const event = this.#events[n - this.#start]
+      if (event !== undefined && event.place > place) return { ...event, number: n }
+    }
+    return undefined
   }
 
   /** Whether the event of that number is gone. */
