@@ -1,19 +1,14 @@
 // `npm start [-- DIR]`: the single process. Every service in memory, the stores of the environment, and the gateway.
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { beginProcess } from '#shared/begin-process.ts'
 import { systemClock } from '#shared/clock.ts'
-import { ConfigError, readTogether, variablesAsked } from '#shared/config.ts'
-import { maskSecrets } from '#shared/config-print.ts'
-import { giveBackIdleMemory } from '#shared/idle-memory.ts'
+import { ConfigError, readTogether } from '#shared/config.ts'
 import { leave } from '#shared/leave.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLocalTransport } from '#shared/local-transport.ts'
-import { createLogger } from '#shared/logging.ts'
 import { readSingleProcessConfig } from '#shared/process-config.ts'
 import { noteWholeStores, requireWholeStores } from '#shared/store-files.ts'
-import { startTelemetry } from '#shared/telemetry.ts'
-import { warnOfUnknownSettings } from '#shared/unknown-settings.ts'
-import { startWatchdog } from '#shared/watchdog.ts'
 import { createApp } from './gateway/app.ts'
 import { createClients } from './gateway/clients.ts'
 import { readConfig as readGatewayConfig } from './gateway/config.ts'
@@ -66,10 +61,8 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   })
   lifecycle.shutdownMs = config.process.unreadyMs + config.process.drainMs + CLOSE_MS
   const clock = systemClock
-  const logger = createLogger({ service: 'portico', level: config.process.logLevel })
-  logger.info({ settings: maskSecrets(config) }, 'Starting')
-  warnOfUnknownSettings(process.env, variablesAsked(), logger)
-  resources.use(await startTelemetry('portico', config.process.telemetry))
+  const begun = { settings: config, process: config.process, env: process.env }
+  const { logger, opened } = await beginProcess('portico', begun, resources)
   const listener = await listen(config.gateway, logger)
 
   requireWholeStores(config.session.store)
@@ -91,9 +84,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const peers = { catalog: toCatalog, inference: toInference }
   const session = resources.use(await openSession(config.session, { clock, logger, ...peers }))
   noteWholeStores(config.session.store)
-  // Not before: opening a large store may rightly take long.
-  startWatchdog({ limitMs: config.process.watchdogMs, service: 'portico' })
-  giveBackIdleMemory()
+  opened()
 
   // Registered last, so that it ends first: no request finds its service gone.
   resources.use(listener)

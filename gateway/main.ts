@@ -1,17 +1,12 @@
 // The process of the facade alone; the four services are processes of their own.
+import { beginProcess } from '#shared/begin-process.ts'
 import { systemClock } from '#shared/clock.ts'
-import { type Environment, readTogether, variablesAsked } from '#shared/config.ts'
-import { maskSecrets } from '#shared/config-print.ts'
+import { type Environment, readTogether } from '#shared/config.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
-import { giveBackIdleMemory } from '#shared/idle-memory.ts'
 import { leave } from '#shared/leave.ts'
 import { loggedStop, runUntilSignal } from '#shared/lifecycle.ts'
-import { createLogger } from '#shared/logging.ts'
 import { PeerReport } from '#shared/peer-report.ts'
 import { peerVariable, readProcessConfig } from '#shared/process-config.ts'
-import { startTelemetry } from '#shared/telemetry.ts'
-import { warnOfUnknownSettings } from '#shared/unknown-settings.ts'
-import { startWatchdog } from '#shared/watchdog.ts'
 import { createApp } from './app.ts'
 import { createClients } from './clients.ts'
 import { readConfig } from './config.ts'
@@ -26,13 +21,9 @@ const options = { shutdownMs: CLOSE_MS }
 await runUntilSignal(async (resources) => {
   const { config, own } = readTogether(process.env, { config: readConfig, own: readProcess })
   options.shutdownMs = own.unreadyMs + own.drainMs + CLOSE_MS
-  const logger = createLogger({ service: 'gateway', level: own.logLevel })
+  const begun = { settings: { config, own }, process: own, env: process.env }
+  const { logger, opened } = await beginProcess('gateway', begun, resources)
   Object.assign(options, loggedStop(logger))
-  logger.info({ settings: maskSecrets({ config, own }) }, 'Starting')
-  warnOfUnknownSettings(process.env, variablesAsked(), logger)
-  resources.use(await startTelemetry('gateway', own.telemetry))
-  startWatchdog({ limitMs: own.watchdogMs, service: 'gateway' })
-  giveBackIdleMemory()
   const to = (name: keyof typeof own.peers) => {
     const url = own.peers[name]
     const report = new PeerReport({ name, url, setting: peerVariable(name) }, logger)
@@ -50,5 +41,6 @@ await runUntilSignal(async (resources) => {
   const { lifecycle, serve, url } = listener
   const readiness = resources.use(new PeerReadiness(clients))
   serve(createApp({ config, clients, clock: systemClock, logger, lifecycle, readiness, urls: () => [url] }))
+  opened()
   logger.info({ url }, 'Serving')
 }, options)

@@ -1,19 +1,15 @@
 import type { Transport } from '@connectrpc/connect'
+import { beginProcess } from '#shared/begin-process.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
-import { type Environment, readTogether, variablesAsked } from '#shared/config.ts'
-import { maskSecrets } from '#shared/config-print.ts'
+import { type Environment, readTogether } from '#shared/config.ts'
 import { createHttp2Transport } from '#shared/http2-transport.ts'
-import { giveBackIdleMemory } from '#shared/idle-memory.ts'
 import { type Leaving, leave } from '#shared/leave.ts'
 import { loggedStop, runUntilSignal } from '#shared/lifecycle.ts'
-import { createLogger, type Logger } from '#shared/logging.ts'
+import type { Logger } from '#shared/logging.ts'
 import { PeerReport } from '#shared/peer-report.ts'
 import { peerVariable, readServiceProcessConfig, type ServiceName } from '#shared/process-config.ts'
 import type { Routes } from '#shared/routes.ts'
 import { serve } from '#shared/serve.ts'
-import { startTelemetry } from '#shared/telemetry.ts'
-import { warnOfUnknownSettings } from '#shared/unknown-settings.ts'
-import { startWatchdog } from '#shared/watchdog.ts'
 
 /** Time for a service to close once its calls have ended, in milliseconds. */
 const CLOSE_MS = 5_000
@@ -50,11 +46,9 @@ export async function runService<C, P extends ServiceName, S extends OpenService
     const readers = { service: readConfig, process: (of: Environment) => readServiceProcessConfig(of, name, peers) }
     const config = readTogether(env, readers)
     lifecycle.shutdownMs = config.process.unreadyMs + config.process.drainMs + CLOSE_MS
-    const logger = createLogger({ service: name, level: config.process.logLevel })
+    const begun = { settings: config, process: config.process, env }
+    const { logger, opened: processOpened } = await beginProcess(name, begun, resources)
     Object.assign(lifecycle, loggedStop(logger))
-    logger.info({ settings: maskSecrets(config) }, 'Starting')
-    warnOfUnknownSettings(env, variablesAsked(), logger)
-    resources.use(await startTelemetry(name, config.process.telemetry))
     const transports = peers.map((peer) => {
       const url = config.process.peers[peer]
       const report = new PeerReport({ name: peer, url, setting: peerVariable(peer) }, logger)
@@ -63,8 +57,7 @@ export async function runService<C, P extends ServiceName, S extends OpenService
     })
     const dependencies = { clock: systemClock, logger, ...Object.fromEntries(transports) } as ServiceDependencies<P>
     const service = resources.use(await open(config.service, dependencies))
-    startWatchdog({ limitMs: config.process.watchdogMs, service: name })
-    giveBackIdleMemory()
+    processOpened()
     opened?.(service)
     const server = resources.use(await serve({ ...config.process, routes: [service.routes], logger }))
     const { drain } = service

@@ -7,9 +7,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const watchdog = new URL('watchdog.ts', import.meta.url).href
 
 /** A process with a watchdog that runs this code and says `up` first. */
-function run(limitMs: number, code: string, flags: readonly string[] = [], before: readonly string[] = []) {
+function run(
+  limitMs: number,
+  code: string,
+  flags: readonly string[] = [],
+  before: readonly string[] = [],
+  opening = '',
+) {
   const program = `import { startWatchdog } from ${JSON.stringify(watchdog)}
-    startWatchdog({ limitMs: ${limitMs}, service: 'session' })
+    const logger = { error: (_, text) => process.stdout.write(text + '\\n') }
+    const watchdog = startWatchdog({ limitMs: ${limitMs}, service: 'session', logger })
+    ${opening}
+    watchdog.opened()
     process.on('SIGTERM', () => {})
     process.stdout.write('up\\n')
     ${code}`
@@ -107,4 +116,17 @@ test('it keeps no process alive, delays no exit, and takes no CPU time', async (
   assert.deepEqual(await idle.ended, [0, null])
   const milliseconds = Number(idle.output().split('\n')[1])
   assert.ok(milliseconds < 50, `${milliseconds} ms of CPU time in 5 s`)
+})
+
+const STAND = '{ const until = Date.now() + 1500; while (Date.now() < until); }'
+
+test('while a process opens, its event loop may stand ten times as long, and only then', async () => {
+  const opened = run(400, '', [], [], STAND)
+  assert.deepEqual([await opened.ended, opened.output()], [[0, null], 'up\n'])
+  const spinning = run(200, '', [], [], 'for (;;);')
+  assert.deepEqual(await spinning.ended, [null, 'SIGKILL'])
+  assert.match(spinning.output(), /turned for 2 s \(while it started, 10 times PORTICO_WATCHDOG_SECONDS\)/)
+  const late = run(400, 'for (;;);', [], [], STAND)
+  assert.deepEqual(await late.ended, [null, 'SIGKILL'])
+  assert.match(late.output(), /turned for 0.4 s \(PORTICO/)
 })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { InstanceClient } from '#test/support/instance-client.ts'
 import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { type Process, scratchDirectory } from '#test/support/processes.ts'
@@ -13,6 +14,8 @@ import { waitFor } from '#test/support/wait-until.ts'
 // At this signal the main thread turns for ever, as no signal of a user can make it.
 const SPIN = `data:text/javascript,process.on('SIGUSR2',()=>{for(;;);})`
 const spinning = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${SPIN}`, PORTICO_WATCHDOG_SECONDS: '2' }
+// The catalog tries a supervisor of commands while it opens.
+const STANDING_START = `data:text/javascript,import%20c%20from'node:child_process';import%20m%20from'node:module';c.spawn=()=>{for(;;);};m.syncBuiltinESMExports()`
 
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0
 
@@ -94,6 +97,28 @@ describe('five processes', { skip: skipWithoutMongo }, () => {
   })
   after(() => dropDatabase(database))
 })
+
+for (const entry of ['main.ts', 'services/catalog/main.ts']) {
+  test(`a start that stands still is ended, too (${entry})`, async () => {
+    using data = scratchDirectory()
+    const child = spawn(process.execPath, [fileURLToPath(new URL(`../../${entry}`, import.meta.url))], {
+      env: {
+        ...{ ...process.env, PORTICO_DATA_DIR: data.path, PORTICO_DIRECTORY: data.path, PORTICO_PORT: '0' },
+        ...{ PORTICO_SERVICE_PORT: '0', PORTICO_INTERNAL_SECRET: 'only for this test', PORTICO_WATCHDOG_SECONDS: '1' },
+        NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${STANDING_START}`,
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      // Where nothing else ends it.
+      ...({ timeout: 120_000, killSignal: 'SIGABRT' } as const),
+    })
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk
+    })
+    assert.deepEqual(await once(child, 'close'), [null, 'SIGKILL'])
+    assert.match(output, /^\{"level":"fatal".*not turned for 10 s \(while it started/m)
+  })
+}
 
 function guards(start: (setting: Setting) => Promise<Product>): void {
   test('SIGUSR1 opens no inspector, whoever sends it', { skip: process.platform !== 'linux' }, async () => {
