@@ -40,7 +40,8 @@ export async function runUntilSignal(
   let code = 0
   try {
     await Promise.race([start(resources), signalled])
-    options.onStopping?.(await signalled)
+    const signal = await signalled
+    options.onStopping?.(signal)
   } catch (error) {
     code = 1
     report(error)
