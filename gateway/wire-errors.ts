@@ -1,4 +1,5 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Rejection } from '#shared/rejection.ts'
 import { familyOf } from './call.ts'
@@ -23,8 +24,9 @@ const MALFORMED = new Rejection('REQUEST_MALFORMED')
 /** Answers on the bare connection, since there is no request that the app could answer, and closes it. */
 export function answerOnWire(error: WireError, socket: Duplex): void {
   // Where node:http keeps the answer that is being sent; its own handler of these errors looks there as well.
-  const { _httpMessage: current } = socket as Duplex & { readonly _httpMessage?: ServerResponse | null }
-  if (error.code === 'ECONNRESET' || !socket.writable || current?.headersSent === true) {
+  const { _httpMessage: current, bytesRead } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
+  // Where nothing was asked, a client that keeps connections would take what comes for the answer to its next request.
+  if (error.code === 'ECONNRESET' || !socket.writable || current?.headersSent === true || bytesRead === 0) {
     socket.destroy()
     return
   }
