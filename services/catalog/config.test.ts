@@ -44,6 +44,7 @@ test('a command does not see the folders that npm puts in front of PATH for a sc
   const npm = '/srv/portico/node_modules/.bin:/node_modules/.bin:/usr/lib/npm/lib/node-gyp-bin'
   for (const path of [`${npm}:/home/a/node_modules/.bin:/bin`, `${npm}:${npm}:/home/a/node_modules/.bin:/bin`]) {
     assert.equal(readConfig({ PATH: path }).environment.PATH, '/home/a/node_modules/.bin:/bin')
+    assert.equal(readConfig({ PATH: `/opt/b:${path}` }).environment.PATH, '/opt/b:/home/a/node_modules/.bin:/bin')
   }
   assert.match(readConfig({ PATH: npm }).environment.PATH ?? '', /^\/usr\/local\/sbin:/)
 })

@@ -50,5 +50,6 @@ export function readConfig(env: Environment): Config {
 function usersPath(path: string | undefined): string | undefined {
   const folders = path?.split(delimiter) ?? []
   const last = folders.findLastIndex((folder) => folder.endsWith('node-gyp-bin'))
-  return folders.slice(last + 1).join(delimiter) || undefined
+  const users = folders.filter((folder, i) => i > last || !/node_modules[\\/]\.bin$|node-gyp-bin$/.test(folder))
+  return users.join(delimiter) || undefined
 }
