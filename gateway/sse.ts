@@ -82,7 +82,9 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
     }
     writer.finish(source.end?.() ?? '')
   } catch (error) {
-    if (!call.over) writer.finish(source.failed(error))
+    // In one process the services stop together with the facade.
+    const stopping = source.stop === undefined && source.lifecycle.state === 'draining'
+    if (!call.over) writer.finish(stopping ? frames() : source.failed(error))
   } finally {
     clearInterval(heartbeat)
     clearTimeout(grace)
