@@ -146,11 +146,7 @@ function guards(start: (setting: Setting) => Promise<Product>): void {
   }, async () => {
     using data = scratchDirectory()
     using project = scratchDirectory()
-    const product = await start({
-      dataDirectory: data.path,
-      project: project.path,
-      environment: { PORTICO_UNREADY_SECONDS: '0' },
-    })
+    const product = await start({ dataDirectory: data.path, project: project.path })
     try {
       const client = new InstanceClient(product.url)
       const sessionId = await client.createSession()

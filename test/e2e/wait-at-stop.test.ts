@@ -7,7 +7,7 @@ import { type Product, type Setting, startReplicas, startSingle } from '#test/su
 import { waitFor } from '#test/support/wait-until.ts'
 
 /** What is not told of the stop would hold the process for that long. */
-const environment = { PORTICO_DRAIN_SECONDS: '600', PORTICO_UNREADY_SECONDS: '0' }
+const environment = { PORTICO_DRAIN_SECONDS: '600' }
 type Stopped = { readonly product: Product; readonly stopSessions: () => Promise<number | null> }
 
 async function single(setting: Setting): Promise<Stopped> {

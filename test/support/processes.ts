@@ -42,7 +42,10 @@ export function scratchDirectory(): { readonly path: string } & Disposable {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) }
 }
 
-/** Starts an entry file and waits until it says where it listens; rejects with its output when it ends before. */
+/**
+ * Starts an entry file and waits until it says where it listens; rejects with its output when it ends before. A stop closes
+ * its port at once, unless the environment says otherwise.
+ */
 export async function startProcess(
   entry: string,
   environment: Readonly<Record<string, string>>,
@@ -50,7 +53,7 @@ export async function startProcess(
 ): Promise<Process> {
   const child = spawn(process.execPath, [join(ROOT, entry), ...words], {
     cwd: ROOT,
-    env: { ...process.env, PORTICO_LOG_LEVEL: 'info', ...environment },
+    env: { ...process.env, PORTICO_LOG_LEVEL: 'info', PORTICO_UNREADY_SECONDS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

@@ -48,6 +48,16 @@ async function openTwo(
   return [one, two, opening.move()]
 }
 
+/** The next turn hangs; resolves when it is asked for, by whichever service. */
+function hangsNext(peers: ReturnType<typeof scriptedPeers>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  peers.turns.push(async function* (request, signal) {
+    resolve()
+    yield* hangs()(request, signal)
+  })
+  return promise
+}
+
 suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
   test('run every session once, whichever of them admitted the prompt', async () => {
     const peers = scriptedPeers()
@@ -71,11 +81,10 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     const peers = scriptedPeers()
     const [one, two, both] = await openTwo(peers, { maxRuns: 1 })
     await using _ = both
-    const { events } = await eventsUntil(one.client, 'partExtended')
-    peers.turns.push(hangs())
+    const begun = hangsNext(peers)
     await one.create('ses_busy')
     await one.prompt('Hi', { sessionId: 'ses_busy', messageId: 'msg_busy' })
-    await events
+    await begun
     const ids = Array.from({ length: 6 }, (_, i) => `ses_${i}`)
     for (const id of ids) await one.create(id)
     await Promise.all(ids.map((sessionId) => one.prompt('Hi', { sessionId, messageId: `msg_of_${sessionId}` })))
@@ -91,13 +100,9 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     const [one, two, both] = await openTwo(peers)
     await using _ = both
     await one.create()
-    const begun = Promise.withResolvers<void>()
-    peers.turns.push(async function* (request, signal) {
-      begun.resolve()
-      yield* hangs()(request, signal)
-    })
+    const begun = hangsNext(peers)
     await one.prompt('Hi')
-    await begun.promise
+    await begun
     for (const service of [one, two]) {
       assert.deepEqual((await service.client.listActiveSessions({}, asKey)).sessionIds, ['ses_1'])
     }
