@@ -133,8 +133,8 @@ export interface SessionStore extends AsyncDisposable {
   /**
    * Writes an inbox item with its inbox-enqueued event, moves timeUpdated, and, with `wake`, makes the session due. The
    * same id again with the same digest answers the first item, whether it still waits or is a message by now, and with
-   * `wake` makes the session due when it still waits. Rejects with PROMPT_CONFLICT (metadata message_id) when the id
-   * has another digest, another session of the workspace, or names another message.
+   * `wake` makes the session due all the same: an interrupt may have parked other inputs. Rejects with PROMPT_CONFLICT
+   * (metadata message_id) when the id has another digest, another session of the workspace, or names another message.
    */
   admitPrompt(workspace: string, admission: Admission): Promise<InboxItem>
   /** The input of that id as it was admitted, whether it still waits or is a message by now. */

@@ -156,10 +156,47 @@ export function inboxCases(test: StoreTest): void {
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
     await store.admitPrompt(W, admission('msg_1', { wake: true }))
     assert.equal(await store.isBusy(W, 'ses_1'), true)
-    const lease = await acquire(store, longMs)
-    await store.promote(lease, 'idle')
+  })
+
+  test('a repeat wakes the session whatever became of its input', async (fixture) => {
+    const { store, longMs } = fixture
+    const first = await begin(fixture)
+    await admit(store, 'queue', 'msg_waits')
+    await store.requestInterrupt(W, 'ses_1')
+    await store.endRun(first, 'interrupted')
+    await store.admitPrompt(W, admission('msg_first', { wake: false }))
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    await store.admitPrompt(W, admission('msg_first'))
+    assert.equal(await store.isBusy(W, 'ses_1'), true)
+    const { messages: promoted } = await store.promote(await acquire(store, longMs), 'idle')
+    assert.deepEqual(names(promoted), ['msg_waits'])
+  })
+
+  test('a wake that finds nothing leaves nothing behind', async (fixture) => {
+    const { store, longMs } = fixture
+    await store.endRun(await begin(fixture), 'succeeded')
+    const [before, known] = [await get(store), names(await messages(store))]
+    const events = await eventsOf(store, 1, async () => {
+      await store.admitPrompt(W, admission('msg_first'))
+      const lease = await acquire(store, longMs)
+      assert.equal(lease.unfinished, false)
+      assert.deepEqual(await store.promote(lease, 'idle'), { messages: [], admitter: undefined })
+      await store.endRun(lease, 'succeeded')
+      assert.equal(await store.isBusy(W, 'ses_1'), false)
+      assert.equal(await store.acquireLease('own_1', longMs), undefined)
+      assert.deepEqual(plain(await get(store)), plain(before))
+      await admit(store, 'steer', 'msg_next')
+    })
+    assert.equal(events[0]?.data.type, 'inbox-enqueued')
+    assert.deepEqual(names(await messages(store)), known)
+  })
+
+  test('a wake that finds nothing during a run is over with it', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    await store.admitPrompt(W, admission('msg_first'))
+    assert.deepEqual((await store.promote(lease, 'step')).messages, [])
     await store.endRun(lease, 'succeeded')
-    await store.admitPrompt(W, admission('msg_1', { wake: true }))
-    assert.equal(await store.isBusy(W, 'ses_1'), false, 'a message of old wakes nobody')
+    assert.equal(await store.acquireLease('own_1', longMs), undefined)
   })
 }

@@ -63,3 +63,24 @@ test('a prompt right behind a rejected permission is answered', async () => {
     assert.deepEqual(ran, [`msg_a${round}`, 'interrupted', `msg_b${round}`, 'succeeded'])
   }
 })
+
+test('a prompt that has run, sent again, wakes what an interrupt parked, and makes nothing where nothing waits', async () => {
+  await using portico = await openPortico()
+  const id = await open(portico)
+  const first = { id: 'msg_first', text: '/slow 60000\none two' }
+  await prompt(portico, id, first)
+  await waitFor('the run', async () => {
+    const { data } = await json<{ data: Message[] }>(portico.fetch(`/api/session/${id}/message`))
+    return data[0]?.type === 'assistant'
+  })
+  await prompt(portico, id, { id: 'msg_waits', text: 'Hello', delivery: 'queue' })
+  await json(portico.fetch(`/api/session/${id}/interrupt`, { method: 'POST' }))
+  assert.deepEqual(await course(portico, id), ['msg_first', 'interrupted'])
+  await prompt(portico, id, { ...first, resume: false })
+  assert.deepEqual(await course(portico, id), ['msg_first', 'interrupted'])
+  await prompt(portico, id, first)
+  const all = ['msg_first', 'interrupted', 'msg_waits', 'succeeded']
+  assert.deepEqual(await course(portico, id), all)
+  await prompt(portico, id, first)
+  assert.deepEqual(await course(portico, id), all)
+})

@@ -74,8 +74,7 @@ export abstract class RevisingStore {
         if (known !== undefined && (known.sessionId !== sessionId || known.digest !== digest)) {
           throw new Rejection('PROMPT_CONFLICT', { message_id: id })
         }
-        const waits = known === undefined || known.seq === null
-        if (wake && waits && !revision.state.due) revision.set({ due: true })
+        if (wake && !revision.state.due) revision.set({ due: true })
         if (known !== undefined) return toInboxItem(known)
         const item = { id, sessionId, prompt, delivery, timeCreated: revision.now }
         admitInput(revision, { item, admitter }, digest)

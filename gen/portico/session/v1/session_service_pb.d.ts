@@ -922,9 +922,10 @@ export declare const SessionService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Admits one input durably and wakes the session. The same id with the same content answers the first admission
-   * again; with other content, or where the id names something else, it rejects with PROMPT_CONFLICT. Attachments that
-   * can't be read reject with ATTACHMENT_INVALID.
+   * Admits one input durably and wakes the session, unless it is parked. The same id with the same content answers the
+   * first admission again and wakes the session too, whatever became of the input; with other content, or where the id
+   * names something else, it rejects with PROMPT_CONFLICT. Attachments that can't be read reject with
+   * ATTACHMENT_INVALID.
    *
    * @generated from rpc portico.session.v1.SessionService.PromptSession
    */
