@@ -5,18 +5,16 @@ import { test } from 'node:test'
 
 const module = new URL('idle-memory.ts', import.meta.url).href
 
-test('a process that has nothing to do gives back what it used when it was busy, and is not kept alive for that', async () => {
+/** Runs lines that find `fill`, which makes much garbage, and `back`, which resolves when it was given back. */
+async function run(lines: string): Promise<void> {
   const program = `import { giveBackIdleMemory } from ${JSON.stringify(module)}
+    import { setTimeout as sleep } from 'node:timers/promises'
     giveBackIdleMemory(200)
-    const fill = () => { let all = []; for (let i = 0; i < 3_000_000; i++) all.push({ i }); return all.length }
-    fill()
-    const peak = process.memoryUsage.rss()
+    const fill = (count) => { const all = []; for (let i = 0; i < count; i++) all.push({ i }); return all }
+    const back = async (peak) => { while (process.memoryUsage.rss() > peak - 100_000_000) await sleep(100) }
     if (typeof gc !== 'undefined') throw new Error('gc is for nobody else')
-    const look = setInterval(() => {
-      if (process.memoryUsage.rss() > peak - 100_000_000) return
-      console.log('back')
-      clearInterval(look)
-    }, 100)`
+    ${lines}
+    console.log('back')`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -28,4 +26,20 @@ test('a process that has nothing to do gives back what it used when it was busy,
   }
   assert.deepEqual(await once(child, 'close'), [0, null], output)
   assert.match(output, /back/)
-})
+}
+
+test('a process that has nothing to do gives back what it used when it was busy, and is not kept alive for that', () =>
+  run(`fill(3_000_000)
+    await back(process.memoryUsage.rss())`))
+
+test('a collection that took long, because much is in use, is not the last one', () =>
+  run(`import { constants, PerformanceObserver } from 'node:perf_hooks'
+    let collected = 0
+    new PerformanceObserver((list) => {
+      for (const { detail } of list.getEntries()) if (detail.flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) collected++
+    }).observe({ entryTypes: ['gc'] })
+    const used = fill(6_000_000)
+    while (collected < 1) await sleep(50)
+    fill(3_000_000)
+    while (collected < 2) await sleep(50)
+    if (used.length === 0) throw new Error('it was used')`))
