@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express'
 import { randomId } from '#shared/ids.ts'
-import { withRequestId } from '#shared/request-scope.ts'
-import { openSpan } from '#shared/tracing.ts'
+import { withRequestId } from '#shared/telemetry/request-scope.ts'
+import { openSpan } from '#shared/telemetry/tracing.ts'
 import { Call, familyOf } from './call.ts'
 import type { Facade } from './route.ts'
 

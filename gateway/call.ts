@@ -1,7 +1,7 @@
 import type { CallOptions } from '@connectrpc/connect'
 import type { Response } from 'express'
-import { callOptions, type Principal } from '#shared/call-context.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
 
 /** Which of the three public interfaces a request belongs to; it decides how errors look. */
 export type Family = 'instance' | 'gateway' | 'oauth'

@@ -4,7 +4,7 @@ import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { createClient } from '#shared/client.ts'
+import { createClient } from '#shared/rpc/client.ts'
 
 /** How the four services are reached: within the process, or by HTTP/2. */
 export interface Transports {

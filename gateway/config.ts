@@ -1,6 +1,6 @@
 import { homedir, tmpdir } from 'node:os'
 import { z } from 'zod'
-import { type Environment, integerVariable, mustBe, portVariable, readEnvironment } from '#shared/config.ts'
+import { type Environment, integerVariable, mustBe, portVariable, readEnvironment } from '#shared/config/config.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { isLoopbackHost } from './origin.ts'
 

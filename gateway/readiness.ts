@@ -2,9 +2,9 @@ import { HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { callOptions } from '#shared/call-context.ts'
 import { reasonOf } from '#shared/rejection.ts'
-import type { StoreHealth } from '#shared/store-watch.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
+import type { StoreHealth } from '#shared/stores/store-watch.ts'
 import type { Clients } from './clients.ts'
 
 /** Whether requests should be sent here, and the state of each service. Strangers may read it: it names no path and no host. */

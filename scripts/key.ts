@@ -9,15 +9,15 @@ import { type ApiKey, Principal_Kind } from '#gen/portico/identity/v1/identity_p
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
 import { open } from '#services/identity/open.ts'
-import { callOptions } from '#shared/call-context.ts'
-import { createClient } from '#shared/client.ts'
 import { systemClock } from '#shared/clock.ts'
-import { ConfigError } from '#shared/config.ts'
-import { maskCredentials } from '#shared/config-print.ts'
-import { createLocalTransport } from '#shared/local-transport.ts'
-import { createLogger } from '#shared/logging.ts'
-import type { StoreConfig } from '#shared/store-config.ts'
-import { requireWholeStores } from '#shared/store-files.ts'
+import { ConfigError } from '#shared/config/config.ts'
+import { maskCredentials } from '#shared/config/config-print.ts'
+import type { StoreConfig } from '#shared/config/store-config.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
+import { createLocalTransport } from '#shared/rpc/local-transport.ts'
+import { requireWholeStores } from '#shared/stores/store-files.ts'
+import { createLogger } from '#shared/telemetry/logging.ts'
 
 const USAGE = `Usage: npm run key -- create [--kind workspace|personal|management] [--name NAME] [--expires-in-days N]
        npm run key -- list

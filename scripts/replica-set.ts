@@ -2,8 +2,8 @@
 // One that is a replica set already stays as it is.
 import { MongoClient, MongoServerError } from 'mongodb'
 import { z } from 'zod'
-import { readEnvironment } from '#shared/config.ts'
-import { storeOf, storeSecrets, storeVariables } from '#shared/store-config.ts'
+import { readEnvironment } from '#shared/config/config.ts'
+import { storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
 
 const ALREADY_INITIALIZED = 23
 const ELECTION_MS = 30_000

@@ -1,4 +1,4 @@
-// Writes `services/shared/setting-names.ts`: the names of all settings, as the schemas of all processes have them.
+// Writes `services/shared/config/setting-names.ts`: the names of all settings, as the schemas of all processes have them.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { readConfig as readGatewayConfig } from '#gateway/config.ts'
@@ -6,10 +6,10 @@ import { readConfig as readCatalogConfig } from '#services/catalog/config.ts'
 import { readConfig as readIdentityConfig } from '#services/identity/config.ts'
 import { readConfig as readInferenceConfig } from '#services/inference/config.ts'
 import { readConfig as readSessionConfig } from '#services/session/config.ts'
-import { type Environment, variablesOf } from '#shared/config.ts'
-import { readProcessConfig, readServiceProcessConfig, SERVICES } from '#shared/process-config.ts'
+import { type Environment, variablesOf } from '#shared/config/config.ts'
+import { readProcessConfig, readServiceProcessConfig, SERVICES } from '#shared/config/process-config.ts'
 
-const file = fileURLToPath(new URL('../services/shared/setting-names.ts', import.meta.url))
+const file = fileURLToPath(new URL('../services/shared/config/setting-names.ts', import.meta.url))
 const readers: Readonly<Record<string, readonly ((env: Environment) => unknown)[]>> = {
   gateway: [readGatewayConfig, (env) => readProcessConfig(env, SERVICES)],
   session: [readSessionConfig, (env) => readServiceProcessConfig(env, 'session', ['catalog', 'inference'])],

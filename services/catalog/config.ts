@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { type Environment, jsonVariable, mustBe, readEnvironment } from '#shared/config.ts'
+import { type Environment, jsonVariable, mustBe, readEnvironment } from '#shared/config/config.ts'
 
 /** Settings of the catalog service. */
 export interface Config {

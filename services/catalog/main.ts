@@ -1,5 +1,5 @@
 // The process of the catalog service alone.
-import { runService } from '#shared/service-process.ts'
+import { runService } from '#shared/process/service-process.ts'
 import { readConfig } from './config.ts'
 import { open } from './open.ts'
 

@@ -1,4 +1,4 @@
-import type { Principal } from '#shared/call-context.ts'
+import type { Principal } from '#shared/rpc/call-context.ts'
 import type { AgentSet } from './domain/agent-merge.ts'
 import type { JsonObject } from './domain/json.ts'
 import type { Location } from './domain/location.ts'

@@ -1,6 +1,6 @@
 import { Code } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/rejection.ts'
-import { closingReasons } from '#shared/server-reasons.ts'
+import { closingReasons } from '#shared/rpc/server-reasons.ts'
 
 /** What the catalog service rejects with. */
 export const reasons = {

@@ -1,5 +1,5 @@
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import { type Routes, route } from '#shared/routes.ts'
+import { type Routes, route } from '#shared/rpc/routes.ts'
 import type { Agents, Attachments, Locations, Tools } from './ports.ts'
 import { reasons } from './reasons.ts'
 import { endTools } from './rpc/end-tools.ts'

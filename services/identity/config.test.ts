@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { ConfigError } from '#shared/config.ts'
+import { ConfigError } from '#shared/config/config.ts'
 import { readConfig } from './config.ts'
 
 const problemsOf = (env: Record<string, string>) => {

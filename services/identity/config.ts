@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type Environment, readEnvironment } from '#shared/config.ts'
-import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/store-config.ts'
+import { type Environment, readEnvironment } from '#shared/config/config.ts'
+import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
 
 /** Settings of the identity service. */
 export interface Config {

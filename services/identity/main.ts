@@ -1,5 +1,5 @@
 // The process of the identity service alone.
-import { runService } from '#shared/service-process.ts'
+import { runService } from '#shared/process/service-process.ts'
 import { readConfig } from './config.ts'
 import { type Identity, open } from './open.ts'
 

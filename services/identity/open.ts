@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import type { Clock } from '#shared/clock.ts'
-import type { Logger } from '#shared/logging.ts'
-import type { Mongo } from '#shared/mongo.ts'
-import type { Routes } from '#shared/routes.ts'
-import type { StoreConfig } from '#shared/store-config.ts'
-import { storePort } from '#shared/store-port.ts'
-import { tracedPort } from '#shared/traced-port.ts'
-import { watchStore } from '#shared/watch-store.ts'
+import type { StoreConfig } from '#shared/config/store-config.ts'
+import type { Routes } from '#shared/rpc/routes.ts'
+import type { Mongo } from '#shared/stores/mongo.ts'
+import { storePort } from '#shared/stores/store-port.ts'
+import { watchStore } from '#shared/stores/watch-store.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { SqliteIdentityStore } from './adapters/sqlite-identity-store.ts'
 import type { Config } from './config.ts'
 import type { IdentityStore } from './ports.ts'
@@ -50,7 +50,7 @@ async function openStore(
     return { store: resources.use(new SqliteIdentityStore(join(config.directory, 'identity.sqlite'))) }
   }
   // The driver takes 20 MB, and is not read where it is not used.
-  const { openMongo } = await import('#shared/mongo.ts')
+  const { openMongo } = await import('#shared/stores/mongo.ts')
   const { MongoIdentityStore } = await import('./adapters/mongo-identity-store.ts')
   const mongo = resources.use(await openMongo(config))
   return { store: await MongoIdentityStore.open(mongo), mongo }

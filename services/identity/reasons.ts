@@ -1,6 +1,6 @@
 import { Code } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/rejection.ts'
-import { storeReasons } from '#shared/store-outage.ts'
+import { storeReasons } from '#shared/stores/store-outage.ts'
 
 /** What the identity service rejects with. */
 export const reasons = {

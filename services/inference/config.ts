@@ -1,7 +1,13 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { type Environment, fileVariableOf, integerVariable, readEnvironment, urlVariable } from '#shared/config.ts'
-import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/store-config.ts'
+import {
+  type Environment,
+  fileVariableOf,
+  integerVariable,
+  readEnvironment,
+  urlVariable,
+} from '#shared/config/config.ts'
+import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
 import { fileVariable, type ProviderConfig } from './config-file.ts'
 import { echoEntry, type ProviderEntry, resolveModel } from './domain/catalogue.ts'
 

@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
-import type { Mongo } from '#shared/mongo.ts'
-import type { Routes } from '#shared/routes.ts'
-import { storePort } from '#shared/store-port.ts'
-import { tracedPort } from '#shared/traced-port.ts'
-import { watchStore } from '#shared/watch-store.ts'
+import type { Routes } from '#shared/rpc/routes.ts'
+import type { Mongo } from '#shared/stores/mongo.ts'
+import { storePort } from '#shared/stores/store-port.ts'
+import { watchStore } from '#shared/stores/watch-store.ts'
+import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { ProviderSet } from './adapters/provider-set.ts'
 import { RpcKeyChecker } from './adapters/rpc-key-checker.ts'
 import { SqliteLedger } from './adapters/sqlite-ledger.ts'
@@ -53,7 +53,7 @@ async function openLedger(
     return { ledger: resources.use(await SqliteLedger.open(join(store.directory, 'inference.sqlite'), clock)) }
   }
   // The driver takes 20 MB, and is not read where it is not used.
-  const { openMongo } = await import('#shared/mongo.ts')
+  const { openMongo } = await import('#shared/stores/mongo.ts')
   const { MongoLedger } = await import('./adapters/mongo-ledger.ts')
   const mongo = resources.use(await openMongo(store))
   return { ledger: await MongoLedger.open(mongo, clock, generationTimeoutMs), mongo }

@@ -1,4 +1,4 @@
-import type { Principal } from '#shared/call-context.ts'
+import type { Principal } from '#shared/rpc/call-context.ts'
 import type { GenerationEvent, GenerationRequest, Usage } from './domain/generation.ts'
 
 /** A model provider: one wire protocol at one address. */

@@ -1,5 +1,5 @@
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { type Routes, route } from '#shared/routes.ts'
+import { type Routes, route } from '#shared/rpc/routes.ts'
 import { reasons } from './reasons.ts'
 import { listModels } from './rpc/list-models.ts'
 import { type GenerateDependencies, streamGenerate } from './rpc/stream-generate.ts'

@@ -2,16 +2,16 @@ import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
+import type { StoreConfig } from '#shared/config/store-config.ts'
 import { randomId, timedId } from '#shared/ids.ts'
-import type { Leaving } from '#shared/leave.ts'
-import type { Mongo } from '#shared/mongo.ts'
-import type { Routes } from '#shared/routes.ts'
-import { serviceClosing } from '#shared/server-reasons.ts'
-import type { StoreConfig } from '#shared/store-config.ts'
-import { storePort } from '#shared/store-port.ts'
-import type { StoreHealth } from '#shared/store-watch.ts'
-import { tracedPort } from '#shared/traced-port.ts'
-import { watchStore } from '#shared/watch-store.ts'
+import type { Leaving } from '#shared/process/leave.ts'
+import type { Routes } from '#shared/rpc/routes.ts'
+import { serviceClosing } from '#shared/rpc/server-reasons.ts'
+import type { Mongo } from '#shared/stores/mongo.ts'
+import { storePort } from '#shared/stores/store-port.ts'
+import type { StoreHealth } from '#shared/stores/store-watch.ts'
+import { watchStore } from '#shared/stores/watch-store.ts'
+import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { openFileBlobStore } from './adapters/file-blob-store.ts'
 import { RpcCatalogPeer } from './adapters/rpc-catalog-peer.ts'
 import { RpcInferencePeer } from './adapters/rpc-inference-peer.ts'
@@ -137,7 +137,7 @@ async function openAdapters(
     return { store, blobs }
   }
   // The driver takes 20 MB, and is not read where it is not used.
-  const { openMongo } = await import('#shared/mongo.ts')
+  const { openMongo } = await import('#shared/stores/mongo.ts')
   const { openMongoBlobStore } = await import('./adapters/mongo-blob-store.ts')
   const { openMongoSessionStore } = await import('./adapters/mongo-session-store.ts')
   const mongo = resources.use(await openMongo(config))

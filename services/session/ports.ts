@@ -1,4 +1,4 @@
-import type { CallContext, Principal } from '#shared/call-context.ts'
+import type { CallContext, Principal } from '#shared/rpc/call-context.ts'
 import type { Agent, PreparedCall, ToolDescription } from './domain/agent.ts'
 import type { DurableEvent, DurableEventData } from './domain/event.ts'
 import type { GenerationEvent, GenerationRequest } from './domain/generation.ts'

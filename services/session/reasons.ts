@@ -1,7 +1,7 @@
 import { Code } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/rejection.ts'
-import { closingReasons } from '#shared/server-reasons.ts'
-import { storeReasons } from '#shared/store-outage.ts'
+import { closingReasons } from '#shared/rpc/server-reasons.ts'
+import { storeReasons } from '#shared/stores/store-outage.ts'
 
 /** What the session service rejects with. */
 export const reasons = {

@@ -1,5 +1,5 @@
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { type Routes, route } from '#shared/routes.ts'
+import { type Routes, route } from '#shared/rpc/routes.ts'
 import type { BlobStore, Catalog, SessionStore } from './ports.ts'
 import { reasons } from './reasons.ts'
 import { createSession } from './rpc/create-session.ts'

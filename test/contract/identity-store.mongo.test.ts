@@ -1,5 +1,5 @@
 import { MongoIdentityStore } from '#services/identity/adapters/mongo-identity-store.ts'
-import { openMongo } from '#shared/mongo.ts'
+import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { identityStoreSuite } from './identity-store.suite.ts'
 

@@ -1,6 +1,6 @@
 import { MongoLedger } from '#services/inference/adapters/mongo-ledger.ts'
 import type { Clock } from '#shared/clock.ts'
-import { openMongo } from '#shared/mongo.ts'
+import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { LONGEST_MS, ledgerSuite } from './ledger.suite.ts'
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { MongoClient } from 'mongodb'
 import { openMongoSessionStore } from '#services/session/adapters/mongo-session-store.ts'
-import { type Mongo, openMongo } from '#shared/mongo.ts'
+import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 import { acquire, admission, admit, ManualClock, newSession, W } from './session-store.support.ts'
@@ -105,7 +105,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo 
     await store.createSession(W, newSession())
     await admit(store, 'steer', 'msg_1')
     const killed = `
-      import { openMongo } from '#shared/mongo.ts'
+      import { openMongo } from '#shared/stores/mongo.ts'
       const mongo = await openMongo(${JSON.stringify({ uri, database })})
       await mongo.transact(async (session) => {
         await mongo.db.collection('sessions').updateOne({ _id: '${W}/ses_1' }, { $inc: { version: 1 } }, { session })

@@ -6,7 +6,7 @@ import { instanceErrors } from '#gateway/errors/instance.ts'
 import { oauthErrors } from '#gateway/errors/oauth.ts'
 import { type ErrorRow, publicError } from '#gateway/errors.ts'
 import { type AnyReason, Rejection, toConnectError } from '#shared/rejection.ts'
-import { storeReasons } from '#shared/store-outage.ts'
+import { storeReasons } from '#shared/stores/store-outage.ts'
 import { openFacade } from '#test/support/facade.ts'
 
 const at = { field: 'session_id', problem: 'Wrong' }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createHttp2Transport } from '#shared/http2-transport.ts'
+import { createHttp2Transport } from '#shared/http2/transport.ts'
 import { probe } from '#test/rpc/probe.ts'
 import { serveRoutes } from '#test/rpc/server.ts'
 import { openFacade, withSession } from '#test/support/facade.ts'

@@ -11,7 +11,7 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
   ['services/x/domain/a.ts', '#shared/clock.ts'],
   ['services/x/ports.ts', '#gen/portico/session/v1/session_pb.js'],
   ['services/x/rpc/a.ts', '../adapters/a.ts'],
-  ['services/x/run/a.ts', '#shared/sqlite.ts'],
+  ['services/x/run/a.ts', '#shared/stores/sqlite.ts'],
   ['services/x/routes.ts', './adapters/a.ts'],
   ['services/x/adapters/a.ts', '#services/session/ports.ts'],
   ['services/x/config.ts', 'mongodb'],
@@ -25,7 +25,7 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
 /** One import that each kind of file may have. */
 const ALLOWED: readonly (readonly [file: string, specifier: string])[] = [
   ['services/y/rpc/a.ts', '#shared/rejection.ts'],
-  ['services/y/adapters/a.ts', '#shared/sqlite.ts'],
+  ['services/y/adapters/a.ts', '#shared/stores/sqlite.ts'],
   ['services/y/rpc/a.test.ts', '../adapters/a.ts'],
   ['gateway/routes/b.ts', 'express'],
   ['test/b.ts', '#services/session/open.ts'],

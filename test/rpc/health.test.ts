@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
-import { createClient } from '#shared/client.ts'
-import type { StoreState } from '#shared/store-watch.ts'
+import { createClient } from '#shared/rpc/client.ts'
+import type { StoreState } from '#shared/stores/store-watch.ts'
 import { probe } from './probe.ts'
 import { dial, serveRoutes } from './server.ts'
 

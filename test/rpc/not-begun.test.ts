@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { createClient } from '#shared/client.ts'
+import { createClient } from '#shared/rpc/client.ts'
 import { dial } from './server.ts'
 
 const isUnavailable = (error: unknown) => error instanceof ConnectError && error.code === Code.Unavailable

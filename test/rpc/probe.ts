@@ -1,7 +1,7 @@
 import { Code, type ServiceImpl } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { ReasonTable } from '#shared/rejection.ts'
-import { type Routes, route } from '#shared/routes.ts'
+import { type Routes, route } from '#shared/rpc/routes.ts'
 
 const reasons: ReasonTable = {
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'Who is calling is not known' },

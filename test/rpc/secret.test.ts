@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { createClient } from '#shared/client.ts'
+import { createClient } from '#shared/rpc/client.ts'
 import { probe } from './probe.ts'
 import { dial, serveRoutes } from './server.ts'
 

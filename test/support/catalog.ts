@@ -12,11 +12,11 @@ import type { ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { Config } from '#services/catalog/config.ts'
 import { open } from '#services/catalog/open.ts'
-import { callOptions, type Principal } from '#shared/call-context.ts'
 import { systemClock } from '#shared/clock.ts'
 import { randomId } from '#shared/ids.ts'
 import { reasonOf } from '#shared/rejection.ts'
-import type { Routes } from '#shared/routes.ts'
+import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
+import type { Routes } from '#shared/rpc/routes.ts'
 import { type Connect, connectLocal, forEachTransport } from '#test/support/transports.ts'
 
 const operator: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: '', kind: 'local-operator' }

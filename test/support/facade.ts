@@ -14,7 +14,7 @@ import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { systemClock } from '#shared/clock.ts'
 import { type ReasonTable, Rejection } from '#shared/rejection.ts'
-import { type Routes, route } from '#shared/routes.ts'
+import { type Routes, route } from '#shared/rpc/routes.ts'
 import { type Connect, connectLocal } from '#test/support/transports.ts'
 
 /** Handlers that a test gives; whatever else is called answers UNIMPLEMENTED. */

@@ -9,8 +9,8 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { Client, type ClientOptions, credentials, Metadata } from '@grpc/grpc-js'
-import type { CallContext } from '#shared/call-context.ts'
-import { headersOfContext, SECRET_HEADER } from '#shared/call-metadata.ts'
+import type { CallContext } from '#shared/rpc/call-context.ts'
+import { headersOfContext, SECRET_HEADER } from '#shared/rpc/call-metadata.ts'
 import { testSecret } from '#test/support/transports.ts'
 
 /** A stock gRPC client as another language would have it: it knows the descriptors and nothing of this project. */

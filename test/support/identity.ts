@@ -7,9 +7,9 @@ import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { type CreateApiKeyRequestSchema, IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
 import { open } from '#services/identity/open.ts'
-import { callOptions, type PrincipalKind } from '#shared/call-context.ts'
-import { createClient } from '#shared/client.ts'
-import type { Routes } from '#shared/routes.ts'
+import { callOptions, type PrincipalKind } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
+import type { Routes } from '#shared/rpc/routes.ts'
 import { type Connect, silentLogger } from '#test/support/transports.ts'
 
 /** Keys that every identity service of the tests has. */

@@ -6,10 +6,10 @@ import pino from 'pino'
 import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { type Config, readConfig } from '#services/inference/config.ts'
 import { open } from '#services/inference/open.ts'
-import type { Principal } from '#shared/call-context.ts'
 import { systemClock } from '#shared/clock.ts'
-import { createLocalTransport } from '#shared/local-transport.ts'
-import type { Routes } from '#shared/routes.ts'
+import type { Principal } from '#shared/rpc/call-context.ts'
+import { createLocalTransport } from '#shared/rpc/local-transport.ts'
+import type { Routes } from '#shared/rpc/routes.ts'
 
 /** The person at the machine. */
 export const operator: Principal = {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openMongo } from '#shared/mongo.ts'
+import { openMongo } from '#shared/stores/mongo.ts'
 
 /** Why a MongoDB suite is skipped, for `{ skip: skipWithoutMongo }`; false when there is a server. */
 export const skipWithoutMongo: string | false = mongoUri() === undefined ? 'no MongoDB server' : false

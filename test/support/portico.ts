@@ -16,7 +16,7 @@ import { open as openInference } from '#services/inference/open.ts'
 import { readConfig as readSessionConfig } from '#services/session/config.ts'
 import { open as openSession } from '#services/session/open.ts'
 import { systemClock } from '#shared/clock.ts'
-import { createLocalTransport } from '#shared/local-transport.ts'
+import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 
 /** Keys that exist in the first workspace. */
 export const PORTICO_KEYS = { api: 'sk-portico-of-the-tests', management: 'mk-portico-of-the-tests' }

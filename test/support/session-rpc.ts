@@ -11,10 +11,10 @@ import type { BlobStore, Catalog, SessionStore } from '#services/session/ports.t
 import { sessionRoutes } from '#services/session/routes.ts'
 import { EventHub } from '#services/session/run/event-hub.ts'
 import { SessionWatchers } from '#services/session/run/session-watchers.ts'
-import { callOptions } from '#shared/call-context.ts'
-import { createClient } from '#shared/client.ts'
 import { Rejection, toConnectError } from '#shared/rejection.ts'
-import type { Server } from '#shared/serve.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
+import type { Server } from '#shared/rpc/serve.ts'
 import type { Connect } from '#test/support/transports.ts'
 
 /** The handlers of the session service over a real store, with nobody to run what is admitted. */

@@ -23,11 +23,11 @@ import { type PromptSessionRequestSchema, SessionService } from '#gen/portico/se
 import { type Config, readConfig } from '#services/session/config.ts'
 import { open } from '#services/session/open.ts'
 import type { Pause } from '#services/session/run/pause.ts'
-import { callOptions, type Principal, principalOf } from '#shared/call-context.ts'
-import { createClient } from '#shared/client.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
-import { type Routes, route } from '#shared/routes.ts'
+import { callOptions, type Principal, principalOf } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
+import { type Routes, route } from '#shared/rpc/routes.ts'
 import { connectLocal, silentLogger } from '#test/support/transports.ts'
 
 type GenerationEvent = MessageInitShape<typeof GenerationEventSchema>

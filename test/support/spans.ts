@@ -1,5 +1,5 @@
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace'
-import { startTracing } from '#shared/telemetry.ts'
+import { startTracing } from '#shared/telemetry/telemetry.ts'
 
 /** Tracing into memory. */
 export interface RecordedSpans extends AsyncDisposable {

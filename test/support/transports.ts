@@ -7,11 +7,11 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import type { Transport } from '@connectrpc/connect'
-import { createHttp2Transport } from '#shared/http2-transport.ts'
-import { createLocalTransport } from '#shared/local-transport.ts'
-import { createLogger } from '#shared/logging.ts'
-import type { Routes } from '#shared/routes.ts'
-import { type Server, serve } from '#shared/serve.ts'
+import { createHttp2Transport } from '#shared/http2/transport.ts'
+import { createLocalTransport } from '#shared/rpc/local-transport.ts'
+import type { Routes } from '#shared/rpc/routes.ts'
+import { type Server, serve } from '#shared/rpc/serve.ts'
+import { createLogger } from '#shared/telemetry/logging.ts'
 
 /** The secret between processes in tests. */
 export const testSecret = 'secret-of-the-tests'

@@ -1,7 +1,7 @@
 import { type ParseError, parse as parseJson } from 'jsonc-parser'
 import { LRUCache } from 'lru-cache'
 import { parse as parseYaml } from 'yaml'
-import type { Logger } from '#shared/logging.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
 import type { AgentDocument } from '../domain/agent.ts'
 import { DocumentError, readConfigDocument, readMarkdownAgent } from '../domain/agent-document.ts'
 import { type AgentSet, mergeAgents } from '../domain/agent-merge.ts'

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Principal } from '#shared/call-context.ts'
+import type { Principal } from '#shared/rpc/call-context.ts'
 import { isInside } from './paths.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import { principalOf } from '#shared/call-context.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
 import type { Locations, Tools } from '../ports.ts'
 import { runCall } from '../run/run-call.ts'
 import type { ToolCalls } from '../run/tool-calls.ts'

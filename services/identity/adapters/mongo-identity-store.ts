@@ -1,5 +1,5 @@
 import type { ClientSession } from 'mongodb'
-import { MAX_TIME_MS, type Mongo } from '#shared/mongo.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Bootstrap, Bootstrapped, IdentityStore, ListedApiKey, NewApiKey, OwnedApiKey } from '../ports.ts'
 import { type ApiKeyDocument, type Collections, openCollections, toKey } from './mongo-documents.ts'

@@ -1,4 +1,4 @@
-import { SqliteFile } from '#shared/sqlite.ts'
+import { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { ApiKey, ApiKeyKind } from '../domain/api-key.ts'
 import type { Bootstrap, Bootstrapped, IdentityStore, ListedApiKey, NewApiKey, OwnedApiKey } from '../ports.ts'
 import { SCHEMA } from './sqlite-schema.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { callOptions } from '#shared/call-context.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
 import { openIdentity } from '#test/support/identity.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { forEachTransport } from '#test/support/transports.ts'

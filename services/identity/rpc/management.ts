@@ -1,6 +1,6 @@
 import type { HandlerContext } from '@connectrpc/connect'
-import { type Principal, principalOf } from '#shared/call-context.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { type Principal, principalOf } from '#shared/rpc/call-context.ts'
 
 /** The principal of a call that only management keys and the local operator may make. */
 export function managerOf(context: Pick<HandlerContext, 'values'>): Principal {

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type ApiKeySchema, Principal_Kind, type PrincipalSchema } from '#gen/portico/identity/v1/identity_pb.js'
-import type { Principal } from '#shared/call-context.ts'
+import type { Principal } from '#shared/rpc/call-context.ts'
 import type { ApiKey, ApiKeyKind } from '../domain/api-key.ts'
 
 const KINDS = {

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
-import type { Logger } from '#shared/logging.ts'
-import { secretIn } from '#shared/secret-file.ts'
+import { secretIn } from '#shared/config/secret-file.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
 
 /** How many earlier keys are remembered, to be kept out of errors that come late. */
 const MAX_USED = 3

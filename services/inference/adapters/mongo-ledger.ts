@@ -1,7 +1,7 @@
 import { type Collection, Long, MongoServerError } from 'mongodb'
 import type { Clock } from '#shared/clock.ts'
-import { MAX_TIME_MS, type Mongo } from '#shared/mongo.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import type { Usage } from '../domain/generation.ts'
 import type { Ledger, LedgerClosing, LedgerEntry, LedgerOpening } from '../ports.ts'
 

@@ -1,6 +1,6 @@
 import { Agent } from 'undici'
-import type { Logger } from '#shared/logging.ts'
-import { isTracing } from '#shared/tracing.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import { isTracing } from '#shared/telemetry/tracing.ts'
 import type { ProviderConfig } from '../config-file.ts'
 import { echoEntry } from '../domain/catalogue.ts'
 import type { ModelProvider } from '../ports.ts'

@@ -1,8 +1,8 @@
 import type { Transport } from '@connectrpc/connect'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
-import { callOptions, type Principal } from '#shared/call-context.ts'
-import { createClient } from '#shared/client.ts'
 import { Rejection, reasonOf } from '#shared/rejection.ts'
+import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
 import type { KeyChecker } from '../ports.ts'
 
 const TIMEOUT_MS = 5_000

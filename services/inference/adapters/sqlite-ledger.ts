@@ -1,6 +1,6 @@
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { SqliteFile } from '#shared/sqlite.ts'
+import { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { Ledger, LedgerClosing, LedgerEntry, LedgerOpening } from '../ports.ts'
 
 const SCHEMA = [

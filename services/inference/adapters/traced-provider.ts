@@ -1,4 +1,4 @@
-import { type Attributes, type OpenSpan, streamInSpan } from '#shared/tracing.ts'
+import { type Attributes, type OpenSpan, streamInSpan } from '#shared/telemetry/tracing.ts'
 import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
 import type { ModelProvider } from '../ports.ts'
 

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { principalOf } from '#shared/call-context.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
 import type { ProviderEntry } from '../domain/catalogue.ts'
 
 /** Lists the configured providers and models; see inference_service.proto. */

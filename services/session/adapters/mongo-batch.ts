@@ -1,5 +1,5 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Document } from 'mongodb'
-import { MAX_TIME_MS } from '#shared/mongo.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { Revision, Write } from '../domain/revision.ts'
 import { type Collections, keyOf, type Table } from './mongo-collections.ts'
 import { MongoReads, type ServerState, type Transaction } from './mongo-reads.ts'

@@ -1,5 +1,5 @@
 import type { Binary, Collection } from 'mongodb'
-import { MAX_TIME_MS, type Mongo } from '#shared/mongo.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import type { BlobRef } from '../domain/message.ts'
 import type { BlobStore } from '../ports.ts'
 import { isHash, refOf } from './blob-content.ts'

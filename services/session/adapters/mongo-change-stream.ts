@@ -6,8 +6,8 @@ import {
   MongoServerError,
   type ResumeToken,
 } from 'mongodb'
-import { MAX_TIME_MS } from '#shared/mongo.ts'
-import { mongoProblem } from '#shared/mongo-problem.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { mongoProblem } from '#shared/stores/mongo-problem.ts'
 import type { Table } from './mongo-collections.ts'
 
 /** A place in the server's log of changes: the text in a resume token. Places sort as their texts do. */

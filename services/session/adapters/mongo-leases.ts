@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '#shared/clock.ts'
-import { MAX_TIME_MS, type Mongo } from '#shared/mongo.ts'
-import { isLocked } from '#shared/mongo-transactions.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { isLocked } from '#shared/stores/mongo-transactions.ts'
 import type { AcquiredLease } from '../ports.ts'
 import { type Collections, SERVER_NOW } from './mongo-collections.ts'
 

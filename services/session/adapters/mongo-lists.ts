@@ -1,5 +1,5 @@
 import type { Document, Filter } from 'mongodb'
-import { MAX_TIME_MS } from '#shared/mongo.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { PermissionRequest } from '../domain/permission.ts'
 import type { Session } from '../domain/session.ts'
 import type { MessageQuery, Page, SessionQuery, StoredMessage } from '../ports.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openMongo } from '#shared/mongo.ts'
+import { openMongo } from '#shared/stores/mongo.ts'
 import { skipWithoutMongod, startOwnMongo } from '#test/support/own-mongo.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { waitFor } from '#test/support/wait-until.ts'

@@ -1,5 +1,5 @@
 import type { ClientSession, Filter, FindOptions } from 'mongodb'
-import { MAX_TIME_MS } from '#shared/mongo.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { WaitingInput, WaitingInputs } from '../domain/inputs.ts'
 import type { AssistantMessage } from '../domain/message.ts'
 import type { PermissionRequest } from '../domain/permission.ts'

@@ -5,9 +5,9 @@ import {
   type ToolContent as ToolContentMessage,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { CatalogService, type RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import { callOptions } from '#shared/call-context.ts'
-import { createClient } from '#shared/client.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
 import type { Agent, PreparedCall, ToolDescription } from '../domain/agent.ts'
 import type { JsonObject, SessionLocation } from '../domain/session.ts'
 import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '../domain/tool-run.ts'

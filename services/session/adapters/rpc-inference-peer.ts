@@ -14,8 +14,8 @@ import {
   InferenceService,
   PartStarted_Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { callOptions } from '#shared/call-context.ts'
-import { createClient } from '#shared/client.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
 import type {
   GeneratedKind,
   GenerationEvent,

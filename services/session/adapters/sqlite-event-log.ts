@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { randomText } from '#shared/ids.ts'
-import type { SqliteFile } from '#shared/sqlite.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { TailItem } from '../ports.ts'
 import { type EventRecord, toDurableEvent } from './records.ts'
 

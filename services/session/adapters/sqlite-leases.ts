@@ -1,4 +1,4 @@
-import type { SqliteFile } from '#shared/sqlite.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { AcquiredLease } from '../ports.ts'
 
 const OLDEST = `SELECT number FROM sessions

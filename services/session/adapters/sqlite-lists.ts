@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { SqliteFile } from '#shared/sqlite.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { PermissionRequest } from '../domain/permission.ts'
 import type { Session } from '../domain/session.ts'
 import type { MessageQuery, Page, SessionQuery, StoredMessage } from '../ports.ts'

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { SqliteFile } from '#shared/sqlite.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { WaitingInput, WaitingInputs } from '../domain/inputs.ts'
 import type { AssistantMessage } from '../domain/message.ts'
 import type { PermissionRequest } from '../domain/permission.ts'

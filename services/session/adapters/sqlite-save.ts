@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { SqliteFile } from '#shared/sqlite.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { Revision, Write } from '../domain/revision.ts'
 import {
   admittedRecord,

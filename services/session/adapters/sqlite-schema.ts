@@ -1,4 +1,4 @@
-import type { SqliteFile } from '#shared/sqlite.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
 
 /**
  * The tables of `session.sqlite`. Columns carry the names of `records.ts`. `messages` also holds the inbox: an input is

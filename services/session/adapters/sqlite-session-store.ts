@@ -1,6 +1,6 @@
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
-import { SqliteFile } from '#shared/sqlite.ts'
+import { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { PermissionRequest, PermissionRule } from '../domain/permission.ts'
 import { type NewId, Revision } from '../domain/revision.ts'
 import type { Session } from '../domain/session.ts'

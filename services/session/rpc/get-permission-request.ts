@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { principalOf } from '#shared/call-context.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
 import type { SessionStore } from '../ports.ts'
 import { sessionNotFound } from './get-session.ts'
 import { permissionRequestToProto } from './session-to-proto.ts'

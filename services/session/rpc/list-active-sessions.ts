@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { principalOf } from '#shared/call-context.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
 import type { SessionStore } from '../ports.ts'
 
 /** Lists the sessions of the caller's workspace in which a run is going on. */

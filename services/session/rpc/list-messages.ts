@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { ListMessagesRequest_Order, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { principalOf } from '#shared/call-context.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
 import type { BlobStore, MessageQuery, Page, SessionStore, StoredMessage } from '../ports.ts'
 import { blobsOf, readBlobs } from './blob-contents.ts'
 import { sessionNotFound } from './get-session.ts'

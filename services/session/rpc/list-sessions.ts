@@ -4,7 +4,7 @@ import {
   ListSessionsRequest_Order,
   type SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
-import { principalOf } from '#shared/call-context.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
 import type { SessionQuery, SessionStore } from '../ports.ts'
 import { continuationOf, isRecord, pageTokens } from './pages.ts'
 import { invalid, parsePageSize, parseText } from './parse.ts'

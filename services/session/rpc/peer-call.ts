@@ -1,5 +1,5 @@
 import type { HandlerContext } from '@connectrpc/connect'
-import { callContextKey, principalOf } from '#shared/call-context.ts'
+import { callContextKey, principalOf } from '#shared/rpc/call-context.ts'
 import type { PeerCall } from '../ports.ts'
 
 /** A call to another service on behalf of the caller, that ends with the caller's. Rejects with PRINCIPAL_MISSING. */

@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { principalOf } from '#shared/call-context.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
 import type { PermissionReply } from '../domain/permission.ts'
 import type { SessionStore } from '../ports.ts'
 import { invalid, parseText } from './parse.ts'

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { EventsMissedSchema, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { drainSignalOf, principalOf } from '#shared/call-context.ts'
+import { drainSignalOf, principalOf } from '#shared/rpc/call-context.ts'
 import type { BlobStore } from '../ports.ts'
 import type { EventHub } from '../run/event-hub.ts'
 import { readContents } from './blob-contents.ts'

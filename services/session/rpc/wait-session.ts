@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { drainSignalOf, principalOf } from '#shared/call-context.ts'
+import { drainSignalOf, principalOf } from '#shared/rpc/call-context.ts'
 import type { SessionStore } from '../ports.ts'
 import type { SessionWatchers } from '../run/session-watchers.ts'
 import { sessionNotFound } from './get-session.ts'

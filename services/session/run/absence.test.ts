@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { AssistantTool_State } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
-import type { Routes } from '#shared/routes.ts'
+import type { Routes } from '#shared/rpc/routes.ts'
 import {
   asKey,
   calls,

@@ -1,5 +1,5 @@
-import { isStoreUnavailable } from '#shared/store-outage.ts'
-import { inSpan } from '#shared/tracing.ts'
+import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
+import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import type { Message, StructuredError } from '../domain/message.ts'
 import { nextAction } from '../domain/next-action.ts'

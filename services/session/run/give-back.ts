@@ -1,4 +1,4 @@
-import { isStoreUnavailable, STORE_AGAIN_MS } from '#shared/store-outage.ts'
+import { isStoreUnavailable, STORE_AGAIN_MS } from '#shared/stores/store-outage.ts'
 import type { Lease } from '../ports.ts'
 import type { RunDependencies } from './run-context.ts'
 

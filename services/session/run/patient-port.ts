@@ -1,5 +1,5 @@
-import { isDamaged, mayRepeat, STORE_AGAIN_MS } from '#shared/store-outage.ts'
-import type { StoreHealth } from '#shared/store-watch.ts'
+import { isDamaged, mayRepeat, STORE_AGAIN_MS } from '#shared/stores/store-outage.ts'
+import type { StoreHealth } from '#shared/stores/store-watch.ts'
 
 /** While the store takes writes, a call that fails is tried so often: its watch may notice later than we do. */
 const MOST_TRIES = 10

@@ -1,4 +1,4 @@
-import { withStoreTime } from '#shared/request-scope.ts'
+import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import type { SessionStore } from '../ports.ts'
 import { pause } from './pause.ts'
 

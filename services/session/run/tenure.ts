@@ -1,8 +1,8 @@
 import type { Clock } from '#shared/clock.ts'
-import type { Logger } from '#shared/logging.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { isStoreUnavailable } from '#shared/store-outage.ts'
-import { detached } from '#shared/tracing.ts'
+import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import { detached } from '#shared/telemetry/tracing.ts'
 import type { AcquiredLease, LeaseState, SessionStore } from '../ports.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import type { Config } from '#services/session/config.ts'
-import { openMongo } from '#shared/mongo.ts'
+import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import {
   asKey,

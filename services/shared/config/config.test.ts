@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { z } from 'zod'
+import {
+  booleanVariable,
+  ConfigError,
+  integerVariable,
+  jsonVariable,
+  portVariable,
+  readEnvironment,
+  readTogether,
+  urlVariable,
+} from '#shared/config/config.ts'
+import { maskSecrets } from '#shared/config/config-print.ts'
+import { storeOf, storeVariables } from '#shared/config/store-config.ts'
+
+const schema = z.object({
+  PORT: portVariable().default(4096),
+  LIMIT: integerVariable({ min: 1, max: 10 }).default(5),
+  SWITCH: booleanVariable().default(false),
+  PEER: urlVariable(),
+  SECRET: z.string().min(8, 'must have at least 8 characters'),
+  ROOTS: jsonVariable(z.record(z.string(), z.array(z.string()))).default({}),
+})
+
+test('reports every problem in one error, naming the variables, and values where they are no secret', () => {
+  const env = { PORT: '12abc', LIMIT: '11', SWITCH: 'yes', SECRET: 'hunter2', ROOTS: '{"a":[1]}' }
+  assert.throws(
+    () => readEnvironment(schema, env),
+    (error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.deepEqual(error.problems, [
+        { variable: 'PORT', problem: 'must be a whole number, not 12abc' },
+        { variable: 'LIMIT', problem: 'must be at most 10, not 11' },
+        { variable: 'SWITCH', problem: 'must be true or false, not yes' },
+        { variable: 'PEER', problem: 'must be set' },
+        { variable: 'SECRET', problem: 'must have at least 8 characters' },
+        { variable: 'ROOTS', problem: 'a.0: Invalid input: expected string, received number' },
+      ])
+      assert.doesNotMatch(error.message, /hunter2/)
+      return true
+    },
+  )
+})
+
+test('takes an empty variable for one that is not set, ignores foreign ones, and freezes the answer', () => {
+  const env = {
+    PORT: '',
+    SWITCH: '1',
+    PEER: 'http://127.0.0.1:4101/',
+    SECRET: 'long enough',
+    ROOTS: '{"a":["/b"]}',
+    HOME: '/x',
+  }
+  const config = readEnvironment(schema, env)
+  assert.deepEqual(config, {
+    PORT: 4096,
+    LIMIT: 5,
+    SWITCH: true,
+    PEER: 'http://127.0.0.1:4101',
+    SECRET: 'long enough',
+    ROOTS: { a: ['/b'] },
+  })
+  assert.ok(Object.isFrozen(config) && Object.isFrozen(config.ROOTS.a))
+})
+
+test('reports the problems of all readers of one environment together, each once', () => {
+  const reader = (name: string) => (env: Record<string, string | undefined>) =>
+    readEnvironment(z.object({ SHARED: portVariable(), [name]: portVariable() }), env)
+  assert.throws(
+    () => readTogether({ ONE: 'x' }, { one: reader('ONE'), two: reader('TWO') }),
+    (error) =>
+      error instanceof ConfigError && error.problems.map(({ variable }) => variable).join() === 'SHARED,ONE,TWO',
+  )
+})
+
+test('masks secrets by name and credentials in URLs, and nothing else', () => {
+  const config = {
+    internalSecret: 'abc',
+    apiKeys: ['k1', 'k2'],
+    keys: { a: 'k3' },
+    maxTokens: 12,
+    store: { kind: 'mongodb', uri: 'mongodb://portico:p%40ss@one:27017,two:27017/?replicaSet=rs0' },
+    url: 'http://127.0.0.1:4101/a@b',
+  }
+  assert.deepEqual(maskSecrets(config), {
+    internalSecret: '***',
+    apiKeys: ['***', '***'],
+    keys: { a: '***' },
+    maxTokens: 12,
+    store: { kind: 'mongodb', uri: 'mongodb://***@one:27017,two:27017/?replicaSet=rs0' },
+    url: 'http://127.0.0.1:4101/a@b',
+  })
+})
+
+test('chooses MongoDB when its URI is set and SQLite otherwise', () => {
+  const read = (env: Record<string, string>) => storeOf(readEnvironment(z.object(storeVariables), env))
+  assert.deepEqual(read({ PORTICO_DATA_DIR: '/data' }), { kind: 'sqlite', directory: '/data' })
+  assert.deepEqual(read({ PORTICO_MONGODB_URI: 'mongodb://one' }), {
+    kind: 'mongodb',
+    uri: 'mongodb://one',
+    database: 'portico',
+  })
+  assert.throws(() => read({ PORTICO_MONGODB_URI: 'postgres://one' }), /PORTICO_MONGODB_URI: must start with/)
+})

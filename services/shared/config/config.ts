@@ -1,0 +1,204 @@
+import { z } from 'zod'
+import { maskCredentials } from '#shared/config/config-print.ts'
+import { readSecretFile } from '#shared/config/secret-file.ts'
+import { unknownSettings } from '#shared/config/unknown-settings.ts'
+
+/** Environment variables as a process got them. Only `config.ts` files and entry files touch the real ones. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What is wrong with one variable. */
+export interface ConfigProblem {
+  readonly variable: string
+  readonly problem: string
+}
+
+/** The settings cannot be used; the message names every variable that is wrong, not only the first, and no secret. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly ConfigProblem[]
+
+  constructor(problems: readonly ConfigProblem[], options?: ErrorOptions) {
+    const lines = problems.map(({ variable, problem }) => `  ${variable}: ${problem}`)
+    super(`The settings cannot be used:\n${lines.join('\n')}`, options)
+    this.problems = problems
+  }
+}
+
+/** A configuration that nothing can change any more. */
+export type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
+
+/**
+ * Reads settings with a schema whose keys are variable names; a variable that is set but empty counts as unset. Each of
+ * `secrets` may come from a file instead, which the variable `NAME_FILE` names. The answer is frozen, nested objects
+ * included. Throws ConfigError with every problem.
+ */
+export function readEnvironment<S extends z.ZodType>(
+  schema: S,
+  env: Environment,
+  secrets: readonly string[] = [],
+): z.output<S> {
+  for (const name of [...namesOf(schema), ...secrets.map(fileVariableOf)]) asked.add(name)
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+  const files = readSecrets(present, secrets)
+  const result = schema.safeParse(present)
+  if (result.success && files.problems.length === 0) return deepFreeze(result.data)
+  const problems = result.error?.issues.map((issue): ConfigProblem => {
+    const name = String(issue.path[0] ?? 'environment')
+    const variable = files.names.get(name) ?? name
+    return { variable, problem: problemOf(issue, issue.path[0] === undefined || variable in present) }
+  })
+  const unread = new Set(files.problems.map(({ variable }) => variable))
+  throw new ConfigError([...files.problems, ...(problems ?? []).filter(({ variable }) => !unread.has(variable))])
+}
+
+let asked = new Set<string>()
+
+/** The names of all variables that this process has read settings from so far. */
+export const variablesAsked = (): ReadonlySet<string> => asked
+
+/** The names of all variables that a reader reads settings from. */
+export function variablesOf(read: (env: Environment) => unknown): ReadonlySet<string> {
+  const before = asked
+  asked = new Set()
+  try {
+    read({})
+  } catch (error) {
+    // Some must be set; all names are known by then.
+    if (!(error instanceof ConfigError)) throw error
+  }
+  const found = asked
+  asked = before
+  return found
+}
+
+function namesOf(schema: z.ZodType): string[] {
+  if (schema instanceof z.ZodPipe) return namesOf(schema.in as z.ZodType)
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+}
+
+/** The variable that names the file which holds a secret. */
+export const fileVariableOf = (name: string): string => `${name}_FILE`
+
+// Adds to `present` what the files hold; answers what is wrong with them, and which variable each of these secrets came by.
+function readSecrets(present: Record<string, string | undefined>, secrets: readonly string[]) {
+  const names = new Map<string, string>()
+  const problems: ConfigProblem[] = []
+  for (const name of secrets) {
+    const variable = fileVariableOf(name)
+    const path = present[variable]
+    if (path === undefined) continue
+    if (name in present) {
+      problems.push({ variable, problem: `must not be set beside ${name}` })
+      continue
+    }
+    names.set(name, variable)
+    try {
+      present[name] = readSecretFile(path)
+    } catch (error) {
+      problems.push({ variable, problem: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return { names, problems }
+}
+
+/**
+ * Reads several configurations from one environment; throws one ConfigError with the problems of all. What nobody reads is
+ * among them then: a name that is missing may be there, misspelt.
+ */
+export function readTogether<T extends Record<string, (env: Environment) => unknown>>(
+  env: Environment,
+  readers: T,
+): { readonly [K in keyof T]: ReturnType<T[K]> } {
+  const problems = new Map<string, ConfigProblem>()
+  const configs: Record<string, unknown> = {}
+  for (const [name, read] of Object.entries(readers)) {
+    try {
+      configs[name] = read(env)
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      for (const problem of error.problems) problems.set(`${problem.variable} ${problem.problem}`, problem)
+    }
+  }
+  if (problems.size > 0) throw new ConfigError([...problems.values(), ...unknownSettings(env, asked)])
+  return Object.freeze(configs) as { readonly [K in keyof T]: ReturnType<T[K]> }
+}
+
+/** Most characters of a value that an error repeats. */
+const MOST_REPEATED = 100
+
+/** The problem of a variable that holds no secret: what it must be, and what it is. Credentials in URLs are masked. */
+export function mustBe(what: string) {
+  const error = ({ input }: { readonly input?: unknown }): string =>
+    `must be ${what}, not ${maskCredentials(String(input)).slice(0, MOST_REPEATED)}`
+  return { error }
+}
+
+/** A TCP port; 0 asks the system for a free one. */
+export const portVariable = () => integerVariable({ min: 0, max: 65_535 })
+
+/** A whole number, written in decimal digits, within limits. Unlike a lax reader it refuses `12abc` and `1e3`. */
+export function integerVariable({ min, max }: { readonly min: number; readonly max: number }) {
+  return z
+    .string()
+    .regex(/^-?\d{1,15}$/, mustBe('a whole number'))
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(min, mustBe(`at least ${min}`))
+        .max(max, mustBe(`at most ${max}`)),
+    )
+}
+
+/** A switch: `true` or `1`, `false` or `0`. */
+export const booleanVariable = () =>
+  z.enum(['true', 'false', '1', '0'], mustBe('true or false')).transform((value) => value === 'true' || value === '1')
+
+/** An absolute http or https URL; the answer has no slash at its end. */
+export const urlVariable = () =>
+  z
+    .string()
+    .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'must be an http:// or https:// URL')
+    .transform((value) => value.replace(/\/+$/, ''))
+
+/** Where a service is: `http://host:port`. Services speak HTTP/2 without TLS, and serve at no other path. */
+export const peerUrlVariable = () =>
+  z
+    .string()
+    .refine((value) => {
+      const url = URL.parse(value)
+      return url?.protocol === 'http:' && url.href === `${url.origin}/`
+    }, mustBe('http://host:port, without TLS and without a path'))
+    .transform((value) => value.replace(/\/+$/, ''))
+
+/** A value written in JSON, checked by a schema. */
+export function jsonVariable<S extends z.ZodType>(schema: S) {
+  return z
+    .string()
+    .transform((text, context): unknown => {
+      try {
+        return JSON.parse(text)
+      } catch {
+        context.addIssue({ code: 'custom', message: 'must be valid JSON' })
+        return z.NEVER
+      }
+    })
+    .pipe(schema)
+}
+
+function problemOf(issue: z.core.$ZodIssue, present: boolean): string {
+  if (!present && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) return 'must be set'
+  const [, ...place] = issue.path
+  // A list that was written with commas: the message says which member, and nobody counts them.
+  return place.length === 0 || (place.length === 1 && typeof place[0] === 'number')
+    ? issue.message
+    : `${place.join('.')}: ${issue.message}`
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value) && !ArrayBuffer.isView(value)) {
+    Object.freeze(value)
+    for (const member of Object.values(value)) deepFreeze(member)
+  }
+  return value
+}

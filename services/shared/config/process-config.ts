@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import {
+  booleanVariable,
+  type Environment,
+  integerVariable,
+  peerUrlVariable,
+  portVariable,
+  readEnvironment,
+} from '#shared/config/config.ts'
+import { storeSecrets } from '#shared/config/store-config.ts'
+import { type TelemetryConfig, telemetryOf, telemetryVariables } from '#shared/config/telemetry-config.ts'
+import type { LeaveTimes } from '#shared/process/leave.ts'
+import { type LogLevel, logVariables } from '#shared/telemetry/logging.ts'
+
+/** The services, and the port that each listens on by default in a process of its own. */
+const PORTS = { session: 4101, catalog: 4102, inference: 4103, identity: 4104 } as const
+
+export type ServiceName = keyof typeof PORTS
+
+/** All of them. */
+export const SERVICES = Object.keys(PORTS) as ServiceName[]
+
+/** Those that keep something. SQLite files belong to one process, so in a process of its own each needs MongoDB. */
+const WITH_STORE: readonly ServiceName[] = ['session', 'inference', 'identity']
+
+/** What every process needs. */
+export interface SingleProcessConfig extends LeaveTimes {
+  readonly logLevel: LogLevel
+  readonly telemetry: TelemetryConfig
+  /** Longest silence of the event loop, in milliseconds; 0: any. */
+  readonly watchdogMs: number
+}
+
+/** What a process that serves one service, or calls some, needs beside the service's own settings. */
+export interface ProcessConfig<P extends ServiceName = never> extends SingleProcessConfig {
+  /** Shared by all processes of an installation; at least 16 characters. */
+  readonly secret: string
+  /** Where the peers are. */
+  readonly peers: { readonly [K in P]: string }
+}
+
+/** What a process that serves one service needs besides. */
+export interface ServiceProcessConfig<P extends ServiceName = never> extends ProcessConfig<P> {
+  readonly host: string
+  readonly port: number
+  /** Whether grpc.reflection.v1 is served. */
+  readonly reflection: boolean
+}
+
+const singleVariables = {
+  ...logVariables,
+  ...telemetryVariables,
+  PORTICO_WATCHDOG_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(30),
+  PORTICO_UNREADY_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(0),
+  PORTICO_DRAIN_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(4),
+}
+
+const commonVariables = {
+  ...singleVariables,
+  PORTICO_UNREADY_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(5),
+  PORTICO_INTERNAL_SECRET: z.string().min(16, 'must have at least 16 characters'),
+}
+
+const serverVariables = {
+  PORTICO_SERVICE_HOST: z.string().default('127.0.0.1'),
+  PORTICO_SERVICE_PORT: portVariable().optional(),
+  PORTICO_GRPC_REFLECTION: booleanVariable().default(false),
+}
+
+const commonSecrets = ['PORTICO_INTERNAL_SECRET']
+
+const sharedStoreVariables = {
+  PORTICO_MONGODB_URI: z
+    .string()
+    .default('')
+    .refine((uri) => uri !== '', 'must be set for a service in a process of its own'),
+}
+
+/** Reads the settings of the process that holds everything. */
+export function readSingleProcessConfig(env: Environment): SingleProcessConfig {
+  return singleOf(readEnvironment(z.object(singleVariables), env))
+}
+
+function singleOf(values: z.output<z.ZodObject<typeof singleVariables>>): SingleProcessConfig {
+  return {
+    logLevel: values.PORTICO_LOG_LEVEL,
+    telemetry: telemetryOf(values),
+    watchdogMs: values.PORTICO_WATCHDOG_SECONDS * 1_000,
+    unreadyMs: values.PORTICO_UNREADY_SECONDS * 1_000,
+    drainMs: values.PORTICO_DRAIN_SECONDS * 1_000,
+  }
+}
+
+/** Reads the settings of a process that calls `peers` and serves nothing by RPC: the gateway. */
+export function readProcessConfig<P extends ServiceName>(env: Environment, peers: readonly P[]): ProcessConfig<P> {
+  const schema = z.object({ ...commonVariables, ...peerVariables(peers) })
+  return commonOf(readEnvironment(schema, env, commonSecrets), peers)
+}
+
+/** Reads the settings of the process of one service that calls `peers`. */
+export function readServiceProcessConfig<P extends ServiceName = never>(
+  env: Environment,
+  service: ServiceName,
+  peers: readonly P[] = [],
+): ServiceProcessConfig<P> {
+  const own = { ...commonVariables, ...serverVariables, ...peerVariables(peers) }
+  const stored = WITH_STORE.includes(service)
+  const values = stored
+    ? readEnvironment(z.object({ ...own, ...sharedStoreVariables }), env, [...commonSecrets, ...storeSecrets])
+    : readEnvironment(z.object(own), env, commonSecrets)
+  return {
+    ...commonOf(values, peers),
+    host: values.PORTICO_SERVICE_HOST,
+    port: values.PORTICO_SERVICE_PORT ?? PORTS[service],
+    reflection: values.PORTICO_GRPC_REFLECTION,
+  }
+}
+
+function commonOf<P extends ServiceName>(
+  values: z.output<z.ZodObject<typeof commonVariables>>,
+  peers: readonly P[],
+): ProcessConfig<P> {
+  const urls = values as unknown as Record<string, string>
+  return {
+    ...singleOf(values),
+    secret: values.PORTICO_INTERNAL_SECRET,
+    peers: Object.fromEntries(peers.map((peer) => [peer, urls[peerVariable(peer)]])) as { [K in P]: string },
+  }
+}
+
+function peerVariables(peers: readonly ServiceName[]) {
+  const entries = peers.map((peer) => [
+    peerVariable(peer),
+    peerUrlVariable().default(`http://127.0.0.1:${PORTS[peer]}`),
+  ])
+  return Object.fromEntries(entries) as Record<string, z.ZodType<string>>
+}
+
+/** The setting that says where a service is. */
+export function peerVariable(peer: string): string {
+  return `PORTICO_${peer.toUpperCase()}_URL`
+}

@@ -1,0 +1,35 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { mustBe } from '#shared/config/config.ts'
+
+/** Where a service keeps what it must not lose. */
+export type StoreConfig =
+  | { readonly kind: 'sqlite'; readonly directory: string }
+  | { readonly kind: 'mongodb'; readonly uri: string; readonly database: string }
+
+/**
+ * The variables that choose the store; spread them into a service's schema. `PORTICO_MONGODB_URI` chooses MongoDB
+ * (`PORTICO_MONGODB_DATABASE` names the database, default `portico`); without it SQLite files lie in
+ * `PORTICO_DATA_DIR`, default `./data`.
+ */
+export const storeVariables = {
+  PORTICO_MONGODB_URI: z
+    .string()
+    .regex(/^mongodb(\+srv)?:\/\/./, 'must start with mongodb:// or mongodb+srv://')
+    .optional(),
+  PORTICO_MONGODB_DATABASE: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,38}$/, mustBe('1 to 38 letters, digits, _ or -'))
+    .default('portico'),
+  PORTICO_DATA_DIR: z.string().default('./data'),
+}
+
+/** Those of the store's variables that may come from a file (`PORTICO_MONGODB_URI_FILE`). */
+export const storeSecrets = ['PORTICO_MONGODB_URI'] as const
+
+/** The store that the variables choose; the directory is absolute. */
+export function storeOf(values: z.output<z.ZodObject<typeof storeVariables>>): StoreConfig {
+  return values.PORTICO_MONGODB_URI === undefined
+    ? { kind: 'sqlite', directory: resolve(values.PORTICO_DATA_DIR) }
+    : { kind: 'mongodb', uri: values.PORTICO_MONGODB_URI, database: values.PORTICO_MONGODB_DATABASE }
+}

@@ -1,0 +1,24 @@
+import type { z } from 'zod'
+import { urlVariable } from '#shared/config/config.ts'
+
+/** Where spans go; undefined: there are none, and tracing costs nothing. */
+export interface TelemetryConfig {
+  readonly tracesUrl: string | undefined
+}
+
+/**
+ * The OpenTelemetry variables that count: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is used as it is, to
+ * `OTEL_EXPORTER_OTLP_ENDPOINT` the path `/v1/traces` is added. Spread them into the schema of an entry file.
+ */
+export const telemetryVariables = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: urlVariable().optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: urlVariable().optional(),
+}
+
+/** The telemetry that the variables ask for. */
+export function telemetryOf(values: z.output<z.ZodObject<typeof telemetryVariables>>): TelemetryConfig {
+  const base = values.OTEL_EXPORTER_OTLP_ENDPOINT
+  return {
+    tracesUrl: values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (base === undefined ? undefined : `${base}/v1/traces`),
+  }
+}

@@ -1,0 +1,51 @@
+import type { ConfigProblem, Environment } from '#shared/config/config.ts'
+import { SETTING_NAMES } from '#shared/config/setting-names.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+
+/** What a start tells people to export, and what tests are told: no process of the product reads it. */
+const NO_SETTINGS = /^PORTICO_(API_KEY|MANAGEMENT_KEY|TEST_\w+)$/
+
+/** A name is near to another one when so many letters at most are missing, added or wrong. */
+const NEAR = 5
+
+/**
+ * The variables that look like settings and mean nothing, neither to this process, which has asked for `asked`, nor to
+ * another one of the product: all of them may share one file. Where a setting has a name much like it, it is suggested.
+ */
+export function unknownSettings(env: Environment, asked: ReadonlySet<string>): ConfigProblem[] {
+  const known = [...new Set([...asked, ...SETTING_NAMES])].filter((name) => name.startsWith('PORTICO_'))
+  return Object.keys(env)
+    .filter((name) => name.startsWith('PORTICO_') && env[name] !== undefined)
+    .filter((name) => !known.includes(name) && !NO_SETTINGS.test(name))
+    .map((variable) => {
+      const near = nearest(variable, known)
+      return { variable, problem: `means nothing${near === undefined ? '' : `; did you mean ${near}?`}` }
+    })
+}
+
+function nearest(name: string, known: readonly string[]): string | undefined {
+  const ranked = known
+    .map((other) => ({ other, distance: distanceBetween(name, other) }))
+    .filter(({ distance }) => distance <= NEAR)
+  return ranked.sort((one, two) => one.distance - two.distance)[0]?.other
+}
+
+// Levenshtein's distance, row by row.
+function distanceBetween(one: string, two: string): number {
+  let row = Array.from({ length: two.length + 1 }, (_, index) => index)
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1]
+    for (const [place, other] of [...two].entries()) {
+      const replaced = (row[place] ?? 0) + (letter === other ? 0 : 1)
+      next.push(Math.min(replaced, (row[place + 1] ?? 0) + 1, (next[place] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
+
+/** Names what {@link unknownSettings} finds in one line of the log. */
+export function warnOfUnknownSettings(env: Environment, asked: ReadonlySet<string>, logger: Logger): void {
+  const unknown = unknownSettings(env, asked).map(({ variable, problem }) => `${variable} ${problem}`)
+  if (unknown.length > 0) logger.warn(`Not all settings are known: ${unknown.join(' · ')}`)
+}

@@ -1,0 +1,112 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
+import type { UniversalHandler, UniversalServerRequest } from '@connectrpc/connect/protocol'
+import type { Logger } from 'pino'
+import { peerVariable } from '#shared/config/process-config.ts'
+import { sendAnswer } from '#shared/http2/answer.ts'
+import { incomingValues } from '#shared/rpc/call-context.ts'
+import { Complaint } from '#shared/telemetry/complaint.ts'
+
+/** Takes the streams of an HTTP/2 server and knows how many are being answered. */
+export interface Http2Handler {
+  handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void
+  /** Resolves when nothing is being answered, or after the time given. */
+  idle(timeoutMs: number): Promise<void>
+}
+
+/**
+ * Gives the streams of an HTTP/2 server to a router, with `draining` among the context values. It takes the place of
+ * connect-node's adapter, which goes through Node's HTTP/1 imitation and waits for ever when a caller hangs up while the
+ * handler is ahead of it. A caller that hangs up is not an error.
+ */
+export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal, logger: Logger): Http2Handler {
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
+  const complain = complaintsOfStrangers(logger)
+  let active = 0
+  let notifyIdle = (): void => {}
+  const settled = (): void => {
+    active -= 1
+    if (active === 0) notifyIdle()
+  }
+  return {
+    handle(stream, headers) {
+      active += 1
+      stream.once('close', settled)
+      // The stream's close tells the handler; an error says nothing more.
+      stream.on('error', () => {})
+      const handler = handlers.get(pathOf(headers))
+      if (handler === undefined) {
+        complain(pathOf(headers))
+        stream.respond({ ':status': 404 }, { endStream: true })
+        return
+      }
+      answer(handler, stream, headers, draining).catch((error: unknown) => {
+        if (stream.destroyed) return
+        logger.error({ err: error, path: headers[':path'] }, 'A call could not be answered')
+        stream.destroy()
+      })
+    },
+    idle(timeoutMs) {
+      if (active === 0) return Promise.resolve()
+      return new Promise((resolve) => {
+        const timer = setTimeout(resolve, timeoutMs)
+        notifyIdle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    },
+  }
+}
+
+/** Who calls another service of ours here has a wrong address of it. */
+function complaintsOfStrangers(logger: Logger): (path: string) => void {
+  const complaints = new Map<string, Complaint>()
+  return (path) => {
+    const [, service] = /^\/portico\.(session|catalog|inference|identity)\./.exec(path) ?? []
+    if (service === undefined) return
+    const what = `Calls for the ${service} service arrive here: the caller's ${peerVariable(service)} is wrong`
+    const complaint = complaints.get(service) ?? new Complaint(logger, what)
+    complaints.set(service, complaint)
+    complaint.happened()
+  }
+}
+
+async function answer(
+  handler: UniversalHandler,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  draining: AbortSignal,
+): Promise<void> {
+  const hungUp = new AbortController()
+  stream.once('close', () => hungUp.abort(new ConnectError('The caller hung up', Code.Canceled)))
+  await sendAnswer(stream, await handler(requestOf(stream, headers, hungUp.signal, draining)))
+}
+
+function requestOf(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  signal: AbortSignal,
+  draining: AbortSignal,
+): UniversalServerRequest {
+  const header = new Headers()
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !name.startsWith(':')) header.set(name, Array.isArray(value) ? value.join(', ') : value)
+  }
+  return {
+    httpVersion: '2.0',
+    method: headers[':method'] ?? '',
+    url: `http://${headers[':authority'] ?? 'localhost'}${headers[':path'] ?? '/'}`,
+    header,
+    // A handler that stops reading must still be able to answer.
+    body: stream.iterator({ destroyOnReturn: false }),
+    signal,
+    contextValues: incomingValues(draining),
+  }
+}
+
+function pathOf(headers: IncomingHttpHeaders): string {
+  const path = headers[':path'] ?? ''
+  const query = path.indexOf('?')
+  return query === -1 ? path : path.slice(0, query)
+}

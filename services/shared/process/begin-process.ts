@@ -1,0 +1,37 @@
+import { type Environment, variablesAsked } from '#shared/config/config.ts'
+import { maskSecrets } from '#shared/config/config-print.ts'
+import type { SingleProcessConfig } from '#shared/config/process-config.ts'
+import { warnOfUnknownSettings } from '#shared/config/unknown-settings.ts'
+import { giveBackIdleMemory } from '#shared/process/idle-memory.ts'
+import { startWatchdog } from '#shared/process/watchdog.ts'
+import { createLogger, type Logger } from '#shared/telemetry/logging.ts'
+import { startTelemetry } from '#shared/telemetry/telemetry.ts'
+
+/** A process that has begun. */
+export interface BegunProcess {
+  readonly logger: Logger
+  /** To be called once everything is open: from then on the event loop must turn as often as is set. */
+  opened(): void
+}
+
+/**
+ * What every process does once it has read its settings and before it opens anything: it logs the settings, and those that
+ * mean nothing, and starts its watchdog and its telemetry, which ends with the resources.
+ */
+export async function beginProcess(
+  service: string,
+  config: { readonly settings: object; readonly process: SingleProcessConfig; readonly env: Environment },
+  resources: AsyncDisposableStack,
+): Promise<BegunProcess> {
+  const { logLevel, watchdogMs, telemetry } = config.process
+  const logger = createLogger({ service, level: logLevel })
+  logger.info({ settings: maskSecrets(config.settings) }, 'Starting')
+  warnOfUnknownSettings(config.env, variablesAsked(), logger)
+  const watchdog = startWatchdog({ limitMs: watchdogMs, service, logger })
+  resources.use(await startTelemetry(service, telemetry))
+  const opened = (): void => {
+    watchdog.opened()
+    giveBackIdleMemory()
+  }
+  return { logger, opened }
+}

@@ -1,0 +1,22 @@
+import { ConfigError } from '#shared/config/config.ts'
+
+/** Where a server was to listen, and the settings that say so. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+  readonly hostSetting: string
+  readonly portSetting: string
+}
+
+/** Why a server cannot listen, by the name of the setting that is to be changed; anything else is answered as it is. */
+export function listenProblem(error: NodeJS.ErrnoException, { host, port, hostSetting, portSetting }: Address): Error {
+  const { code = '' } = error
+  const problems: Readonly<Record<string, readonly [variable: string, problem: string]>> = {
+    EADDRINUSE: [portSetting, `${port} of ${host} is in use`],
+    EACCES: [portSetting, `this user cannot listen on port ${port} of ${host} (EACCES): take 1024 or more`],
+    EADDRNOTAVAIL: [hostSetting, `Portico cannot listen on ${host}: this machine has no such address`],
+    ENOTFOUND: [hostSetting, `Portico cannot listen on ${host}: nobody knows the name`],
+  }
+  const [variable, problem] = problems[code] ?? [hostSetting, `Portico cannot listen on ${host} (${code})`]
+  return new ConfigError([{ variable, problem }], { cause: error })
+}

@@ -1,0 +1,67 @@
+import type { Transport } from '@connectrpc/connect'
+import { type Clock, systemClock } from '#shared/clock.ts'
+import { type Environment, readTogether } from '#shared/config/config.ts'
+import { peerVariable, readServiceProcessConfig, type ServiceName } from '#shared/config/process-config.ts'
+import { createHttp2Transport } from '#shared/http2/transport.ts'
+import { beginProcess } from '#shared/process/begin-process.ts'
+import { type Leaving, leave } from '#shared/process/leave.ts'
+import { loggedStop, runUntilSignal } from '#shared/process/lifecycle.ts'
+import { PeerReport } from '#shared/rpc/peer-report.ts'
+import type { Routes } from '#shared/rpc/routes.ts'
+import { serve } from '#shared/rpc/serve.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+
+/** Time for a service to close once its calls have ended, in milliseconds. */
+const CLOSE_MS = 5_000
+
+/** What a service is opened with: what every service gets, and a transport to each of its peers. */
+export type ServiceDependencies<P extends ServiceName> = { readonly clock: Clock; readonly logger: Logger } & {
+  readonly [K in P]: Transport
+}
+
+/** A service that was opened. One that does work of its own, beside calls, drains it when the process stops. */
+export interface OpenService extends AsyncDisposable {
+  readonly routes: Routes
+  readonly drain?: Leaving['drain']
+}
+
+/** One service as a process of its own. */
+export interface ServiceProcess<C, P extends ServiceName, S extends OpenService> {
+  readonly name: ServiceName
+  /** Services that it calls; PORTICO_…_URL says where they are. */
+  readonly peers: readonly P[]
+  readonly readConfig: (env: Environment) => C
+  readonly open: (config: C, dependencies: ServiceDependencies<P>) => Promise<S>
+  /** Called with the open service before it serves. */
+  readonly opened?: (service: S) => void
+}
+
+/** Opens a service, serves it over HTTP/2 and, at a signal, leaves (`leave`), closes it and ends the process. */
+export async function runService<C, P extends ServiceName, S extends OpenService>(
+  { name, peers, readConfig, open, opened }: ServiceProcess<C, P, S>,
+  env: Environment,
+): Promise<never> {
+  const lifecycle = { shutdownMs: CLOSE_MS }
+  return runUntilSignal(async (resources) => {
+    const readers = { service: readConfig, process: (of: Environment) => readServiceProcessConfig(of, name, peers) }
+    const config = readTogether(env, readers)
+    lifecycle.shutdownMs = config.process.unreadyMs + config.process.drainMs + CLOSE_MS
+    const begun = { settings: config, process: config.process, env }
+    const { logger, opened: processOpened } = await beginProcess(name, begun, resources)
+    Object.assign(lifecycle, loggedStop(logger))
+    const transports = peers.map((peer) => {
+      const url = config.process.peers[peer]
+      const report = new PeerReport({ name: peer, url, setting: peerVariable(peer) }, logger)
+      const transport = createHttp2Transport({ url, secret: config.process.secret, report })
+      return [peer, resources.use(transport)] as const
+    })
+    const dependencies = { clock: systemClock, logger, ...Object.fromEntries(transports) } as ServiceDependencies<P>
+    const service = resources.use(await open(config.service, dependencies))
+    processOpened()
+    opened?.(service)
+    const server = resources.use(await serve({ ...config.process, routes: [service.routes], logger }))
+    const { drain } = service
+    resources.defer(() => leave(config.process, drain === undefined ? [server] : [server, { drain }]))
+    logger.info({ url: server.url }, 'Serving')
+  }, lifecycle)
+}

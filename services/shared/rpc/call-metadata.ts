@@ -1,0 +1,43 @@
+import type { CallContext, Principal, PrincipalKind } from '#shared/rpc/call-context.ts'
+
+/** Proves that a call comes from one of our own processes. */
+export const SECRET_HEADER = 'portico-secret'
+
+const PRINCIPAL_HEADER = 'portico-principal'
+const REQUEST_ID_HEADER = 'portico-request-id'
+const KINDS: ReadonlySet<string> = new Set<PrincipalKind>(['workspace', 'personal', 'management', 'local-operator'])
+
+/** A call's context as headers, for the wire between our own processes. */
+export function headersOfContext({ principal, requestId }: CallContext): Record<string, string> {
+  const headers: Record<string, string> = {}
+  if (requestId !== undefined) headers[REQUEST_ID_HEADER] = encodeURIComponent(requestId)
+  if (principal !== undefined) {
+    const { kind, organizationId, workspaceId, apiKeyId } = principal
+    headers[PRINCIPAL_HEADER] = [kind, organizationId, workspaceId, apiKeyId].map(encodeURIComponent).join(';')
+  }
+  return headers
+}
+
+/** The context that headers carry; whoever reads it has checked the secret. A principal that makes no sense is none. */
+export function contextOfHeaders(headers: Pick<Headers, 'get'>): CallContext {
+  const requestId = headers.get(REQUEST_ID_HEADER)
+  return {
+    principal: principalOfHeader(headers.get(PRINCIPAL_HEADER)),
+    requestId: requestId === null ? undefined : decode(requestId),
+  }
+}
+
+function principalOfHeader(header: string | null): Principal | undefined {
+  const [kind, organizationId, workspaceId, apiKeyId] = header?.split(';').map(decode) ?? []
+  if (kind === undefined || !KINDS.has(kind)) return undefined
+  if (organizationId === undefined || workspaceId === undefined || apiKeyId === undefined) return undefined
+  return { kind: kind as PrincipalKind, organizationId, workspaceId, apiKeyId }
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,57 @@
+import { Code, ConnectError } from '@connectrpc/connect'
+import type { Logger } from 'pino'
+import { reasonOf } from '#shared/rejection.ts'
+import { Unreached } from '#shared/rpc/retry.ts'
+
+/** A peer, as its operator knows it. */
+export interface ReportedPeer {
+  /** Name of the service. */
+  readonly name: string
+  readonly url: string
+  /** The setting that says where it is. */
+  readonly setting: string
+}
+
+/** Codes of calls that may have reached nobody. */
+const LOST: readonly Code[] = [Code.Unavailable, Code.Canceled, Code.DeadlineExceeded]
+
+/** Tells the log when a peer cannot be used and which setting may be wrong: once when it begins, once when it is mended. */
+export class PeerReport {
+  readonly #peer: ReportedPeer
+  readonly #logger: Logger
+  #trouble: string | undefined
+
+  constructor(peer: ReportedPeer, logger: Logger) {
+    this.#peer = peer
+    this.#logger = logger
+  }
+
+  /** It answered as what it should be. */
+  answered(): void {
+    if (this.#trouble === undefined) return
+    this.#trouble = undefined
+    const { name, url } = this.#peer
+    this.#logger.warn({ peer: name }, `The ${name} service answers at ${url}`)
+  }
+
+  /** A call failed. */
+  failed(error: unknown): void {
+    if (!(error instanceof ConnectError)) return
+    const { name, url, setting } = this.#peer
+    const reason = reasonOf(error)?.reason
+    if (error.cause instanceof Unreached) {
+      this.#tell('unreached', `The ${name} service cannot be reached at ${url}: ${error.cause.message}; see ${setting}`)
+    } else if (reason === 'SECRET_REFUSED') {
+      const where = `The ${name} service at ${url}`
+      this.#tell('secret', `${where} refuses the internal secret: PORTICO_INTERNAL_SECRET is another one there`)
+    } else if (error.code === Code.Unimplemented && reason === undefined) {
+      this.#tell('stranger', `What answers at ${url} is not the ${name} service, or of another version; see ${setting}`)
+    } else if (reason !== undefined || !LOST.includes(error.code)) this.answered()
+  }
+
+  #tell(trouble: string, text: string): void {
+    if (this.#trouble === trouble) return
+    this.#trouble = trouble
+    this.#logger.error({ peer: this.#peer.name }, text)
+  }
+}

@@ -1,0 +1,30 @@
+import type { DescService } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { ReasonTable } from '#shared/rejection.ts'
+import type { StoreHealth } from '#shared/stores/store-watch.ts'
+
+/** One Connect service and its handlers. */
+export interface ServiceRoute {
+  readonly service: DescService
+  readonly implementation: Readonly<Record<string, unknown>>
+}
+
+/** What a service offers: handlers, and the reasons that they may reject with. */
+export interface Routes {
+  /** ErrorInfo domain: the service's short name. */
+  readonly domain: string
+  readonly reasons: ReasonTable
+  readonly services: readonly ServiceRoute[]
+  /** Whether the service's store can be written; left out where it has none. */
+  readonly store?: StoreHealth
+  /**
+   * Fires, with SERVICE_CLOSING, when the service begins to drain, for those who call it in its own process; left out where no
+   * call lasts until somebody ends it.
+   */
+  readonly draining?: AbortSignal
+}
+
+/** Pairs a service with its complete implementation; the type checker sees to completeness. */
+export function route<S extends DescService>(service: S, implementation: ServiceImpl<S>): ServiceRoute {
+  return { service, implementation: implementation as Readonly<Record<string, unknown>> }
+}

@@ -1,0 +1,31 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError } from '#shared/config/config.ts'
+import { makeDirectory } from '#shared/stores/make-directory.ts'
+
+/** What the system answers when this user may not write there. */
+const REFUSED = ['EACCES', 'EPERM', 'EROFS']
+
+/**
+ * Makes the data folder unless it is there, and makes sure that this user can write in it and, where it is there already,
+ * the file in it. Throws ConfigError that names the setting, also for the default folder.
+ */
+export function makeDataDirectory(directory: string, file?: string): void {
+  let path = directory
+  try {
+    makeDirectory(directory)
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+    if (file === undefined || !existsSync(join(directory, file))) return
+    path = join(directory, file)
+    accessSync(path, constants.R_OK | constants.W_OK)
+  } catch (error) {
+    throw new ConfigError([{ variable: 'PORTICO_DATA_DIR', problem: problemOf(error, path) }], { cause: error })
+  }
+}
+
+function problemOf(error: unknown, path: string): string {
+  const { code = String(error), path: culprit } = error as NodeJS.ErrnoException
+  if (REFUSED.includes(code)) return `this user cannot write in ${path} (${code})`
+  if (code === 'EEXIST' || code === 'ENOTDIR') return `${culprit ?? path} is a file, not a folder`
+  return `the folder ${path} cannot be made (${code})`
+}

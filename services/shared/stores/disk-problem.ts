@@ -1,0 +1,44 @@
+import type { StoreProblem } from '#shared/stores/store-watch.ts'
+
+/** Result codes of SQLite (https://sqlite.org/rescode.html), without the upper bytes, which tell the kinds of one apart. */
+const SQLITE: Readonly<Record<number, StoreProblem['kind']>> = {
+  3: 'away', // PERM
+  5: 'away', // BUSY
+  6: 'away', // LOCKED
+  7: 'away', // NOMEM
+  8: 'away', // READONLY
+  9: 'away', // INTERRUPT
+  10: 'away', // IOERR
+  11: 'damaged', // CORRUPT
+  13: 'full', // FULL
+  14: 'away', // CANTOPEN
+  15: 'away', // PROTOCOL
+  26: 'damaged', // NOTADB
+}
+
+/** What the file system answers when the fault is not in the request. */
+const FILES: Readonly<Record<string, StoreProblem['kind']>> = {
+  EACCES: 'away',
+  EBUSY: 'away',
+  EDQUOT: 'full',
+  EFBIG: 'full',
+  EIO: 'away',
+  EMFILE: 'away',
+  ENFILE: 'away',
+  ENOENT: 'away',
+  ENOSPC: 'full',
+  ENXIO: 'away',
+  EPERM: 'away',
+  EROFS: 'away',
+  ESTALE: 'away',
+}
+
+/** What an error of SQLite or of the file system says of the disk; undefined: the disk is not to blame. */
+export function diskProblem(error: unknown): StoreProblem | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  const kind =
+    error.code === 'ERR_SQLITE_ERROR' && 'errcode' in error
+      ? SQLITE[(error.errcode as number) & 0xff]
+      : FILES[String(error.code)]
+  return kind && { kind, text: error.message }
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import pino from 'pino'
+import { systemClock } from '#shared/clock.ts'
+import { ConfigError } from '#shared/config/config.ts'
+import { SqliteFile } from '#shared/stores/sqlite.ts'
+import { noteWholeStores, requireWholeStores } from '#shared/stores/store-files.ts'
+import { storePort } from '#shared/stores/store-port.ts'
+import { watchStore } from '#shared/stores/watch-store.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+function folder() {
+  const path = mkdtempSync(join(tmpdir(), 'portico-outage-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) }
+}
+
+/** A store of texts, as a service has one: watched, behind its port. */
+function openStore(path: string, more: readonly string[] = []) {
+  const schema = ['CREATE TABLE IF NOT EXISTS texts (id INTEGER PRIMARY KEY, text TEXT)', ...more]
+  const file = new SqliteFile(path, { schema, exclusive: true })
+  const lines: Record<string, unknown>[] = []
+  const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) })
+  const store = {
+    probe: () => file.probe(),
+    add: (text: string) => file.write(() => file.statement('INSERT INTO texts (text) VALUES (?)').run(text)),
+    clear: () => file.write(() => file.statement('DELETE FROM texts').run()),
+    count: async () => file.statement('SELECT count(text) AS count FROM texts').get()?.count,
+  }
+  const watch = watchStore(store, { name: 'texts', clock: systemClock, logger })
+  const dispose = async () => {
+    watch[Symbol.dispose]()
+    await file[Symbol.asyncDispose]()
+  }
+  return { file, lines, watch, port: storePort(store, watch), [Symbol.asyncDispose]: dispose }
+}
+
+const UNAVAILABLE = { name: 'Rejection', reason: 'STORE_UNAVAILABLE' }
+
+test('a disk that is full is an outage with a reason of its own in the log; what fits works, and all when there is room', async () => {
+  using directory = folder()
+  await using store = openStore(join(directory.path, 'texts.sqlite'), ['PRAGMA max_page_count = 12'])
+  const { port, lines } = store
+  await port.add('small')
+  const large = 'x'.repeat(100_000)
+  // Those that share a transaction with one that finds no room fail with it, or are kept: nothing is half.
+  const results = await Promise.allSettled([port.add('neighbour'), port.add(large), port.add('neighbour')])
+  const kept = results.filter(({ status }) => status === 'fulfilled').length
+  for (const result of results)
+    if (result.status === 'rejected') assert.equal(result.reason.reason, 'STORE_UNAVAILABLE')
+  assert.equal(results[1]?.status, 'rejected')
+  assert.equal(await port.count(), 1 + kept)
+  await waitFor('the log tells of it', () => lines.length > 0)
+  const [line] = lines
+  assert.deepEqual([line?.store, line?.reason, line?.status, line?.err], ['texts', 'STORE_FULL', 507, undefined])
+  assert.match(String(line?.msg), /texts\.sqlite: database or disk is full$/)
+  store.file.statement('PRAGMA max_page_count = 1000').get()
+  await port.add(large)
+})
+
+test('damaged pages that are met later are an outage, and one line of the log', async () => {
+  using directory = folder()
+  const path = join(directory.path, 'texts.sqlite')
+  {
+    await using store = openStore(path)
+    for (let i = 0; i < 50; i++) await store.port.add('x'.repeat(3_000))
+  }
+  await using file = await open(path, 'r+')
+  const { size } = statSync(path)
+  for (let page = 10; page * 4_096 < size; page++) await file.write(Buffer.alloc(4_096, 0xaa), 0, 4_096, page * 4_096)
+  await using store = openStore(path)
+  for (let i = 0; i < 3; i++) await assert.rejects(store.port.count(), UNAVAILABLE)
+  await waitFor('the log tells of it', () => store.lines.length > 0)
+  const [line, ...more] = store.lines
+  assert.deepEqual([line?.reason, line?.err, more], ['STORE_DAMAGED', undefined, []])
+})
+
+test('what is no SQLite file, or has damaged pages where a start reads, is one line that names it', () => {
+  using directory = folder()
+  const path = join(directory.path, 'texts.sqlite')
+  writeFileSync(path, 'no database, but long enough to be taken for one. '.repeat(100))
+  const oneLine = (error: Error) =>
+    error instanceof ConfigError && error.message.includes(path) && !error.message.includes('\n    at ')
+  assert.throws(() => openStore(path), oneLine)
+})
+
+test('a part of the store that is missing or empty beside the others is refused with what to do', () => {
+  using directory = folder()
+  const store = { kind: 'sqlite', directory: directory.path } as const
+  const path = (name: string) => join(directory.path, name)
+  const names = ['identity.sqlite', 'inference.sqlite', 'session.sqlite']
+  const refused = (name: string, why: string) => (error: Error) => {
+    const parts = [path(name), ` is ${why}, but other parts`, 'put the file back', 'PORTICO_DATA_DIR']
+    return error instanceof ConfigError && parts.every((part) => error.message.includes(part))
+  }
+  // A first start that was killed half-way.
+  requireWholeStores(store)
+  writeFileSync(path('identity.sqlite'), 'x')
+  writeFileSync(path('inference.sqlite'), '')
+  requireWholeStores(store)
+  // The log of a file that is gone.
+  writeFileSync(path('session.sqlite-wal'), 'x')
+  assert.throws(() => requireWholeStores(store), refused('session.sqlite', 'missing'))
+
+  for (const name of [...names, 'blobs']) writeFileSync(path(name), 'x')
+  noteWholeStores(store)
+  requireWholeStores(store)
+  for (const name of names) {
+    truncateSync(path(name))
+    assert.throws(() => requireWholeStores(store), refused(name, 'empty'))
+    rmSync(path(name))
+    assert.throws(() => requireWholeStores(store), refused(name, 'missing'))
+    writeFileSync(path(name), 'x')
+  }
+  requireWholeStores(store)
+})

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { SqliteBusyError, SqliteFile, type SqliteOptions } from '#shared/stores/sqlite.ts'
+
+const schema = [
+  'CREATE TABLE IF NOT EXISTS parent (id INTEGER PRIMARY KEY)',
+  `CREATE TABLE IF NOT EXISTS child (
+    id INTEGER PRIMARY KEY,
+    parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED
+  )`,
+]
+
+/** An open file in a folder of its own, both removed in the end. */
+async function openFile(options: Partial<SqliteOptions> = {}) {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-sqlite-'))
+  const path = join(directory, 'deep', 'test.sqlite')
+  const open = () => new SqliteFile(path, { schema, exclusive: false, ...options })
+  const file = open()
+  return {
+    path,
+    open,
+    file,
+    insert: (id: number) => file.write(() => void file.statement('INSERT INTO parent VALUES (?)').run(id)),
+    ids: () =>
+      file
+        .statement('SELECT id FROM parent ORDER BY id')
+        .all()
+        .map((row) => row.id),
+    async [Symbol.asyncDispose]() {
+      await file[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+test('writes of one turn share a commit and are not seen before it; each gets its own answer', async () => {
+  await using store = await openFile()
+  using other = new DatabaseSync(store.path)
+  const seen: unknown[] = []
+  const jobs = [1, 2, 3].map((id) =>
+    store.file.write(() => {
+      store.file.statement('INSERT INTO parent VALUES (?)').run(id)
+      seen.push(other.prepare('SELECT count(*) AS count FROM parent').get()?.count)
+      return id * 10
+    }),
+  )
+  assert.deepEqual(store.ids(), [])
+  assert.deepEqual(await Promise.all(jobs), [10, 20, 30])
+  assert.deepEqual(seen, [0, 0, 0])
+  assert.deepEqual(other.prepare('SELECT count(*) AS count FROM parent').get()?.count, 3)
+})
+
+test('a job that throws undoes only itself, and gets back what it threw', async () => {
+  await using store = await openFile()
+  const failure = new Error('refused')
+  const results = await Promise.allSettled([
+    store.insert(1),
+    store.file.write(() => {
+      store.file.statement('INSERT INTO parent VALUES (2)').run()
+      throw failure
+    }),
+    store.insert(1),
+    store.insert(3),
+  ])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+  )
+  assert.equal((results[1] as PromiseRejectedResult).reason, failure)
+  assert.deepEqual(store.ids(), [1, 3])
+})
+
+test('when the commit fails every job of the turn rejects and nothing is kept; the next turn works', async () => {
+  await using store = await openFile()
+  const orphan = store.file.write(() => store.file.statement('INSERT INTO child VALUES (1, 99)').run())
+  const results = await Promise.allSettled([store.insert(1), orphan, store.insert(2)])
+  for (const result of results) {
+    assert.ok(result.status === 'rejected' && /FOREIGN KEY/.test(String(result.reason)))
+  }
+  assert.deepEqual(store.ids(), [])
+  await store.insert(4)
+  assert.deepEqual(store.ids(), [4])
+})
+
+test('what was resolved is there after the file was opened again, and the schema may be applied twice', async () => {
+  await using store = await openFile()
+  await store.insert(1)
+  await store.file[Symbol.asyncDispose]()
+  await using again = store.open()
+  assert.equal(again.statement('SELECT count(*) AS count FROM parent').get()?.count, 1)
+})
+
+test('closing commits what was handed in before, and refuses what comes after', async () => {
+  await using store = await openFile()
+  const before = store.insert(1)
+  await store.file[Symbol.asyncDispose]()
+  await before
+  await assert.rejects(store.insert(2), /closed/)
+  await using again = store.open()
+  assert.equal(again.statement('SELECT count(*) AS count FROM parent').get()?.count, 1)
+})
+
+test('an exclusive file keeps others out of it until it is closed', async () => {
+  await using store = await openFile({ exclusive: true })
+  assert.throws(() => store.open(), SqliteBusyError)
+  await store.insert(1)
+  assert.throws(() => store.open(), SqliteBusyError)
+  await store.file[Symbol.asyncDispose]()
+  await store.open()[Symbol.asyncDispose]()
+})
+
+test('a process that is killed lets go of its exclusive file, and what it had written is there', async () => {
+  await using store = await openFile({ exclusive: true })
+  await store.file[Symbol.asyncDispose]()
+  const module = JSON.stringify(new URL('sqlite.ts', import.meta.url).href)
+  const code = `import { SqliteFile } from ${module}
+    const file = new SqliteFile(${JSON.stringify(store.path)}, { schema: [], exclusive: true })
+    await file.write(() => file.statement('INSERT INTO parent VALUES (7)').run())
+    console.log('written')
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(child.stdout, 'data')
+  assert.throws(() => store.open(), SqliteBusyError)
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  await using again = store.open()
+  assert.equal(again.statement('SELECT id FROM parent').get()?.id, 7)
+})

@@ -1,0 +1,46 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError } from '#shared/config/config.ts'
+import type { StoreConfig } from '#shared/config/store-config.ts'
+import { makeDataDirectory } from '#shared/stores/data-directory.ts'
+
+/** What the single process keeps in its data folder, once it has started there. */
+const PARTS = ['identity.sqlite', 'inference.sqlite', 'session.sqlite', 'blobs']
+/** Lists the parts that were all there: what is missing later was lost, and not yet to be made. */
+const LIST = 'stores.json'
+
+/**
+ * Refuses a data folder in which a part is missing or empty that was there: beginning anew beside the others would hide the
+ * loss. The folder is made where there is none. Throws ConfigError with what to do.
+ */
+export function requireWholeStores(store: StoreConfig): void {
+  if (store.kind !== 'sqlite') return
+  const { directory } = store
+  makeDataDirectory(directory)
+  for (const name of PARTS) {
+    const path = join(directory, name)
+    const size = statSync(path, { throwIfNoEntry: false })?.size
+    if (size !== undefined && size > 0) continue
+    // A write-ahead log belongs to a file; without a list the folder may only be on its way.
+    if (!listed(directory).includes(name) && !existsSync(`${path}-wal`)) continue
+    if (name === 'blobs' && size !== undefined) continue
+    const problem =
+      `${path} is ${size === undefined ? 'missing' : 'empty'}, but other parts of the store are there: ` +
+      'put the file back, or the whole folder from one copy; or name another folder to begin anew'
+    throw new ConfigError([{ variable: 'PORTICO_DATA_DIR', problem }])
+  }
+}
+
+/** Notes that every part is there; to be called once all of them have been opened. */
+export function noteWholeStores(store: StoreConfig): void {
+  if (store.kind !== 'sqlite' || listed(store.directory).length === PARTS.length) return
+  writeFileSync(join(store.directory, LIST), `${JSON.stringify(PARTS)}\n`, { mode: 0o600 })
+}
+
+function listed(directory: string): readonly string[] {
+  try {
+    return JSON.parse(readFileSync(join(directory, LIST), 'utf8')) as string[]
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,198 @@
+import type { Logger } from 'pino'
+import type { Clock } from '#shared/clock.ts'
+import { storeUnavailable } from '#shared/stores/store-outage.ts'
+import { spendStoreTime, storeTimeLeft } from '#shared/telemetry/request-scope.ts'
+import { detached } from '#shared/telemetry/tracing.ts'
+
+/** Whether a service can write its store, and if not, why. Strangers may read it: the log alone tells more. */
+export type StoreState = { readonly ok: true } | { readonly ok: false; readonly kind: StoreProblem['kind'] }
+
+/** What is known of a service's store. */
+export interface StoreHealth {
+  state(): StoreState
+  /** Calls the listener when the state has changed, until the answer is disposed. */
+  onChange(listener: () => void): Disposable
+}
+
+/** What a driver's error says of the store. `full`: it has no room left; `damaged`: what it holds can't be read. */
+export interface StoreProblem {
+  readonly kind: 'away' | 'full' | 'damaged'
+  readonly text: string
+  /** The write may have been done all the same. */
+  readonly outcomeUnknown?: boolean
+}
+
+export interface StoreWatchOptions {
+  /** Name of the service, for the log. */
+  readonly name: string
+  /** Writes something small to the store. */
+  readonly probe: () => Promise<unknown>
+  /** What an error of the driver says of the store; undefined: the store is not to blame. */
+  readonly problemOf: (error: unknown) => StoreProblem | undefined
+  /** How long the calls of one request may take together, in milliseconds; undefined: calls of this store end by themselves. */
+  readonly limitMs?: number | undefined
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Milliseconds between a write and the next probe while all is well; default: 5 s. */
+  readonly probeMs?: number
+}
+
+const PROBE_MS = 5_000
+/** While the store is away, or may be; never longer than between two probes. */
+const AGAIN_MS = 1_000
+/** So many probes fail in a row before the store counts as unusable: one slow answer says nothing. */
+const FAILURES = 3
+const NOTE_MS = 60_000
+
+/** What the log says of a problem; a full disk has a reason and a status of its own there. */
+const FIELDS = {
+  away: { reason: 'STORE_UNAVAILABLE', status: 503 },
+  full: { reason: 'STORE_FULL', status: 507 },
+  damaged: { reason: 'STORE_DAMAGED', status: 503 },
+} as const
+
+/**
+ * Watches whether a store can be written: by a probe when nothing was written for 5 s, and at once when a call fails. It logs one line when the
+ * store goes and one when it is back, and turns what drivers throw into STORE_UNAVAILABLE.
+ */
+export class StoreWatch implements StoreHealth, Disposable {
+  readonly #options: StoreWatchOptions
+  readonly #probeMs: number
+  readonly #againMs: number
+  readonly #listeners = new Set<() => void>()
+  #timer: NodeJS.Timeout | undefined
+  #probing = false
+  #suspected: StoreProblem | undefined
+  #disposed = false
+  #failures = 0
+  #kind: StoreProblem['kind'] = 'away'
+  #awaySince = 0
+  #probedAt = Number.NEGATIVE_INFINITY
+  #wroteAt = Number.NEGATIVE_INFINITY
+  #notedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: StoreWatchOptions) {
+    this.#options = options
+    this.#probeMs = options.probeMs ?? PROBE_MS
+    this.#againMs = Math.min(AGAIN_MS, this.#probeMs)
+    this.#schedule(this.#probeMs)
+  }
+
+  state(): StoreState {
+    return this.#failures < FAILURES ? { ok: true } : { ok: false, kind: this.#kind }
+  }
+
+  onChange(listener: () => void): Disposable {
+    const own = (): void => listener()
+    this.#listeners.add(own)
+    return { [Symbol.dispose]: () => void this.#listeners.delete(own) }
+  }
+
+  /** Waits for a call, at most `limitMs` where it is limited, and throws STORE_UNAVAILABLE where the store is to blame. */
+  async follow<T>(call: Promise<T>, { limited, writes }: { limited: boolean; writes: boolean }): Promise<T> {
+    try {
+      const answer = await (limited ? this.#within(call) : call)
+      if (writes) this.#wroteAt = this.#options.clock.monotonic()
+      return answer
+    } catch (error) {
+      const problem = this.#problemOf(error)
+      if (problem === undefined) throw error
+      this.#suspect(problem)
+      const { kind, text, outcomeUnknown = false } = problem
+      throw storeUnavailable(text, { cause: error, outcomeUnknown, damaged: kind === 'damaged' })
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#disposed = true
+    clearTimeout(this.#timer)
+    this.#listeners.clear()
+  }
+
+  #schedule(ms: number): void {
+    clearTimeout(this.#timer)
+    if (this.#disposed) return
+    // What the watch does belongs to no request, not to that either whose call failed.
+    this.#timer = detached(() => setTimeout(() => void this.#probe(), ms))
+    this.#timer.unref()
+  }
+
+  /** A call failed: the next probe comes soon and says whether it is more than that call. */
+  #suspect(problem: StoreProblem): void {
+    if (this.#failures > 0) return
+    this.#suspected = problem
+    if (!this.#probing) this.#schedule(Math.max(0, this.#probedAt + this.#againMs - this.#options.clock.monotonic()))
+  }
+
+  async #probe(): Promise<void> {
+    const { probe, clock } = this.#options
+    const rest = this.#wroteAt + this.#probeMs - clock.monotonic()
+    if (rest > 0 && this.#failures === 0 && this.#suspected === undefined) {
+      this.#schedule(rest)
+      return
+    }
+    this.#probing = true
+    const problem = await this.#within(probe()).then(
+      () => undefined,
+      (error: unknown): StoreProblem => this.#problemOf(error) ?? { kind: 'away', text: String(error) },
+    )
+    this.#probing = false
+    if (this.#disposed) return
+    if (problem === undefined) this.#succeeded()
+    else this.#failed(problem)
+    this.#suspected = undefined
+    this.#probedAt = clock.monotonic()
+    this.#schedule(this.#failures > 0 ? this.#againMs : this.#probeMs)
+  }
+
+  #succeeded(): void {
+    const before = this.#failures
+    this.#failures = 0
+    const { name, clock, logger } = this.#options
+    const now = clock.monotonic()
+    if (before > 0) {
+      logger.warn({ store: name, seconds: Math.round((now - this.#awaySince) / 100) / 10 }, 'The store is back')
+    } else if (this.#suspected !== undefined && now - this.#notedAt >= NOTE_MS) {
+      this.#notedAt = now
+      this.#log(this.#suspected, 'A call of the store failed, but it takes writes')
+    }
+    if (before >= FAILURES) this.#tell()
+  }
+
+  #failed(problem: StoreProblem): void {
+    this.#failures++
+    this.#kind = problem.kind
+    if (this.#failures === 1) {
+      this.#awaySince = this.#options.clock.monotonic()
+      this.#log(problem, 'The store is away')
+    }
+    if (this.#failures === FAILURES) this.#tell()
+  }
+
+  #log({ kind, text }: StoreProblem, what: string): void {
+    this.#options.logger.error({ store: this.#options.name, ...FIELDS[kind] }, `${what}: ${text}`)
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener()
+  }
+
+  #problemOf(error: unknown): StoreProblem | undefined {
+    return error instanceof Late
+      ? { kind: 'away', text: error.message, outcomeUnknown: true }
+      : this.#options.problemOf(error)
+  }
+
+  #within<T>(call: Promise<T>): Promise<T> {
+    const { limitMs, clock } = this.#options
+    if (limitMs === undefined) return call
+    const spend = spendStoreTime(() => clock.monotonic())
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const late = setTimeout(() => reject(new Late(`no answer within ${limitMs} ms`)), storeTimeLeft(limitMs))
+    call.then(resolve, reject).finally(() => clearTimeout(late))
+    return promise.finally(spend)
+  }
+}
+
+/** A call took longer than it may. */
+class Late extends Error {}

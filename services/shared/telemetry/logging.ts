@@ -1,0 +1,55 @@
+import { isSpanContextValid, trace } from '@opentelemetry/api'
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import { z } from 'zod'
+import { mustBe } from '#shared/config/config.ts'
+import { currentRequestId } from '#shared/telemetry/request-scope.ts'
+
+export type { Logger } from 'pino'
+
+/** From the most talkative to none. */
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+export type LogLevel = (typeof logLevels)[number]
+
+/** The variable that sets the level, default `info`; spread it into the schema of an entry file. */
+export const logVariables = {
+  PORTICO_LOG_LEVEL: z.enum(logLevels, mustBe(`one of ${logLevels.join(', ')}`)).default('info'),
+}
+
+const SECRET_NAMES = ['authorization', 'cookie', 'apiKey', 'api_key', 'key', 'password', 'secret', 'token']
+
+/**
+ * Makes a logger that writes JSON lines. Each line names the service and, inside a request, its id, trace and span.
+ * Members named like a secret are censored at the top, one level down, and among headers; a message text is not searched.
+ */
+export function createLogger(options: {
+  readonly service: string
+  readonly level: LogLevel
+  /** Default: standard output. */
+  readonly destination?: DestinationStream
+}): Logger {
+  const quoted = [...SECRET_NAMES, 'x-api-key', 'set-cookie', 'portico-secret'].map((name) => `["${name}"]`)
+  return pino(
+    {
+      level: options.level,
+      base: { service: options.service },
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: quoted.flatMap((name) => [name.slice(0), `*${name}`, `*.headers${name}`]), censor: '***' },
+      mixin: requestFields,
+    },
+    options.destination ?? pino.destination({ fd: 1, sync: false }),
+  )
+}
+
+function requestFields(): Record<string, string> {
+  const fields: Record<string, string> = {}
+  const requestId = currentRequestId()
+  if (requestId !== undefined) fields.requestId = requestId
+  const span = trace.getActiveSpan()?.spanContext()
+  if (span !== undefined && isSpanContextValid(span)) {
+    fields.traceId = span.traceId
+    fields.spanId = span.spanId
+  }
+  return fields
+}

@@ -1,0 +1,51 @@
+import { context, propagation, trace } from '@opentelemetry/api'
+import type { SpanProcessor } from '@opentelemetry/sdk-trace'
+import type { TelemetryConfig } from '#shared/config/telemetry-config.ts'
+import { setTracer } from '#shared/telemetry/tracing.ts'
+
+const EXPORT_TIMEOUT_MS = 3_000
+
+/** Telemetry of this process. Disposal sends what is left, waiting 3 s at most, and turns tracing off. */
+export interface Telemetry extends AsyncDisposable {}
+
+/**
+ * Turns on tracing when there is somewhere to send spans (OTLP, protobuf over HTTP); otherwise nothing is even loaded. To be
+ * called before a service is opened, once in a process. Whether a trace is sampled is decided by who began it.
+ */
+export async function startTelemetry(service: string, { tracesUrl }: TelemetryConfig): Promise<Telemetry> {
+  if (tracesUrl === undefined) return { async [Symbol.asyncDispose]() {} }
+  const { BatchSpanProcessor } = await import('@opentelemetry/sdk-trace')
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto')
+  const exporter = new OTLPTraceExporter({ url: tracesUrl, timeoutMillis: EXPORT_TIMEOUT_MS })
+  return startTracing(service, new BatchSpanProcessor({ exporter, exportTimeoutMillis: EXPORT_TIMEOUT_MS }))
+}
+
+/** Turns on tracing with a processor of spans; `startTelemetry` and tests do. */
+export async function startTracing(service: string, processor: SpanProcessor): Promise<Telemetry> {
+  const { TracerProvider } = await import('@opentelemetry/sdk-trace')
+  const { resourceFromAttributes } = await import('@opentelemetry/resources')
+  const { AsyncLocalStorageContextManager } = await import('@opentelemetry/context-async-hooks')
+  const { W3CTraceContextPropagator } = await import('@opentelemetry/core')
+  const resource = resourceFromAttributes({ 'service.name': service, 'service.namespace': 'portico' })
+  const provider = new TracerProvider({ resource, spanProcessors: [processor] })
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+  setTracer(provider.getTracer('portico'))
+  return {
+    async [Symbol.asyncDispose]() {
+      setTracer(undefined)
+      await withinTime(provider.shutdown())
+      trace.disable()
+      propagation.disable()
+      context.disable()
+    },
+  }
+}
+
+async function withinTime(work: Promise<void>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, EXPORT_TIMEOUT_MS)
+  // Spans that cannot be delivered any more are lost; that is no reason to fail.
+  await Promise.race([work.catch(() => {}), late])
+  clearTimeout(timer)
+}
