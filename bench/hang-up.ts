@@ -44,9 +44,9 @@ async function hangUp(server: BenchServer, upstream: BenchServer): Promise<numbe
   })
   incoming.on('error', () => {})
   await deltas.promise
-  const told = once(upstream.process, 'message') as Promise<[{ hungUpAt: number }]>
+  const reported = once(upstream.process, 'message') as Promise<[{ hungUpAt: number }]>
   const hungUpAt = performance.timeOrigin + performance.now()
   outgoing.destroy()
-  const [message] = await told
+  const [message] = await reported
   return message.hungUpAt - hungUpAt
 }

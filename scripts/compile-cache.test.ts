@@ -8,13 +8,13 @@ import { scratchDirectory } from '#test/support/processes.ts'
 const root = join(import.meta.dirname, '..')
 const preload = ['--import', './scripts/compile-cache.mjs']
 /** Says at the end whether the process needed what strips types. */
-const told = `data:text/javascript,${encodeURIComponent(`process.on('exit', () => {
+const printed = `data:text/javascript,${encodeURIComponent(`process.on('exit', () => {
   const stripped = process.moduleLoadList.some((name) => name.includes('amaro'))
   process.stdout.write(stripped ? 'stripped' : 'cached')
 })`)}`
 
 function run(folder: string, ...words: string[]) {
-  const child = spawnSync(process.execPath, [...preload, '--import', told, ...words], {
+  const child = spawnSync(process.execPath, [...preload, '--import', printed, ...words], {
     cwd: folder,
     encoding: 'utf8',
     // The entries end at once: their settings are wrong, or they print their usage.

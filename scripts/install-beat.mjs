@@ -11,7 +11,7 @@ const beat = setInterval(() => {
     const now = new Date()
     utimesSync(claim, now, now)
   } catch {
-    // Whoever started it has given the claim up, or will be told by npm itself what is wrong with the disk.
+    // Whoever started it has given the claim up, or will learn from npm itself what is wrong with the disk.
   }
 }, 1_000)
 beat.unref()

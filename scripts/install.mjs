@@ -42,7 +42,7 @@ if (read(installed) === wanted) {
 
 /** Waits until nobody else installs in this folder. Two that take over from a dead one at once: the later one has it. */
 async function claimFolder() {
-  for (let told = false; ; told = true) {
+  for (let reported = false; ; reported = true) {
     const age = Date.now() - (statSync(claim, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN)
     if (Number.isNaN(age)) {
       if (write(claim, claimant, 'wx')) return
@@ -50,16 +50,16 @@ async function claimFolder() {
       write(claim, claimant, 'w')
       await sleep(500)
       if (read(claim) === claimant) return
-    } else if (!told) {
-      tell('Another process installs in this folder; waiting for it …')
+    } else if (!reported) {
+      report('Another process installs in this folder; waiting for it …')
     }
     await sleep(100)
   }
 }
 
-/** Answers whether all of it is there. */
+/** Returns whether all of it is there. */
 async function install() {
-  tell('Installing what package-lock.json names …')
+  report('Installing what package-lock.json names …')
   rmSync(installed, { force: true })
   const words = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const beat = `--import=${new URL(`install-beat.mjs?claimant=${claimant}`, import.meta.url)}`
@@ -94,11 +94,11 @@ function refuseOldNode(version) {
 }
 
 function refuse(message) {
-  tell(message)
+  report(message)
   process.exitCode = 1
 }
 
-function tell(message) {
+function report(message) {
   process.stderr.write(`${message}\n`)
 }
 
@@ -111,7 +111,7 @@ function read(path) {
   }
 }
 
-/** Answers whether it was written: with the flag `wx` somebody else may have been first. */
+/** Returns whether it was written: with the flag `wx` somebody else may have been first. */
 function write(path, text, flag) {
   try {
     writeFileSync(path, text, { flag })

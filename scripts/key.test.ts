@@ -80,7 +80,7 @@ test('without a server, and before the first start, the first keys are shown bes
   await server.authenticate(first ?? '')
 })
 
-test('what cannot be understood is told with the usage, and what is refused in one line', async () => {
+test('what cannot be understood is answered with the usage, and a refusal is one line', async () => {
   await using folder = await newFolder()
   for (const words of [
     ['make'],

@@ -10,9 +10,9 @@ test('the names of settings are those of the schemas: else run npm run generate'
 
 test('README says of each setting which processes read it', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  const told = new Map<string, string>()
+  const documented = new Map<string, string>()
   for (const [, variables = '', readBy = ''] of readme.matchAll(/^\| (`[A-Z].*?) \|.*\| ([a-z, ]+) \|$/gm)) {
-    for (const [, name = ''] of variables.matchAll(/`(\w+)`/g)) told.set(name, readBy)
+    for (const [, name = ''] of variables.matchAll(/`(\w+)`/g)) documented.set(name, readBy)
   }
   const processes = [...settingsOfProcesses()]
   const names = new Set(processes.flatMap(([, read]) => [...read]))
@@ -20,7 +20,7 @@ test('README says of each setting which processes read it', () => {
     // HOME is the system's; a secret's file is read where the secret is.
     if (name === 'HOME' || name.endsWith('_FILE')) continue
     const by = processes.filter(([, read]) => read.has(name)).map(([process]) => process)
-    assert.equal(told.get(name), by.length === processes.length ? 'all' : by.join(', '), name)
+    assert.equal(documented.get(name), by.length === processes.length ? 'all' : by.join(', '), name)
   }
-  for (const name of told.keys()) assert.ok(names.has(name), `${name} is read by none`)
+  for (const name of documented.keys()) assert.ok(names.has(name), `${name} is read by none`)
 })

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { MongoBinary, MongoMemoryReplSet } from 'mongodb-memory-server-core'
 
-/** The MongoDB server of one test run; `uri` is undefined where there is none, and `said` tells which and why. */
+/** The MongoDB server of one test run; `uri` is undefined where there is none, and `said` names which and why. */
 export interface TestMongo {
   readonly uri: string | undefined
   readonly said: string

@@ -1,5 +1,5 @@
-// Preloaded into every server that is measured. Tells its parent how much CPU time the process, with all its threads, has
-// used, to the microsecond (/proc would tell it in steps of 10 ms), and for how long its main thread worked at most without a turn of
+// Preloaded into every server that is measured. Reports to its parent how much CPU time the process, with all its threads, has
+// used, to the microsecond (/proc would show it in steps of 10 ms), and for how long its main thread worked at most without a turn of
 // the event loop since it was asked last: in CPU time, which neighbours on the machine do not lengthen.
 let longest = 0
 let before = 0

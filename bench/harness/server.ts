@@ -52,7 +52,7 @@ export async function startServer({ file, words = [], env, profile }: ServerComm
   }
 }
 
-/** Asks the probe; what else the server tells its parent is not the answer. */
+/** Asks the probe; what else the server sends to its parent is not the answer. */
 async function ask(child: ChildProcess, question: string, member: string): Promise<number> {
   child.send(question)
   for (;;) {

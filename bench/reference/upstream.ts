@@ -1,5 +1,5 @@
 // An OpenAI-compatible provider that thinks for no time: a JSON answer, a stream of 200 chunks, one in each turn of the
-// event loop, or, when the prompt says "slow", a chunk each 5 ms until the caller hangs up, which is told to the parent.
+// event loop, or, when the prompt says "slow", a chunk each 5 ms until the caller hangs up, which is reported to the parent.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'

@@ -20,7 +20,7 @@ const secret = 'secret-between-processes'
 interface Running extends AsyncDisposable {
   readonly process: ChildProcess
   readonly url: URL
-  readonly told: string[]
+  readonly lines: string[]
 }
 
 async function startProcess(database: string): Promise<Running> {
@@ -33,13 +33,13 @@ async function startProcess(database: string): Promise<Running> {
       PORTICO_INTERNAL_SECRET: secret,
     },
   })
-  const told: string[] = []
-  createInterface({ input: child.stderr }).on('line', (line) => told.push(line))
+  const lines: string[] = []
+  createInterface({ input: child.stderr }).on('line', (line) => lines.push(line))
   for await (const line of createInterface({ input: child.stdout })) {
     const { url } = JSON.parse(line) as { url?: string }
     if (url === undefined) continue
     return {
-      ...{ process: child, url: new URL(url), told },
+      ...{ process: child, url: new URL(url), lines },
       async [Symbol.asyncDispose]() {
         if (child.exitCode !== null) return
         const exit = once(child, 'exit')
@@ -48,7 +48,7 @@ async function startProcess(database: string): Promise<Running> {
       },
     }
   }
-  return assert.fail(`The process ended: ${told.join('\n')}`)
+  return assert.fail(`The process ended: ${lines.join('\n')}`)
 }
 
 function authenticate(client: Client, key: string, metadata: Metadata): Promise<AuthenticateResponse> {
@@ -74,10 +74,10 @@ test('the process serves a stock gRPC client, shows its first keys once, and end
   let key = ''
   {
     await using first = await startProcess(database)
-    key = / (sk-portico-\w{40})$/.exec(first.told[1] ?? '')?.[1] ?? assert.fail(first.told.join('\n'))
-    assert.match(first.told[0] ?? '', /^Management key, shown once: mk-portico-\w{40}$/)
-    assert.match(first.told[2] ?? '', /^Workspace, as PORTICO_PROJECT_ROOTS names it: wrk_\w+$/)
-    assert.equal(first.told.length, 3)
+    key = / (sk-portico-\w{40})$/.exec(first.lines[1] ?? '')?.[1] ?? assert.fail(first.lines.join('\n'))
+    assert.match(first.lines[0] ?? '', /^Management key, shown once: mk-portico-\w{40}$/)
+    assert.match(first.lines[2] ?? '', /^Workspace, as PORTICO_PROJECT_ROOTS names it: wrk_\w+$/)
+    assert.equal(first.lines.length, 3)
     const client = new Client(first.url.host, credentials.createInsecure())
     stack.defer(() => client.close())
     const metadata = new Metadata()
@@ -96,5 +96,5 @@ test('the process serves a stock gRPC client, shows its first keys once, and end
     assert.deepEqual(await exit, [0, null])
   }
   await using second = await startProcess(database)
-  assert.deepEqual(second.told, [])
+  assert.deepEqual(second.lines, [])
 })

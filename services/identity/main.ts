@@ -7,13 +7,13 @@ await runService({ name: 'identity', peers: [], readConfig, open, opened: showKe
 
 /** Shows the keys that this start made up. Not logged: a log is kept, and a key is to be seen once. */
 function showKeys({ bootstrap: { createdManagementKey, createdApiKey, workspaceId } }: Identity): void {
-  if (createdManagementKey !== undefined) tell(`Management key, shown once: ${createdManagementKey}`)
-  if (createdApiKey !== undefined) tell(`Workspace API key, shown once: ${createdApiKey}`)
+  if (createdManagementKey !== undefined) report(`Management key, shown once: ${createdManagementKey}`)
+  if (createdApiKey !== undefined) report(`Workspace API key, shown once: ${createdApiKey}`)
   if (createdManagementKey !== undefined || createdApiKey !== undefined) {
-    tell(`Workspace, as PORTICO_PROJECT_ROOTS names it: ${workspaceId}`)
+    report(`Workspace, as PORTICO_PROJECT_ROOTS names it: ${workspaceId}`)
   }
 }
 
-function tell(line: string): void {
+function report(line: string): void {
   process.stderr.write(`${line}\n`)
 }

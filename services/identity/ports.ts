@@ -65,6 +65,6 @@ export interface IdentityStore extends AsyncDisposable {
   listKeys(workspace: string, after: number, limit: number): Promise<{ items: readonly ListedApiKey[]; more: boolean }>
   /** Writes a key that is enabled. Throws when the workspace is not there, or the id or the hash is in use. */
   createKey(workspace: string, key: NewApiKey): Promise<ApiKey>
-  /** Enables or disables a key; again is no error. Answers the key after the change; undefined: there is none. */
+  /** Enables or disables a key; again is no error. Returns the key after the change; undefined: there is none. */
   setKeyDisabled(workspace: string, keyId: string, disabled: boolean): Promise<ApiKey | undefined>
 }

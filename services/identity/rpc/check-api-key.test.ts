@@ -33,8 +33,8 @@ forEachTransport((name, connect) => {
     const { keyId } = await identity.create()
     const { organizationId } = identity
     const kind = 'workspace'
-    const stranger = callOptions({ principal: { organizationId, workspaceId: 'wrk_other', apiKeyId: keyId, kind } })
-    assert.deepEqual(await refusalOf(identity.client.checkApiKey({ keyId }, stranger)), refused)
+    const outsider = callOptions({ principal: { organizationId, workspaceId: 'wrk_other', apiKeyId: keyId, kind } })
+    assert.deepEqual(await refusalOf(identity.client.checkApiKey({ keyId }, outsider)), refused)
     const unknown = identity.client.checkApiKey({ keyId: 'key_unknown' }, identity.as('workspace'))
     assert.deepEqual(await refusalOf(unknown), refused)
   })

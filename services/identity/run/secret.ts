@@ -9,7 +9,7 @@ export function newSecret(kind: ApiKeyKind): string {
 
 /**
  * What is kept of a key, and found by. A plain SHA-256 is enough, since a key is no password: nobody can try 238 bits.
- * Looking a hash up in an index tells nothing about how much of a key was right.
+ * Looking a hash up in an index reveals nothing about how much of a key was right.
  */
 export function hashOf(secret: string): string {
   return hash('sha256', secret, 'hex')

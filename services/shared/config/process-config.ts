@@ -120,7 +120,7 @@ function commonOf<P extends ServiceName>(
   values: z.output<z.ZodObject<typeof commonVariables>>,
   peers: readonly P[],
 ): ProcessConfig<P> {
-  const urls = values as unknown as Record<string, string>
+  const urls: Readonly<Record<string, unknown>> = values
   return {
     ...singleOf(values),
     secret: values.PORTICO_INTERNAL_SECRET,

@@ -32,8 +32,8 @@ for (const [name, read, value] of SECRETS) {
     using folder = scratchDirectory()
     const path = join(folder.path, 'secret')
     writeFileSync(path, `${value}\n`)
-    const told = JSON.stringify(read({ [`${name}_FILE`]: path }))
-    assert.ok(told.includes(JSON.stringify(value)), told)
+    const shown = JSON.stringify(read({ [`${name}_FILE`]: path }))
+    assert.ok(shown.includes(JSON.stringify(value)), shown)
     const both = problemsOf(() => read({ [name]: value, [`${name}_FILE`]: path }))
     assert.deepEqual(both, [{ variable: `${name}_FILE`, problem: `must not be set beside ${name}` }])
     const gone = problemsOf(() => read({ [`${name}_FILE`]: join(folder.path, 'none') }))
@@ -48,7 +48,7 @@ for (const [name, read, value] of SECRETS) {
   })
 }
 
-test('what is wrong with the secret of a file is told by the name of the variable that names the file', () => {
+test('what is wrong with the secret of a file is reported with the name of the variable that names the file', () => {
   using folder = scratchDirectory()
   const path = join(folder.path, 'secret')
   writeFileSync(path, 'short')

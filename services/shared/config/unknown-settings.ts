@@ -2,7 +2,7 @@ import type { ConfigProblem, Environment } from '#shared/config/config.ts'
 import { SETTING_NAMES } from '#shared/config/setting-names.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 
-/** What a start tells people to export, and what tests are told: no process of the product reads it. */
+/** What a start asks people to export, and what tests are given: no process of the product reads it. */
 const NO_SETTINGS = /^PORTICO_(API_KEY|MANAGEMENT_KEY|TEST_\w+)$/
 
 /** A name is near to another one when so many letters at most are missing, added or wrong. */

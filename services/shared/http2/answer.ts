@@ -3,7 +3,7 @@ import type { UniversalServerResponse } from '@connectrpc/connect/protocol'
 
 /**
  * Sends an answer at the pace of its reader: the next piece is asked for when the one before found room. When the stream
- * closes early, the pieces that are left are given up, and their source is told.
+ * closes early, the pieces that are left are dropped, and their source is notified.
  */
 export async function sendAnswer(stream: ServerHttp2Stream, answer: UniversalServerResponse): Promise<void> {
   const pieces = answer.body?.[Symbol.asyncIterator]()
@@ -41,7 +41,7 @@ function respond(stream: ServerHttp2Stream, { status, header, trailer }: Univers
   })
 }
 
-/** Tells a caller that still sends that nobody wants it any more. */
+/** Lets a caller that still sends know that nobody reads it any more. */
 function refuseRest(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR)
 }

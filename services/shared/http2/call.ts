@@ -107,7 +107,7 @@ export class Http2Call {
     this.#wake?.()
   }
 
-  // Node ends a stream that was reset as if it were complete; the reset's code tells them apart.
+  // Node ends a stream that was reset as if it were complete; the reset's code distinguishes them.
   #finish(): void {
     const { rstCode } = this.#stream
     if (rstCode !== undefined && rstCode !== constants.NGHTTP2_NO_ERROR) this.#fail(failureOf(undefined, rstCode))

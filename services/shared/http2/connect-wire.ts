@@ -58,14 +58,14 @@ export async function streamStands(call: Http2Call): Promise<void> {
   if (head[':status'] !== 200) throw errorOf(head, await readAll(call))
 }
 
-/** Hears what came of a call. */
+/** Is notified of what became of a call. */
 export interface Observer {
   answered(): void
   failed(error: unknown): void
 }
 
 /**
- * The messages of a stream, pulled one by one. Leaving it resets the stream. The observer hears of each of them, and of its
+ * The messages of a stream, pulled one by one. Leaving it resets the stream. The observer receives each of them, and its
  * end or failure: that a stream stands says nothing yet, for a refusal comes in a stream, too.
  */
 export function streamMessages<O extends DescMessage>(

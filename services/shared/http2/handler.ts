@@ -21,7 +21,7 @@ export interface Http2Handler {
  */
 export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal, logger: Logger): Http2Handler {
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
-  const complain = complaintsOfStrangers(logger)
+  const complain = complaintsOfOutsiders(logger)
   let active = 0
   let notifyIdle = (): void => {}
   const settled = (): void => {
@@ -32,7 +32,7 @@ export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal,
     handle(stream, headers) {
       active += 1
       stream.once('close', settled)
-      // The stream's close tells the handler; an error says nothing more.
+      // The stream's close reaches the handler; an error says nothing more.
       stream.on('error', () => {})
       const handler = handlers.get(pathOf(headers))
       if (handler === undefined) {
@@ -60,7 +60,7 @@ export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal,
 }
 
 /** Who calls another service of ours here has a wrong address of it. */
-function complaintsOfStrangers(logger: Logger): (path: string) => void {
+function complaintsOfOutsiders(logger: Logger): (path: string) => void {
   const complaints = new Map<string, Complaint>()
   return (path) => {
     const [, service] = /^\/portico\.(session|catalog|inference|identity)\./.exec(path) ?? []

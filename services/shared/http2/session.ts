@@ -77,7 +77,7 @@ function established(session: ClientHttp2Session, timeoutMs: number): Promise<vo
       clearTimeout(timer)
       resolve()
     })
-    // Later each call hears of a lost connection by itself.
+    // Later each call notices a lost connection by itself.
     session.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.message, error))
     session.once('close', () => fail('the connection was closed'))
   })

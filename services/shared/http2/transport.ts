@@ -19,7 +19,7 @@ export interface Peer {
   readonly secret: string
   /** Default: `PEER_PATIENCE`. */
   readonly patience?: PeerPatience
-  /** Who tells the log when the peer cannot be used. */
+  /** Who logs that the peer cannot be used. */
   readonly report?: PeerReport
 }
 
@@ -113,7 +113,7 @@ async function connected(
   }
 }
 
-/** Tells how many milliseconds a call has left; throws when it has none or was aborted. Not above zero: no limit. */
+/** Returns how many milliseconds a call has left; throws when it has none or was aborted. Not above zero: no limit. */
 function countdown(signal: AbortSignal | undefined, timeoutMs: number): () => number | undefined {
   const deadline = timeoutMs > 0 ? performance.now() + timeoutMs : undefined
   return () => {

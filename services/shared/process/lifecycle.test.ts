@@ -60,7 +60,7 @@ test('a second signal, somewhat later, ends the process at once', async () => {
   assert.deepEqual(await process.ended, [130, null])
 })
 
-test('disposal that does not end is cut off and told', async () => {
+test('disposal that does not end is cut off and reported', async () => {
   const process = run(`${ALIVE} resources.defer(() => new Promise(() => {})); say('up')`, 50)
   await said(process.child)
   process.child.kill('SIGTERM')

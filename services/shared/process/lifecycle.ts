@@ -5,8 +5,8 @@ import { diskProblem } from '#shared/stores/disk-problem.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 
-/** npm passes a signal on to whom the terminal has told already: what comes so soon after the first is the same wish. */
-const SAME_WISH_MS = 500
+/** A terminal signals npm's child as well as npm, which passes the signal on: what comes so soon after the first is the same request. */
+const SAME_SIGNAL_MS = 500
 
 /** How a process ends. */
 export interface LifecycleOptions {
@@ -26,7 +26,7 @@ export function loggedStop(logger: Logger): Pick<LifecycleOptions, 'onStopping' 
 /**
  * Runs a process: `start` builds it and puts what must be released on the stack; SIGINT or SIGTERM releases it in reverse
  * order, then the process ends with code 0. A second signal, half a second later or more, ends it at once. A failed start releases what there is and
- * ends with code 1; settings that cannot be used are told without a stack trace.
+ * ends with code 1; settings that cannot be used are reported without a stack trace.
  */
 export async function runUntilSignal(
   start: (resources: AsyncDisposableStack) => Promise<void>,
@@ -68,7 +68,7 @@ function firstSignal(): Promise<NodeJS.Signals> {
     const onSignal = (signal: NodeJS.Signals): void => {
       const now = systemClock.monotonic()
       first ??= now
-      if (now - first >= SAME_WISH_MS) process.exit(signal === 'SIGINT' ? 130 : 143)
+      if (now - first >= SAME_SIGNAL_MS) process.exit(signal === 'SIGINT' ? 130 : 143)
       resolve(signal)
     }
     process.on('SIGINT', onSignal)

@@ -32,7 +32,7 @@ interface Watch extends WatchdogOptions {
 /**
  * From now on a thread ends this process when its event loop has not turned for so long, after one log line that says
  * where it stands: with SIGKILL, or with exit code 137 where the process is the first of a container, which its own SIGKILL
- * does not reach. A process that spins hears neither requests nor signals, and what it holds (the data folder, leases) is
+ * does not reach. A process that spins receives neither requests nor signals, and what it holds (the data folder, leases) is
  * free again only when it is gone. The thread counts its own looks and no time, so that a process that was suspended
  * (SIGSTOP, a laptop that slept, a frozen container) is not taken for one that spins; one with a debugger is left alone.
  * Neither the thread nor the heartbeat keeps the process alive. The thread takes about 10 MB; when it fails, `logger` says so.
@@ -91,10 +91,10 @@ function watchOver(): void {
     // Node waits for whoever debugs it.
     setTimeout(() => session.disconnect(), 100)
   }
-  let told = false
-  const tell = (stack: readonly string[]): void => {
-    if (told) return
-    told = true
+  let reported = false
+  const report = (stack: readonly string[]): void => {
+    if (reported) return
+    reported = true
     const time = new Date().toISOString()
     const line = JSON.stringify({ level: 'fatal', time, service, pid: process.pid, stack, msg })
     process.getBuiltinModule('node:fs').write(1, `${line}\n`, end)
@@ -107,9 +107,9 @@ function watchOver(): void {
     const places = callFrames.map(({ functionName, location: { scriptId, lineNumber } }) => {
       return `${functionName || '(anonymous)'} ${files.get(scriptId) ?? ''}:${lineNumber + 1}`
     })
-    tell(places.slice(0, 10))
+    report(places.slice(0, 10))
   })
   session.post('Debugger.enable', () => session.post('Debugger.pause'))
   // What is not JavaScript cannot be asked where it stands.
-  setTimeout(tell, 1_000, [])
+  setTimeout(report, 1_000, [])
 }

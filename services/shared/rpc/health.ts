@@ -12,7 +12,7 @@ export interface HealthReporter {
 
 /**
  * Reports on each service, and under the empty name on the process, which serves while all its services do: they serve
- * until `stop`, but for the time in which their store can't be written. Watchers hear of it at once.
+ * until `stop`, but for the time in which their store can't be written. Watchers are notified at once.
  */
 export function createHealth(all: readonly Routes[]): HealthReporter {
   const stores = new Map<string, readonly StoreHealth[]>()
@@ -44,11 +44,11 @@ export function createHealth(all: readonly Routes[]): HealthReporter {
           await changeOf([], ended)
           return
         }
-        for (let told: Status | undefined; !signal.aborted; ) {
+        for (let sent: Status | undefined; !signal.aborted; ) {
           const changed = changeOf(own, ended)
           const now = status(own)
-          if (now !== told) yield { status: now }
-          told = now
+          if (now !== sent) yield { status: now }
+          sent = now
           if (stopped.signal.aborted) return
           await changed
         }

@@ -15,7 +15,7 @@ export interface ReportedPeer {
 /** Codes of calls that may have reached nobody. */
 const LOST: readonly Code[] = [Code.Unavailable, Code.Canceled, Code.DeadlineExceeded]
 
-/** Tells the log when a peer cannot be used and which setting may be wrong: once when it begins, once when it is mended. */
+/** Logs that a peer cannot be used and which setting may be wrong: once when it begins, once when it is mended. */
 export class PeerReport {
   readonly #peer: ReportedPeer
   readonly #logger: Logger
@@ -40,16 +40,22 @@ export class PeerReport {
     const { name, url, setting } = this.#peer
     const reason = reasonOf(error)?.reason
     if (error.cause instanceof Unreached) {
-      this.#tell('unreached', `The ${name} service cannot be reached at ${url}: ${error.cause.message}; see ${setting}`)
+      this.#report(
+        'unreached',
+        `The ${name} service cannot be reached at ${url}: ${error.cause.message}; see ${setting}`,
+      )
     } else if (reason === 'SECRET_REFUSED') {
       const where = `The ${name} service at ${url}`
-      this.#tell('secret', `${where} refuses the internal secret: PORTICO_INTERNAL_SECRET is another one there`)
+      this.#report('secret', `${where} refuses the internal secret: PORTICO_INTERNAL_SECRET is another one there`)
     } else if (error.code === Code.Unimplemented && reason === undefined) {
-      this.#tell('stranger', `What answers at ${url} is not the ${name} service, or of another version; see ${setting}`)
+      this.#report(
+        'mismatch',
+        `What answers at ${url} is not the ${name} service, or of another version; see ${setting}`,
+      )
     } else if (reason !== undefined || !LOST.includes(error.code)) this.answered()
   }
 
-  #tell(trouble: string, text: string): void {
+  #report(trouble: string, text: string): void {
     if (this.#trouble === trouble) return
     this.#trouble = trouble
     this.#logger.error({ peer: this.#peer.name }, text)

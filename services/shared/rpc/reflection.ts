@@ -4,7 +4,7 @@ import { Code } from '@connectrpc/connect'
 import { ServerReflection, type ServerReflectionRequest } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { route, type ServiceRoute } from '#shared/rpc/routes.ts'
 
-/** The grpc.reflection.v1 service: tells tools such as grpcurl and `buf curl` the schema of the services given. */
+/** The grpc.reflection.v1 service: gives tools such as grpcurl and `buf curl` the schema of the services given. */
 export function createReflection(services: readonly ServiceRoute[]): ServiceRoute {
   const names = services.map(({ service }) => service.typeName).sort()
   const files = new Map<string, DescFile>()

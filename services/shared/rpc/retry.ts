@@ -6,7 +6,7 @@ import { reasonOf } from '#shared/rejection.ts'
 
 const ATTEMPTS = 4
 const FIRST_DELAY_MS = 50
-/** Whoever waits for a foreground request is told within 10 s: another attempt may take 3 s to connect. */
+/** Whoever waits for a foreground request gets an answer within 10 s: another attempt may take 3 s to connect. */
 const LATEST_RETRY_MS = 5_000
 
 /** Cause of the failure of a call that the peer has certainly not begun; the message says why, for the log. */

@@ -1,6 +1,6 @@
 import type { StoreProblem } from '#shared/stores/store-watch.ts'
 
-/** Result codes of SQLite (https://sqlite.org/rescode.html), without the upper bytes, which tell the kinds of one apart. */
+/** Result codes of SQLite (https://sqlite.org/rescode.html), without the upper bytes, which distinguish the kinds of one. */
 const SQLITE: Readonly<Record<number, StoreProblem['kind']>> = {
   3: 'away', // PERM
   5: 'away', // BUSY

@@ -13,7 +13,7 @@ export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown'
 }
 
-/** A transaction was not committed, because its time was over: its caller was told so already. */
+/** A transaction was not committed, because its time was over: its caller has been refused already. */
 export class OutOfTime extends Error {
   override readonly name = 'OutOfTime'
 }

@@ -24,7 +24,7 @@ test('writes wait for the majority, and a transaction that fails leaves nothing'
   }
 })
 
-test('a server that nobody runs is told instead of waited for', async () => {
+test('a server that does not run is reported instead of waited for', async () => {
   await assert.rejects(openMongo({ uri: 'mongodb://127.0.0.1:9/?replicaSet=none', database: freshDatabaseName() }), {
     name: 'ConfigError',
     message: /^The settings cannot be used:\n {2}PORTICO_MONGODB_URI: cannot be used: .*127\.0\.0\.1:9/,

@@ -29,7 +29,7 @@ export const MAX_TIME_MS = 4_000
 
 /** How patient a client is, in milliseconds; what the URI says counts instead. */
 const PATIENCE = { waitQueueTimeoutMS: 2_000, serverSelectionTimeoutMS: 3_000, connectTimeoutMS: 3_000 }
-/** A write that the majority does not take is told before nobody waits for it any more. */
+/** A write that the majority does not take is reported while its caller still waits. */
 const MAJORITY_MS = 3_500
 
 /**

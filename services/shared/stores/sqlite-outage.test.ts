@@ -53,7 +53,7 @@ test('a disk that is full is an outage with a reason of its own in the log; what
     if (result.status === 'rejected') assert.equal(result.reason.reason, 'STORE_UNAVAILABLE')
   assert.equal(results[1]?.status, 'rejected')
   assert.equal(await port.count(), 1 + kept)
-  await waitFor('the log tells of it', () => lines.length > 0)
+  await waitFor('the log reports it', () => lines.length > 0)
   const [line] = lines
   assert.deepEqual([line?.store, line?.reason, line?.status, line?.err], ['texts', 'STORE_FULL', 507, undefined])
   assert.match(String(line?.msg), /texts\.sqlite: database or disk is full$/)
@@ -73,7 +73,7 @@ test('damaged pages that are met later are an outage, and one line of the log', 
   for (let page = 10; page * 4_096 < size; page++) await file.write(Buffer.alloc(4_096, 0xaa), 0, 4_096, page * 4_096)
   await using store = openStore(path)
   for (let i = 0; i < 3; i++) await assert.rejects(store.port.count(), UNAVAILABLE)
-  await waitFor('the log tells of it', () => store.lines.length > 0)
+  await waitFor('the log reports it', () => store.lines.length > 0)
   const [line, ...more] = store.lines
   assert.deepEqual([line?.reason, line?.err, more], ['STORE_DAMAGED', undefined, []])
 })

@@ -21,7 +21,7 @@ interface Job {
   failed(error: unknown): void
 }
 
-/** Another process has the file open, or this one has it open already. Told in one line that names the setting. */
+/** Another process has the file open, or this one has it open already. Reported in one line that names the setting. */
 export class SqliteBusyError extends ConfigError {
   constructor(path: string, options: ErrorOptions) {
     super([{ variable: 'PORTICO_DATA_DIR', problem: 'is in use' }], options)

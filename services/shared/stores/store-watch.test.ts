@@ -11,7 +11,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 const AWAY = Object.assign(new Error('no such host'), { code: 'EIO' })
 const FULL = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
 
-/** A store that fails when it is told to, watched by a probe every 5 ms or never. */
+/** A store that fails on demand, watched by a probe every 5 ms or never. */
 function open(options: {
   probeMs?: number
   limitMs?: number
@@ -53,11 +53,11 @@ function open(options: {
   return { store, watch, lines, port: storePort(store, watch, { writes: ['work'] }) }
 }
 
-test('a store that goes and comes back is told by one line each, and is unusable after three failures in a row', async () => {
+test('a store that goes and comes back is reported by one line each, and is unusable after three failures in a row', async () => {
   const { store, watch, lines } = open({})
   using _ = watch
-  const told: boolean[] = []
-  watch.onChange(() => told.push(watch.state().ok))
+  const changes: boolean[] = []
+  watch.onChange(() => changes.push(watch.state().ok))
   store.failure = FULL
   await waitFor('the store counts as unusable', () => !watch.state().ok)
   assert.ok(store.probes >= 3)
@@ -66,7 +66,7 @@ test('a store that goes and comes back is told by one line each, and is unusable
   await waitFor('more probes fail', () => store.probes > seen + 3)
   store.failure = undefined
   await waitFor('the store counts as usable', () => watch.state().ok)
-  assert.deepEqual(told, [false, true])
+  assert.deepEqual(changes, [false, true])
   assert.deepEqual(
     lines.map(({ level, store, reason, status, msg }) => ({ level, store, reason, status, msg })),
     [
@@ -85,8 +85,8 @@ test('a store that goes and comes back is told by one line each, and is unusable
 test('two failures in a row are none', async () => {
   const { store, watch } = open({})
   using _ = watch
-  let told = 0
-  watch.onChange(() => told++)
+  let changes = 0
+  watch.onChange(() => changes++)
   const probe = store.probe
   let failures = 0
   store.probe = async () => {
@@ -96,7 +96,7 @@ test('two failures in a row are none', async () => {
     throw AWAY
   }
   await waitFor('enough probes failed', () => failures > 20)
-  assert.deepEqual([watch.state(), told], [{ ok: true }, 0])
+  assert.deepEqual([watch.state(), changes], [{ ok: true }, 0])
 })
 
 test('a call that fails because of the store says so, and has the store probed at once', async () => {

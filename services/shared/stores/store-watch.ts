@@ -4,7 +4,7 @@ import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { spendStoreTime, storeTimeLeft } from '#shared/telemetry/request-scope.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 
-/** Whether a service can write its store, and if not, why. Strangers may read it: the log alone tells more. */
+/** Whether a service can write its store, and if not, why. Anybody may read it: only the log says more. */
 export type StoreState = { readonly ok: true } | { readonly ok: false; readonly kind: StoreProblem['kind'] }
 
 /** What is known of a service's store. */
@@ -156,7 +156,7 @@ export class StoreWatch implements StoreHealth, Disposable {
       this.#notedAt = now
       this.#log(this.#suspected, 'A call of the store failed, but it takes writes')
     }
-    if (before >= FAILURES) this.#tell()
+    if (before >= FAILURES) this.#report()
   }
 
   #failed(problem: StoreProblem): void {
@@ -166,14 +166,14 @@ export class StoreWatch implements StoreHealth, Disposable {
       this.#awaySince = this.#options.clock.monotonic()
       this.#log(problem, 'The store is away')
     }
-    if (this.#failures === FAILURES) this.#tell()
+    if (this.#failures === FAILURES) this.#report()
   }
 
   #log({ kind, text }: StoreProblem, what: string): void {
     this.#options.logger.error({ store: this.#options.name, ...FIELDS[kind] }, `${what}: ${text}`)
   }
 
-  #tell(): void {
+  #report(): void {
     for (const listener of [...this.#listeners]) listener()
   }
 

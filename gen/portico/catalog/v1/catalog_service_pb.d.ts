@@ -361,7 +361,7 @@ export declare type RunToolResponse = Message<"portico.catalog.v1.RunToolRespons
    */
   event: {
     /**
-     * The tool tells how far it is.
+     * How far the tool has come.
      *
      * @generated from field: portico.catalog.v1.ToolProgressed progressed = 1;
      */
@@ -377,7 +377,7 @@ export declare type RunToolResponse = Message<"portico.catalog.v1.RunToolRespons
     case: "completed";
   } | {
     /**
-     * The tool ended badly, in a way that the model is told of; the last message.
+     * The tool ended badly, in a way that the model is shown; the last message.
      *
      * @generated from field: portico.catalog.v1.ToolFailed failed = 3;
      */
@@ -393,7 +393,7 @@ export declare type RunToolResponse = Message<"portico.catalog.v1.RunToolRespons
 export declare const RunToolResponseSchema: GenMessage<RunToolResponse>;
 
 /**
- * A tool tells how far it is.
+ * How far a tool has come.
  *
  * @generated from message portico.catalog.v1.ToolProgressed
  */
@@ -607,7 +607,7 @@ export declare const CatalogService: GenService<{
   },
   /**
    * Ends all calls of a session that an older fencing token left running, and refuses older tokens from now on.
-   * Answers when they have ended.
+   * Returns when they have ended.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.EndTools
    */

@@ -197,7 +197,7 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
     case: "toolCalled";
   } | {
     /**
-     * A tool tells how far it is; volatile.
+     * How far a tool has come; volatile.
      *
      * @generated from field: portico.session.v1.ToolProgressed tool_progressed = 26;
      */
@@ -703,7 +703,7 @@ export declare type ToolCalled = Message<"portico.session.v1.ToolCalled"> & {
 export declare const ToolCalledSchema: GenMessage<ToolCalled>;
 
 /**
- * A tool tells how far it is.
+ * How far a tool has come.
  *
  * @generated from message portico.session.v1.ToolProgressed
  */

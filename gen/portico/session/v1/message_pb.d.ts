@@ -425,7 +425,7 @@ export enum AssistantTool_State {
   STREAMING = 1,
 
   /**
-   * It waits for leave, or runs.
+   * It waits for a permission, or runs.
    *
    * @generated from enum value: STATE_RUNNING = 2;
    */

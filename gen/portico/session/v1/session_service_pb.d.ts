@@ -856,7 +856,7 @@ export declare const StreamEventsResponseSchema: GenMessage<StreamEventsResponse
  */
 export declare type EventsConnected = Message<"portico.session.v1.EventsConnected"> & {
   /**
-   * Where it stands in the log: whoever comes back with it misses nothing that this stream would have told.
+   * Where it stands in the log: whoever comes back with it misses nothing that this stream would have sent.
    *
    * @generated from field: string position = 1;
    */
@@ -935,7 +935,7 @@ export declare const SessionService: GenService<{
     output: typeof PromptSessionResponseSchema;
   },
   /**
-   * Answers when nothing runs in the session and nothing is due to. Starts nothing.
+   * Returns when nothing runs in the session and nothing is due. Starts nothing.
    *
    * @generated from rpc portico.session.v1.SessionService.WaitSession
    */
@@ -946,7 +946,7 @@ export declare const SessionService: GenService<{
   },
   /**
    * Stops what runs in the session, and parks the inputs that wait by then; what is admitted afterwards is not concerned.
-   * Answers when the wish is recorded; a session in which nothing runs or is due is left alone.
+   * Returns when the request is recorded; a session in which nothing runs or is due is left alone.
    *
    * @generated from rpc portico.session.v1.SessionService.InterruptSession
    */
@@ -1027,7 +1027,7 @@ export declare const SessionService: GenService<{
     output: typeof GetPermissionRequestResponseSchema;
   },
   /**
-   * Answers a permission request. Rejects with PERMISSION_REQUEST_NOT_FOUND when it no longer waits.
+   * Replies to a permission request. Rejects with PERMISSION_REQUEST_NOT_FOUND when it no longer waits.
    *
    * @generated from rpc portico.session.v1.SessionService.ReplyPermissionRequest
    */

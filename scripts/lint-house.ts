@@ -1,0 +1,41 @@
+// Refuses what Biome has no rule for: folders with too many files, and casts by way of `unknown`. Usage: lint-house.ts
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Most files of the product in one folder, those of its subfolders not counted. */
+const MOST_FILES = 20
+
+/** Folders that hold more than that, as lines for people. */
+export function fullFolders(files: readonly string[]): string[] {
+  const product = files.filter((path) => /^(services|gateway)\/.*\.ts$/.test(path) && !path.endsWith('.test.ts'))
+  return Object.entries(Object.groupBy(product, dirname))
+    .filter(([, inside = []]) => inside.length > MOST_FILES)
+    .map(([folder, inside = []]) => `${folder}: ${inside.length} files, at most ${MOST_FILES}`)
+}
+
+/**
+ * Where a text casts by way of `unknown`, as lines for people. Only adapters may, whose rows have no types; tests may, to
+ * hand over what the types forbid.
+ */
+export function blindCasts(path: string, text: string): string[] {
+  if (!path.endsWith('.ts') || /(^|\/)adapters\/|^(test|bench)\/|\.test\.ts$/.test(path)) return []
+  return [...text.matchAll(/\bas unknown as\b/g)].map(
+    ({ index }) => `${path}:${text.slice(0, index).split('\n').length}: a cast by way of unknown`,
+  )
+}
+
+if (import.meta.main) {
+  process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'])
+  const gone = new Set(execFileSync('git', ['ls-files', '--deleted'], { encoding: 'utf8' }).split('\n'))
+  const files = listed
+    .toString()
+    .split('\n')
+    .filter((path) => path !== '' && !path.startsWith('gen/') && !gone.has(path))
+  const source = files.filter((path) => path.endsWith('.ts') && path !== 'scripts/lint-house.ts')
+  const problems = [...fullFolders(files), ...source.flatMap((path) => blindCasts(path, readFileSync(path, 'utf8')))]
+  for (const problem of problems) process.stderr.write(`${problem}\n`)
+  if (problems.length > 0) process.exitCode = 1
+}
