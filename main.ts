@@ -12,7 +12,7 @@ import { noteWholeStores, requireWholeStores } from '#shared/stores/store-files.
 import { createApp } from './gateway/app.ts'
 import { createClients } from './gateway/clients.ts'
 import { readConfig as readGatewayConfig } from './gateway/config.ts'
-import { listen } from './gateway/listen.ts'
+import { listen } from './gateway/http/listen.ts'
 import { ownReadiness } from './gateway/readiness.ts'
 import { welcome } from './gateway/welcome.ts'
 import { readConfig as readCatalogConfig } from './services/catalog/config.ts'

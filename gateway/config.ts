@@ -2,7 +2,7 @@ import { homedir, tmpdir } from 'node:os'
 import { z } from 'zod'
 import { type Environment, integerVariable, mustBe, portVariable, readEnvironment } from '#shared/config/config.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { isLoopbackHost } from './origin.ts'
+import { isLoopbackHost } from './http/origin.ts'
 
 /** How the instance API authenticates (`design.md` 9.16). */
 export type Auth =

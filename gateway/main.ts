@@ -11,7 +11,7 @@ import { PeerReport } from '#shared/rpc/peer-report.ts'
 import { createApp } from './app.ts'
 import { createClients } from './clients.ts'
 import { readConfig } from './config.ts'
-import { listen } from './listen.ts'
+import { listen } from './http/listen.ts'
 import { PeerReadiness } from './readiness.ts'
 
 const readProcess = (env: Environment) => readProcessConfig(env, ['session', 'catalog', 'inference', 'identity'])

@@ -1,6 +1,6 @@
 import { reasonOf } from '#shared/rejection.ts'
 import { providerFailure } from '../errors/provider.ts'
-import type { PublicError } from '../errors.ts'
+import type { PublicError } from '../errors/public-error.ts'
 
 /** How a response says that it failed (`contract/gateway-facts.md` 1.8). */
 export interface ResponseFailure {

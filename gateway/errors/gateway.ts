@@ -1,7 +1,7 @@
 import type { Reason, ReasonsOf } from '#shared/rejection.ts'
-import type { ErrorTable, PublicError } from '../errors.ts'
 import { challengeHeader } from './challenge.ts'
 import { providerFailure } from './provider.ts'
+import type { ErrorTable, PublicError } from './public-error.ts'
 
 const INVALID = 'Invalid request parameters'
 

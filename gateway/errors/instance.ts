@@ -1,6 +1,6 @@
 import type { Reason, ReasonsOf } from '#shared/rejection.ts'
-import type { ErrorTable, PublicError } from '../errors.ts'
 import { challengeHeader } from './challenge.ts'
+import type { ErrorTable, PublicError } from './public-error.ts'
 
 /** Errors of `/api`: `{_tag, message, …}` (`contract/instance-facts.md` 2). */
 export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'catalog' | 'session' | 'server']> = {

@@ -1,6 +1,6 @@
 import type { ReasonsOf } from '#shared/rejection.ts'
-import type { ErrorTable, PublicError } from '../errors.ts'
-import type { RequestReason } from '../reasons.ts'
+import type { ErrorTable, PublicError } from './public-error.ts'
+import type { RequestReason } from './reasons.ts'
 
 /** Errors of `/api/v1/oauth`: `{error, error_description}` (RFC 6749 section 5.2), never cached. */
 export const oauthErrors: ErrorTable<RequestReason | ReasonsOf['store' | 'server']> = {

@@ -1,7 +1,7 @@
 import { callOf } from '../call.ts'
-import { readQuery, requestDirectory } from '../query.ts'
-import { sendJson } from '../respond.ts'
-import { type Facade, nameParameter, type Route } from '../route.ts'
+import { type Facade, nameParameter, type Route } from '../facade.ts'
+import { readQuery, requestDirectory } from '../http/query.ts'
+import { sendJson } from '../http/respond.ts'
 import { agentInfo } from '../schemas/agent.ts'
 import { locationRefJson } from '../schemas/location.ts'
 

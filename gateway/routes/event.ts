@@ -4,11 +4,11 @@ import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { callOf } from '../call.ts'
-import { publicError } from '../errors.ts'
-import { queryText, readQuery } from '../query.ts'
-import type { Facade, Route } from '../route.ts'
+import { publicError } from '../errors/public-error.ts'
+import type { Facade, Route } from '../facade.ts'
+import { queryText, readQuery } from '../http/query.ts'
+import { RETRY_MS, sendEventHeaders, sendEvents } from '../http/sse.ts'
 import { eventJson } from '../schemas/event.ts'
-import { RETRY_MS, sendEventHeaders, sendEvents } from '../sse.ts'
 
 /**
  * `GET /api/event`: the events of the workspace as server-sent events (`contract/instance-facts.md` 3.16). The first

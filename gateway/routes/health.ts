@@ -1,6 +1,6 @@
 import type { Response } from 'express'
-import { sendJson } from '../respond.ts'
-import type { Facade, Route } from '../route.ts'
+import type { Facade, Route } from '../facade.ts'
+import { sendJson } from '../http/respond.ts'
 
 /** `GET /livez`: the process answers. `GET /readyz`: requests should be sent here (`Readiness`). */
 export function healthRoutes(facade: Facade): Route[] {

@@ -1,5 +1,5 @@
-import { sendJson } from '../respond.ts'
-import type { Facade, Route } from '../route.ts'
+import type { Facade, Route } from '../facade.ts'
+import { sendJson } from '../http/respond.ts'
 
 /** server.info: `ServerInfo` (`contract/instance-facts.md` 1.2). It answers only when the server is ready. */
 export function infoRoutes({ config, urls }: Facade): Route[] {

@@ -1,7 +1,7 @@
 import { callOf } from '../call.ts'
-import { readQuery, requestDirectory } from '../query.ts'
-import { sendJson } from '../respond.ts'
-import type { Facade, Route } from '../route.ts'
+import type { Facade, Route } from '../facade.ts'
+import { readQuery, requestDirectory } from '../http/query.ts'
+import { sendJson } from '../http/respond.ts'
 import { locationInfo } from '../schemas/location.ts'
 
 /** Resolves the requested or the default location. */

@@ -1,8 +1,8 @@
 import { ListMessagesRequest_Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { callOf } from '../call.ts'
-import { queryInteger, queryText, queryWord, readQuery } from '../query.ts'
-import { sendJson } from '../respond.ts'
-import { type Facade, messageParameter, type Route, sessionParameter } from '../route.ts'
+import { type Facade, messageParameter, type Route, sessionParameter } from '../facade.ts'
+import { queryInteger, queryText, queryWord, readQuery } from '../http/query.ts'
+import { sendJson } from '../http/respond.ts'
 import { messageInfo } from '../schemas/message.ts'
 import { pageCursor } from '../schemas/page.ts'
 

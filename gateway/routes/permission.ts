@@ -1,7 +1,7 @@
-import { checkBody, readJson } from '../body.ts'
 import { callOf } from '../call.ts'
-import { sendJson, sendNothing } from '../respond.ts'
-import { type Facade, nameParameter, type Route, sessionParameter } from '../route.ts'
+import { type Facade, nameParameter, type Route, sessionParameter } from '../facade.ts'
+import { checkBody, readJson } from '../http/body.ts'
+import { sendJson, sendNothing } from '../http/respond.ts'
 import { permissionReplyBody, permissionRequest } from '../schemas/permission.ts'
 
 /** Permission requests that wait for an answer, and the answers. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { JSON_LIMITS, JsonGauge } from '../json-gauge.ts'
+import { JSON_LIMITS, JsonGauge } from '../http/json-gauge.ts'
 import { assistantContent, MAX_PARTS, resultContent, systemContent, userContent } from './responses-parts.ts'
 import { byShape, byType, list, refusal } from './shape.ts'
 

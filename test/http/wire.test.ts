@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createHttpServer, type HttpLimits } from '#gateway/http-server.ts'
+import { createHttpServer, type HttpLimits } from '#gateway/http/http-server.ts'
 import { openFacade } from '#test/support/facade.ts'
 import { sendBytes, type WireAnswer } from '#test/support/raw-socket.ts'
 

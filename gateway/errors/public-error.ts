@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { type Reason, Rejection, reasonOf } from '#shared/rejection.ts'
-import type { Family } from './call.ts'
-import { gatewayErrors } from './errors/gateway.ts'
-import { instanceErrors } from './errors/instance.ts'
-import { oauthErrors } from './errors/oauth.ts'
+import type { Family } from '../call.ts'
+import { gatewayErrors } from './gateway.ts'
+import { instanceErrors } from './instance.ts'
+import { oauthErrors } from './oauth.ts'
 
 /** An error as a client sees it. */
 export interface PublicError {

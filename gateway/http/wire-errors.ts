@@ -2,8 +2,8 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Rejection } from '#shared/rejection.ts'
-import { familyOf } from './call.ts'
-import { publicError } from './errors.ts'
+import { familyOf } from '../call.ts'
+import { publicError } from '../errors/public-error.ts'
 
 /** What node:http found wrong with what a connection sent. */
 export interface WireError {

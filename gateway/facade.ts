@@ -4,7 +4,7 @@ import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Clients } from './clients.ts'
 import type { Config } from './config.ts'
-import type { Lifecycle } from './lifecycle.ts'
+import type { Lifecycle } from './http/lifecycle.ts'
 import type { Readiness } from './readiness.ts'
 
 /** What every route is made from. */

@@ -2,8 +2,8 @@ import type { NextFunction, Request, Response } from 'express'
 import { randomId } from '#shared/ids.ts'
 import { withRequestId } from '#shared/telemetry/request-scope.ts'
 import { openSpan } from '#shared/telemetry/tracing.ts'
-import { Call, familyOf } from './call.ts'
-import type { Facade } from './route.ts'
+import { Call, familyOf } from '../call.ts'
+import type { Facade } from '../facade.ts'
 
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/
 

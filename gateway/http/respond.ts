@@ -1,6 +1,6 @@
 import type { Response } from 'express'
-import { callOf } from './call.ts'
-import { withRetryAfter } from './errors.ts'
+import { callOf } from '../call.ts'
+import { withRetryAfter } from '../errors/public-error.ts'
 
 const JSON_HEADERS = [
   'content-type',

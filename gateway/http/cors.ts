@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express'
-import { callOf } from './call.ts'
-import type { Config } from './config.ts'
+import { callOf } from '../call.ts'
+import type { Config } from '../config.ts'
 import { isAllowedOrigin, isLoopbackHost } from './origin.ts'
 
 const PREFLIGHT = [

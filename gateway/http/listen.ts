@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { ConfigError } from '#shared/config/config.ts'
 import type { Leaving } from '#shared/process/leave.ts'
 import { listenProblem } from '#shared/process/listen-problem.ts'
-import type { Config } from './config.ts'
+import type { Config } from '../config.ts'
 import { createHttpServer } from './http-server.ts'
 import { Lifecycle } from './lifecycle.ts'
 

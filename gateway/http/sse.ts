@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Response } from 'express'
-import { type Call, callOf } from './call.ts'
+import { type Call, callOf } from '../call.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
 /** Most text that is collected before it is written, in characters. */
