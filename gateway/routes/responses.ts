@@ -39,7 +39,7 @@ async function createResponse(facade: Facade, request: Request, response: Respon
   const text = randomText(24)
   call.headers.push('x-generation-id', `gen-${text}`)
   const generation = toGeneration(body, `gen-${text}`, session)
-  const messages = clients.inference.streamGenerate(generation, call.options({ timeoutMs: undefined }))
+  const messages = clients.inference.streamGenerate({ generation }, call.options({ timeoutMs: undefined }))
   const seed = { id: `resp_${text}`, echo: requestEcho(body), now: () => clock.now() }
   if (body.stream !== true) {
     const fold = new ResponsesFold(seed, undefined)

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { create } from '@bufbuild/protobuf'
-import { Message_Role as Role, ToolChoice_Mode } from '#gen/portico/inference/v1/inference_pb.js'
 import {
-  type StreamGenerateRequest,
-  StreamGenerateRequestSchema,
-} from '#gen/portico/inference/v1/inference_service_pb.js'
+  type GenerationRequest,
+  GenerationRequestSchema,
+  Message_Role as Role,
+  ToolChoice_Mode,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import { plain } from '#test/support/inference.ts'
 import { toGeneration } from './responses-generation.ts'
 import { responsesRequest } from './responses-request.ts'
 
-function generation(body: object, session = ''): StreamGenerateRequest {
+function generation(body: object, session = ''): GenerationRequest {
   const parsed = responsesRequest.parse({ model: 'a/b', input: 'Hello', ...body })
-  return create(StreamGenerateRequestSchema, toGeneration(parsed, 'gen-1', session))
+  return create(GenerationRequestSchema, toGeneration(parsed, 'gen-1', session))
 }
 
 /** Role and parts of each message. */

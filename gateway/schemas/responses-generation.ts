@@ -1,16 +1,16 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import {
+  type GenerationRequestSchema,
   type ResponseFormatSchema,
   ToolChoice_Mode,
   type ToolChoiceSchema,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import type { StreamGenerateRequestSchema } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { toMessages } from './responses-messages.ts'
 import type { ResponsesRequest } from './responses-request.ts'
 import type { FreeObject } from './shape.ts'
 
-type Generation = MessageInitShape<typeof StreamGenerateRequestSchema>
+type Generation = MessageInitShape<typeof GenerationRequestSchema>
 type Struct = NonNullable<Generation['providerBody']>
 
 /** What the inference service is asked for. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */

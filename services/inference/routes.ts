@@ -1,11 +1,17 @@
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 import { reasons } from './reasons.ts'
+import type { GenerateDependencies } from './rpc/answer.ts'
+import { generate } from './rpc/generate.ts'
 import { listModels } from './rpc/list-models.ts'
-import { type GenerateDependencies, streamGenerate } from './rpc/stream-generate.ts'
+import { streamGenerate } from './rpc/stream-generate.ts'
 
 /** What the inference service offers. */
 export function inferenceRoutes(dependencies: GenerateDependencies): Routes {
-  const implementation = { streamGenerate: streamGenerate(dependencies), listModels: listModels(dependencies) }
+  const implementation = {
+    generate: generate(dependencies),
+    streamGenerate: streamGenerate(dependencies),
+    listModels: listModels(dependencies),
+  }
   return { domain: 'inference', reasons, services: [route(InferenceService, implementation)] }
 }

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,12 +11,11 @@ import {
   type RunToolRequest,
   type RunToolResponseSchema,
 } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
+import { FinishReason, type GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
 import {
   type GenerationEventSchema,
   InferenceService,
   PartStarted_Kind as Kind,
-  type StreamGenerateRequest,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import type { AssistantMessage, AssistantTool, Message } from '#gen/portico/session/v1/message_pb.js'
@@ -34,7 +34,7 @@ type GenerationEvent = MessageInitShape<typeof GenerationEventSchema>
 type ToolResponse = MessageInitShape<typeof RunToolResponseSchema>
 
 /** What the scripted model does when it is asked: one item is what comes at once. */
-export type Turn = (request: StreamGenerateRequest, signal: AbortSignal) => AsyncIterable<GenerationEvent[]>
+export type Turn = (request: GenerationRequest, signal: AbortSignal) => AsyncIterable<GenerationEvent[]>
 
 /** What a scripted tool does. */
 export type ToolScript = (request: RunToolRequest, signal: AbortSignal) => AsyncIterable<ToolResponse>
@@ -49,7 +49,7 @@ export interface Peers {
   readonly rules: { action: string; resource: string; effect: Effect }[]
   /** Steps of the agent; 0: no limit. */
   steps: number
-  readonly requests: StreamGenerateRequest[]
+  readonly requests: GenerationRequest[]
   readonly principals: Principal[]
   /** Calls that were started, by the id that the catalog got. */
   readonly started: string[]
@@ -70,7 +70,7 @@ export function scriptedPeers(): Peers {
     tools: { look: says('seen') } as Record<string, ToolScript>,
     rules: [] as Peers['rules'],
     steps: 0,
-    requests: [] as StreamGenerateRequest[],
+    requests: [] as GenerationRequest[],
     principals: [] as Principal[],
     started: [] as string[],
     ended: [] as bigint[],
@@ -112,7 +112,8 @@ export function scriptedPeers(): Peers {
   }
   const inference: Partial<ServiceImpl<typeof InferenceService>> = {
     listModels: async () => ({ defaultModel: 'test/model' }),
-    async *streamGenerate(request, context) {
+    async *streamGenerate({ generation: request }, context) {
+      assert.ok(request)
       peers.requests.push(request)
       peers.principals.push(principalOf(context))
       const turn = peers.turns.shift() ?? text('Done.')

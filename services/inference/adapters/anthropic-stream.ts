@@ -62,7 +62,7 @@ export class AnthropicStream {
         break
       case 'message_start':
         this.#started = true
-        this.#writer.push({ type: 'started' })
+        this.#writer.push({ type: 'started', warnings: [] })
         this.#usage(objectAt(objectAt(event.message)?.usage))
         break
       case 'message_delta':

@@ -47,7 +47,7 @@ export class EchoProvider implements ModelProvider {
     }
     const limit = Math.min(request.maxOutputTokens ?? Infinity, failAt)
     let cut = false
-    writer.push({ type: 'started' })
+    writer.push({ type: 'started', warnings: [] })
     for (const { kind, callId, toolName, words } of piecesOf(request.requestId, script.reasoning, calls, answer)) {
       if (tokens >= limit) cut = true
       if (cut) break

@@ -50,7 +50,7 @@ export class OpenaiStream {
     if (chunk.error !== undefined && chunk.error !== null) throw openaiError(this.#providerId, chunk.error)
     if (!this.#started) {
       this.#started = true
-      this.#writer.push({ type: 'started' })
+      this.#writer.push({ type: 'started', warnings: [] })
     }
     const choice = objectAt(listAt(chunk.choices)[0])
     if (choice !== undefined) this.#choice(choice)

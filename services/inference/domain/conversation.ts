@@ -10,18 +10,20 @@ export interface CacheControl {
 /** Content, or the address of it, which only the provider fetches. */
 export type MediaSource = { readonly data: Uint8Array } | { readonly url: string }
 
-interface Cacheable {
+interface AnyPart {
   readonly cache?: CacheControl | undefined
+  /** What the provider said of a generated part that no other member holds, in its own words. */
+  readonly providerMetadata?: JsonObject | undefined
 }
 
 /** Text, or the model's words of refusal. */
-export interface TextPart extends Cacheable {
+export interface TextPart extends AnyPart {
   readonly type: 'text' | 'refusal'
   readonly text: string
 }
 
 /** A picture, a file or sound. */
-export interface MediaPart extends Cacheable {
+export interface MediaPart extends AnyPart {
   readonly type: 'image' | 'file' | 'audio'
   readonly source: MediaSource
   /** Media type; empty when unknown. */
@@ -33,7 +35,7 @@ export interface MediaPart extends Cacheable {
 }
 
 /** What the model thought. Empty members were not given. */
-export interface ReasoningPart extends Cacheable {
+export interface ReasoningPart extends AnyPart {
   readonly type: 'reasoning'
   readonly text: string
   readonly summary: string
@@ -46,7 +48,7 @@ export interface ReasoningPart extends Cacheable {
 }
 
 /** A call that the model made. */
-export interface ToolCallPart extends Cacheable {
+export interface ToolCallPart extends AnyPart {
   readonly type: 'tool-call'
   readonly callId: string
   readonly name: string
@@ -55,7 +57,7 @@ export interface ToolCallPart extends Cacheable {
 }
 
 /** What a call answered. */
-export interface ToolResultPart extends Cacheable {
+export interface ToolResultPart extends AnyPart {
   readonly type: 'tool-result'
   readonly callId: string
   readonly content: readonly Part[]

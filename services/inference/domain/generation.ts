@@ -81,12 +81,32 @@ export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter' |
 /** What a part is. Pictures and files come whole, with the end of their part. */
 export type PartKind = 'text' | 'reasoning' | 'reasoning-summary' | 'tool-call' | 'refusal' | 'image' | 'file'
 
+/** Something of a request that does not reach the model as it was meant. */
+export interface Warning {
+  /** Member of the request, as the proto names it. */
+  readonly field: string
+  readonly message: string
+}
+
+/** A document that the model named as a source. Empty members were not given. */
+export interface Source {
+  /** Part whose text names it. */
+  readonly partIndex: number
+  readonly url: string
+  readonly title: string
+  /** Bounds of the passage of the part's text that rests on it, in UTF-16 code units, the end exclusive. */
+  readonly start: number | undefined
+  readonly end: number | undefined
+  /** The passage of the source that is cited. */
+  readonly citedText: string
+}
+
 /**
  * One thing that happened. Order: started, then for each part its start, its additions and its end (parts may
- * interleave), then finished. `usage` may come at any time, several times; the last one counts.
+ * interleave; sources come between), then finished. `usage` may come at any time, several times; the last one counts.
  */
 export type GenerationEvent =
-  | { readonly type: 'started' }
+  | { readonly type: 'started'; readonly warnings: readonly Warning[] }
   | {
       readonly type: 'part-started'
       readonly index: number
@@ -98,6 +118,7 @@ export type GenerationEvent =
     }
   | { readonly type: 'part-extended'; readonly index: number; readonly text: string }
   | { readonly type: 'part-ended'; readonly index: number; readonly part: Part }
+  | { readonly type: 'source'; readonly source: Source }
   | { readonly type: 'usage'; readonly usage: Usage }
   /** `rawReason`: the provider's own word; empty when it gave none. */
   | { readonly type: 'finished'; readonly reason: FinishReason; readonly rawReason: string }

@@ -66,10 +66,8 @@ test('a stock gRPC client lists models and generates', async () => {
   const { listModels, streamGenerate } = InferenceService.method
   assert.deepEqual(plain((await client.unary(listModels, {})).models), [echo])
   const kinds: (string | undefined)[] = []
-  for await (const { events } of client.stream(streamGenerate, {
-    requestId: 'r',
-    messages: [userMessage('/length 2')],
-  })) {
+  const generation = { requestId: 'r', messages: [userMessage('/length 2')] }
+  for await (const { events } of client.stream(streamGenerate, { generation })) {
     kinds.push(...events.map(({ event }) => event.case))
   }
   assert.deepEqual(kinds, ['started', 'partStarted', 'partExtended', 'partExtended', 'partEnded', 'finished'])

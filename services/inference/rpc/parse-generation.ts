@@ -1,11 +1,11 @@
 import {
   type ResponseFormat as FormatMessage,
+  type GenerationRequest as GenerationMessage,
   type Sampling as SamplingMessage,
   ToolChoice_Mode,
   type ToolChoice as ToolChoiceMessage,
   type Tool as ToolMessage,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import type { StreamGenerateRequest } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { GenerationRequest, ResponseFormat, Sampling, Tool, ToolChoice } from '../domain/generation.ts'
 import { check, invalid } from './check.ts'
 import { parseMessages } from './parse-messages.ts'
@@ -16,7 +16,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]{0,4096}$/
 
 /** What is asked for, but for the model, which is resolved apart; rejects with GENERATION_INVALID. */
-export function parseGeneration(request: StreamGenerateRequest): Omit<GenerationRequest, 'modelId'> {
+export function parseGeneration(request: GenerationMessage): Omit<GenerationRequest, 'modelId'> {
   const { requestId, maxOutputTokens, reasoning, user, sessionId, providerHeaders } = request
   check(requestId.length > 0 && requestId.length <= 128, 'request_id', 'must have 1 to 128 characters')
   check(maxOutputTokens === undefined || maxOutputTokens > 0, 'max_output_tokens', 'must be above 0')

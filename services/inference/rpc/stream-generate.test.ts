@@ -3,11 +3,8 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
-import {
-  InferenceService,
-  type StreamGenerateRequestSchema,
-  type StreamGenerateResponse,
-} from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { InferenceService, type StreamGenerateResponse } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { SqliteLedger } from '#services/inference/adapters/sqlite-ledger.ts'
 import type { Config } from '#services/inference/config.ts'
 import type { LedgerEntry } from '#services/inference/ports.ts'
@@ -21,7 +18,7 @@ import { refusalOf } from '#test/support/rejects.ts'
 import { recordSpans } from '#test/support/spans.ts'
 import { connectLocal, forEachTransport } from '#test/support/transports.ts'
 
-type Request = MessageInitShape<typeof StreamGenerateRequestSchema>
+type Request = MessageInitShape<typeof GenerationRequestSchema>
 
 /** Everything that a generation answers. */
 async function collect(messages: AsyncIterable<StreamGenerateResponse>): Promise<unknown[]> {
@@ -74,7 +71,7 @@ forEachTransport((name, connect) => {
     await using connection = await connect(service.routes)
     const client = createClient(InferenceService, connection.transport)
     const request = hello('req_1', '/reasoning hm so\nHello there')
-    const events = await collect(client.streamGenerate(request, callOptions({ principal: operator })))
+    const events = await collect(client.streamGenerate({ generation: request }, callOptions({ principal: operator })))
     const said = [
       'This ',
       'is ',
@@ -90,7 +87,7 @@ forEachTransport((name, connect) => {
     const words = [...said, 'You ', 'said: ', 'Hello ', 'there']
     const noReasoning = { summary: '', signature: '', encrypted: '', id: '' }
     assert.deepEqual(events, [
-      { case: 'started', value: { model: 'portico/echo', providerId: 'portico' } },
+      { case: 'started', value: { model: 'portico/echo', providerId: 'portico', warnings: [] } },
       { case: 'partStarted', value: { index: 0, kind: 2, callId: '', toolName: '' } },
       { case: 'partExtended', value: { index: 0, text: 'hm ' } },
       { case: 'partExtended', value: { index: 0, text: 'so' } },
@@ -118,7 +115,7 @@ forEachTransport((name, connect) => {
     await using stub = await startStub(streams(fixture('openai-text.sse')))
     const { service, connection, client } = await open(served(stub.url))
     const request = { ...hello('req_1'), origin: 'responses', sessionId: 'ses_1' }
-    const events = await collect(client.streamGenerate(request, callOptions({ principal: operator })))
+    const events = await collect(client.streamGenerate({ generation: request }, callOptions({ principal: operator })))
     // 176 fresh input tokens, 1,024 cached ones and 12 of output: 352 + 1.024 + 36 nano-dollars.
     const usage = {
       inputTokens: 1200n,
@@ -129,7 +126,7 @@ forEachTransport((name, connect) => {
     }
     const value = { reason: 1, rawReason: 'stop', usage, costNanos: 389n, outputCostNanos: 36n }
     assert.deepEqual(events.at(-1), { case: 'finished', value })
-    const repeated = collect(client.streamGenerate(request, callOptions({ principal: operator })))
+    const repeated = collect(client.streamGenerate({ generation: request }, callOptions({ principal: operator })))
     const { reason, code, metadata } = await refusalOf(repeated)
     assert.deepEqual([reason, code, metadata], ['REQUEST_DUPLICATE', 'AlreadyExists', { request_id: 'req_1' }])
     assert.equal(stub.seen.length, 1)
@@ -162,10 +159,10 @@ forEachTransport((name, connect) => {
     const controller = new AbortController()
     const options = callOptions({ principal: operator }, { signal: controller.signal })
     const call = async (): Promise<void> => {
-      for await (const _ of client.streamGenerate(hello('req_1'), options)) controller.abort()
+      for await (const _ of client.streamGenerate({ generation: hello('req_1') }, options)) controller.abort()
     }
     await assert.rejects(call(), (error) => error instanceof ConnectError && error.code === Code.Canceled)
-    const left = client.streamGenerate(hello('req_2'), callOptions({ principal: operator }))
+    const left = client.streamGenerate({ generation: hello('req_2') }, callOptions({ principal: operator }))
     for await (const _ of left) break
     while (stub.hangUps < 2) await delay(5)
     await connection[Symbol.asyncDispose]()
@@ -180,7 +177,7 @@ forEachTransport((name, connect) => {
   test(`${name}: a failing provider is told by its reason, and the row is closed as failed`, async () => {
     const { service, connection, client } = await open()
     const call = (id: string, text: string) =>
-      refusalOf(collect(client.streamGenerate(hello(id, text), callOptions({ principal: operator }))))
+      refusalOf(collect(client.streamGenerate({ generation: hello(id, text) }, callOptions({ principal: operator }))))
     const told = (status: string) => ({ provider: 'portico', status, message: `The prompt asked for status ${status}` })
     for (const [status, reason, code] of [
       ['402', 'PROVIDER_REFUSED', 'FailedPrecondition'],
@@ -204,7 +201,7 @@ forEachTransport((name, connect) => {
     await using connection = await connect(service.routes)
     const client = createClient(InferenceService, connection.transport)
     const call = collect(
-      client.streamGenerate(hello('req_1', '/slow 60000\nHello'), callOptions({ principal: operator })),
+      client.streamGenerate({ generation: hello('req_1', '/slow 60000\nHello') }, callOptions({ principal: operator })),
     )
     const { reason, metadata } = await refusalOf(call)
     assert.deepEqual([reason, metadata], ['PROVIDER_TIMEOUT', { provider: 'portico' }])
@@ -234,18 +231,25 @@ forEachTransport((name, connect) => {
       ],
     ]
     for (const [request, field] of cases) {
-      const refusal = await refusalOf(collect(client.streamGenerate(request, callOptions({ principal: operator }))))
+      const refusal = await refusalOf(
+        collect(client.streamGenerate({ generation: request }, callOptions({ principal: operator }))),
+      )
       assert.deepEqual(
         [refusal.reason, refusal.code, refusal.metadata.field],
         ['GENERATION_INVALID', 'InvalidArgument', field],
       )
     }
     for (const model of ['nobody/gpt', 'portico/other', 'gpt']) {
-      const call = collect(client.streamGenerate(hello('r', 'Hello', model), callOptions({ principal: operator })))
+      const call = collect(
+        client.streamGenerate({ generation: hello('r', 'Hello', model) }, callOptions({ principal: operator })),
+      )
       const { reason, code, metadata } = await refusalOf(call)
       assert.deepEqual([reason, code, metadata], ['MODEL_NOT_FOUND', 'NotFound', { model }])
     }
-    assert.equal((await refusalOf(collect(client.streamGenerate(hello('r'))))).reason, 'PRINCIPAL_MISSING')
+    assert.equal(
+      (await refusalOf(collect(client.streamGenerate({ generation: hello('r') })))).reason,
+      'PRINCIPAL_MISSING',
+    )
     await connection[Symbol.asyncDispose]()
     assert.deepEqual(await rowsOf(service, 'r'), [undefined])
     await service.remove()
@@ -260,7 +264,7 @@ forEachTransport((name, connect) => {
     const { keyId } = await identity.create()
     const { organizationId, workspaceId } = identity
     const principal: Principal = { organizationId, workspaceId, apiKeyId: keyId, kind: 'workspace' }
-    const call = (id: string) => collect(client.streamGenerate(hello(id), callOptions({ principal })))
+    const call = (id: string) => collect(client.streamGenerate({ generation: hello(id) }, callOptions({ principal })))
     await call('req_1')
     await identity.client.updateApiKey({ keyId, disabled: true }, identity.as('management'))
     assert.deepEqual(await refusalOf(call('req_2')), {
@@ -278,7 +282,12 @@ test('a generation has a span with the model, the usage and the end, inside the 
   await using service = await openInference()
   await using connection = await connectLocal(service.routes)
   const client = createClient(InferenceService, connection.transport)
-  await collect(client.streamGenerate({ ...hello('req_1'), sessionId: 'ses_1' }, callOptions({ principal: operator })))
+  await collect(
+    client.streamGenerate(
+      { generation: { ...hello('req_1'), sessionId: 'ses_1' } },
+      callOptions({ principal: operator }),
+    ),
+  )
   const span = spans.named('chat echo')
   assert.deepEqual(span.attributes, {
     'gen_ai.operation.name': 'chat',

@@ -57,18 +57,16 @@ export class RpcInferencePeer implements Inference {
 
   async *generate(call: PeerCall, request: GenerationRequest, blobs: Blobs): AsyncGenerator<GenerationEvent[]> {
     const { requestId, sessionId, model, messages, tools, callTools, headers, body } = request
-    const stream = this.#client.streamGenerate(
-      {
-        ...{ requestId, sessionId, origin: 'session', model: `${model.providerId}/${model.modelId}` },
-        messages: messages.map((message) => toMessage(message, blobs)),
-        tools: tools.map(({ name, description, inputSchema }) => ({ name, description, parameters: inputSchema })),
-        ...(tools.length > 0 && !callTools ? { toolChoice: { mode: ToolChoice_Mode.NONE } } : {}),
-        ...(EFFORTS.has(model.variant) ? { reasoning: { effort: model.variant } } : {}),
-        providerHeaders: headers,
-        ...(body === undefined ? {} : { providerBody: body }),
-      },
-      callOptions(call, { signal: call.signal }),
-    )
+    const generation = {
+      ...{ requestId, sessionId, origin: 'session', model: `${model.providerId}/${model.modelId}` },
+      messages: messages.map((message) => toMessage(message, blobs)),
+      tools: tools.map(({ name, description, inputSchema }) => ({ name, description, parameters: inputSchema })),
+      ...(tools.length > 0 && !callTools ? { toolChoice: { mode: ToolChoice_Mode.NONE } } : {}),
+      ...(EFFORTS.has(model.variant) ? { reasoning: { effort: model.variant } } : {}),
+      providerHeaders: headers,
+      ...(body === undefined ? {} : { providerBody: body }),
+    }
+    const stream = this.#client.streamGenerate({ generation }, callOptions(call, { signal: call.signal }))
     for await (const { events } of peerStream('inference', stream, call.signal)) {
       yield events.map(toEvent).filter((event) => event !== undefined)
     }

@@ -160,6 +160,14 @@ export declare type Part = Message$1<"portico.inference.v1.Part"> & {
   } | { case: undefined; value?: undefined };
 
   /**
+   * What the provider said of a generated part that no other member holds, in the provider's own words; absent: nothing.
+   * Ignored in requests.
+   *
+   * @generated from field: google.protobuf.Struct provider_metadata = 14;
+   */
+  providerMetadata?: JsonObject | undefined;
+
+  /**
    * Marks the end of a prefix that the provider should cache.
    *
    * @generated from field: portico.inference.v1.CacheControl cache_control = 15;
@@ -685,6 +693,297 @@ export declare type Sampling = Message$1<"portico.inference.v1.Sampling"> & {
  * Use `create(SamplingSchema)` to create a new message.
  */
 export declare const SamplingSchema: GenMessage<Sampling>;
+
+/**
+ * What is asked of a model.
+ *
+ * @generated from message portico.inference.v1.GenerationRequest
+ */
+export declare type GenerationRequest = Message$1<"portico.inference.v1.GenerationRequest"> & {
+  /**
+   * Identifies the request in the ledger; a second one with the same id is rejected. 1 to 128 characters.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * `provider/model`, the name of a configured model, or empty for the default model.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * The whole conversation, at least one message.
+   *
+   * @generated from field: repeated portico.inference.v1.Message messages = 3;
+   */
+  messages: Message[];
+
+  /**
+   * Functions that the model may call.
+   *
+   * @generated from field: repeated portico.inference.v1.Tool tools = 4;
+   */
+  tools: Tool[];
+
+  /**
+   * Whether and which; absent: the model decides.
+   *
+   * @generated from field: portico.inference.v1.ToolChoice tool_choice = 5;
+   */
+  toolChoice?: ToolChoice | undefined;
+
+  /**
+   * Whether several calls may be made at once; absent: the provider's default.
+   *
+   * @generated from field: optional bool parallel_tool_calls = 6;
+   */
+  parallelToolCalls?: boolean | undefined;
+
+  /**
+   * Most tokens to generate; absent: the provider's default.
+   *
+   * @generated from field: optional int32 max_output_tokens = 7;
+   */
+  maxOutputTokens?: number | undefined;
+
+  /**
+   * How the answer is drawn.
+   *
+   * @generated from field: portico.inference.v1.Sampling sampling = 8;
+   */
+  sampling?: Sampling | undefined;
+
+  /**
+   * How the model thinks; absent: the provider's default.
+   *
+   * @generated from field: portico.inference.v1.Reasoning reasoning = 9;
+   */
+  reasoning?: Reasoning | undefined;
+
+  /**
+   * Form of the answer; absent: text.
+   *
+   * @generated from field: portico.inference.v1.ResponseFormat response_format = 10;
+   */
+  responseFormat?: ResponseFormat | undefined;
+
+  /**
+   * End user, at most 256 characters.
+   *
+   * @generated from field: string user = 11;
+   */
+  user: string;
+
+  /**
+   * Groups requests of one conversation, at most 256 characters.
+   *
+   * @generated from field: string session_id = 12;
+   */
+  sessionId: string;
+
+  /**
+   * Further headers for the provider.
+   *
+   * @generated from field: map<string, string> provider_headers = 13;
+   */
+  providerHeaders: { [key: string]: string };
+
+  /**
+   * Further members for the body of the provider request.
+   *
+   * @generated from field: google.protobuf.Struct provider_body = 14;
+   */
+  providerBody?: JsonObject | undefined;
+
+  /**
+   * Which interface the request came by (`responses`, `session`), for the ledger.
+   *
+   * @generated from field: string origin = 15;
+   */
+  origin: string;
+
+  /**
+   * How wordy the answer is: `low`, `medium`, `high`, `xhigh`, `max`; empty: the provider's default. Providers without
+   * such a setting pass over it.
+   *
+   * @generated from field: string verbosity = 16;
+   */
+  verbosity: string;
+};
+
+/**
+ * Describes the message portico.inference.v1.GenerationRequest.
+ * Use `create(GenerationRequestSchema)` to create a new message.
+ */
+export declare const GenerationRequestSchema: GenMessage<GenerationRequest>;
+
+/**
+ * A whole generation.
+ *
+ * @generated from message portico.inference.v1.Generation
+ */
+export declare type Generation = Message$1<"portico.inference.v1.Generation"> & {
+  /**
+   * Model that answered, `provider/model`.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * Provider that served it.
+   *
+   * @generated from field: string provider_id = 2;
+   */
+  providerId: string;
+
+  /**
+   * What was generated, in order of appearance.
+   *
+   * @generated from field: repeated portico.inference.v1.Part parts = 3;
+   */
+  parts: Part[];
+
+  /**
+   * What of the request did not reach the model as it was meant.
+   *
+   * @generated from field: repeated portico.inference.v1.Warning warnings = 4;
+   */
+  warnings: Warning[];
+
+  /**
+   * Sources that the model named, in order of appearance.
+   *
+   * @generated from field: repeated portico.inference.v1.Source sources = 5;
+   */
+  sources: Source[];
+
+  /**
+   * Why it ended.
+   *
+   * @generated from field: portico.inference.v1.FinishReason reason = 6;
+   */
+  reason: FinishReason;
+
+  /**
+   * The provider's own word for it; empty when none was given.
+   *
+   * @generated from field: string raw_reason = 7;
+   */
+  rawReason: string;
+
+  /**
+   * What was used; absent: the provider reported nothing.
+   *
+   * @generated from field: portico.inference.v1.Usage usage = 8;
+   */
+  usage?: Usage | undefined;
+
+  /**
+   * What it costs, in nano-dollars; 0 when the price is unknown.
+   *
+   * @generated from field: int64 cost_nanos = 9;
+   */
+  costNanos: bigint;
+
+  /**
+   * Part of the cost that the output caused; the rest is the input's.
+   *
+   * @generated from field: int64 output_cost_nanos = 10;
+   */
+  outputCostNanos: bigint;
+};
+
+/**
+ * Describes the message portico.inference.v1.Generation.
+ * Use `create(GenerationSchema)` to create a new message.
+ */
+export declare const GenerationSchema: GenMessage<Generation>;
+
+/**
+ * Something of a request that does not reach the model as it was meant: the provider has no such setting, or other bounds.
+ *
+ * @generated from message portico.inference.v1.Warning
+ */
+export declare type Warning = Message$1<"portico.inference.v1.Warning"> & {
+  /**
+   * Member of the request (`sampling.top_k`).
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * What became of it.
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message portico.inference.v1.Warning.
+ * Use `create(WarningSchema)` to create a new message.
+ */
+export declare const WarningSchema: GenMessage<Warning>;
+
+/**
+ * A document that the model named as a source.
+ *
+ * @generated from message portico.inference.v1.Source
+ */
+export declare type Source = Message$1<"portico.inference.v1.Source"> & {
+  /**
+   * Part whose text names it, counted from 0.
+   *
+   * @generated from field: int32 part_index = 1;
+   */
+  partIndex: number;
+
+  /**
+   * Where it is; empty for one that has no address.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * Its title; empty when none was given.
+   *
+   * @generated from field: string title = 3;
+   */
+  title: string;
+
+  /**
+   * Bounds of the passage of the part's text that rests on it, in UTF-16 code units; absent: unknown.
+   *
+   * @generated from field: optional int32 start = 4;
+   */
+  start?: number | undefined;
+
+  /**
+   * End of the passage, exclusive.
+   *
+   * @generated from field: optional int32 end = 5;
+   */
+  end?: number | undefined;
+
+  /**
+   * The passage of the source that is cited; empty when none was given.
+   *
+   * @generated from field: string cited_text = 6;
+   */
+  citedText: string;
+};
+
+/**
+ * Describes the message portico.inference.v1.Source.
+ * Use `create(SourceSchema)` to create a new message.
+ */
+export declare const SourceSchema: GenMessage<Source>;
 
 /**
  * What a generation used. Reported numbers are the provider's; a reported zero is a zero.

@@ -3,8 +3,8 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { FinishReason, Message as Message$1, Model, Part, Provider, Reasoning, ResponseFormat, Sampling, Tool, ToolChoice, Usage } from "./inference_pb.js";
+import type { Message } from "@bufbuild/protobuf";
+import type { FinishReason, Generation, GenerationRequest, Model, Part, Provider, Source, Usage, Warning } from "./inference_pb.js";
 
 /**
  * Describes the file portico/inference/v1/inference_service.proto.
@@ -12,121 +12,51 @@ import type { FinishReason, Message as Message$1, Model, Part, Provider, Reasoni
 export declare const file_portico_inference_v1_inference_service: GenFile;
 
 /**
+ * @generated from message portico.inference.v1.GenerateRequest
+ */
+export declare type GenerateRequest = Message<"portico.inference.v1.GenerateRequest"> & {
+  /**
+   * What is asked for; required.
+   *
+   * @generated from field: portico.inference.v1.GenerationRequest generation = 1;
+   */
+  generation?: GenerationRequest | undefined;
+};
+
+/**
+ * Describes the message portico.inference.v1.GenerateRequest.
+ * Use `create(GenerateRequestSchema)` to create a new message.
+ */
+export declare const GenerateRequestSchema: GenMessage<GenerateRequest>;
+
+/**
+ * @generated from message portico.inference.v1.GenerateResponse
+ */
+export declare type GenerateResponse = Message<"portico.inference.v1.GenerateResponse"> & {
+  /**
+   * The whole generation.
+   *
+   * @generated from field: portico.inference.v1.Generation generation = 1;
+   */
+  generation?: Generation | undefined;
+};
+
+/**
+ * Describes the message portico.inference.v1.GenerateResponse.
+ * Use `create(GenerateResponseSchema)` to create a new message.
+ */
+export declare const GenerateResponseSchema: GenMessage<GenerateResponse>;
+
+/**
  * @generated from message portico.inference.v1.StreamGenerateRequest
  */
 export declare type StreamGenerateRequest = Message<"portico.inference.v1.StreamGenerateRequest"> & {
   /**
-   * Identifies the request in the ledger; a second one with the same id is rejected. 1 to 128 characters.
+   * What is asked for; required.
    *
-   * @generated from field: string request_id = 1;
+   * @generated from field: portico.inference.v1.GenerationRequest generation = 1;
    */
-  requestId: string;
-
-  /**
-   * `provider/model`, the name of a configured model, or empty for the default model.
-   *
-   * @generated from field: string model = 2;
-   */
-  model: string;
-
-  /**
-   * The whole conversation, at least one message.
-   *
-   * @generated from field: repeated portico.inference.v1.Message messages = 3;
-   */
-  messages: Message$1[];
-
-  /**
-   * Functions that the model may call.
-   *
-   * @generated from field: repeated portico.inference.v1.Tool tools = 4;
-   */
-  tools: Tool[];
-
-  /**
-   * Whether and which; absent: the model decides.
-   *
-   * @generated from field: portico.inference.v1.ToolChoice tool_choice = 5;
-   */
-  toolChoice?: ToolChoice | undefined;
-
-  /**
-   * Whether several calls may be made at once; absent: the provider's default.
-   *
-   * @generated from field: optional bool parallel_tool_calls = 6;
-   */
-  parallelToolCalls?: boolean | undefined;
-
-  /**
-   * Most tokens to generate; absent: the provider's default.
-   *
-   * @generated from field: optional int32 max_output_tokens = 7;
-   */
-  maxOutputTokens?: number | undefined;
-
-  /**
-   * How the answer is drawn.
-   *
-   * @generated from field: portico.inference.v1.Sampling sampling = 8;
-   */
-  sampling?: Sampling | undefined;
-
-  /**
-   * How the model thinks; absent: the provider's default.
-   *
-   * @generated from field: portico.inference.v1.Reasoning reasoning = 9;
-   */
-  reasoning?: Reasoning | undefined;
-
-  /**
-   * Form of the answer; absent: text.
-   *
-   * @generated from field: portico.inference.v1.ResponseFormat response_format = 10;
-   */
-  responseFormat?: ResponseFormat | undefined;
-
-  /**
-   * End user, at most 256 characters.
-   *
-   * @generated from field: string user = 11;
-   */
-  user: string;
-
-  /**
-   * Groups requests of one conversation, at most 256 characters.
-   *
-   * @generated from field: string session_id = 12;
-   */
-  sessionId: string;
-
-  /**
-   * Further headers for the provider.
-   *
-   * @generated from field: map<string, string> provider_headers = 13;
-   */
-  providerHeaders: { [key: string]: string };
-
-  /**
-   * Further members for the body of the provider request.
-   *
-   * @generated from field: google.protobuf.Struct provider_body = 14;
-   */
-  providerBody?: JsonObject | undefined;
-
-  /**
-   * Which interface the request came by (`responses`, `session`), for the ledger.
-   *
-   * @generated from field: string origin = 15;
-   */
-  origin: string;
-
-  /**
-   * How wordy the answer is: `low`, `medium`, `high`, `xhigh`, `max`; empty: the provider's default. Providers without
-   * such a setting pass over it.
-   *
-   * @generated from field: string verbosity = 16;
-   */
-  verbosity: string;
+  generation?: GenerationRequest | undefined;
 };
 
 /**
@@ -155,7 +85,7 @@ export declare const StreamGenerateResponseSchema: GenMessage<StreamGenerateResp
 
 /**
  * One thing that happened in a generation. Order: started, then for each part its start, its additions and its end
- * (parts may interleave), then finished.
+ * (parts may interleave; sources come between), then finished.
  *
  * @generated from message portico.inference.v1.GenerationEvent
  */
@@ -205,6 +135,14 @@ export declare type GenerationEvent = Message<"portico.inference.v1.GenerationEv
      */
     value: GenerationFinished;
     case: "finished";
+  } | {
+    /**
+     * The model named a source.
+     *
+     * @generated from field: portico.inference.v1.Source source = 6;
+     */
+    value: Source;
+    case: "source";
   } | { case: undefined; value?: undefined };
 };
 
@@ -233,6 +171,13 @@ export declare type GenerationStarted = Message<"portico.inference.v1.Generation
    * @generated from field: string provider_id = 2;
    */
   providerId: string;
+
+  /**
+   * What of the request does not reach the model as it was meant.
+   *
+   * @generated from field: repeated portico.inference.v1.Warning warnings = 3;
+   */
+  warnings: Warning[];
 };
 
 /**
@@ -501,11 +446,22 @@ export declare const ListModelsResponseSchema: GenMessage<ListModelsResponse>;
  */
 export declare const InferenceService: GenService<{
   /**
-   * Generates an answer as a stream. The principal's key is checked before anything is spent. One ledger row is
-   * written for each request id, also when the caller hangs up or the provider fails; the last message carries usage
-   * and cost. Aborting the call aborts the provider's. Rejects with MODEL_NOT_FOUND, GENERATION_INVALID,
-   * REQUEST_DUPLICATE, CREDENTIAL_REFUSED, or, with the provider's status in the metadata, PROVIDER_REFUSED (4xx),
-   * PROVIDER_RATE_LIMITED (429), PROVIDER_UNAVAILABLE (5xx, unreachable, stream cut) and PROVIDER_TIMEOUT.
+   * Generates an answer and returns it whole: the provider is asked for a whole answer, too. The principal's key is
+   * checked before anything is spent. One ledger row is written for each request id, also when the caller hangs up or
+   * the provider fails; it may be closed shortly after the answer. Aborting the call aborts the provider's. Rejects with
+   * MODEL_NOT_FOUND, GENERATION_INVALID, REQUEST_DUPLICATE, CREDENTIAL_REFUSED, or, with the provider's status in the
+   * metadata, PROVIDER_REFUSED (4xx), PROVIDER_RATE_LIMITED (429), PROVIDER_UNAVAILABLE (5xx, unreachable, answer cut)
+   * and PROVIDER_TIMEOUT.
+   *
+   * @generated from rpc portico.inference.v1.InferenceService.Generate
+   */
+  generate: {
+    methodKind: "unary";
+    input: typeof GenerateRequestSchema;
+    output: typeof GenerateResponseSchema;
+  },
+  /**
+   * Generates an answer as a stream; in everything else like Generate. The last message carries usage and cost.
    *
    * @generated from rpc portico.inference.v1.InferenceService.StreamGenerate
    */

@@ -3,55 +3,68 @@
 /* eslint-disable */
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import { file_portico_inference_v1_inference } from "./inference_pb.js";
 
 /**
  * Describes the file portico/inference/v1/inference_service.proto.
  */
 export const file_portico_inference_v1_inference_service = /*@__PURE__*/
-  fileDesc("Cixwb3J0aWNvL2luZmVyZW5jZS92MS9pbmZlcmVuY2Vfc2VydmljZS5wcm90bxIUcG9ydGljby5pbmZlcmVuY2UudjEi6wUKFVN0cmVhbUdlbmVyYXRlUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEi8KCG1lc3NhZ2VzGAMgAygLMh0ucG9ydGljby5pbmZlcmVuY2UudjEuTWVzc2FnZRIpCgV0b29scxgEIAMoCzIaLnBvcnRpY28uaW5mZXJlbmNlLnYxLlRvb2wSNQoLdG9vbF9jaG9pY2UYBSABKAsyIC5wb3J0aWNvLmluZmVyZW5jZS52MS5Ub29sQ2hvaWNlEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYBiABKAhIAIgBARIeChFtYXhfb3V0cHV0X3Rva2VucxgHIAEoBUgBiAEBEjAKCHNhbXBsaW5nGAggASgLMh4ucG9ydGljby5pbmZlcmVuY2UudjEuU2FtcGxpbmcSMgoJcmVhc29uaW5nGAkgASgLMh8ucG9ydGljby5pbmZlcmVuY2UudjEuUmVhc29uaW5nEj0KD3Jlc3BvbnNlX2Zvcm1hdBgKIAEoCzIkLnBvcnRpY28uaW5mZXJlbmNlLnYxLlJlc3BvbnNlRm9ybWF0EgwKBHVzZXIYCyABKAkSEgoKc2Vzc2lvbl9pZBgMIAEoCRJaChBwcm92aWRlcl9oZWFkZXJzGA0gAygLMkAucG9ydGljby5pbmZlcmVuY2UudjEuU3RyZWFtR2VuZXJhdGVSZXF1ZXN0LlByb3ZpZGVySGVhZGVyc0VudHJ5Ei4KDXByb3ZpZGVyX2JvZHkYDiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg4KBm9yaWdpbhgPIAEoCRIRCgl2ZXJib3NpdHkYECABKAkaNgoUUHJvdmlkZXJIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIWChRfcGFyYWxsZWxfdG9vbF9jYWxsc0IUChJfbWF4X291dHB1dF90b2tlbnMiTwoWU3RyZWFtR2VuZXJhdGVSZXNwb25zZRI1CgZldmVudHMYASADKAsyJS5wb3J0aWNvLmluZmVyZW5jZS52MS5HZW5lcmF0aW9uRXZlbnQiwwIKD0dlbmVyYXRpb25FdmVudBI6CgdzdGFydGVkGAEgASgLMicucG9ydGljby5pbmZlcmVuY2UudjEuR2VuZXJhdGlvblN0YXJ0ZWRIABI5CgxwYXJ0X3N0YXJ0ZWQYAiABKAsyIS5wb3J0aWNvLmluZmVyZW5jZS52MS5QYXJ0U3RhcnRlZEgAEjsKDXBhcnRfZXh0ZW5kZWQYAyABKAsyIi5wb3J0aWNvLmluZmVyZW5jZS52MS5QYXJ0RXh0ZW5kZWRIABI1CgpwYXJ0X2VuZGVkGAQgASgLMh8ucG9ydGljby5pbmZlcmVuY2UudjEuUGFydEVuZGVkSAASPAoIZmluaXNoZWQYBSABKAsyKC5wb3J0aWNvLmluZmVyZW5jZS52MS5HZW5lcmF0aW9uRmluaXNoZWRIAEIHCgVldmVudCI3ChFHZW5lcmF0aW9uU3RhcnRlZBINCgVtb2RlbBgBIAEoCRITCgtwcm92aWRlcl9pZBgCIAEoCSKZAgoLUGFydFN0YXJ0ZWQSDQoFaW5kZXgYASABKAUSNAoEa2luZBgCIAEoDjImLnBvcnRpY28uaW5mZXJlbmNlLnYxLlBhcnRTdGFydGVkLktpbmQSDwoHY2FsbF9pZBgDIAEoCRIRCgl0b29sX25hbWUYBCABKAkioAEKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEg0KCUtJTkRfVEVYVBABEhIKDktJTkRfUkVBU09OSU5HEAISGgoWS0lORF9SRUFTT05JTkdfU1VNTUFSWRADEhIKDktJTkRfVE9PTF9DQUxMEAQSEAoMS0lORF9SRUZVU0FMEAUSDgoKS0lORF9JTUFHRRAGEg0KCUtJTkRfRklMRRAHIisKDFBhcnRFeHRlbmRlZBINCgVpbmRleBgBIAEoBRIMCgR0ZXh0GAIgASgJIkQKCVBhcnRFbmRlZBINCgVpbmRleBgBIAEoBRIoCgRwYXJ0GAIgASgLMhoucG9ydGljby5pbmZlcmVuY2UudjEuUGFydCK3AQoSR2VuZXJhdGlvbkZpbmlzaGVkEjIKBnJlYXNvbhgBIAEoDjIiLnBvcnRpY28uaW5mZXJlbmNlLnYxLkZpbmlzaFJlYXNvbhISCgpyYXdfcmVhc29uGAIgASgJEioKBXVzYWdlGAMgASgLMhsucG9ydGljby5pbmZlcmVuY2UudjEuVXNhZ2USEgoKY29zdF9uYW5vcxgEIAEoAxIZChFvdXRwdXRfY29zdF9uYW5vcxgFIAEoAyITChFMaXN0TW9kZWxzUmVxdWVzdCKLAQoSTGlzdE1vZGVsc1Jlc3BvbnNlEisKBm1vZGVscxgBIAMoCzIbLnBvcnRpY28uaW5mZXJlbmNlLnYxLk1vZGVsEjEKCXByb3ZpZGVycxgCIAMoCzIeLnBvcnRpY28uaW5mZXJlbmNlLnYxLlByb3ZpZGVyEhUKDWRlZmF1bHRfbW9kZWwYAyABKAky5wEKEEluZmVyZW5jZVNlcnZpY2USbQoOU3RyZWFtR2VuZXJhdGUSKy5wb3J0aWNvLmluZmVyZW5jZS52MS5TdHJlYW1HZW5lcmF0ZVJlcXVlc3QaLC5wb3J0aWNvLmluZmVyZW5jZS52MS5TdHJlYW1HZW5lcmF0ZVJlc3BvbnNlMAESZAoKTGlzdE1vZGVscxInLnBvcnRpY28uaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXF1ZXN0GigucG9ydGljby5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1Jlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_google_protobuf_struct, file_portico_inference_v1_inference]);
+  fileDesc("Cixwb3J0aWNvL2luZmVyZW5jZS92MS9pbmZlcmVuY2Vfc2VydmljZS5wcm90bxIUcG9ydGljby5pbmZlcmVuY2UudjEiTgoPR2VuZXJhdGVSZXF1ZXN0EjsKCmdlbmVyYXRpb24YASABKAsyJy5wb3J0aWNvLmluZmVyZW5jZS52MS5HZW5lcmF0aW9uUmVxdWVzdCJIChBHZW5lcmF0ZVJlc3BvbnNlEjQKCmdlbmVyYXRpb24YASABKAsyIC5wb3J0aWNvLmluZmVyZW5jZS52MS5HZW5lcmF0aW9uIlQKFVN0cmVhbUdlbmVyYXRlUmVxdWVzdBI7CgpnZW5lcmF0aW9uGAEgASgLMicucG9ydGljby5pbmZlcmVuY2UudjEuR2VuZXJhdGlvblJlcXVlc3QiTwoWU3RyZWFtR2VuZXJhdGVSZXNwb25zZRI1CgZldmVudHMYASADKAsyJS5wb3J0aWNvLmluZmVyZW5jZS52MS5HZW5lcmF0aW9uRXZlbnQi8wIKD0dlbmVyYXRpb25FdmVudBI6CgdzdGFydGVkGAEgASgLMicucG9ydGljby5pbmZlcmVuY2UudjEuR2VuZXJhdGlvblN0YXJ0ZWRIABI5CgxwYXJ0X3N0YXJ0ZWQYAiABKAsyIS5wb3J0aWNvLmluZmVyZW5jZS52MS5QYXJ0U3RhcnRlZEgAEjsKDXBhcnRfZXh0ZW5kZWQYAyABKAsyIi5wb3J0aWNvLmluZmVyZW5jZS52MS5QYXJ0RXh0ZW5kZWRIABI1CgpwYXJ0X2VuZGVkGAQgASgLMh8ucG9ydGljby5pbmZlcmVuY2UudjEuUGFydEVuZGVkSAASPAoIZmluaXNoZWQYBSABKAsyKC5wb3J0aWNvLmluZmVyZW5jZS52MS5HZW5lcmF0aW9uRmluaXNoZWRIABIuCgZzb3VyY2UYBiABKAsyHC5wb3J0aWNvLmluZmVyZW5jZS52MS5Tb3VyY2VIAEIHCgVldmVudCJoChFHZW5lcmF0aW9uU3RhcnRlZBINCgVtb2RlbBgBIAEoCRITCgtwcm92aWRlcl9pZBgCIAEoCRIvCgh3YXJuaW5ncxgDIAMoCzIdLnBvcnRpY28uaW5mZXJlbmNlLnYxLldhcm5pbmcimQIKC1BhcnRTdGFydGVkEg0KBWluZGV4GAEgASgFEjQKBGtpbmQYAiABKA4yJi5wb3J0aWNvLmluZmVyZW5jZS52MS5QYXJ0U3RhcnRlZC5LaW5kEg8KB2NhbGxfaWQYAyABKAkSEQoJdG9vbF9uYW1lGAQgASgJIqABCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABINCglLSU5EX1RFWFQQARISCg5LSU5EX1JFQVNPTklORxACEhoKFktJTkRfUkVBU09OSU5HX1NVTU1BUlkQAxISCg5LSU5EX1RPT0xfQ0FMTBAEEhAKDEtJTkRfUkVGVVNBTBAFEg4KCktJTkRfSU1BR0UQBhINCglLSU5EX0ZJTEUQByIrCgxQYXJ0RXh0ZW5kZWQSDQoFaW5kZXgYASABKAUSDAoEdGV4dBgCIAEoCSJECglQYXJ0RW5kZWQSDQoFaW5kZXgYASABKAUSKAoEcGFydBgCIAEoCzIaLnBvcnRpY28uaW5mZXJlbmNlLnYxLlBhcnQitwEKEkdlbmVyYXRpb25GaW5pc2hlZBIyCgZyZWFzb24YASABKA4yIi5wb3J0aWNvLmluZmVyZW5jZS52MS5GaW5pc2hSZWFzb24SEgoKcmF3X3JlYXNvbhgCIAEoCRIqCgV1c2FnZRgDIAEoCzIbLnBvcnRpY28uaW5mZXJlbmNlLnYxLlVzYWdlEhIKCmNvc3RfbmFub3MYBCABKAMSGQoRb3V0cHV0X2Nvc3RfbmFub3MYBSABKAMiEwoRTGlzdE1vZGVsc1JlcXVlc3QiiwEKEkxpc3RNb2RlbHNSZXNwb25zZRIrCgZtb2RlbHMYASADKAsyGy5wb3J0aWNvLmluZmVyZW5jZS52MS5Nb2RlbBIxCglwcm92aWRlcnMYAiADKAsyHi5wb3J0aWNvLmluZmVyZW5jZS52MS5Qcm92aWRlchIVCg1kZWZhdWx0X21vZGVsGAMgASgJMsICChBJbmZlcmVuY2VTZXJ2aWNlElkKCEdlbmVyYXRlEiUucG9ydGljby5pbmZlcmVuY2UudjEuR2VuZXJhdGVSZXF1ZXN0GiYucG9ydGljby5pbmZlcmVuY2UudjEuR2VuZXJhdGVSZXNwb25zZRJtCg5TdHJlYW1HZW5lcmF0ZRIrLnBvcnRpY28uaW5mZXJlbmNlLnYxLlN0cmVhbUdlbmVyYXRlUmVxdWVzdBosLnBvcnRpY28uaW5mZXJlbmNlLnYxLlN0cmVhbUdlbmVyYXRlUmVzcG9uc2UwARJkCgpMaXN0TW9kZWxzEicucG9ydGljby5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1JlcXVlc3QaKC5wb3J0aWNvLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_portico_inference_v1_inference]);
+
+/**
+ * Describes the message portico.inference.v1.GenerateRequest.
+ * Use `create(GenerateRequestSchema)` to create a new message.
+ */
+export const GenerateRequestSchema = /*@__PURE__*/
+  messageDesc(file_portico_inference_v1_inference_service, 0);
+
+/**
+ * Describes the message portico.inference.v1.GenerateResponse.
+ * Use `create(GenerateResponseSchema)` to create a new message.
+ */
+export const GenerateResponseSchema = /*@__PURE__*/
+  messageDesc(file_portico_inference_v1_inference_service, 1);
 
 /**
  * Describes the message portico.inference.v1.StreamGenerateRequest.
  * Use `create(StreamGenerateRequestSchema)` to create a new message.
  */
 export const StreamGenerateRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_inference_v1_inference_service, 0);
+  messageDesc(file_portico_inference_v1_inference_service, 2);
 
 /**
  * Describes the message portico.inference.v1.StreamGenerateResponse.
  * Use `create(StreamGenerateResponseSchema)` to create a new message.
  */
 export const StreamGenerateResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_inference_v1_inference_service, 1);
+  messageDesc(file_portico_inference_v1_inference_service, 3);
 
 /**
  * Describes the message portico.inference.v1.GenerationEvent.
  * Use `create(GenerationEventSchema)` to create a new message.
  */
 export const GenerationEventSchema = /*@__PURE__*/
-  messageDesc(file_portico_inference_v1_inference_service, 2);
+  messageDesc(file_portico_inference_v1_inference_service, 4);
 
 /**
  * Describes the message portico.inference.v1.GenerationStarted.
  * Use `create(GenerationStartedSchema)` to create a new message.
  */
 export const GenerationStartedSchema = /*@__PURE__*/
-  messageDesc(file_portico_inference_v1_inference_service, 3);
+  messageDesc(file_portico_inference_v1_inference_service, 5);
 
 /**
  * Describes the message portico.inference.v1.PartStarted.
  * Use `create(PartStartedSchema)` to create a new message.
  */
 export const PartStartedSchema = /*@__PURE__*/
-  messageDesc(file_portico_inference_v1_inference_service, 4);
+  messageDesc(file_portico_inference_v1_inference_service, 6);
 
 /**
  * Describes the enum portico.inference.v1.PartStarted.Kind.
  */
 export const PartStarted_KindSchema = /*@__PURE__*/
-  enumDesc(file_portico_inference_v1_inference_service, 4, 0);
+  enumDesc(file_portico_inference_v1_inference_service, 6, 0);
 
 /**
  * What a part is.
@@ -66,35 +79,35 @@ export const PartStarted_Kind = /*@__PURE__*/
  * Use `create(PartExtendedSchema)` to create a new message.
  */
 export const PartExtendedSchema = /*@__PURE__*/
-  messageDesc(file_portico_inference_v1_inference_service, 5);
+  messageDesc(file_portico_inference_v1_inference_service, 7);
 
 /**
  * Describes the message portico.inference.v1.PartEnded.
  * Use `create(PartEndedSchema)` to create a new message.
  */
 export const PartEndedSchema = /*@__PURE__*/
-  messageDesc(file_portico_inference_v1_inference_service, 6);
+  messageDesc(file_portico_inference_v1_inference_service, 8);
 
 /**
  * Describes the message portico.inference.v1.GenerationFinished.
  * Use `create(GenerationFinishedSchema)` to create a new message.
  */
 export const GenerationFinishedSchema = /*@__PURE__*/
-  messageDesc(file_portico_inference_v1_inference_service, 7);
+  messageDesc(file_portico_inference_v1_inference_service, 9);
 
 /**
  * Describes the message portico.inference.v1.ListModelsRequest.
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_inference_v1_inference_service, 8);
+  messageDesc(file_portico_inference_v1_inference_service, 10);
 
 /**
  * Describes the message portico.inference.v1.ListModelsResponse.
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_inference_v1_inference_service, 9);
+  messageDesc(file_portico_inference_v1_inference_service, 11);
 
 /**
  * Talks to model providers, and keeps the ledger of what was used.

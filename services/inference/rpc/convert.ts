@@ -1,6 +1,8 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { create, type JsonObject, type MessageInitShape } from '@bufbuild/protobuf'
 import {
   FinishReason as FinishReasonMessage,
+  type Generation as GenerationMessage,
+  GenerationSchema,
   type Part as PartMessage,
   PartSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
@@ -8,10 +10,9 @@ import {
   type GenerationEvent as EventMessage,
   GenerationEventSchema,
   PartStarted_Kind,
-  type StreamGenerateResponse,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { Part } from '../domain/conversation.ts'
-import type { FinishReason, PartKind } from '../domain/generation.ts'
+import type { FinishReason, PartKind, Usage } from '../domain/generation.ts'
 import type { MeteredEvent } from '../domain/metered.ts'
 
 const KINDS: Readonly<Record<PartKind, PartStarted_Kind>> = {
@@ -32,18 +33,22 @@ const FINISH_REASONS: Readonly<Record<FinishReason, FinishReasonMessage>> = {
   other: FinishReasonMessage.OTHER,
 }
 
-/** A batch as a message of the stream; what `create` makes, written out. */
-export function toResponse(batch: readonly MeteredEvent[], providerId: string, model: string): StreamGenerateResponse {
-  const events = batch.map((event) => toEvent(event, providerId, model))
-  return { $typeName: 'portico.inference.v1.StreamGenerateResponse', events }
+/** Who answers. */
+export interface Answering {
+  readonly providerId: string
+  /** `provider/model`. */
+  readonly model: string
 }
 
-function toEvent(event: MeteredEvent, providerId: string, model: string): EventMessage {
+/** An event as a message of the stream. */
+export function toEvent(event: MeteredEvent, { providerId, model }: Answering): EventMessage {
   switch (event.type) {
     case 'part-extended':
       return extended(event.index, event.text)
-    case 'started':
-      return create(GenerationEventSchema, { event: { case: 'started', value: { model, providerId } } })
+    case 'started': {
+      const value = { model, providerId, warnings: event.warnings.map((warning) => ({ ...warning })) }
+      return create(GenerationEventSchema, { event: { case: 'started', value } })
+    }
     case 'part-started': {
       const { index, callId, toolName } = event
       const value = { index, kind: KINDS[event.kind], callId, toolName }
@@ -53,18 +58,42 @@ function toEvent(event: MeteredEvent, providerId: string, model: string): EventM
       const value = { index: event.index, part: toPart(event.part) }
       return create(GenerationEventSchema, { event: { case: 'partEnded', value } })
     }
+    case 'source':
+      return create(GenerationEventSchema, { event: { case: 'source', value: given({ ...event.source }) } })
     case 'finished': {
       const { rawReason, usage, costNanos, outputCostNanos } = event
-      const value = {
-        reason: FINISH_REASONS[event.reason],
-        rawReason,
-        costNanos,
-        outputCostNanos,
-        ...(usage && { usage: { ...usage } }),
-      }
+      const value = { reason: FINISH_REASONS[event.reason], rawReason, costNanos, outputCostNanos, ...toUsage(usage) }
       return create(GenerationEventSchema, { event: { case: 'finished', value } })
     }
   }
+}
+
+/** A whole generation, from all its events; throws where the last one is missing. */
+export function toGeneration(events: readonly MeteredEvent[], { providerId, model }: Answering): GenerationMessage {
+  const generation = create(GenerationSchema, { providerId, model })
+  let finished = false
+  for (const event of events) {
+    const { event: message } = toEvent(event, { providerId, model })
+    switch (message.case) {
+      case 'started':
+        generation.warnings = message.value.warnings
+        break
+      case 'partEnded':
+        // Parts may interleave: they stand in the order in which they began.
+        if (message.value.part !== undefined) generation.parts[message.value.index] = message.value.part
+        break
+      case 'source':
+        generation.sources.push(message.value)
+        break
+      case 'finished': {
+        const { $typeName: _, ...end } = message.value
+        Object.assign(generation, end)
+        finished = true
+      }
+    }
+  }
+  if (!finished) throw new Error('The generation ended without its last event')
+  return generation
 }
 
 /** What `create` makes, written out: it is made once for each word, and that way costs a tenth. */
@@ -73,10 +102,20 @@ function extended(index: number, text: string): EventMessage {
   return { $typeName: 'portico.inference.v1.GenerationEvent', event: { case: 'partExtended', value } }
 }
 
-function toPart(part: Part): PartMessage {
-  return create(PartSchema, { part: partInit(part) })
+function toUsage(usage: Usage | undefined) {
+  return usage === undefined ? {} : { usage: { ...usage } }
 }
 
+/** A record without what is undefined. */
+function given<T extends object>(record: T) {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))
+}
+
+function toPart(part: Part): PartMessage {
+  const { providerMetadata } = part
+  const metadata = providerMetadata === undefined ? {} : { providerMetadata: providerMetadata as JsonObject }
+  return create(PartSchema, { part: partInit(part), ...metadata })
+}
 function partInit(part: Part): NonNullable<MessageInitShape<typeof PartSchema>['part']> {
   switch (part.type) {
     case 'text':
