@@ -13,6 +13,8 @@ export interface MatrixRow {
 const KERNEL = ['#shared/**', '-#shared/stores/sqlite.ts', '-#shared/stores/mongo.ts']
 const CONNECT = ['@bufbuild/protobuf', '@bufbuild/protobuf/**', '@connectrpc/connect', '#gen/**']
 
+const SERVICES = ['session', 'catalog', 'inference', 'identity']
+
 export const MATRIX: readonly MatrixRow[] = [
   {
     name: 'the kernel knows no service',
@@ -23,7 +25,11 @@ export const MATRIX: readonly MatrixRow[] = [
     ],
   },
   { name: 'a domain imports only itself', files: ['services/*/domain/**'], allow: ['./**'] },
-  { name: 'ports know their domain and the kernel', files: ['services/*/ports.ts'], allow: ['./domain/**', ...KERNEL] },
+  {
+    name: 'ports know their domain and the kernel',
+    files: ['services/*/ports.ts', 'services/*/ports/**'],
+    allow: ['./**', '../domain/**', ...KERNEL],
+  },
   {
     name: 'handlers and runs know domain, ports, kernel and generated code',
     files: ['services/*/rpc/**', 'services/*/run/**', '!services/shared/**'],
@@ -32,6 +38,7 @@ export const MATRIX: readonly MatrixRow[] = [
       '../domain/**',
       '../run/**',
       '../ports.ts',
+      '../ports/**',
       '../reasons.ts',
       'node:async_hooks',
       'node:crypto',
@@ -42,16 +49,26 @@ export const MATRIX: readonly MatrixRow[] = [
   {
     name: 'routes only merge handlers',
     files: ['services/*/routes.ts', 'services/*/reasons.ts'],
-    allow: ['./rpc/**', './run/**', './domain/**', './ports.ts', './reasons.ts', ...KERNEL, ...CONNECT],
+    allow: ['./rpc/**', './run/**', './domain/**', './ports.ts', './ports/**', './reasons.ts', ...KERNEL, ...CONNECT],
   },
-  {
+  ...SERVICES.map((service) => ({
     name: 'adapters know their own service, the kernel and drivers',
-    files: ['services/*/adapters/**'],
+    files: [`services/${service}/adapters/**`],
     allow: [
-      ...['./**', '../**', '#shared/**', '#gen/**', 'node:*', 'node:*/*', '@bufbuild/**', '@connectrpc/connect'],
+      ...[
+        './**',
+        '../**',
+        `#services/${service}/**`,
+        '#shared/**',
+        '#gen/**',
+        'node:*',
+        'node:*/*',
+        '@bufbuild/**',
+        '@connectrpc/connect',
+      ],
       ...['pino', 'mongodb', 'undici', 'eventsource-parser', 'ajv', 'yaml', 'jsonc-parser', 'lru-cache', 'ignore'],
     ],
-  },
+  })),
   {
     name: 'a config reads the environment',
     files: ['services/*/config.ts', 'services/*/config-file.ts'],
@@ -61,7 +78,7 @@ export const MATRIX: readonly MatrixRow[] = [
     name: 'open chooses adapters',
     files: ['services/*/open.ts'],
     allow: [
-      ...['./adapters/**', './domain/**', './run/**', './ports.ts', './routes.ts', './config.ts'],
+      ...['./adapters/**', './domain/**', './run/**', './ports.ts', './ports/**', './routes.ts', './config.ts'],
       ...['#shared/**', 'node:*', 'node:*/*', 'pino', ...CONNECT],
     ],
   },

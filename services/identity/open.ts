@@ -7,9 +7,9 @@ import { storePort } from '#shared/stores/store-port.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
-import { SqliteIdentityStore } from './adapters/sqlite-identity-store.ts'
+import { SqliteIdentityStore } from './adapters/sqlite/identity-store.ts'
 import type { Config } from './config.ts'
-import type { IdentityStore } from './ports.ts'
+import type { IdentityStore } from './ports/identity-store.ts'
 import { createRoutes } from './routes.ts'
 import { type BootstrapResult, bootstrap } from './run/bootstrap.ts'
 
@@ -51,7 +51,7 @@ async function openStore(
   }
   // The driver takes 20 MB, and is not read where it is not used.
   const { openMongo } = await import('#shared/stores/mongo.ts')
-  const { MongoIdentityStore } = await import('./adapters/mongo-identity-store.ts')
+  const { MongoIdentityStore } = await import('./adapters/mongo/identity-store.ts')
   const mongo = resources.use(await openMongo(config))
   return { store: await MongoIdentityStore.open(mongo), mongo }
 }

@@ -1,7 +1,7 @@
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
-import type { IdentityStore } from './ports.ts'
+import type { IdentityStore } from './ports/identity-store.ts'
 import { reasons } from './reasons.ts'
 import { authenticate } from './rpc/authenticate.ts'
 import { checkApiKey } from './rpc/check-api-key.ts'

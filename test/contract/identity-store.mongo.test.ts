@@ -1,4 +1,4 @@
-import { MongoIdentityStore } from '#services/identity/adapters/mongo-identity-store.ts'
+import { MongoIdentityStore } from '#services/identity/adapters/mongo/identity-store.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { identityStoreSuite } from './identity-store.suite.ts'

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SqliteIdentityStore } from '#services/identity/adapters/sqlite-identity-store.ts'
+import { SqliteIdentityStore } from '#services/identity/adapters/sqlite/identity-store.ts'
 import { identityStoreSuite } from './identity-store.suite.ts'
 
 identityStoreSuite('SQLite', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { Bootstrap, IdentityStore, NewApiKey } from '#services/identity/ports.ts'
+import type { Bootstrap, IdentityStore, NewApiKey } from '#services/identity/ports/identity-store.ts'
 import { randomId } from '#shared/ids.ts'
 
 /** One database that several stores can have open at once, as several processes would. */

@@ -10,10 +10,11 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
   ['services/shared/a.ts', '#services/session/ports.ts'],
   ['services/x/domain/a.ts', '#shared/clock.ts'],
   ['services/x/ports.ts', '#gen/portico/session/v1/session_pb.js'],
+  ['services/x/ports/a.ts', '../adapters/a.ts'],
   ['services/x/rpc/a.ts', '../adapters/a.ts'],
   ['services/x/run/a.ts', '#shared/stores/sqlite.ts'],
   ['services/x/routes.ts', './adapters/a.ts'],
-  ['services/x/adapters/a.ts', '#services/session/ports.ts'],
+  ['services/catalog/adapters/files/a.ts', '#services/session/ports.ts'],
   ['services/x/config.ts', 'mongodb'],
   ['services/x/open.ts', '#services/identity/open.ts'],
   ['services/x/main.ts', './adapters/a.ts'],
@@ -25,7 +26,9 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
 /** One import that each kind of file may have. */
 const ALLOWED: readonly (readonly [file: string, specifier: string])[] = [
   ['services/y/rpc/a.ts', '#shared/rejection.ts'],
-  ['services/y/adapters/a.ts', '#shared/stores/sqlite.ts'],
+  ['services/y/rpc/b.ts', '../ports/b.ts'],
+  ['services/catalog/adapters/a.ts', '#shared/stores/sqlite.ts'],
+  ['services/catalog/adapters/files/b.ts', '#services/catalog/domain/a.ts'],
   ['services/y/rpc/a.test.ts', '../adapters/a.ts'],
   ['gateway/routes/b.ts', 'express'],
   ['test/b.ts', '#services/session/open.ts'],

@@ -53,19 +53,19 @@ const options = JSON.stringify({
 
 const ATTEMPTS: Readonly<Record<string, readonly [imports: string, attempt: string, failure: string]>> = {
   'a command below supervisors': [
-    `import { ReapedCommand } from ${module('reaped-command.ts')}
-     import { findSupervisor } from ${module('find-supervisor.ts')}
+    `import { ReapedCommand } from ${module('commands/reaped-command.ts')}
+     import { findSupervisor } from ${module('commands/find-supervisor.ts')}
      const supervisor = await findSupervisor(process.env.PATH)`,
     `async () => { const command = await ReapedCommand.start(supervisor, ${options}); ${COMMAND} }`,
     'not_started',
   ],
   'a command with a mark': [
-    `import { SupervisedCommand } from ${module('supervised-command.ts')}`,
+    `import { SupervisedCommand } from ${module('commands/supervised-command.ts')}`,
     `async () => { const command = await SupervisedCommand.start(${options}, tmpdir()); ${COMMAND} }`,
     'not_started',
   ],
   'a search in a thread': [
-    `import { SearchThreads } from ${module('search-threads.ts')}`,
+    `import { SearchThreads } from ${module('tools/search-threads.ts')}`,
     `async () => {
       await using threads = new SearchThreads()
       await using thread = await threads.take(new AbortController().signal)
@@ -76,7 +76,7 @@ const ATTEMPTS: Readonly<Record<string, readonly [imports: string, attempt: stri
   ],
   'who asks what agents must not do': [
     `import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-     import { FileAgents } from ${module('file-agents.ts')}
+     import { FileAgents } from ${module('agents/file-agents.ts')}
      const directory = mkdtempSync(tmpdir() + '/portico-few-')
      process.on('exit', () => rmSync(directory, { recursive: true }))
      writeFileSync(directory + '/opencode.json', '{"permissions":[{"action":"*","resource":"*","effect":"deny"}]}')
@@ -109,7 +109,7 @@ test('who kills all of a group waits for descriptors to look with', linux, async
     import { closeSync, openSync } from 'node:fs'
     import { spawn } from 'node:child_process'
     import { once } from 'node:events'
-    import { killAll } from ${module('process-table.ts')}
+    import { killAll } from ${module('commands/process-table.ts')}
     const child = spawn('setsid', ['sleep', '${tag}'], { env: { PATH: process.env.PATH, MARK: '${tag}' }, stdio: 'ignore' })
     const held = []
     try { for (;;) held.push(openSync('/dev/null')) } catch {}

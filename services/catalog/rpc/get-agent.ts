@@ -2,8 +2,9 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import type { Agents, Locations } from '../ports.ts'
-import { toAgent, toLocation } from './messages.ts'
+import type { Agents } from '../ports/agents.ts'
+import type { Locations } from '../ports/locations.ts'
+import { toAgent, toLocation } from './convert.ts'
 
 /** Gets one agent, or the default one when no id is given. */
 export function getAgent(dependencies: {

@@ -1,7 +1,8 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import type { Locations, Tools } from '../ports.ts'
+import type { Locations } from '../ports/locations.ts'
+import type { Tools } from '../ports/tools.ts'
 
 /** Checks the input of a tool call and says what it needs leave for. */
 export function prepareTool(dependencies: {

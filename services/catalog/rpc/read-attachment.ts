@@ -1,7 +1,8 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import type { Attachments, Locations } from '../ports.ts'
+import type { Attachments } from '../ports/attachments.ts'
+import type { Locations } from '../ports/locations.ts'
 
 /** Reads a `file:` or `data:` attachment. */
 export function readAttachment(dependencies: {

@@ -1,8 +1,8 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import type { Locations } from '../ports.ts'
-import { toLocation } from './messages.ts'
+import type { Locations } from '../ports/locations.ts'
+import { toLocation } from './convert.ts'
 
 /** Resolves a directory to a location. */
 export function resolveLocation(dependencies: {

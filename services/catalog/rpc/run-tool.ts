@@ -2,10 +2,11 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import type { Locations, Tools } from '../ports.ts'
+import type { Locations } from '../ports/locations.ts'
+import type { Tools } from '../ports/tools.ts'
 import { runCall } from '../run/run-call.ts'
 import type { ToolCalls } from '../run/tool-calls.ts'
-import { toRunToolResponse } from './messages.ts'
+import { toRunToolResponse } from './convert.ts'
 
 /** Runs a tool call once, under the session's newest fence. */
 export function runTool(dependencies: {

@@ -2,7 +2,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { sameAccesses } from '../domain/access.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Location } from '../domain/location.ts'
-import type { ToolAccess, ToolOutcome, Tools } from '../ports.ts'
+import type { ToolAccess, ToolOutcome, Tools } from '../ports/tools.ts'
 import type { Call } from './tool-calls.ts'
 
 /** What is to be run. */

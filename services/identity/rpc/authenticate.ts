@@ -4,10 +4,10 @@ import { AuthenticateResponseSchema, type IdentityService } from '#gen/portico/i
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { isUsable } from '../domain/api-key.ts'
-import type { IdentityStore } from '../ports.ts'
+import type { IdentityStore } from '../ports/identity-store.ts'
 import { hashOf } from '../run/secret.ts'
-import { invalid } from './management.ts'
-import { fromPrincipal } from './messages.ts'
+import { fromPrincipal } from './convert.ts'
+import { invalid } from './parse.ts'
 
 /**
  * Turns a credential into a principal. A key that is unknown, malformed, disabled or expired gets one and the same

@@ -4,8 +4,8 @@ import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { isUsable } from '../domain/api-key.ts'
-import type { IdentityStore } from '../ports.ts'
-import { parseKeyId } from './management.ts'
+import type { IdentityStore } from '../ports/identity-store.ts'
+import { parseKeyId } from './parse.ts'
 
 /** Checks that a key of the caller's workspace may still spend; its state is read from the store on each call. */
 export function checkApiKey(dependencies: {

@@ -4,10 +4,10 @@ import type { CreateApiKeyRequest, IdentityService } from '#gen/portico/identity
 import type { Clock } from '#shared/clock.ts'
 import { randomId } from '#shared/ids.ts'
 import { type ApiKey, prefixOf } from '../domain/api-key.ts'
-import type { IdentityStore } from '../ports.ts'
+import type { IdentityStore } from '../ports/identity-store.ts'
 import { hashOf, newSecret } from '../run/secret.ts'
-import { invalid, managerOf } from './management.ts'
-import { fromApiKey, toKeyKind } from './messages.ts'
+import { fromApiKey, toKeyKind } from './convert.ts'
+import { invalid, managerOf } from './parse.ts'
 
 const MAX_NAME_LENGTH = 256
 /** The end of the year 9999, the last that a protobuf timestamp can name. */

@@ -1,9 +1,9 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
-import type { IdentityStore } from '../ports.ts'
-import { invalid, managerOf } from './management.ts'
-import { fromApiKey } from './messages.ts'
+import type { IdentityStore } from '../ports/identity-store.ts'
+import { fromApiKey } from './convert.ts'
+import { invalid, managerOf } from './parse.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 100

@@ -1,9 +1,9 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
-import type { IdentityStore } from '../ports.ts'
-import { managerOf, parseKeyId } from './management.ts'
-import { fromApiKey } from './messages.ts'
+import type { IdentityStore } from '../ports/identity-store.ts'
+import { fromApiKey } from './convert.ts'
+import { managerOf, parseKeyId } from './parse.ts'
 
 /** Enables or disables a key of the caller's workspace; a disabled one is refused from the next call on. */
 export function updateApiKey(dependencies: {

@@ -3,7 +3,7 @@ import { ConfigError } from '#shared/config/config.ts'
 import { randomId } from '#shared/ids.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { type ApiKey, type ApiKeyKind, isUsable, prefixOf } from '../domain/api-key.ts'
-import type { IdentityStore, NewApiKey } from '../ports.ts'
+import type { IdentityStore, NewApiKey } from '../ports/identity-store.ts'
 import { hashOf, newSecret } from './secret.ts'
 
 /** What a start found or made. The created keys are given out this once; only their hashes are kept. */

@@ -1,0 +1,116 @@
+import type { Dirent, Stats } from 'node:fs'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Location } from '#services/catalog/domain/location.ts'
+import { isInside, isOutOfDescriptors } from '../files/paths.ts'
+
+/** A file that defines agents. */
+export interface AgentFile {
+  readonly path: string
+  /** `config`: a JSON document; `agent`, `mode`: a Markdown file, the latter always of a primary agent. */
+  readonly kind: 'config' | 'agent' | 'mode'
+  /** Id of the agent of a Markdown file. */
+  readonly id: string
+  readonly size: number
+  /** Changes when the file does. */
+  readonly fingerprint: string
+}
+
+/** What was found, and where it was looked for. */
+export interface AgentFiles {
+  readonly files: readonly AgentFile[]
+  /** Every directory and file that was looked for, there or not, by its own name: whoever writes where one leads to defines agents. */
+  readonly places: readonly string[]
+}
+
+const MAX_FILES = 1000
+const MAX_DEPTH = 8
+
+/**
+ * The files that define agents for a location, low precedence first: the global configuration directory; the documents
+ * of the project, from its root down to the location; the `.opencode` directories, likewise. A link that leads out of
+ * the project is not followed. At most 1,000 Markdown files in one directory, at most 8 levels deep. Throws when the system
+ * has no descriptors left to look with.
+ */
+export async function findAgentFiles(configDirectory: string, location: Location): Promise<AgentFiles> {
+  const project = location.project.directory
+  const levels = [location.directory]
+  while (levels[0] !== undefined && levels[0] !== project) levels.unshift(dirname(levels[0]))
+  const [global, local] = [new Search(undefined), new Search(project)]
+  const found = [
+    await global.filesOf(configDirectory),
+    ...(await Promise.all(levels.map((level) => local.documentsOf(level)))),
+    ...(await Promise.all(levels.map((level) => local.filesOf(join(level, '.opencode'))))),
+  ]
+  return { files: found.flat(), places: [...global.places, ...local.places] }
+}
+
+/** Looks for files, of which those count that lie within a directory, and keeps in mind where. */
+class Search {
+  readonly places: string[] = []
+  readonly #within: string | undefined
+
+  constructor(within: string | undefined) {
+    this.#within = within
+  }
+
+  async filesOf(directory: string): Promise<AgentFile[]> {
+    this.places.push(directory)
+    const markdown = (['agent', 'agents', 'mode', 'modes'] as const).map((name) =>
+      this.#markdownOf(join(directory, name), name.startsWith('mode') ? 'mode' : 'agent'),
+    )
+    return (await Promise.all([this.documentsOf(directory), ...markdown])).flat()
+  }
+
+  async documentsOf(directory: string): Promise<AgentFile[]> {
+    const names = ['opencode.json', 'opencode.jsonc']
+    return (await Promise.all(names.map((name) => this.#describe(join(directory, name), 'config', '')))).flat()
+  }
+
+  async #markdownOf(directory: string, kind: 'agent' | 'mode'): Promise<AgentFile[]> {
+    const ids: string[] = []
+    await this.#collect(directory, '', kind === 'mode' ? 1 : MAX_DEPTH, ids)
+    const files = ids.sort().map((id) => this.#describe(join(directory, `${id}.md`), kind, id))
+    return (await Promise.all(files)).flat()
+  }
+
+  async #collect(directory: string, prefix: string, depth: number, ids: string[]): Promise<void> {
+    this.places.push(directory)
+    for (const entry of await entriesOf(directory)) {
+      if (ids.length >= MAX_FILES) return
+      if (entry.isDirectory() && depth > 1) {
+        await this.#collect(join(directory, entry.name), `${prefix}${entry.name}/`, depth - 1, ids)
+      } else if (!entry.isDirectory() && entry.name.endsWith('.md')) {
+        ids.push(prefix + entry.name.slice(0, -'.md'.length))
+      }
+    }
+  }
+
+  async #describe(path: string, kind: AgentFile['kind'], id: string): Promise<AgentFile[]> {
+    this.places.push(path)
+    const stats = await statOf(path)
+    if (!stats?.isFile()) return []
+    if (this.#within !== undefined && !isInside(this.#within, await realpath(path))) return []
+    const fingerprint = `${path}\0${stats.ino}\0${stats.mtimeMs}\0${stats.size}`
+    return [{ path, kind, id, size: stats.size, fingerprint }]
+  }
+}
+
+// Missing and unreadable are the same here: a directory that cannot be looked into defines nothing.
+async function entriesOf(directory: string): Promise<Dirent[]> {
+  try {
+    return await readdir(directory, { withFileTypes: true })
+  } catch (error) {
+    // It may well define what an agent must not do.
+    if (isOutOfDescriptors(error)) throw error
+    return []
+  }
+}
+
+async function statOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process'
+import { close, constants, open } from 'node:fs'
+import { lstat, mkdtemp, readdir, readlink, rm } from 'node:fs/promises'
+import { Socket } from 'node:net'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { codeOf } from '../files/paths.ts'
+
+/** A pipe: what is written to one end comes out of the other. */
+export interface OutputPipe {
+  readonly reader: Readable
+  /** Descriptor for a child process; to be closed by `closeWriter` when the child has it. */
+  readonly writer: number
+  closeWriter(): Promise<void>
+}
+
+const openFile = promisify(open)
+const closeFile = promisify(close)
+const run = promisify(execFile)
+
+const PREFIX = 'portico-pipe-'
+/** A name is there for some milliseconds: whose owner cannot be known is surely a remnant after this time. */
+const REMNANT_MS = 3_600_000
+
+/**
+ * Makes a pipe. What Node gives a child process for its output is a socket, and a socket cannot be opened by name: with
+ * one, `tee /dev/stderr` and `> /dev/stdout` fail. `folder` is where the pipe has a name for a moment; `path` is the PATH
+ * that mkfifo(1) is looked for in.
+ */
+export async function openOutputPipe(folder: string, path: string): Promise<OutputPipe> {
+  const directory = await mkdtemp(join(folder, `${PREFIX}${await pidNamespace()}-${process.pid}-`))
+  try {
+    const name = join(directory, 'pipe')
+    await run('mkfifo', ['-m', '600', name], { env: { PATH: path } })
+    // The reading end first: opening the other one would wait for it.
+    const reading = await openFile(name, constants.O_RDONLY | constants.O_NONBLOCK)
+    const writer = await openFile(name, constants.O_WRONLY).catch(async (error: unknown) => {
+      await closeFile(reading)
+      throw error
+    })
+    const reader = new Socket({ fd: reading, readable: true, writable: false })
+    return { reader, writer, closeWriter: () => closeFile(writer) }
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Removes the names of pipes that killed processes left in a folder; `now` in milliseconds since the epoch. Those of
+ * processes that are alive stay; so do, for an hour, those of other containers, whose process ids mean nothing here.
+ */
+export async function sweepOutputPipes(folder: string, now: number): Promise<void> {
+  const here = await pidNamespace()
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith(PREFIX)) continue
+    const [namespace, pid] = name.slice(PREFIX.length).split('-')
+    const path = join(folder, name)
+    const { mtimeMs, uid } = await lstat(path).catch(() => ({ mtimeMs: now, uid: -1 }))
+    if (uid !== process.getuid?.()) continue
+    if (now - mtimeMs > REMNANT_MS || (namespace === here && !isAlive(Number(pid)))) {
+      await rm(path, { recursive: true, force: true }).catch(() => {})
+    }
+  }
+}
+
+/** Process ids are unique in it. Elsewhere than on Linux there is one. */
+async function pidNamespace(): Promise<string> {
+  const link = await readlink('/proc/self/ns/pid').catch(() => '')
+  return /\d+/.exec(link)?.[0] ?? '0'
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return codeOf(error) !== 'ESRCH'
+  }
+}

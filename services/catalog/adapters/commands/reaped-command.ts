@@ -1,0 +1,131 @@
+import type { ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { constants, open } from 'node:fs'
+import { Socket } from 'node:net'
+import { constants as systemConstants } from 'node:os'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { promisify } from 'node:util'
+import { ToolError } from '../tools/tool.ts'
+import { type Command, type CommandEnd, type CommandOptions, readToEnd, settledWithin } from './command.ts'
+import { killAll, signalGroup } from './process-table.ts'
+import { notStarted, startProcess } from './start-process.ts'
+
+const openFile = promisify(open)
+/** Within it the supervisors end everything, or give up. */
+const END_MS = 12_000
+const RESUME_EVERY_MS = 50
+const SIGNALS = new Map(Object.entries(systemConstants.signals).map(([name, number]) => [number, name]))
+
+/** A program that runs a supervisor script, and its words up to the shell. */
+export interface Supervisor {
+  readonly program: string
+  readonly words: readonly string[]
+}
+
+/**
+ * A command below two supervisors that adopt whatever loses its parent (`supervisor.pl`, `supervisor.py`; Linux): nothing
+ * that it starts leaves their tree, so that all of it is found, whatever it does to its group, session, descriptors or environment.
+ * The supervisors end it all when this process closes their pipe or is gone, and each of them when the other one is gone.
+ */
+export class ReapedCommand implements Command {
+  readonly output: Readable
+  readonly ended: Promise<CommandEnd>
+  readonly #supervisor: ChildProcess
+  readonly #reports: Reports
+  readonly #mark: string
+
+  private constructor(supervisor: ChildProcess, reports: Reports, output: Readable, mark: string) {
+    this.#supervisor = supervisor
+    this.#reports = reports
+    this.#mark = mark
+    this.output = output
+    this.ended = reports.end
+  }
+
+  /** Starts a command. Throws ToolError when the system cannot. */
+  static async start(supervisor: Supervisor, options: CommandOptions): Promise<ReapedCommand> {
+    const [name, value] = ['CATALOG_TOOL_CALL', randomUUID()]
+    const child = await startProcess(supervisor.program, [...supervisor.words, options.shell], {
+      cwd: options.directory,
+      // A session of its own: what ends groups or sessions around this process does not meet it.
+      detached: true,
+      env: { ...options.environment, PWD: options.directory, [name]: value },
+      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
+    })
+    const reports = new Reports(child.stdio[3] as Readable)
+    try {
+      const descriptor = await reports.pipe
+      const reading = await openFile(`/proc/${child.pid}/fd/${descriptor}`, constants.O_RDONLY | constants.O_NONBLOCK)
+      const output = new Socket({ fd: reading, readable: true, writable: false })
+      output.on('error', () => {})
+      child.stdin?.write(`${Buffer.byteLength(options.command)}\n${options.command}`)
+      return new ReapedCommand(child, reports, output, `${name}=${value}`)
+    } catch (error) {
+      child.kill('SIGKILL')
+      throw notStarted(error)
+    }
+  }
+
+  async terminate(graceMs: number): Promise<void> {
+    const { group } = this.#reports
+    if (group !== undefined) signalGroup(group, 'SIGTERM')
+    await settledWithin(this.ended, graceMs)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const child = this.#supervisor
+    const gone = Promise.all([this.#reports.closed, exitOf(child)])
+    const stdin = child.stdin as Writable
+    stdin.destroy()
+    // The command may have stopped it.
+    const resume = setInterval(() => child.kill('SIGCONT'), RESUME_EVERY_MS)
+    const inTime = await settledWithin(gone, END_MS)
+    clearInterval(resume)
+    if (!inTime) child.kill('SIGKILL')
+    // One that was killed could not see to everything.
+    const { group } = this.#reports
+    if (child.exitCode !== 0 && group !== undefined) await killAll(group, this.#mark)
+    await readToEnd(this.output)
+  }
+}
+
+/** What the supervisors say. */
+class Reports {
+  /** The descriptor of theirs that the output is read from; rejects when they end before. */
+  readonly pipe: Promise<number>
+  readonly end: Promise<CommandEnd>
+  /** Resolves when no supervisor is left. */
+  readonly closed: Promise<void>
+  /** Process group of the command, once it has one. */
+  group: number | undefined
+
+  constructor(source: Readable) {
+    const pipe = Promise.withResolvers<number>()
+    const end = Promise.withResolvers<CommandEnd>()
+    const closed = Promise.withResolvers<void>()
+    const lines = createInterface({ input: source })
+    lines.on('line', (line) => {
+      const [word, number] = [line.split(' ')[0], Number(line.split(' ')[1])]
+      if (word === 'pipe') pipe.resolve(number)
+      if (word === 'pid') this.group = number
+      if (word === 'exit') end.resolve({ code: number, signal: null })
+      if (word === 'signal')
+        end.resolve({ code: null, signal: (SIGNALS.get(number) ?? `signal ${number}`) as NodeJS.Signals })
+    })
+    lines.on('close', () => {
+      pipe.reject(new Error('The supervisor ended'))
+      end.reject(new ToolError('supervision_lost', 'The process that watched over the command was ended'))
+      closed.resolve()
+    })
+    for (const { promise } of [pipe, end]) promise.catch(() => {})
+    this.pipe = pipe.promise
+    this.end = end.promise
+    this.closed = closed.promise
+  }
+}
+
+async function exitOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+}

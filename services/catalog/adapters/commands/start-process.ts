@@ -1,0 +1,31 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { codeOf } from '../files/paths.ts'
+import { ToolError } from '../tools/tool.ts'
+
+/**
+ * Starts a process. Throws ToolError `not_started` when the system cannot, whichever way Node says so: it throws, or emits
+ * an error later, which would end this process if nobody listened; and without free descriptors the child has no pipes.
+ * What goes wrong with the process or its pipes after that is not reported.
+ */
+export async function startProcess(
+  program: string,
+  words: readonly string[],
+  options: SpawnOptions,
+): Promise<ChildProcess> {
+  try {
+    const child = spawn(program, words, options)
+    child.on('error', () => {})
+    if (child.pid === undefined) throw (await once(child, 'error'))[0]
+    for (const pipe of child.stdio) pipe?.on('error', () => {})
+    return child
+  } catch (error) {
+    throw notStarted(error)
+  }
+}
+
+/** What the model is told of a process that the system did not start for this reason. */
+export function notStarted(error: unknown): ToolError {
+  const code = codeOf(error)
+  return new ToolError('not_started', `The system cannot start a process now${code === undefined ? '' : `: ${code}`}`)
+}

@@ -1,0 +1,69 @@
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  type AttachmentUri,
+  AttachmentUriError,
+  readAttachmentUri,
+  sliceLines,
+} from '#services/catalog/domain/attachment-uri.ts'
+import type { Location } from '#services/catalog/domain/location.ts'
+import { detectMime } from '#services/catalog/domain/mime.ts'
+import type { Attachment, Attachments } from '#services/catalog/ports/attachments.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { ToolError } from '../tools/tool.ts'
+import { locate, openInside, readDirectoryInside, toToolError } from './confinement.ts'
+import { readHandle, UnreadableFileError } from './read-bounded.ts'
+
+const MAX_BYTES = 20 << 20
+
+/** Attachments from files of a location and from `data:` URIs (`contract/instance-facts.md` 1.8). */
+export class FileAttachments implements Attachments {
+  async read(location: Location, uri: string): Promise<Attachment> {
+    try {
+      const parsed = readAttachmentUri(uri, MAX_BYTES)
+      if (parsed.type === 'data') return { data: parsed.data, mime: detectMime(parsed.data), name: '' }
+      return await readFile(location.directory, parsed)
+    } catch (error) {
+      throw toRejection(error)
+    }
+  }
+}
+
+async function readFile(
+  directory: string,
+  { url, start, end }: Extract<AttachmentUri, { type: 'file' }>,
+): Promise<Attachment> {
+  const { real } = await locate(directory, pathOf(url))
+  const name = basename(real)
+  await using file = await openInside(directory, real)
+  if ((await file.stat()).isDirectory()) return { ...(await listing(directory, real)), name }
+  const data = await readHandle(file, MAX_BYTES)
+  const mime = detectMime(data)
+  if (mime !== 'text/plain' || (start === undefined && end === undefined)) return { data, mime, name }
+  return { data: Buffer.from(sliceLines(data.toString(), start, end)), mime, name }
+}
+
+async function listing(directory: string, real: string): Promise<{ data: Uint8Array; mime: string }> {
+  const entries = await readDirectoryInside(directory, real)
+  const names = entries.map((entry) => entry.name + (entry.isDirectory() ? '/' : ''))
+  return { data: Buffer.from(names.join('\n')), mime: 'application/x-directory' }
+}
+
+// A path with an encoded slash or null character, in no UTF-8, or of another machine, is none.
+function pathOf(url: URL): string {
+  try {
+    const path = fileURLToPath(url)
+    if (!path.includes('\0')) return path
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof URIError)) throw error
+  }
+  throw new AttachmentUriError('it names no path of this machine')
+}
+
+function toRejection(error: unknown): unknown {
+  const told = toToolError(error, 'the file')
+  if (told instanceof ToolError || told instanceof AttachmentUriError || told instanceof UnreadableFileError) {
+    return new Rejection('ATTACHMENT_INVALID', { problem: told.message }, { cause: error })
+  }
+  return error
+}

@@ -1,0 +1,49 @@
+import { join } from 'node:path'
+import type { Location } from '#services/catalog/domain/location.ts'
+import { findAgentFiles } from '../agents/agent-files.ts'
+import { findRepository } from '../locations/git-repository.ts'
+import { realPathOf } from './confinement.ts'
+import { isInside } from './paths.ts'
+
+const GUARDED_NAMES = new Set(['.git', '.opencode'])
+const GUARDED_FILES = new Set(['opencode.json', 'opencode.jsonc'])
+
+/**
+ * Knows which files decide what agents may do, or what a program does that a person runs later: `.opencode` and `.git`
+ * wherever they lie, `opencode.json` and `opencode.jsonc`, the user's configuration directory, and whatever links and git's
+ * own pointers make of other files the same: wherever agents are looked for (`findAgentFiles`), there or not yet.
+ */
+export class GuardedFiles {
+  readonly #configDirectory: string
+
+  /** `configDirectory`: the user's configuration, absolute. */
+  constructor(configDirectory: string) {
+    this.#configDirectory = configDirectory
+  }
+
+  /** Whether a file (a real path, which need not exist yet) is guarded, for whoever works in a location. */
+  async has(location: Location, real: string): Promise<boolean> {
+    const names = folded(real).split('/')
+    if (names.some((name) => GUARDED_NAMES.has(name)) || GUARDED_FILES.has(names.at(-1) ?? '')) return true
+    const places = await Promise.all((await this.#places(location)).map((place) => realPathOf(place)))
+    return places.some((place) => isInside(folded(place), folded(real)))
+  }
+
+  async #places(location: Location): Promise<string[]> {
+    const repository = await findRepository(location.directory)
+    const { places } = await findAgentFiles(this.#configDirectory, location)
+    return [
+      ...places,
+      // One that leads to where nothing is yet is no repository yet.
+      join(location.project.directory, '.git'),
+      ...(repository === undefined ? [] : [repository.gitDirectory, repository.commonDirectory]),
+    ]
+  }
+}
+
+// As the most careless file system takes names for the same: without regard to case, to the form of a character, to
+// characters that nobody sees, and to dots and spaces at the end.
+function folded(path: string): string {
+  const fold = (name: string): string => name.replace(/\p{Default_Ignorable_Code_Point}/gu, '').replace(/[. ]+$/, '')
+  return path.normalize('NFKC').toLowerCase().split(/[/\\]/).map(fold).join('/')
+}

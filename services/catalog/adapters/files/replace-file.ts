@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { ToolError } from '../tools/tool.ts'
+import { confine, handlePath, nameIn, toToolError } from './confinement.ts'
+import { codeOf, subpathOf } from './paths.ts'
+
+const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+
+/** A version of a file, to find out whether somebody else changed it. */
+export interface FileVersion {
+  readonly ino: number
+  readonly mtimeMs: number
+  readonly size: number
+}
+
+/**
+ * Writes a whole file of a location at its real path: beside it first, then in its place, so that nobody sees half of
+ * it; directories on the way are made. The way is walked from the location down, directory by directory, each opened
+ * without following a link and the next named relative to it, so that no link leads out, however it got there. Keeps the
+ * mode of a file that is replaced. Throws ToolError; `changed` when `expected` is given and no longer what is there.
+ */
+export async function replaceFile(
+  directory: string,
+  real: string,
+  data: string | Uint8Array,
+  expected?: FileVersion,
+): Promise<{ readonly created: boolean }> {
+  confine(directory, real)
+  // Its parent is no place of the location.
+  if (real === directory) throw new ToolError('is_directory', `${nameIn(directory, real)} is a directory`)
+  try {
+    await using parent = await openParent(directory, dirname(real))
+    const at = handlePath(parent.handle, dirname(real))
+    return await writeAt(at, basename(real), data, expected)
+  } catch (error) {
+    throw toToolError(error, nameIn(directory, real))
+  }
+}
+
+interface OpenDirectory extends AsyncDisposable {
+  readonly handle: FileHandle
+}
+
+async function openParent(directory: string, parent: string): Promise<OpenDirectory> {
+  let path = directory
+  let handle = await open(path, DIRECTORY)
+  for (const name of subpathOf(directory, parent).split('/').filter(Boolean)) {
+    const at = join(handlePath(handle, path), name)
+    path = join(path, name)
+    try {
+      await mkdir(at).catch((error: unknown) => {
+        if (codeOf(error) !== 'EEXIST') throw error
+      })
+      const next = await open(at, DIRECTORY)
+      await handle.close()
+      handle = next
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+  }
+  return { handle, [Symbol.asyncDispose]: () => handle.close() }
+}
+
+async function writeAt(at: string, name: string, data: string | Uint8Array, expected?: FileVersion) {
+  const before = await statOf(join(at, name))
+  if (before?.isDirectory()) throw new ToolError('is_directory', `${name} is a directory`)
+  if (before !== undefined && !before.isFile()) throw new ToolError('not_a_file', `${name} is no regular file`)
+  const temporary = join(at, `.portico-${randomUUID()}.tmp`)
+  try {
+    await using file = await open(temporary, NEW_FILE, 0o666)
+    if (before !== undefined) await file.chmod(before.mode & 0o7777)
+    await file.writeFile(data)
+    if (expected !== undefined && !isSame(await statOf(join(at, name)), expected)) {
+      throw new ToolError('changed', `${name} was changed by somebody else meanwhile; read it again`)
+    }
+    await rename(temporary, join(at, name))
+    return { created: before === undefined }
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+}
+
+function isSame(stats: FileVersion | undefined, expected: FileVersion): boolean {
+  return stats?.ino === expected.ino && stats.mtimeMs === expected.mtimeMs && stats.size === expected.size
+}
+
+async function statOf(path: string) {
+  try {
+    return await lstat(path)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,137 @@
+import { constants } from 'node:fs'
+import { access, realpath, stat } from 'node:fs/promises'
+import { isAbsolute, resolve } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { GLOBAL_PROJECT, type Location } from '#services/catalog/domain/location.ts'
+import type { Locations } from '#services/catalog/ports/locations.ts'
+import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { Principal } from '#shared/rpc/call-context.ts'
+import { codeOf, subpathOf } from '../files/paths.ts'
+import { findRepository, rootCommit } from './git-repository.ts'
+import type { WorkspaceRoots } from './workspace-roots.ts'
+
+const FRESH_MS = 1000
+const MAX_PATH_BYTES = 4096
+const NO_DEFAULT = { directory: 'The default', problem: 'PORTICO_DIRECTORY is not set where the catalog runs' }
+
+interface Options {
+  /** Default project directory, absolute; undefined: there is none. */
+  readonly directory: string | undefined
+  readonly roots: WorkspaceRoots
+  /** PATH that git is looked for in. */
+  readonly path: string
+  readonly clock: Clock
+}
+
+interface Entry {
+  readonly location: Promise<Location>
+  readonly checkedAt: number
+}
+
+/**
+ * Locations on the file system of this machine. A directory is looked at once a second at most; git runs only for a
+ * repository, or a HEAD of it, that was not seen before. Concurrent calls for one directory share the work.
+ */
+export class FileLocations implements Locations {
+  readonly #options: Options
+  readonly #entries = new LRUCache<string, Entry>({ max: 4096 })
+  readonly #projectIds = new LRUCache<string, Promise<string | undefined>>({ max: 4096 })
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  async resolve(principal: Principal, requested: string): Promise<Location> {
+    const { roots, clock } = this.#options
+    const path = requested === '' ? this.#options.directory : requested
+    if (path === undefined) throw new Rejection('LOCATION_INVALID', NO_DEFAULT)
+    if (!roots.allow(principal, parse(path))) throw new Rejection('LOCATION_FORBIDDEN', { directory: path })
+    const now = clock.monotonic()
+    let entry = this.#entries.get(path)
+    if (entry === undefined || now - entry.checkedAt >= FRESH_MS) {
+      entry = { location: this.#look(path), checkedAt: now }
+      this.#entries.set(path, entry)
+      this.#forgetOnFailure(path, entry)
+    }
+    const location = await entry.location
+    // A link below a root may lead out of it.
+    if (!roots.allow(principal, location.directory)) throw new Rejection('LOCATION_FORBIDDEN', { directory: path })
+    return location
+  }
+
+  async #look(path: string): Promise<Location> {
+    const directory = await realDirectory(path)
+    const repository = await findRepository(directory)
+    const id = repository && (await this.#projectId(repository.gitDirectory, repository.fingerprint))
+    if (repository === undefined || id === undefined) {
+      return {
+        directory,
+        project: { id: GLOBAL_PROJECT, directory, canonicalDirectory: directory },
+        subpath: '',
+      }
+    }
+    const { worktree, canonical } = repository
+    const project = { id, directory: worktree, canonicalDirectory: canonical }
+    return { directory, project, subpath: subpathOf(worktree, directory) }
+  }
+
+  #projectId(gitDirectory: string, fingerprint: string): Promise<string | undefined> {
+    let id = this.#projectIds.get(fingerprint)
+    if (id === undefined) {
+      id = rootCommit(gitDirectory, this.#options.path)
+      this.#projectIds.set(fingerprint, id)
+      const forget = (): void => void this.#projectIds.delete(fingerprint)
+      // A first commit does not touch HEAD: without commits, ask again next time.
+      id.then((found) => found === undefined && forget(), forget)
+    }
+    return id
+  }
+
+  #forgetOnFailure(path: string, entry: Entry): void {
+    entry.location.catch(() => {
+      if (this.#entries.peek(path) === entry) this.#entries.delete(path)
+    })
+  }
+}
+
+function parse(path: string): string {
+  const problem = !isAbsolute(path)
+    ? 'it is not absolute'
+    : path.includes('\0') || Buffer.byteLength(path) > MAX_PATH_BYTES
+      ? `it contains a null character or is longer than ${MAX_PATH_BYTES} bytes`
+      : undefined
+  if (problem !== undefined) {
+    throw new Rejection('LOCATION_INVALID', { directory: path.replaceAll('\0', '\uFFFD').slice(0, 200), problem })
+  }
+  return resolve(path)
+}
+
+async function realDirectory(path: string): Promise<string> {
+  try {
+    const directory = await realpath(resolve(path))
+    if (!(await stat(directory)).isDirectory()) {
+      throw new Rejection('LOCATION_INVALID', { directory: path, problem: 'it is no directory' })
+    }
+    await access(directory, constants.R_OK | constants.X_OK)
+    return directory
+  } catch (error) {
+    throw toRejection(error, path)
+  }
+}
+
+function toRejection(error: unknown, directory: string): unknown {
+  switch (codeOf(error)) {
+    case 'ENOENT':
+      return new Rejection('LOCATION_NOT_FOUND', { directory }, { cause: error })
+    case 'EACCES':
+    case 'EPERM':
+      return new Rejection('LOCATION_FORBIDDEN', { directory }, { cause: error })
+    case 'ENOTDIR':
+    case 'ELOOP':
+    case 'ENAMETOOLONG':
+      return new Rejection('LOCATION_INVALID', { directory, problem: 'it is no directory' }, { cause: error })
+    default:
+      return error
+  }
+}

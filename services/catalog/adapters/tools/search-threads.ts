@@ -1,0 +1,176 @@
+import { Worker } from 'node:worker_threads'
+import { codeOf } from '../files/paths.ts'
+import { type Match, type SearchAnswer, type SearchRequest, searchTexts } from './grep-worker.ts'
+import { ToolError } from './tool.ts'
+
+/** Bytes of text that a thread can be given at once. */
+export const SEARCH_BYTES = 4 << 20
+
+const MAX_THREADS = 8
+const IDLE_MS = 2_000
+const OUT_OF_MEMORY = 'The search took too much memory'
+const FAILED = 'The thread that searched has failed'
+
+/**
+ * Threads that search texts for lines that match a regular expression: a pattern that takes for ever blocks nobody, and ends
+ * with its thread. A thread serves one search after the other, since the memory of one that ends hardly comes back; at most
+ * eight search at once, and one that has nothing to do for 2 s ends. Idle ones keep no process alive.
+ */
+export class SearchThreads implements AsyncDisposable {
+  readonly #idle: SearchThread[] = []
+  readonly #all = new Set<SearchThread>()
+  readonly #waiting = new Set<() => void>()
+
+  /** A thread for one search, to be given back by disposing it; waits while all are busy. Throws the signal's reason. */
+  async take(signal: AbortSignal): Promise<SearchThread> {
+    for (;;) {
+      signal.throwIfAborted()
+      const thread = this.#idle.pop() ?? (this.#all.size < MAX_THREADS ? this.#start() : undefined)
+      if (thread !== undefined) return thread.begin()
+      await this.#turn(signal)
+    }
+  }
+
+  /** Ends all threads. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#all].map((thread) => thread.end()))
+  }
+
+  #start(): SearchThread {
+    const thread: SearchThread = SearchThread.start({
+      idle: () => void this.#idle.push(thread),
+      leaving: () => {
+        const index = this.#idle.indexOf(thread)
+        if (index >= 0) this.#idle.splice(index, 1)
+      },
+      gone: () => void this.#all.delete(thread),
+      changed: () => {
+        for (const go of [...this.#waiting]) go()
+      },
+    })
+    this.#all.add(thread)
+    return thread
+  }
+
+  #turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const go = (): void => {
+        signal.removeEventListener('abort', go)
+        this.#waiting.delete(go)
+        resolve()
+      }
+      this.#waiting.add(go)
+      signal.addEventListener('abort', go)
+    })
+  }
+}
+
+interface Owner {
+  /** It may be taken again. */
+  idle(): void
+  /** It is about to end: it must not be taken any more. */
+  leaving(): void
+  /** It does not exist any more: another one may be started. */
+  gone(): void
+  /** There may be one to take. */
+  changed(): void
+}
+
+/** A thread, and the memory that texts are put into for it. */
+export class SearchThread implements AsyncDisposable {
+  /** Where the texts of the next request go. */
+  readonly memory: Buffer
+  readonly #owner: Owner
+  readonly #worker: Worker
+  #timer: NodeJS.Timeout | undefined
+  #usable = true
+  #failure = FAILED
+
+  private constructor(owner: Owner) {
+    this.#owner = owner
+    const shared = new SharedArrayBuffer(SEARCH_BYTES)
+    this.memory = Buffer.from(shared)
+    this.#worker = new Worker(`(${searchTexts})()`, {
+      eval: true,
+      workerData: shared,
+      env: {},
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 },
+    })
+    // An error that comes while nobody waits must not end the process.
+    this.#worker.on('error', (error) => {
+      this.#failure =
+        codeOf(error) === 'ERR_WORKER_OUT_OF_MEMORY' ? OUT_OF_MEMORY : `${FAILED}: ${codeOf(error) ?? error}`
+      this.#leave()
+    })
+    this.#worker.once('exit', () => {
+      this.#leave()
+      this.#owner.gone()
+      this.#owner.changed()
+    })
+  }
+
+  /** Starts one. Throws ToolError when the system cannot. */
+  static start(owner: Owner): SearchThread {
+    try {
+      return new SearchThread(owner)
+    } catch (error) {
+      throw new ToolError('search_failed', `The system cannot start a thread now: ${codeOf(error) ?? error}`)
+    }
+  }
+
+  /** It is taken. */
+  begin(): this {
+    clearTimeout(this.#timer)
+    this.#worker.ref()
+    return this
+  }
+
+  /**
+   * Searches the texts of a request, and tells what it finds of each as soon as it is known. One request at a time. Throws
+   * the signal's reason when it aborts, and ToolError when the thread fails, for want of memory for instance; it is ended then.
+   */
+  search(request: SearchRequest, signal: AbortSignal, found: (matches: readonly Match[]) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const worker = this.#worker
+      const settle = (act: () => void): void => {
+        worker.off('message', onMessage).off('exit', onExit)
+        signal.removeEventListener('abort', onAbort)
+        act()
+      }
+      const onMessage = (answer: SearchAnswer): void => (answer === 'done' ? settle(resolve) : found(answer))
+      const onExit = (): void => settle(() => reject(new ToolError('search_failed', this.#failure)))
+      const onAbort = (): void => {
+        this.#usable = false
+        settle(() => reject(signal.reason))
+      }
+      if (signal.aborted) return onAbort()
+      if (!this.#usable) return onExit()
+      signal.addEventListener('abort', onAbort)
+      worker.on('message', onMessage).on('exit', onExit)
+      worker.postMessage(request)
+    })
+  }
+
+  /** Gives it back; one that was left in the middle of a search is ended first. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#usable) return await this.end()
+    this.#worker.unref()
+    this.#timer = setTimeout(() => void this.end(), IDLE_MS)
+    this.#timer.unref()
+    this.#owner.idle()
+    this.#owner.changed()
+  }
+
+  /** Ends it; resolves when it has ended. */
+  async end(): Promise<void> {
+    this.#leave()
+    clearTimeout(this.#timer)
+    await this.#worker.terminate()
+  }
+
+  #leave(): void {
+    this.#usable = false
+    this.#owner.leaving()
+  }
+}

@@ -1,0 +1,91 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { savePatternsOf } from '#services/catalog/domain/access.ts'
+import type { JsonObject } from '#services/catalog/domain/json.ts'
+import type { Location } from '#services/catalog/domain/location.ts'
+import type { PreparedCall, ToolDescription, ToolOutcome, Tools } from '#services/catalog/ports/tools.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { GuardedFiles } from '../files/guarded-files.ts'
+import { InputError, type Plan, type Tool, type ToolContext, ToolError } from './tool.ts'
+
+interface Entry {
+  readonly tool: Tool<JsonObject>
+  readonly validate: ValidateFunction
+}
+
+/** A fixed set of tools, their schemas compiled once. */
+export class ToolBox implements Tools {
+  readonly #guarded: GuardedFiles
+  readonly #entries = new Map<string, Entry>()
+  readonly #descriptions: readonly ToolDescription[]
+
+  /** Each tool's `plan` gets only input that its schema admits. */
+  constructor(tools: readonly Tool<never>[], guarded: GuardedFiles) {
+    this.#guarded = guarded
+    const ajv = new Ajv({ strict: true })
+    for (const tool of tools) {
+      this.#entries.set(tool.name, {
+        tool: tool as unknown as Tool<JsonObject>,
+        validate: ajv.compile(tool.inputSchema),
+      })
+    }
+    this.#descriptions = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
+  }
+
+  list(): readonly ToolDescription[] {
+    return this.#descriptions
+  }
+
+  async prepare(location: Location, name: string, input: JsonObject): Promise<PreparedCall> {
+    const entry = this.#entries.get(name)
+    if (entry === undefined) throw new Rejection('TOOL_NOT_FOUND', { name: name.slice(0, 100) })
+    const { tool, validate } = entry
+    if (!validate(input)) {
+      throw new Rejection('TOOL_INPUT_INVALID', { name, problem: problemOf(validate.errors?.[0]) })
+    }
+    const plan = await planOf(tool, location.directory, input)
+    const { changes } = plan
+    const guarded = changes !== undefined && (await this.#guarded.has(location, changes))
+    const accesses = guarded ? plan.accesses.map((access) => ({ ...access, guardedPath: changes })) : plan.accesses
+    return {
+      accesses,
+      savePatterns: savePatternsOf(accesses),
+      run: (signal, progress) => runPlan(plan, { signal, progress }),
+    }
+  }
+}
+
+async function planOf(tool: Tool<JsonObject>, directory: string, input: JsonObject): Promise<Plan> {
+  try {
+    return await tool.plan(directory, input)
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error
+    throw new Rejection('TOOL_INPUT_INVALID', { name: tool.name, problem: error.message })
+  }
+}
+
+async function runPlan(plan: Plan, { signal, progress }: ToolContext): Promise<ToolOutcome> {
+  const time = AbortSignal.timeout(plan.timeoutMs)
+  try {
+    return { type: 'completed', ...(await plan.run({ signal: AbortSignal.any([signal, time]), progress })) }
+  } catch (error) {
+    if (error instanceof ToolError) {
+      return {
+        type: 'failed',
+        kind: error.kind,
+        message: error.message,
+        content: error.content,
+        metadata: error.metadata,
+      }
+    }
+    if (error !== time.reason || signal.aborted) throw error
+    const message = `It took longer than ${plan.timeoutMs} ms and was ended`
+    return { type: 'failed', kind: 'timeout', message, content: [], metadata: {} }
+  }
+}
+
+function problemOf(error: ErrorObject | undefined): string {
+  if (error === undefined) return 'it is not what the schema admits'
+  const extra: unknown = error.params.additionalProperty
+  const at = error.instancePath.slice(1).replaceAll('/', '.') || 'the input'
+  return `${at} ${error.message ?? 'is invalid'}${typeof extra === 'string' ? `: ${extra}` : ''}`.slice(0, 500)
+}

@@ -1,0 +1,39 @@
+import { locate, nameIn } from '../files/confinement.ts'
+import { exclusively } from '../files/exclusively.ts'
+import { replaceFile } from '../files/replace-file.ts'
+import { FILE_TOOL_TIMEOUT_MS, objectSchema, pathSchema, type Tool, textOf } from './tool.ts'
+
+const MAX_CONTENT_CHARACTERS = 5_000_000
+
+interface Input {
+  readonly path: string
+  readonly content: string
+}
+
+/** Writes a whole file, replacing what was there; directories on the way are made. */
+export const writeTool: Tool<Input> = {
+  name: 'write',
+  description:
+    'Writes a whole file of the project, making the directories on the way; what was in it is replaced. Use edit to ' +
+    'change a part of a file.',
+  inputSchema: objectSchema(
+    {
+      path: pathSchema('Path of the file, relative to the project directory or absolute.'),
+      content: { type: 'string', maxLength: MAX_CONTENT_CHARACTERS, description: 'The whole content.' },
+    },
+    ['path', 'content'],
+  ),
+  async plan(directory, { path, content }) {
+    const { real, resources } = await locate(directory, path)
+    return {
+      accesses: [{ action: 'edit', resources }],
+      changes: real,
+      timeoutMs: FILE_TOOL_TIMEOUT_MS,
+      run: async ({ signal }) => {
+        const { created } = await exclusively(real, signal, () => replaceFile(directory, real, content))
+        const [name, bytes] = [nameIn(directory, real), Buffer.byteLength(content)]
+        return textOf(`${created ? 'Created' : 'Replaced'} ${name} (${bytes} bytes)`, { path: name, created, bytes })
+      },
+    }
+  },
+}

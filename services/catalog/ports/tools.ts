@@ -1,0 +1,53 @@
+import type { JsonObject } from '../domain/json.ts'
+import type { Location } from '../domain/location.ts'
+
+/** What a tool call needs leave for. */
+export interface ToolAccess {
+  readonly action: string
+  /** Paths relative to the location (`.` is the location), absolute ones outside of it, or a command. */
+  readonly resources: readonly string[]
+  /** Absolute real path of the file that is changed, when the rules of agents must not allow that by themselves. */
+  readonly guardedPath?: string
+}
+
+/** A tool call that has not begun. */
+export interface PreparedCall {
+  readonly accesses: readonly ToolAccess[]
+  /** Patterns that an `always` answer saves; none when they would match more than this call. */
+  readonly savePatterns: readonly string[]
+  /**
+   * Does what was prepared, to the real paths that `accesses` names and to no others. Settles only when everything that
+   * it started has ended, also when the signal aborts (then it throws the signal's reason) or its time is over.
+   * `progress` may be called any number of times before.
+   */
+  run(signal: AbortSignal, progress: (metadata: JsonObject) => void): Promise<ToolOutcome>
+}
+
+export interface ToolDescription {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+}
+
+export type ToolContent =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'file'; readonly data: Uint8Array; readonly mime: string; readonly name: string }
+
+/** How a tool call ended; a failure is one that the model is told of. */
+export type ToolOutcome =
+  | { readonly type: 'completed'; readonly content: readonly ToolContent[]; readonly metadata: JsonObject }
+  | {
+      readonly type: 'failed'
+      readonly kind: string
+      readonly message: string
+      readonly content: readonly ToolContent[]
+      readonly metadata: JsonObject
+    }
+
+/** The tools that work in a location. Rejections are TOOL_NOT_FOUND and TOOL_INPUT_INVALID (metadata name, problem). */
+export interface Tools {
+  /** In a fixed order. */
+  list(): readonly ToolDescription[]
+  /** Checks a call and says what it touches now: real paths, not only the ones that are written. Changes nothing. */
+  prepare(location: Location, name: string, input: JsonObject): Promise<PreparedCall>
+}

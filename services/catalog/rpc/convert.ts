@@ -1,0 +1,56 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import {
+  type AgentSchema,
+  type LocationSchema,
+  Agent_Mode as Mode,
+  PermissionRule_Effect as RuleEffect,
+  type ToolContentSchema,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { RunToolResponseSchema } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import type { Agent } from '../domain/agent.ts'
+import type { Location } from '../domain/location.ts'
+import type { ToolContent } from '../ports/tools.ts'
+import type { CallEvent } from '../run/run-call.ts'
+
+const MODES = { primary: Mode.PRIMARY, subagent: Mode.SUBAGENT, all: Mode.ALL }
+const EFFECTS = { allow: RuleEffect.ALLOW, deny: RuleEffect.DENY, ask: RuleEffect.ASK }
+
+/** A location as a message. */
+export function toLocation(location: Location): MessageInitShape<typeof LocationSchema> {
+  const { id, directory, canonicalDirectory } = location.project
+  return {
+    directory: location.directory,
+    project: { projectId: id, directory, canonicalDirectory },
+    subpath: location.subpath,
+  }
+}
+
+/** An agent as a message. */
+export function toAgent(agent: Agent): MessageInitShape<typeof AgentSchema> {
+  const { id, mode, permissions, request, model, ...rest } = agent
+  return {
+    ...rest,
+    agentId: id,
+    mode: MODES[mode],
+    permissions: permissions.map((rule) => ({ ...rule, effect: EFFECTS[rule.effect] })),
+    ...(model !== undefined && { model }),
+    requestHeaders: request.headers,
+    requestBody: request.body,
+    requestSettings: request.settings,
+  }
+}
+
+/** What a running call tells, as a message. */
+export function toRunToolResponse(event: CallEvent): MessageInitShape<typeof RunToolResponseSchema> {
+  if (event.type === 'progressed') return { event: { case: 'progressed', value: { metadata: event.metadata } } }
+  const { metadata } = event
+  const content = event.content.map(toContent)
+  if (event.type === 'completed') return { event: { case: 'completed', value: { content, metadata } } }
+  return { event: { case: 'failed', value: { type: event.kind, message: event.message, content, metadata } } }
+}
+
+function toContent(content: ToolContent): MessageInitShape<typeof ToolContentSchema> {
+  if (content.type === 'text') return { content: { case: 'text', value: content.text } }
+  const { data, mime, name } = content
+  return { content: { case: 'file', value: { data: data as Uint8Array<ArrayBuffer>, mime, name } } }
+}

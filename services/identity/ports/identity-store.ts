@@ -1,0 +1,70 @@
+import type { ApiKey } from '../domain/api-key.ts'
+
+/** A key to write. `hash` is the SHA-256 of the key in hexadecimal digits; the key itself never reaches a store. */
+export interface NewApiKey extends Omit<ApiKey, 'workspaceId' | 'disabled'> {
+  readonly hash: string
+}
+
+/** What a deployment starts with. */
+export interface Bootstrap {
+  readonly organization: { readonly id: string; readonly name: string }
+  readonly workspace: { readonly id: string; readonly name: string }
+  readonly timeCreated: number
+  /**
+   * `given`: chosen by the operator, so it is there after every bootstrap. The others are made up by the caller and are
+   * written only together with the workspace.
+   */
+  readonly keys: readonly (NewApiKey & { readonly given: boolean })[]
+}
+
+/** What is there after a bootstrap. */
+export interface Bootstrapped {
+  readonly organizationId: string
+  readonly workspaceId: string
+  /** Whether this call made the organization, the workspace and the made-up keys. */
+  readonly first: boolean
+  /** For each key asked for, in order: the record with its hash, in whatever workspace; undefined: not written. */
+  readonly keys: readonly (ApiKey | undefined)[]
+}
+
+/** A key and the organization that its workspace belongs to. */
+export interface OwnedApiKey {
+  readonly organizationId: string
+  readonly key: ApiKey
+}
+
+/** A key and its place in the order of creation within its workspace. */
+export interface ListedApiKey {
+  readonly seq: number
+  readonly key: ApiKey
+}
+
+/**
+ * Organizations, workspaces and API keys. Several processes may have one store open and write to it.
+ *
+ * Every write is one atomic use case: it resolves after the durable commit, and after a crash either all of it is there
+ * or nothing. Every read answers what was committed when it was called, whichever process wrote it: nothing is cached. A
+ * counter on the workspace, raised in the same transaction, numbers its keys; ids never sort anything. Another
+ * workspace's key does not exist.
+ */
+export interface IdentityStore extends AsyncDisposable {
+  /** Writes something small of its own, as a sign that the store can be written. */
+  probe(): Promise<void>
+
+  /**
+   * Makes what a deployment starts with, unless it is there: of any number of calls, also at once and from several
+   * processes, exactly one makes the organization, the workspace and the made-up keys, and all answer the same
+   * workspace. A given key whose hash is there already is left as it is, disabled or not.
+   */
+  bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped>
+
+  /** The key with this hash in any workspace: the caller is not known yet. Undefined: there is none. */
+  findKey(hash: string): Promise<OwnedApiKey | undefined>
+  getKey(workspace: string, keyId: string): Promise<ApiKey | undefined>
+  /** Oldest first, after a place in that order (0: from the start); at most `limit` (1 or more). */
+  listKeys(workspace: string, after: number, limit: number): Promise<{ items: readonly ListedApiKey[]; more: boolean }>
+  /** Writes a key that is enabled. Throws when the workspace is not there, or the id or the hash is in use. */
+  createKey(workspace: string, key: NewApiKey): Promise<ApiKey>
+  /** Enables or disables a key; again is no error. Returns the key after the change; undefined: there is none. */
+  setKeyDisabled(workspace: string, keyId: string, disabled: boolean): Promise<ApiKey | undefined>
+}
