@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { responsesRequest } from '#gateway/schemas/responses-request.ts'
+import { responsesRequest } from '#gateway/responses/body.ts'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 

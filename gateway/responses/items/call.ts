@@ -1,7 +1,7 @@
 import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
 import type { PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { DeltaPrefix } from './responses-frames.ts'
-import { type ItemPlace, type ItemStatus, itemId, type OutputItem, tellAdded, tellDone } from './responses-item.ts'
+import type { DeltaPrefix } from '../frames.ts'
+import { type ItemPlace, type ItemStatus, itemId, type OutputItem, tellAdded, tellDone } from './item.ts'
 
 /** An output item of type `function_call`. */
 export class CallItem implements OutputItem {

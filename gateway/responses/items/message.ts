@@ -1,6 +1,6 @@
 import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
-import type { DeltaPrefix } from './responses-frames.ts'
-import { type ItemPlace, type ItemStatus, itemId, type OutputItem, tellAdded, tellDone } from './responses-item.ts'
+import type { DeltaPrefix } from '../frames.ts'
+import { type ItemPlace, type ItemStatus, itemId, type OutputItem, tellAdded, tellDone } from './item.ts'
 
 /** An output item of type `message`: text, or words of refusal. */
 export class MessageItem implements OutputItem {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { input } from './responses-items.ts'
-import { include, metadata, plugins, provider, reasoning, stopConditions, trace } from './responses-settings.ts'
-import { text, toolChoice, tools } from './responses-tools.ts'
-import { freeObject, notYet } from './shape.ts'
+import { freeObject, notYet } from '../shape.ts'
+import { input } from './input.ts'
+import { include, metadata, plugins, provider, reasoning, stopConditions, trace } from './settings.ts'
+import { text, toolChoice, tools } from './tools.ts'
 
 const MAX_INT32 = 2_147_483_647
 /** Every event that shows the whole response repeats its instructions. */

@@ -1,10 +1,10 @@
 import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
 import { type PartStarted, PartStarted_Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { CallItem } from './responses-call-item.ts'
-import type { ItemPlace, ItemStatus, OutputItem } from './responses-item.ts'
-import { MessageItem } from './responses-message-item.ts'
-import { PictureItem } from './responses-picture-item.ts'
-import { ReasoningItem } from './responses-reasoning-item.ts'
+import { CallItem } from './items/call.ts'
+import type { ItemPlace, ItemStatus, OutputItem } from './items/item.ts'
+import { MessageItem } from './items/message.ts'
+import { PictureItem } from './items/picture.ts'
+import { ReasoningItem } from './items/reasoning.ts'
 
 type End = Exclude<ItemStatus, 'in_progress'>
 

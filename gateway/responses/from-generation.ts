@@ -1,5 +1,5 @@
 import type { GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { ResponsesRequest } from '../schemas/responses-request.ts'
+import type { ResponsesRequest } from './body.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { countMembers } from './json.ts'
-import { byShape, byType, freeObject, list } from './shape.ts'
+import { countMembers } from '../schemas/json.ts'
+import { byShape, byType, freeObject, list } from '../shape.ts'
 
 /** As many tools as the inference service takes. */
 const MAX_TOOLS = 1_024

@@ -1,10 +1,10 @@
 import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationEvent, GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { ResponseFailure } from './responses-failure.ts'
-import type { ResponsesFrames } from './responses-frames.ts'
-import { MessageItem } from './responses-message-item.ts'
-import { usageJson } from './responses-object.ts'
-import { ItemQueue } from './responses-queue.ts'
+import type { ResponseFailure } from './failure.ts'
+import type { ResponsesFrames } from './frames.ts'
+import { usageJson } from './from-generation.ts'
+import { MessageItem } from './items/message.ts'
+import { ItemQueue } from './queue.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { anyObject, byShape, byType, freeObject, notYet, refusal } from './shape.ts'
+import { anyObject, byShape, byType, freeObject, notYet, refusal } from '../shape.ts'
 
 const EFFORTS = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { JSON_LIMITS, JsonGauge } from '../http/json-gauge.ts'
-import { assistantContent, MAX_PARTS, resultContent, systemContent, userContent } from './responses-parts.ts'
-import { byShape, byType, list, refusal } from './shape.ts'
+import { byShape, byType, list, refusal } from '../shape.ts'
+import { assistantContent, MAX_PARTS, resultContent, systemContent, userContent } from './parts.ts'
 
 /** Most items of an input; the inference service takes as many messages. */
 const MAX_ITEMS = 20_000

@@ -6,10 +6,10 @@ import {
   type PartSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
-import type { InputItem } from './responses-items.ts'
-import { mediaFromAudio, mediaFromUrl } from './responses-media.ts'
-import type { ContentPart } from './responses-parts.ts'
-import type { ResponsesRequest } from './responses-request.ts'
+import type { ResponsesRequest } from './body.ts'
+import type { InputItem } from './input.ts'
+import { mediaFromAudio, mediaFromUrl } from './media.ts'
+import type { ContentPart } from './parts.ts'
 
 type Message = MessageInitShape<typeof MessageSchema>
 type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>

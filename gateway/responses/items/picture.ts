@@ -1,5 +1,5 @@
 import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
-import { type ItemPlace, itemId, type OutputItem, tellAdded, tellDone } from './responses-item.ts'
+import { type ItemPlace, itemId, type OutputItem, tellAdded, tellDone } from './item.ts'
 
 /** An output item of type `image_generation_call`: a picture that the model made. It comes whole. */
 export class PictureItem implements OutputItem {

@@ -6,9 +6,9 @@ import {
   type ToolChoiceSchema,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import { toMessages } from './responses-messages.ts'
-import type { ResponsesRequest } from './responses-request.ts'
-import type { FreeObject } from './shape.ts'
+import type { FreeObject } from '../shape.ts'
+import type { ResponsesRequest } from './body.ts'
+import { toMessages } from './to-messages.ts'
 
 type Generation = MessageInitShape<typeof GenerationRequestSchema>
 type Struct = NonNullable<Generation['providerBody']>

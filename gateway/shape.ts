@@ -1,5 +1,5 @@
 import { type ZodType, z } from 'zod'
-import { jsonProblem } from './json.ts'
+import { jsonProblem } from './schemas/json.ts'
 
 /** Deepest nesting of JSON objects that are passed on. */
 const MAX_DEPTH = 30

@@ -8,8 +8,8 @@ import {
   ToolChoice_Mode,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { plain } from '#test/support/inference.ts'
-import { toGeneration } from './responses-generation.ts'
-import { responsesRequest } from './responses-request.ts'
+import { responsesRequest } from './body.ts'
+import { toGeneration } from './to-generate-request.ts'
 
 function generation(body: object, session = ''): GenerationRequest {
   const parsed = responsesRequest.parse({ model: 'a/b', input: 'Hello', ...body })

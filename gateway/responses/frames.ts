@@ -1,4 +1,4 @@
-import type { ResponsesDialect } from './responses-dialect.ts'
+import type { ResponsesDialect } from './dialect.ts'
 
 /** The unchanging beginnings of the events that tell one kind of growth of one item. */
 export interface DeltaPrefix {

@@ -1,6 +1,6 @@
 import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
-import type { DeltaPrefix, ResponsesFrames } from './responses-frames.ts'
-import { type ItemPlace, type ItemStatus, itemId, type OutputItem, tellAdded, tellDone } from './responses-item.ts'
+import type { DeltaPrefix, ResponsesFrames } from '../frames.ts'
+import { type ItemPlace, type ItemStatus, itemId, type OutputItem, tellAdded, tellDone } from './item.ts'
 
 /**
  * An output item of type `reasoning`: a thought, or a summary of one. It is told from its first word on, or at its end when it has

@@ -7,8 +7,8 @@ import {
   GenerationEventSchema,
   PartStarted_Kind as Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { ResponsesFold } from './responses-fold.ts'
-import { ResponsesFrames } from './responses-frames.ts'
+import { ResponsesFold } from './fold.ts'
+import { ResponsesFrames } from './frames.ts'
 
 type Init = NonNullable<MessageInitShape<typeof GenerationEventSchema>['event']>
 type Json = Record<string, unknown>

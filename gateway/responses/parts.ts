@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { byShape, byType, list } from './shape.ts'
+import { byShape, byType, list } from '../shape.ts'
 
 /** Most parts of one message. */
 export const MAX_PARTS = 10_000

@@ -1,5 +1,5 @@
 import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
-import type { ResponsesFrames } from './responses-frames.ts'
+import type { ResponsesFrames } from '../frames.ts'
 
 /** How far an output item has come. */
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'

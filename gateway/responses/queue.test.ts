@@ -8,9 +8,9 @@ import {
   GenerationEventSchema,
   PartStarted_Kind as Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { ResponsesDialect } from './responses-dialect.ts'
-import { ResponsesFold } from './responses-fold.ts'
-import { ResponsesFrames } from './responses-frames.ts'
+import type { ResponsesDialect } from './dialect.ts'
+import { ResponsesFold } from './fold.ts'
+import { ResponsesFrames } from './frames.ts'
 
 type Init = NonNullable<MessageInitShape<typeof GenerationEventSchema>['event']>
 type Whole = NonNullable<MessageInitShape<typeof PartSchema>['part']>
