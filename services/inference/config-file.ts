@@ -4,7 +4,7 @@ import { type ParseError, parse } from 'jsonc-parser'
 import { z } from 'zod'
 import type { Environment } from '#shared/config/config.ts'
 import { readSecretFile } from '#shared/config/secret-file.ts'
-import type { ModelEntry } from './domain/catalogue.ts'
+import type { ModelEntry } from './domain/model-list.ts'
 import { nanosOf } from './domain/money.ts'
 
 /** A provider as it is configured. */

@@ -9,7 +9,7 @@ import {
 } from '#shared/config/config.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
 import { fileVariable, type ProviderConfig } from './config-file.ts'
-import { echoEntry, type ProviderEntry, resolveModel } from './domain/catalogue.ts'
+import { echoEntry, type ProviderEntry, resolveModel } from './domain/model-list.ts'
 
 /** Settings of the inference service. */
 export interface Config {
@@ -52,7 +52,7 @@ const ollamaHost = z.string().transform((text, context) => {
 const schema = (env: Environment) =>
   variables(env).superRefine((values, context) => {
     const { providers, defaultModel } = providersOf(values, env)
-    if (resolveModel(catalogueOf(providers), defaultModel) !== undefined) return
+    if (resolveModel(modelListOf(providers), defaultModel) !== undefined) return
     const message = `defaultModel: no configured provider has ${defaultModel}`
     context.addIssue({ code: 'custom', path: ['PORTICO_CONFIG'], message })
   })
@@ -99,7 +99,7 @@ function providersOf(values: Values, env: Environment): Pick<Config, 'providers'
 }
 
 /** What can be asked for: the configured providers, which pass on models that are not listed, and the built-in one. */
-export function catalogueOf(providers: readonly ProviderConfig[]): readonly ProviderEntry[] {
+export function modelListOf(providers: readonly ProviderConfig[]): readonly ProviderEntry[] {
   return [...providers.map(({ id, protocol, models }) => ({ id, protocol, models, closed: false })), echoEntry]
 }
 

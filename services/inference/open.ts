@@ -8,9 +8,9 @@ import { storePort } from '#shared/stores/store-port.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { ProviderSet } from './adapters/provider-set.ts'
-import { RpcKeyChecker } from './adapters/rpc-key-checker.ts'
-import { SqliteLedger } from './adapters/sqlite-ledger.ts'
-import { type Config, catalogueOf } from './config.ts'
+import { RpcKeyChecker } from './adapters/rpc/key-checker.ts'
+import { SqliteLedger } from './adapters/sqlite/ledger.ts'
+import { type Config, modelListOf } from './config.ts'
 import type { Ledger } from './ports.ts'
 import { inferenceRoutes } from './routes.ts'
 
@@ -33,7 +33,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   })
   const providers = opening.use(new ProviderSet(config.providers, config.providerTimeoutMs, logger))
   const routes = inferenceRoutes({
-    catalogue: catalogueOf(config.providers),
+    modelList: modelListOf(config.providers),
     defaultModel: config.defaultModel,
     providers: providers.byId,
     ledger,
@@ -54,7 +54,7 @@ async function openLedger(
   }
   // The driver takes 20 MB, and is not read where it is not used.
   const { openMongo } = await import('#shared/stores/mongo.ts')
-  const { MongoLedger } = await import('./adapters/mongo-ledger.ts')
+  const { MongoLedger } = await import('./adapters/mongo/ledger.ts')
   const mongo = resources.use(await openMongo(store))
   return { ledger: await MongoLedger.open(mongo, clock, generationTimeoutMs), mongo }
 }

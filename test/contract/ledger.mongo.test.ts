@@ -1,4 +1,4 @@
-import { MongoLedger } from '#services/inference/adapters/mongo-ledger.ts'
+import { MongoLedger } from '#services/inference/adapters/mongo/ledger.ts'
 import type { Clock } from '#shared/clock.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SqliteLedger } from '#services/inference/adapters/sqlite-ledger.ts'
+import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
 import { ledgerSuite } from './ledger.suite.ts'
 
 async function makeStore() {

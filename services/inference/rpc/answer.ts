@@ -3,8 +3,8 @@ import type { GenerationRequest as GenerationMessage } from '#gen/portico/infere
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { forStoreWithin } from '#shared/stores/store-outage.ts'
-import { type ProviderEntry, resolveModel } from '../domain/catalogue.ts'
 import { type MeteredEvent, metered } from '../domain/metered.ts'
+import { type ProviderEntry, resolveModel } from '../domain/model-list.ts'
 import type { KeyChecker, Ledger, ModelProvider } from '../ports.ts'
 import { check } from './check.ts'
 import type { Answering } from './convert.ts'
@@ -13,7 +13,7 @@ import { parseGeneration } from './parse-generation.ts'
 
 /** What a generation needs. */
 export interface GenerateDependencies {
-  readonly catalogue: readonly ProviderEntry[]
+  readonly modelList: readonly ProviderEntry[]
   readonly defaultModel: string
   readonly providers: ReadonlyMap<string, ModelProvider>
   readonly ledger: Ledger
@@ -29,12 +29,12 @@ export async function* answer<T>(
   context: HandlerContext,
   present: (batch: readonly MeteredEvent[], by: Answering) => T,
 ): AsyncGenerator<T> {
-  const { catalogue, defaultModel, providers, ledger, keys, timeoutMs } = dependencies
+  const { modelList, defaultModel, providers, ledger, keys, timeoutMs } = dependencies
   const principal = principalOf(context)
   check(request !== undefined, 'generation', 'is missing')
   const parsed = parseGeneration(request)
   const name = request.model === '' ? defaultModel : request.model
-  const route = resolveModel(catalogue, name)
+  const route = resolveModel(modelList, name)
   const provider = route === undefined ? undefined : providers.get(route.providerId)
   if (route === undefined || provider === undefined)
     throw new Rejection('MODEL_NOT_FOUND', { model: name.slice(0, 256) })

@@ -1,15 +1,15 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import type { ProviderEntry } from '../domain/catalogue.ts'
+import type { ProviderEntry } from '../domain/model-list.ts'
 
 /** Lists the configured providers and models; see inference_service.proto. */
 export function listModels(dependencies: {
-  readonly catalogue: readonly ProviderEntry[]
+  readonly modelList: readonly ProviderEntry[]
   readonly defaultModel: string
 }): ServiceImpl<typeof InferenceService>['listModels'] {
-  const { catalogue, defaultModel } = dependencies
-  const models = catalogue.flatMap(({ id: providerId, models }) =>
+  const { modelList, defaultModel } = dependencies
+  const models = modelList.flatMap(({ id: providerId, models }) =>
     models.map(({ id: modelId, displayName, contextLength, pricing }) => ({
       name: `${providerId}/${modelId}`,
       providerId,
@@ -19,7 +19,7 @@ export function listModels(dependencies: {
       ...(pricing === undefined ? {} : { pricing: { ...pricing } }),
     })),
   )
-  const providers = catalogue.map(({ id: providerId, protocol }) => ({ providerId, protocol }))
+  const providers = modelList.map(({ id: providerId, protocol }) => ({ providerId, protocol }))
   return (_, context) => {
     principalOf(context)
     return { models, providers, defaultModel }

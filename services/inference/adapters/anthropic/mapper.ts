@@ -1,0 +1,167 @@
+import type { FinishReason, GenerationEvent, Usage } from '#services/inference/domain/generation.ts'
+import { type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
+import { countAt, type Json, objectAt, textAt } from '../http/json.ts'
+import { rejectionForStatus, unavailable } from '../http/provider-errors.ts'
+
+const MAX_BLOCKS = 4_096
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool-calls',
+  refusal: 'content-filter',
+}
+
+const STATUSES: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+
+/** Turns the events of a streamed message into ours. Unknown events and blocks are passed over. */
+export class AnthropicStream {
+  readonly #providerId: string
+  readonly #writer = new PartWriter()
+  readonly #blocks = new Map<unknown, { readonly part: OpenPart; readonly input: unknown }>()
+  #count = 0
+  #started = false
+  #rawReason = ''
+  #input = 0n
+  #cacheRead = 0n
+  #cacheWrite = 0n
+  #output = 0n
+  #thinking = 0n
+  /** No further event counts. */
+  done = false
+
+  constructor(providerId: string) {
+    this.#providerId = providerId
+  }
+
+  /** Takes the data of one event in. */
+  push(data: string): void {
+    if (this.done) return
+    const event = this.#parse(data)
+    switch (event.type) {
+      case 'content_block_delta':
+        this.#extend(event.index, objectAt(event.delta) ?? {})
+        break
+      case 'content_block_start':
+        this.#begin(event.index, objectAt(event.content_block) ?? {})
+        break
+      case 'content_block_stop':
+        this.#end(event.index)
+        break
+      case 'message_start':
+        this.#started = true
+        this.#writer.push({ type: 'started', warnings: [] })
+        this.#usage(objectAt(objectAt(event.message)?.usage))
+        break
+      case 'message_delta':
+        this.#rawReason = textAt(objectAt(event.delta)?.stop_reason) || this.#rawReason
+        this.#usage(objectAt(event.usage))
+        break
+      case 'message_stop':
+        this.#finish()
+        break
+      case 'error':
+        throw this.#failure(objectAt(event.error))
+    }
+  }
+
+  /** Events since the last call. */
+  take(): GenerationEvent[] {
+    return this.#writer.take()
+  }
+
+  /** The stream is over; a stop reason may not be missing. */
+  end(): void {
+    if (this.done) return
+    if (this.#rawReason === '') throw unavailable(this.#providerId, 'The answer was cut')
+    this.#finish()
+  }
+
+  #parse(data: string): Json {
+    try {
+      const event = objectAt(JSON.parse(data))
+      if (event !== undefined) return event
+    } catch {}
+    throw unavailable(this.#providerId, 'It sent an event that is not a JSON object')
+  }
+
+  #begin(index: unknown, block: Json): void {
+    if (++this.#count > MAX_BLOCKS) throw unavailable(this.#providerId, 'It sent too many blocks')
+    let part: OpenPart | undefined
+    if (block.type === 'text') part = this.#writer.start('text')
+    if (block.type === 'thinking') part = this.#writer.start('reasoning')
+    if (block.type === 'tool_use') part = this.#writer.start('tool-call', textAt(block.id), textAt(block.name))
+    if (block.type === 'redacted_thinking') {
+      const encrypted = textAt(block.data)
+      this.#writer.whole('reasoning', { type: 'reasoning', text: '', summary: '', signature: '', encrypted, id: '' })
+    }
+    if (part === undefined) return
+    this.#blocks.set(index, { part, input: block.input })
+    const said = textAt(block.text) || textAt(block.thinking)
+    if (said !== '') this.#writer.extend(part, said)
+    part.signature = textAt(block.signature)
+  }
+
+  #extend(index: unknown, delta: Json): void {
+    const block = this.#blocks.get(index)
+    if (block === undefined) return
+    if (delta.type === 'signature_delta') {
+      block.part.signature += textAt(delta.signature)
+      return
+    }
+    const said = textAt(delta.text ?? delta.partial_json ?? delta.thinking)
+    if (said !== '') this.#writer.extend(block.part, said)
+  }
+
+  #end(index: unknown): void {
+    const block = this.#blocks.get(index)
+    if (block === undefined) return
+    this.#blocks.delete(index)
+    const { part, input } = block
+    if (part.kind === 'tool-call' && part.text === '') this.#writer.extend(part, JSON.stringify(objectAt(input) ?? {}))
+    this.#writer.end(part)
+  }
+
+  /** Numbers are totals so far, not additions; a missing or null one leaves what was known. */
+  #usage(usage: Json | undefined): void {
+    if (usage === undefined) return
+    this.#input = countAt(usage.input_tokens) ?? this.#input
+    this.#cacheRead = countAt(usage.cache_read_input_tokens) ?? this.#cacheRead
+    this.#cacheWrite = countAt(usage.cache_creation_input_tokens) ?? this.#cacheWrite
+    this.#output = countAt(usage.output_tokens) ?? this.#output
+    this.#thinking = countAt(objectAt(usage.output_tokens_details)?.thinking_tokens) ?? this.#thinking
+    const total: Usage = {
+      inputTokens: this.#input + this.#cacheRead + this.#cacheWrite,
+      outputTokens: this.#output,
+      cacheReadTokens: this.#cacheRead,
+      cacheWriteTokens: this.#cacheWrite,
+      reasoningTokens: this.#thinking,
+    }
+    this.#writer.push({ type: 'usage', usage: total })
+  }
+
+  #finish(): void {
+    for (const index of [...this.#blocks.keys()]) this.#end(index)
+    this.done = true
+    if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
+    const reason = REASONS[this.#rawReason] ?? 'other'
+    this.#writer.push({ type: 'finished', reason, rawReason: this.#rawReason })
+  }
+
+  #failure(error: Json | undefined): Error {
+    const status = STATUSES[textAt(error?.type)] ?? 500
+    return rejectionForStatus(this.#providerId, status, textAt(error?.message) || 'It broke off with an error')
+  }
+}

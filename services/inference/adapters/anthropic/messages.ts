@@ -1,0 +1,81 @@
+import type { MediaPart, Message, Part } from '#services/inference/domain/conversation.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { base64, fromUrl } from '../http/data-url.ts'
+import { objectAt } from '../http/json.ts'
+
+type Block = Record<string, unknown>
+
+/** System texts as blocks, wherever they stood. */
+export function anthropicSystem(messages: readonly Message[]): Block[] {
+  return messages.filter(({ role }) => role === 'system').flatMap(({ parts }) => blocksOf(parts))
+}
+
+/** The conversation as the messages API wants it: users and assistants only, results of tools being the user's. */
+export function anthropicMessages(messages: readonly Message[]): Block[] {
+  const merged: { role: string; content: Block[] }[] = []
+  for (const { role, parts } of messages) {
+    if (role === 'system') continue
+    const speaker = role === 'assistant' ? 'assistant' : 'user'
+    const content = blocksOf(parts)
+    const last = merged.at(-1)
+    if (last?.role === speaker) last.content.push(...content)
+    else if (content.length > 0) merged.push({ role: speaker, content })
+  }
+  return merged
+}
+
+function blocksOf(parts: readonly Part[]): Block[] {
+  return parts.flatMap((part) => {
+    const block = blockOf(part)
+    if (block === undefined) return []
+    if (part.cache === undefined) return [block]
+    const ttl = part.cache.ttl === '' ? {} : { ttl: part.cache.ttl }
+    return [{ ...block, cache_control: { type: 'ephemeral', ...ttl } }]
+  })
+}
+
+/** Empty texts, and thoughts without proof, are refused by the API: they are left out. */
+function blockOf(part: Part): Block | undefined {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' ? undefined : { type: 'text', text: part.text }
+    case 'reasoning':
+      if (part.encrypted !== '') return { type: 'redacted_thinking', data: part.encrypted }
+      return part.signature === '' ? undefined : { type: 'thinking', thinking: part.text, signature: part.signature }
+    case 'tool-call':
+      return { type: 'tool_use', id: part.callId, name: part.name, input: inputOf(part.arguments) }
+    case 'tool-result': {
+      const failed = part.failed ? { is_error: true } : {}
+      return { type: 'tool_result', tool_use_id: part.callId, content: blocksOf(part.content), ...failed }
+    }
+    default:
+      return mediaBlock(part)
+  }
+}
+
+function mediaBlock(part: MediaPart): Block {
+  if (part.type === 'audio') {
+    throw new Rejection('GENERATION_INVALID', { field: 'messages', problem: 'this model takes no sound' })
+  }
+  const inline = 'url' in part.source ? fromUrl(part.source.url) : { source: part.source, mime: part.mime }
+  const mime = part.mime === '' ? inline.mime : part.mime
+  const title = part.type === 'file' && part.name !== '' ? { title: part.name } : {}
+  const type = part.type === 'image' ? 'image' : 'document'
+  if ('url' in inline.source) return { type, source: { type: 'url', url: inline.source.url }, ...title }
+  if (type === 'document' && mime !== 'application/pdf') {
+    const data = Buffer.from(inline.source.data).toString('utf8')
+    return { type, source: { type: 'text', media_type: 'text/plain', data }, ...title }
+  }
+  const source = { type: 'base64', media_type: mime === '' ? 'image/png' : mime, data: base64(inline.source.data) }
+  return { type, source, ...title }
+}
+
+/** What a model wrote may be broken JSON; the API takes objects only. */
+function inputOf(text: string): unknown {
+  try {
+    return objectAt(JSON.parse(text)) ?? {}
+  } catch {
+    return {}
+  }
+}

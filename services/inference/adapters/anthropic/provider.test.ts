@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { fixture, startStub, streams } from '#test/support/provider-stub.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { silentLogger } from '#test/support/transports.ts'
+import { ProviderSet } from '../provider-set.ts'
+import { anthropicBody } from './request.ts'
+
+const thought = { type: 'reasoning', text: '', summary: '', signature: '', encrypted: '', id: '' } as const
+const usage = { inputTokens: 1112n, cacheReadTokens: 1000n, cacheWriteTokens: 100n }
+
+test('thoughts, hidden thoughts, text and calls become parts; cached input counts as input', async () => {
+  await using stub = await startStub(streams(fixture('anthropic-tools.sse')))
+  const config = { id: 'anthropic', protocol: 'anthropic', apiKey: 'sk-ant', headers: {}, models: [] } as const
+  await using set = new ProviderSet([{ ...config, baseUrl: `${stub.url}/v1` }], 5_000, silentLogger)
+  const provider = set.byId.get('anthropic') ?? assert.fail()
+  assert.deepEqual(await eventsOf(provider), [
+    { type: 'started' },
+    { type: 'usage', usage: { ...usage, outputTokens: 1n, reasoningTokens: 0n } },
+    { type: 'part-started', index: 0, kind: 'reasoning', callId: '', toolName: '' },
+    { type: 'part-extended', index: 0, text: 'A directory' },
+    { type: 'part-extended', index: 0, text: ' first.' },
+    { type: 'part-ended', index: 0, part: { ...thought, text: 'A directory first.', signature: 'EqQBCg==' } },
+    { type: 'part-started', index: 1, kind: 'reasoning', callId: '', toolName: '' },
+    { type: 'part-ended', index: 1, part: { ...thought, encrypted: 'EmwKAh==' } },
+    { type: 'part-started', index: 2, kind: 'text', callId: '', toolName: '' },
+    { type: 'part-extended', index: 2, text: 'I’ll look.' },
+    { type: 'part-ended', index: 2, part: { type: 'text', text: 'I’ll look.' } },
+    { type: 'part-started', index: 3, kind: 'tool-call', callId: 'toolu_01', toolName: 'list' },
+    { type: 'part-extended', index: 3, text: '{"path": ' },
+    { type: 'part-extended', index: 3, text: '"."}' },
+    {
+      type: 'part-ended',
+      index: 3,
+      part: { type: 'tool-call', callId: 'toolu_01', name: 'list', arguments: '{"path": "."}' },
+    },
+    { type: 'part-started', index: 4, kind: 'tool-call', callId: 'toolu_02', toolName: 'now' },
+    { type: 'part-extended', index: 4, text: '{}' },
+    { type: 'part-ended', index: 4, part: { type: 'tool-call', callId: 'toolu_02', name: 'now', arguments: '{}' } },
+    { type: 'usage', usage: { ...usage, outputTokens: 89n, reasoningTokens: 7n } },
+    { type: 'finished', reason: 'tool-calls', rawReason: 'tool_use' },
+  ])
+  const [seen] = stub.seen
+  assert.equal(seen?.path, '/v1/messages')
+  assert.equal(seen?.headers['x-api-key'], 'sk-ant')
+  assert.equal(seen?.headers['anthropic-version'], '2023-06-01')
+  assert.equal(seen?.headers.authorization, undefined)
+})
+
+test('an error event is rejected by its type, before and after the first word', async () => {
+  const [start = ''] = fixture('anthropic-tools.sse').split('event: content_block_start')
+  const error = (type: string) => `event: error\ndata: {"type":"error","error":{"type":"${type}","message":"No."}}\n\n`
+  const metadata = { provider: 'anthropic', message: 'No.' }
+  for (const [text, reason, status] of [
+    [error('overloaded_error'), 'PROVIDER_UNAVAILABLE', '529'],
+    [start + error('rate_limit_error'), 'PROVIDER_RATE_LIMITED', '429'],
+    [start + error('invalid_request_error'), 'PROVIDER_REFUSED', '400'],
+  ] as const) {
+    await using stub = await startStub(streams(text))
+    const config = { id: 'anthropic', protocol: 'anthropic', apiKey: undefined, headers: {}, models: [] } as const
+    await using set = new ProviderSet([{ ...config, baseUrl: stub.url }], 5_000, silentLogger)
+    const provider = set.byId.get('anthropic') ?? assert.fail()
+    await assert.rejects(eventsOf(provider), reasonOfRejection(reason, { ...metadata, status }))
+  }
+})
+
+test('the body: system apart, results as the user’s, thoughts with their proof, cache markers, structured output', () => {
+  const request = generationRequest({
+    modelId: 'claude-sonnet-5-5',
+    messages: [
+      { role: 'system', parts: [{ type: 'text', text: 'Be brief.', cache: { ttl: '' } }] },
+      {
+        role: 'user',
+        parts: [
+          { type: 'text', text: 'Look' },
+          { type: 'image', source: { url: 'data:image/gif;base64,AQI=' }, mime: '', name: '', detail: '' },
+          { type: 'file', source: { data: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf', detail: '' },
+          { type: 'file', source: { data: Buffer.from('hi') }, mime: 'text/plain', name: '', detail: '' },
+        ],
+      },
+      {
+        role: 'assistant',
+        parts: [
+          { ...thought, text: 'hm', signature: 'sig' },
+          { ...thought, text: 'no proof' },
+          { ...thought, encrypted: 'enc' },
+          { type: 'text', text: '' },
+          { type: 'tool-call', callId: 'c1', name: 'list', arguments: '{"path":"."}' },
+          { type: 'tool-call', callId: 'c2', name: 'list', arguments: 'broken' },
+        ],
+      },
+      {
+        role: 'tool',
+        parts: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'a' }], failed: false }],
+      },
+      { role: 'tool', parts: [{ type: 'tool-result', callId: 'c2', content: [], failed: true }] },
+      { role: 'user', parts: [{ type: 'text', text: 'And?', cache: { ttl: '1h' } }] },
+    ],
+    tools: [{ name: 'list', description: '', parameters: undefined, strict: undefined }],
+    toolChoice: { mode: 'required' },
+    parallelToolCalls: false,
+    sampling: {
+      temperature: 1.5,
+      topP: undefined,
+      topK: 3,
+      frequencyPenalty: 1,
+      presencePenalty: undefined,
+      seed: 1n,
+      stop: ['X'],
+    },
+    responseFormat: { type: 'json-schema', name: 'n', schema: { type: 'object' }, strict: true, description: '' },
+    user: 'u',
+  })
+  assert.deepEqual(anthropicBody(request), {
+    model: 'claude-sonnet-5-5',
+    stream: true,
+    max_tokens: 32_000,
+    system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Look' },
+          { type: 'image', source: { type: 'base64', media_type: 'image/gif', data: 'AQI=' } },
+          {
+            type: 'document',
+            source: { type: 'base64', media_type: 'application/pdf', data: 'Aw==' },
+            title: 'a.pdf',
+          },
+          { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'hi' } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'hm', signature: 'sig' },
+          { type: 'redacted_thinking', data: 'enc' },
+          { type: 'tool_use', id: 'c1', name: 'list', input: { path: '.' } },
+          { type: 'tool_use', id: 'c2', name: 'list', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'c1', content: [{ type: 'text', text: 'a' }] },
+          { type: 'tool_result', tool_use_id: 'c2', content: [], is_error: true },
+          { type: 'text', text: 'And?', cache_control: { type: 'ephemeral', ttl: '1h' } },
+        ],
+      },
+    ],
+    tools: [{ name: 'list', input_schema: { type: 'object', properties: {} } }],
+    tool_choice: { type: 'any', disable_parallel_tool_use: true },
+    temperature: 1,
+    top_k: 3,
+    stop_sequences: ['X'],
+    output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
+    metadata: { user_id: 'u' },
+  })
+})
+
+test('thinking: by effort where the model decides itself, by a budget below the limit where it does not', () => {
+  const thinking = (request: Partial<GenerationRequest>): unknown => {
+    const { thinking, output_config: output, max_tokens: max } = anthropicBody(generationRequest(request))
+    return { thinking, output, max }
+  }
+  const reasoning = { effort: 'minimal', summary: '', maxTokens: 0 }
+  const adaptive = { thinking: { type: 'adaptive' }, output: { effort: 'low' }, max: 32_000 }
+  assert.deepEqual(thinking({ modelId: 'claude-opus-5', reasoning }), adaptive)
+  const budget = { thinking: { type: 'enabled', budget_tokens: 1_024 }, output: undefined, max: 32_000 }
+  assert.deepEqual(thinking({ modelId: 'claude-sonnet-4-5-20250929', reasoning }), budget)
+  const large = { effort: '', summary: '', maxTokens: 40_000 }
+  const most = { thinking: { type: 'enabled', budget_tokens: 40_000 }, output: undefined, max: 41_024 }
+  assert.deepEqual(thinking({ modelId: 'claude-opus-5', reasoning: large }), most)
+  const none = { thinking: undefined, output: undefined, max: 500 }
+  assert.deepEqual(thinking({ modelId: 'claude-opus-5', reasoning: large, maxOutputTokens: 500 }), none)
+  const off = { thinking: { type: 'disabled' }, output: undefined, max: 32_000 }
+  assert.deepEqual(thinking({ reasoning: { ...reasoning, effort: 'none' } }), off)
+})

@@ -1,0 +1,73 @@
+import { textOf } from '#services/inference/domain/conversation.ts'
+import type { Tool } from '#services/inference/domain/generation.ts'
+import type { ScriptedCall } from './script.ts'
+import type { Exchange } from './turn.ts'
+
+/** A link ends in `@`, a directory in `/`. */
+const README = /(^|\/)readme(\.\w+)?@?$/i
+const MAX_ENTRIES = 20
+const MAX_PARAGRAPH = 400
+const HOW_TO_GO_ON =
+  'I am portico/echo, the built-in model: I need no network and only follow a script. For a real model, set ' +
+  'OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST, or name a file in PORTICO_CONFIG, and start again.'
+
+/** The next look into the project: its directory first, then its README. Undefined: all that is to be seen was seen. */
+export function nextLook(tools: readonly Tool[], done: readonly Exchange[]): ScriptedCall | undefined {
+  const list = tools.find(({ name }) => name === 'list')
+  const read = tools.find(({ name }) => name === 'read')
+  if (list === undefined || read === undefined) return undefined
+  const listing = done.find(({ call }) => call.name === 'list')
+  if (listing === undefined) return { name: 'list', arguments: pathArgument(list, '.') }
+  if (done.some(({ call }) => call.name === 'read')) return undefined
+  const readme = entriesOf(listing).find((entry) => README.test(entry))
+  return readme === undefined ? undefined : { name: 'read', arguments: pathArgument(read, readme.replace(/@$/, '')) }
+}
+
+/** Tells what was seen. */
+export function tellProject(done: readonly Exchange[]): string {
+  const listing = done.find(({ call }) => call.name === 'list')
+  const reading = done.find(({ call }) => call.name === 'read')
+  const told: string[] = []
+  if (listing !== undefined) {
+    const entries = entriesOf(listing)
+    const more = entries.length > MAX_ENTRIES ? ` and ${entries.length - MAX_ENTRIES} more` : ''
+    if (listing.result?.failed === true) told.push('I could not list the directory.')
+    else if (entries.length === 0) told.push('The directory is empty.')
+    else told.push(`The directory holds ${entries.slice(0, MAX_ENTRIES).join(', ')}${more}.`)
+  }
+  if (reading?.result !== undefined) {
+    if (reading.result.failed) told.push('I could not read its README.')
+    else told.push(...tellReadme(textOf(reading.result.content)))
+  } else if (listing?.result?.failed === false) told.push('It has no README.')
+  return `${told.join('\n\n')}\n\n${HOW_TO_GO_ON}`
+}
+
+function tellReadme(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.replace(/^\s*\d+\s*[:|\t→]\s?/, ''))
+  const heading = lines.find((line) => /^#+\s+\S/.test(line))?.replace(/^#+\s+/, '')
+  const from = heading === undefined ? 0 : lines.findIndex((line) => /^#+\s+\S/.test(line)) + 1
+  const body = lines.slice(from)
+  const start = body.findIndex((line) => /^[A-Za-z0-9*_`"'([]/.test(line.trim()))
+  const paragraph: string[] = []
+  for (const line of start < 0 ? [] : body.slice(start)) {
+    if (line.trim() === '') break
+    paragraph.push(line.trim())
+  }
+  const told = paragraph.join(' ').slice(0, MAX_PARAGRAPH)
+  return [`Its README is called “${heading ?? 'README'}”${told === '' ? '.' : ` and begins: ${told}`}`]
+}
+
+function entriesOf({ result }: Exchange): string[] {
+  if (result === undefined || result.failed) return []
+  return textOf(result.content)
+    .split('\n')
+    .map((line) => line.trim().replace(/^[-*•]\s+/, ''))
+    .filter((line) => line !== '' && !/^[<(]/.test(line))
+}
+
+/** Arguments of a file tool: its required members decide how the path is called. */
+function pathArgument(tool: Tool, path: string): string {
+  const properties = Object.keys((tool.parameters?.properties ?? {}) as object)
+  const name = ['path', 'filePath', 'file_path', 'directory'].find((known) => properties.includes(known)) ?? 'path'
+  return JSON.stringify({ [name]: path })
+}

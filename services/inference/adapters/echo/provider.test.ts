@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Message } from '#services/inference/domain/conversation.ts'
+import type { GenerationEvent, GenerationRequest, Tool } from '#services/inference/domain/generation.ts'
+import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { EchoProvider } from './provider.ts'
+
+const echo = new EchoProvider('portico')
+const path = { type: 'object', properties: { path: { type: 'string' } } }
+const tool = (name: string, parameters: Tool['parameters'] = path): Tool => ({
+  name,
+  description: '',
+  parameters,
+  strict: undefined,
+})
+const files = [tool('list'), tool('read'), tool('bash')]
+const user = (text: string): Message => ({ role: 'user', parts: [{ type: 'text', text }] })
+
+interface Turn {
+  readonly text: string
+  readonly reasoning: string
+  readonly calls: readonly (readonly [string, string])[]
+  readonly callIds: readonly string[]
+  readonly reason: string
+}
+
+/** What one turn came to. */
+async function turn(messages: Message[], request: Partial<GenerationRequest> = {}): Promise<Turn> {
+  const events = await eventsOf(echo, { messages, ...request })
+  const parts = events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  const calls = parts.filter((part) => part.type === 'tool-call')
+  const text = (type: string): string =>
+    parts.map((part) => (part.type === type && 'text' in part ? part.text : '')).join('')
+  const end = events.at(-1)
+  return {
+    text: text('text'),
+    reasoning: text('reasoning'),
+    calls: calls.map((call) => [call.name, call.arguments] as const),
+    callIds: calls.map(({ callId }) => callId),
+    reason: end?.type === 'finished' ? end.reason : '',
+  }
+}
+
+/** The conversation after its calls were answered. */
+function answered(
+  messages: Message[],
+  { calls, callIds }: Turn,
+  answers: readonly string[],
+  failed = false,
+): Message[] {
+  const made = calls.map(([name, args], i) => {
+    return { type: 'tool-call', callId: callIds[i] ?? '', name, arguments: args } as const
+  })
+  const results = answers.map((text, i) => {
+    return { type: 'tool-result', callId: callIds[i] ?? '', content: [{ type: 'text', text }], failed } as const
+  })
+  return [...messages, { role: 'assistant', parts: made }, { role: 'tool', parts: results }]
+}
+
+test('without tools it echoes, and says what it is', async () => {
+  const { text, reason } = await turn([user('Earlier'), user('How are you?\n')])
+  assert.equal(text, 'This is portico/echo, the built-in model that needs no network. You said: How are you?')
+  assert.equal(reason, 'stop')
+})
+
+test('the same request has the same answer, in one batch, a word a delta', async () => {
+  const batches: (readonly GenerationEvent[])[] = []
+  const signal = new AbortController().signal
+  for await (const batch of echo.generate(generationRequest(), signal)) batches.push(batch)
+  assert.equal(batches.length, 1)
+  assert.deepEqual(await eventsOf(echo), batches[0])
+  const words = batches[0]?.flatMap((event) => (event.type === 'part-extended' ? [event.text] : [])) ?? []
+  assert.deepEqual(words.slice(0, 3), ['This ', 'is ', 'portico/echo, '])
+})
+
+test('/tool lines are called in one step, and answered with what came back', async () => {
+  const messages = [user('/tool list {"path": "src"}\n/tool bash\nand then?')]
+  const first = await turn(messages, { tools: files })
+  assert.deepEqual(first.calls, [
+    ['list', '{"path": "src"}'],
+    ['bash', '{}'],
+  ])
+  assert.deepEqual([first.text, first.reason, new Set(first.callIds).size], ['', 'tool-calls', 2])
+  const second = await turn(answered(messages, first, ['a\nb', 'done']), { tools: files })
+  assert.deepEqual(
+    [second.text, second.calls, second.reason],
+    ['list answered:\na\nb\n\nbash answered:\ndone', [], 'stop'],
+  )
+  const failed = await turn(answered(messages, first, ['no', 'no'], true), { tools: files })
+  assert.equal(failed.text, 'list failed:\nno\n\nbash failed:\nno')
+})
+
+test('/tool lines are called one a step where calls in parallel are not wanted', async () => {
+  const messages = [user('/tool list\n/tool read broken{')]
+  const alone = { tools: files, parallelToolCalls: false }
+  const first = await turn(messages, alone)
+  assert.deepEqual(first.calls, [['list', '{}']])
+  const second = await turn(answered(messages, first, ['a']), { ...alone, requestId: 'req_2' })
+  assert.deepEqual(second.calls, [['read', 'broken{']])
+  assert.notEqual(first.callIds[0], second.callIds[0])
+})
+
+test('only tools that are offered and allowed are called', async () => {
+  const said = 'The tool list is not available.'
+  assert.deepEqual((await turn([user('/tool list')])).text, said)
+  assert.deepEqual((await turn([user('/tool list')], { tools: files, toolChoice: { mode: 'none' } })).text, said)
+  const named = { tools: files, toolChoice: { mode: 'named', name: 'bash' } } as const
+  assert.deepEqual((await turn([user('/tool list')], named)).calls, [['bash', '{}']])
+})
+
+test('a demanded call is made, with the least arguments that its schema allows', async () => {
+  const parameters = {
+    type: 'object',
+    properties: { city: { type: 'string', minLength: 2 }, days: { type: 'integer', minimum: 1 }, note: {} },
+    required: ['city', 'days'],
+  }
+  const request = { tools: [tool('weather', parameters)], toolChoice: { mode: 'required' } } as const
+  const { calls, reason } = await turn([user('Hello')], request)
+  assert.deepEqual([calls, reason], [[['weather', '{"city":"xx","days":1}']], 'tool-calls'])
+})
+
+test('asked about a project it lists the directory, reads the README, and tells what it saw', async () => {
+  const ask = [user('What is this project?')]
+  const first = await turn(ask, { tools: files, requestId: 'req_1' })
+  assert.deepEqual(first.calls, [['list', '{"path":"."}']])
+  const listed = answered(ask, first, ['docs/\nREADME.md\nsrc/'])
+  const second = await turn(listed, { tools: files, requestId: 'req_2' })
+  assert.deepEqual(second.calls, [['read', '{"path":"README.md"}']])
+  const readme = '1: # Weather\n2: \n3: ![badge](x)\n4: \n5: Tells the weather,\n6: plainly.\n7: \n8: More.'
+  const third = await turn(answered(listed, second, [readme]), { tools: files, requestId: 'req_3' })
+  assert.equal(
+    third.text,
+    'The directory holds docs/, README.md, src/.\n\n' +
+      'Its README is called “Weather” and begins: Tells the weather, plainly.\n\n' +
+      'I am portico/echo, the built-in model: I need no network and only follow a script. For a real model, set ' +
+      'OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST, or name a file in PORTICO_CONFIG, and start again.',
+  )
+  assert.deepEqual([third.calls, third.reason], [[], 'stop'])
+})
+
+test('a project without a README, or that it may not look into, is told as such', async () => {
+  const ask = [user('What is this project?')]
+  const first = await turn(ask, { tools: files })
+  const bare = await turn(answered(ask, first, ['a.txt']), { tools: files })
+  assert.match(bare.text, /^The directory holds a\.txt\.\n\nIt has no README\./)
+  const empty = await turn(answered(ask, first, ['(the directory is empty)']), { tools: files })
+  assert.match(empty.text, /^The directory is empty\./)
+  const refused = await turn(answered(ask, first, ['denied'], true), { tools: files })
+  assert.match(refused.text, /^I could not list the directory\./)
+})
+
+test('/length answers exactly so many words; a limit of tokens cuts any answer', async () => {
+  const words = async (text: string, maxOutputTokens?: number): Promise<[number, string]> => {
+    const { text: said, reasoning, reason } = await turn([user(text)], { maxOutputTokens })
+    return [`${reasoning} ${said}`.split(/\s+/).filter(Boolean).length, reason]
+  }
+  assert.deepEqual(await words('/length 40'), [40, 'stop'])
+  assert.deepEqual(await words('/length 0'), [0, 'stop'])
+  assert.deepEqual(await words('/length 40', 40), [40, 'stop'])
+  assert.deepEqual(await words('/length 40', 39), [39, 'length'])
+  assert.deepEqual(await words('/reasoning one two\n/length 40', 2), [2, 'length'])
+  assert.deepEqual(await words('Hello', 3), [3, 'length'])
+})
+
+test('structured output is the least that its schema allows', async () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      kind: { enum: ['a', 'b'] },
+      list: { type: 'array', items: { $ref: '#/$defs/n' }, minItems: 2 },
+      maybe: { anyOf: [{ type: 'null' }, { type: 'string' }] },
+    },
+    required: ['name', 'kind', 'list', 'maybe'],
+    $defs: { n: { type: 'number', exclusiveMinimum: 3, multipleOf: 2 } },
+  }
+  const format = { type: 'json-schema', name: 'n', schema, strict: true, description: '' } as const
+  const { text } = await turn([user('Hello')], { responseFormat: format })
+  assert.deepEqual(JSON.parse(text), { name: '', kind: 'a', list: [4, 4], maybe: null })
+  const free = await turn([user('Hello')], { responseFormat: { type: 'json-object' } })
+  assert.deepEqual(JSON.parse(free.text), { echo: 'Hello' })
+})
+
+test('/fail fails before the first word, or after so many, like a provider that answers that status', async () => {
+  const fail = async (text: string): Promise<string[]> => {
+    const said: string[] = []
+    const generate = async (): Promise<void> => {
+      const request = generationRequest({ messages: [user(text)] })
+      for await (const batch of echo.generate(request, new AbortController().signal)) {
+        for (const event of batch) if (event.type === 'part-extended') said.push(event.text)
+      }
+    }
+    await assert.rejects(generate(), reasonOfRejection('PROVIDER_RATE_LIMITED'))
+    return said
+  }
+  assert.deepEqual(await fail('/fail 429'), [])
+  assert.deepEqual(await fail('/fail 429 after 2'), ['This ', 'is '])
+  assert.equal((await fail('/fail 429 after 50')).length, 10)
+})
+
+test('/slow is a batch a word, and its pause ends with the caller', async () => {
+  const controller = new AbortController()
+  const request = generationRequest({ messages: [user('/slow 1\nHello')] })
+  let batches = 0
+  for await (const _ of echo.generate(request, controller.signal)) batches++
+  assert.equal(batches, 14)
+  const reason = new Error('gone')
+  const slow = eventsOf(echo, { messages: [user('/slow 60000\nHello')] }, controller.signal)
+  controller.abort(reason)
+  await assert.rejects(slow, (error) => error === reason)
+})
+
+test('it counts a token for each word, tool name and picture, exactly also where it is cut', async () => {
+  const parts = [
+    { type: 'text', text: ' a  b\nc ' },
+    { type: 'image', source: { url: 'https://x.test' }, mime: '', name: '', detail: '' },
+  ] as const
+  const events = await eventsOf(echo, { messages: [{ role: 'user', parts }], maxOutputTokens: 5 })
+  assert.deepEqual(
+    events.filter(({ type }) => type === 'usage'),
+    [
+      {
+        type: 'usage',
+        usage: { inputTokens: 4n, outputTokens: 5n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n },
+      },
+    ],
+  )
+})
+
+test('a long answer lets others work', async () => {
+  let turns = 0
+  const count = (): void => {
+    turns++
+    next = setImmediate(count)
+  }
+  let next = setImmediate(count)
+  await turn([user('/length 10000')])
+  clearImmediate(next)
+  assert.ok(turns >= 9, `${turns} turns of the event loop`)
+})

@@ -1,0 +1,105 @@
+import {
+  type Message,
+  type ToolCallPart,
+  type ToolResultPart,
+  textOf,
+} from '#services/inference/domain/conversation.ts'
+import type { GenerationRequest, Tool } from '#services/inference/domain/generation.ts'
+import { minimalInstance } from './minimal-instance.ts'
+import { nextLook, tellProject } from './project.ts'
+import { type EchoScript, parseScript, type ScriptedCall } from './script.ts'
+import { tale } from './words.ts'
+
+/** Characters of a question that are repeated. */
+const MAX_SAID = 1_000_000
+
+/** A call that was made since the last user message, and what it answered so far. */
+export interface Exchange {
+  readonly call: ToolCallPart
+  readonly result: ToolResultPart | undefined
+}
+
+/** What portico/echo does in one turn: it thinks, then calls tools or answers. */
+export interface EchoTurn {
+  readonly script: EchoScript
+  readonly calls: readonly ScriptedCall[]
+  /** Empty when there are calls. */
+  readonly answer: string
+}
+
+/**
+ * Decides a turn from the conversation alone: the lines of the last user message, and the calls made since. Several `/tool`
+ * lines are called in one step, or one a step where `parallel_tool_calls` is false. Only tools that are offered and that
+ * `tool_choice` allows are called; where it demands a call, every turn makes one.
+ */
+export function decideTurn(request: GenerationRequest): EchoTurn {
+  const last = request.messages.findLastIndex(({ role }) => role === 'user')
+  const script = parseScript(last < 0 ? '' : textOf(request.messages[last]?.parts ?? []))
+  const done = exchangesOf(request.messages.slice(last + 1))
+  const tools = callable(request)
+  const wanted = script.calls.filter(({ name }) => tools.some((tool) => tool.name === name))
+  const calls = callsOf(request, script, tools, wanted.slice(done.length), done)
+  return { script, calls, answer: calls.length > 0 ? '' : answerOf(request, script, tools, done) }
+}
+
+function callsOf(
+  request: GenerationRequest,
+  script: EchoScript,
+  tools: readonly Tool[],
+  pending: readonly ScriptedCall[],
+  done: readonly Exchange[],
+): readonly ScriptedCall[] {
+  if (pending.length > 0) return request.parallelToolCalls === false ? pending.slice(0, 1) : pending
+  const look = looksAround(script) ? nextLook(tools, done) : undefined
+  if (look !== undefined) return [look]
+  const [first] = tools
+  const mode = request.toolChoice?.mode
+  if (first === undefined || (mode !== 'required' && mode !== 'named')) return []
+  return [{ name: first.name, arguments: JSON.stringify(minimalInstance(first.parameters ?? { type: 'object' })) }]
+}
+
+function answerOf(
+  request: GenerationRequest,
+  script: EchoScript,
+  tools: readonly Tool[],
+  done: readonly Exchange[],
+): string {
+  const format = request.responseFormat
+  if (format?.type === 'json-schema') return JSON.stringify(minimalInstance(format.schema))
+  if (format?.type === 'json-object') return JSON.stringify({ echo: script.rest })
+  if (script.length !== undefined) return tale(script.length)
+  const told: string[] = []
+  if (
+    done.length > 0 &&
+    looksAround(script) &&
+    done.every(({ call }) => call.name === 'list' || call.name === 'read')
+  ) {
+    return tellProject(done)
+  }
+  for (const { call, result } of done) {
+    const verb = result === undefined ? 'has not answered' : result.failed ? 'failed:\n' : 'answered:\n'
+    told.push(`${call.name} ${verb}${result === undefined ? '.' : textOf(result.content)}`)
+  }
+  for (const { name } of script.calls) {
+    if (!tools.some((tool) => tool.name === name)) told.push(`The tool ${name} is not available.`)
+  }
+  if (told.length > 0) return told.join('\n\n')
+  const said = script.rest === '' ? '' : ` You said: ${script.rest.slice(0, MAX_SAID).toWellFormed()}`
+  return `This is portico/echo, the built-in model that needs no network.${said}`
+}
+
+function looksAround(script: EchoScript): boolean {
+  return script.calls.length === 0 && script.length === undefined && script.rest !== ''
+}
+
+function callable({ tools, toolChoice }: GenerationRequest): readonly Tool[] {
+  if (toolChoice?.mode === 'none') return []
+  if (toolChoice?.mode === 'named') return tools.filter(({ name }) => name === toolChoice.name)
+  return tools
+}
+
+function exchangesOf(messages: readonly Message[]): Exchange[] {
+  const parts = messages.flatMap((message) => message.parts)
+  const results = new Map(parts.filter((part) => part.type === 'tool-result').map((part) => [part.callId, part]))
+  return parts.filter((part) => part.type === 'tool-call').map((call) => ({ call, result: results.get(call.callId) }))
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { GenerationEvent } from '#services/inference/domain/generation.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { fixture } from '#test/support/provider-stub.ts'
+import { AnthropicStream } from '../anthropic/mapper.ts'
+import { OpenaiStream } from '../openai/mapper.ts'
+import type { ResponseReader } from './response-reader.ts'
+import { SseReader } from './sse-reader.ts'
+import { type EventMapper, streamFrom } from './stream-from.ts'
+
+/** An answer that comes in these pieces, one with each read. */
+function readerOf(pieces: readonly Buffer[]): ResponseReader {
+  const left = [...pieces]
+  const read = async () => (left.length === 0 ? undefined : [left.shift() ?? assert.fail()])
+  return { read, release() {}, close() {} } as unknown as ResponseReader
+}
+
+async function dataOf(pieces: readonly Buffer[]): Promise<string[]> {
+  const reader = new SseReader(readerOf(pieces), 'p')
+  const data: string[] = []
+  for (let next = await reader.next(); next !== undefined; next = await reader.next()) data.push(...next)
+  return data
+}
+
+async function eventsOf(pieces: readonly Buffer[], mapper: EventMapper): Promise<GenerationEvent[]> {
+  const events: GenerationEvent[] = []
+  for await (const batch of streamFrom(async () => readerOf(pieces), 'p', mapper)) events.push(...batch)
+  return events
+}
+
+test('a stream may be cut at every byte', async () => {
+  for (const newline of ['\n', '\r\n', '\r']) {
+    const bytes = Buffer.from(fixture('openai-text.sse').replaceAll('\n', newline))
+    const whole = await dataOf([bytes])
+    assert.equal(whole.length, 6)
+    for (let at = 0; at <= bytes.length; at++) {
+      assert.deepEqual(await dataOf([bytes.subarray(0, at), bytes.subarray(at)]), whole)
+    }
+  }
+})
+
+test('a stream may come byte by byte', async () => {
+  const text = fixture('anthropic-tools.sse')
+  const bytes = Buffer.from(text)
+  const expected = await eventsOf([bytes], new AnthropicStream('p'))
+  assert.deepEqual(
+    await eventsOf(
+      Array.from(bytes, (byte) => Buffer.of(byte)),
+      new AnthropicStream('p'),
+    ),
+    expected,
+  )
+})
+
+test('what one read brought is one batch', async () => {
+  const batches: (readonly GenerationEvent[])[] = []
+  const half = Buffer.from(fixture('openai-tools.sse'))
+  const reader = readerOf([half.subarray(0, 900), half.subarray(900)])
+  for await (const batch of streamFrom(async () => reader, 'p', new OpenaiStream('p'))) batches.push(batch)
+  assert.equal(batches.length, 2)
+})
+
+const words = fc.oneof(
+  fc.string({ maxLength: 4 }),
+  fc.constantFrom('', 'stop', 'error', 'tool_use', 'text', 'thinking', 'call_1', 'call_2', 'list'),
+)
+const leaf = fc.oneof(words, fc.integer({ min: -2, max: 3 }), fc.boolean(), fc.constant(null))
+const names = fc.constantFrom(
+  ...['index', 'id', 'type', 'function', 'name', 'arguments', 'content', 'reasoning', 'refusal', 'text', 'thinking'],
+  ...['tool_calls', 'images', 'image_url', 'url', 'reasoning_details', 'signature', 'data', 'delta', 'finish_reason'],
+  ...['content_block', 'partial_json', 'usage', 'prompt_tokens', 'completion_tokens', 'input_tokens', 'stop_reason'],
+)
+const { any } = fc.letrec((tie) => ({
+  any: fc.oneof({ depthSize: 'small' }, leaf, fc.array(tie('any'), { maxLength: 3 }), fc.dictionary(names, tie('any'))),
+}))
+const openaiChunk = fc.record(
+  { choices: fc.oneof(fc.array(fc.record({ delta: fc.dictionary(names, any), finish_reason: any })), any), usage: any },
+  { requiredKeys: [] },
+)
+const types = ['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta']
+const anthropicEvent = fc.record(
+  {
+    type: fc.constantFrom(...types, 'message_stop', 'ping'),
+    index: any,
+    delta: any,
+    content_block: any,
+    message: any,
+    usage: any,
+  },
+  { requiredKeys: ['type'] },
+)
+
+for (const [name, chunk, open] of [
+  ['chat completions', openaiChunk, () => new OpenaiStream('p')],
+  ['messages', anthropicEvent, () => new AnthropicStream('p')],
+] as const) {
+  test(`whatever a server of ${name} sends becomes events in order, or a rejection`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(chunk as fc.Arbitrary<unknown>, { maxLength: 8 }), async (chunks) => {
+        const text = chunks.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('')
+        const events: GenerationEvent[] = []
+        try {
+          const reader = readerOf([Buffer.from(`${text}data: [DONE]\n\n`)])
+          for await (const batch of streamFrom(async () => reader, 'p', open())) events.push(...batch)
+        } catch (error) {
+          assert.ok(error instanceof Rejection, String(error))
+          events.push({ type: 'finished', reason: 'other', rawReason: '' })
+        }
+        assertOrder(events)
+      }),
+      { numRuns: 300 },
+    )
+  })
+}
+
+test('chunks that differ in their text only are read as if each was parsed', async () => {
+  const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('a', '"', '\\', '"}}]}', '\n', '","role":"'))
+  const shape = fc.constantFrom(
+    (content: string): unknown => ({ id: 'a', choices: [{ index: 0, delta: { content }, finish_reason: null }] }),
+    (content: string): unknown => ({
+      choices: [{ delta: { role: 'assistant', content, refusal: null } }],
+      usage: null,
+    }),
+    (content: string): unknown => ({ choices: [{ delta: { content, reasoning: 'content' } }] }),
+    (content: string): unknown => ({ choices: [{ delta: { reasoning: content } }] }),
+    (content: string): unknown => ({ content, choices: [{ delta: { content } }] }),
+    (content: string): unknown => ({ choices: [{ delta: { content } }], usage: { prompt_tokens: 1 } }),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(shape, text), { maxLength: 20 }), async (chunks) => {
+      const data = chunks.map(([make, content]) => JSON.stringify(make(content)))
+      const stream = new OpenaiStream('p')
+      for (const chunk of data) stream.push(chunk)
+      // White space that the learned chunk has not keeps every chunk from being taken for another one.
+      const parsed = new OpenaiStream('p')
+      for (const [i, chunk] of data.entries()) parsed.push(`${' '.repeat(i % 2)}${' '.repeat(2 * i)}${chunk}`)
+      assert.deepEqual(stream.take(), parsed.take())
+    }),
+    { numRuns: 300 },
+  )
+})
+
+/** Started first, parts numbered and within their bounds, their whole text what was added, nothing after the end. */
+function assertOrder(events: readonly GenerationEvent[]): void {
+  const open = new Map<number, string>()
+  let next = 0
+  for (const [i, event] of events.entries()) {
+    if (event.type === 'finished') assert.equal(i, events.length - 1)
+    if (event.type === 'part-started') {
+      assert.equal(event.index, next++)
+      open.set(event.index, '')
+    }
+    if (event.type === 'part-extended') {
+      assert.notEqual(event.text, '')
+      open.set(event.index, (open.get(event.index) ?? assert.fail()) + event.text)
+    }
+    if (event.type === 'part-ended') {
+      const text = open.get(event.index) ?? assert.fail()
+      open.delete(event.index)
+      const { part } = event
+      if (part.type === 'text' || part.type === 'refusal') assert.equal(part.text, text)
+      if (part.type === 'tool-call') assert.equal(part.arguments, text)
+    }
+  }
+}

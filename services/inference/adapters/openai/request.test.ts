@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Message } from '#services/inference/domain/conversation.ts'
+import { generationRequest } from '#test/support/generation.ts'
+import { openaiBody } from './request.ts'
+
+const png = {
+  type: 'image',
+  source: { data: Uint8Array.of(1, 2) },
+  mime: 'image/png',
+  name: '',
+  detail: 'low',
+} as const
+const messages: Message[] = [
+  { role: 'system', parts: [{ type: 'text', text: 'Be brief.', cache: { ttl: '1h' } }] },
+  {
+    role: 'user',
+    parts: [
+      { type: 'text', text: 'Look' },
+      png,
+      { type: 'image', source: { url: 'https://x.test/a.png' }, mime: '', name: '', detail: '' },
+      { type: 'file', source: { data: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf', detail: '' },
+      { type: 'audio', source: { data: Uint8Array.of(4) }, mime: 'audio/wav', name: '', detail: '' },
+    ],
+  },
+  {
+    role: 'assistant',
+    parts: [
+      { type: 'reasoning', text: 'hm', summary: '', signature: 'sig', encrypted: '', id: 'r1' },
+      { type: 'reasoning', text: '', summary: '', signature: '', encrypted: 'enc', id: '' },
+      { type: 'tool-call', callId: 'c1', name: 'list', arguments: '{"path":"."}' },
+      { type: 'tool-call', callId: 'c2', name: 'shot', arguments: '{}' },
+    ],
+  },
+  {
+    role: 'tool',
+    parts: [
+      { type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'a\nb' }], failed: false },
+      { type: 'tool-result', callId: 'c2', content: [png], failed: false },
+    ],
+  },
+]
+const request = generationRequest({
+  modelId: 'gpt',
+  messages,
+  tools: [{ name: 'list', description: 'Lists', parameters: { type: 'object' }, strict: true }],
+  toolChoice: { mode: 'named', name: 'list' },
+  parallelToolCalls: false,
+  maxOutputTokens: 100,
+  sampling: {
+    temperature: 0,
+    topP: 0.5,
+    topK: 4,
+    frequencyPenalty: 1,
+    presencePenalty: -1,
+    seed: 7n,
+    stop: ['END'],
+  },
+  reasoning: { effort: 'high', summary: 'auto', maxTokens: 50 },
+  responseFormat: { type: 'json-schema', name: 'n', schema: { type: 'object' }, strict: true, description: 'd' },
+  user: 'u',
+  sessionId: 's',
+  providerBody: { provider: { order: ['x'] }, stream: false, model: 'other' },
+})
+
+test('OpenAI gets only what its API knows, and the body cannot be replaced from outside', () => {
+  const url = 'data:image/png;base64,AQI='
+  assert.deepEqual(openaiBody(request, 'openai'), {
+    provider: { order: ['x'] },
+    model: 'gpt',
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Look' },
+          { type: 'image_url', image_url: { url, detail: 'low' } },
+          { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
+          { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,Aw==' } },
+          { type: 'input_audio', input_audio: { data: 'BA==', format: 'wav' } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'c1', type: 'function', function: { name: 'list', arguments: '{"path":"."}' } },
+          { id: 'c2', type: 'function', function: { name: 'shot', arguments: '{}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'a\nb' },
+      { role: 'tool', tool_call_id: 'c2', content: '' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Call c2 answered:' },
+          { type: 'image_url', image_url: { url, detail: 'low' } },
+        ],
+      },
+    ],
+    max_completion_tokens: 100,
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'list', description: 'Lists', parameters: { type: 'object' }, strict: true },
+      },
+    ],
+    tool_choice: { type: 'function', function: { name: 'list' } },
+    parallel_tool_calls: false,
+    temperature: 0,
+    top_p: 0.5,
+    frequency_penalty: 1,
+    presence_penalty: -1,
+    seed: 7,
+    stop: ['END'],
+    response_format: {
+      type: 'json_schema',
+      json_schema: { name: 'n', schema: { type: 'object' }, strict: true, description: 'd' },
+    },
+    user: 'u',
+    reasoning_effort: 'high',
+    prompt_cache_key: 's',
+  })
+})
+
+test('OpenRouter gets cache markers, thoughts with their proof, and its own members', () => {
+  const body = openaiBody(request, 'openrouter')
+  const [system, , assistant] = body.messages as Record<string, unknown>[]
+  assert.deepEqual(system?.content, [
+    { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } },
+  ])
+  assert.deepEqual(assistant?.reasoning_details, [
+    { type: 'reasoning.text', text: 'hm', signature: 'sig', id: 'r1' },
+    { type: 'reasoning.encrypted', data: 'enc' },
+  ])
+  assert.deepEqual(body.reasoning, { effort: 'high', summary: 'auto', max_tokens: 50 })
+  assert.deepEqual([body.max_tokens, body.top_k, body.session_id], [100, 4, 's'])
+})
+
+test('a request that says nothing sends nothing', () => {
+  assert.deepEqual(openaiBody(generationRequest({ toolChoice: { mode: 'none' } }), 'compatible'), {
+    model: 'model',
+    messages: [{ role: 'user', content: 'Hello' }],
+    stream: true,
+    stream_options: { include_usage: true },
+  })
+})

@@ -1,0 +1,71 @@
+import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
+import { randomId } from '#shared/ids.ts'
+import { type Json, objectAt, textAt } from '../http/json.ts'
+import { unavailable } from '../http/provider-errors.ts'
+
+const MAX_CALLS = 512
+
+interface Call {
+  readonly index: unknown
+  readonly id: string
+  name: string
+  held: string
+  part: OpenPart | undefined
+}
+
+/**
+ * Puts tool calls together from their deltas. Servers differ: some leave out the index or the id, some give every call the index 0, some
+ * repeat the name.
+ */
+export class OpenaiToolCalls {
+  readonly #providerId: string
+  readonly #writer: PartWriter
+  readonly #calls: Call[] = []
+
+  constructor(providerId: string, writer: PartWriter) {
+    this.#providerId = providerId
+    this.#writer = writer
+  }
+
+  get count(): number {
+    return this.#calls.length
+  }
+
+  push(delta: Json): void {
+    const id = textAt(delta.id)
+    const called = objectAt(delta.function)
+    const name = textAt(called?.name)
+    const text = textAt(called?.arguments)
+    const call = this.#find(delta.index, id) ?? this.#add(delta.index, id)
+    if (call.part === undefined) {
+      if (call.name === '') call.name = name
+      call.held += text
+      if (call.name === '') return
+      call.part = this.#writer.start('tool-call', call.id, call.name)
+      if (call.held !== '') this.#writer.extend(call.part, call.held)
+      call.held = ''
+    } else if (text !== '') this.#writer.extend(call.part, text)
+  }
+
+  /** Ends every call. */
+  end(): void {
+    for (const { part } of this.#calls) {
+      if (part === undefined) throw unavailable(this.#providerId, 'It sent a tool call without a name')
+      this.#writer.end(part)
+    }
+  }
+
+  #find(index: unknown, id: string): Call | undefined {
+    const call = this.#calls.findLast((known) =>
+      index === undefined ? id === '' || known.id === id : known.index === index,
+    )
+    return call !== undefined && id !== '' && call.id !== id ? undefined : call
+  }
+
+  #add(index: unknown, id: string): Call {
+    if (this.#calls.length === MAX_CALLS) throw unavailable(this.#providerId, 'It sent too many tool calls')
+    const call = { index, id: id === '' ? randomId('call') : id, name: '', held: '', part: undefined }
+    this.#calls.push(call)
+    return call
+  }
+}

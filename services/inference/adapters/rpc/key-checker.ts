@@ -1,0 +1,28 @@
+import type { Transport } from '@connectrpc/connect'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import type { KeyChecker } from '#services/inference/ports.ts'
+import { Rejection, reasonOf } from '#shared/rejection.ts'
+import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
+
+const TIMEOUT_MS = 5_000
+
+/** Asks the identity service on each request, so that a key that was disabled spends nothing more. */
+export class RpcKeyChecker implements KeyChecker {
+  readonly #client
+
+  constructor(identity: Transport) {
+    this.#client = createClient(IdentityService, identity)
+  }
+
+  async check(principal: Principal, signal: AbortSignal): Promise<void> {
+    if (principal.kind === 'local-operator') return
+    try {
+      const options = callOptions({ principal }, { signal, timeoutMs: TIMEOUT_MS })
+      await this.#client.checkApiKey({ keyId: principal.apiKeyId }, options)
+    } catch (error) {
+      if (reasonOf(error)?.reason === 'CREDENTIAL_REFUSED') throw new Rejection('CREDENTIAL_REFUSED')
+      throw error
+    }
+  }
+}
