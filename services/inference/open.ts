@@ -11,7 +11,7 @@ import { ProviderSet } from './adapters/provider-set.ts'
 import { RpcKeyChecker } from './adapters/rpc/key-checker.ts'
 import { SqliteLedger } from './adapters/sqlite/ledger.ts'
 import { type Config, modelListOf } from './config.ts'
-import type { Ledger } from './ports.ts'
+import type { Ledger } from './ports/ledger.ts'
 import { inferenceRoutes } from './routes.ts'
 
 /** What the inference service needs from outside. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Ledger, LedgerClosing, LedgerOpening } from '#services/inference/ports.ts'
+import type { Ledger, LedgerClosing, LedgerOpening } from '#services/inference/ports/ledger.ts'
 import type { Clock } from '#shared/clock.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 

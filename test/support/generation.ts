@@ -1,5 +1,5 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
-import type { ModelProvider } from '#services/inference/ports.ts'
+import type { ModelProvider } from '#services/inference/ports/provider.ts'
 
 /** A request with nothing in it but what a test says. */
 export function generationRequest(request: Partial<GenerationRequest> = {}): GenerationRequest {

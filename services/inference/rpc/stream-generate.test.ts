@@ -7,7 +7,7 @@ import type { GenerationRequestSchema } from '#gen/portico/inference/v1/inferenc
 import { InferenceService, type StreamGenerateResponse } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
 import type { Config } from '#services/inference/config.ts'
-import type { LedgerEntry } from '#services/inference/ports.ts'
+import type { LedgerEntry } from '#services/inference/ports/ledger.ts'
 import { systemClock } from '#shared/clock.ts'
 import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'

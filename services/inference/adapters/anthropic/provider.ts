@@ -1,5 +1,5 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
-import type { ModelProvider } from '#services/inference/ports.ts'
+import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import type { ResponseReader } from '../http/response-reader.ts'
 import { streamFrom } from '../http/stream-from.ts'
 import type { Upstream } from '../http/upstream.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import { type GrowingKind, PartWriter } from '#services/inference/domain/parts.ts'
-import type { ModelProvider } from '#services/inference/ports.ts'
+import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { rejectionForStatus } from '../http/provider-errors.ts'
 import { decideTurn } from './turn.ts'
 import { countTokens, wordsOf } from './words.ts'

@@ -1,6 +1,6 @@
 import { type Collection, Long, MongoServerError } from 'mongodb'
 import type { Usage } from '#services/inference/domain/generation.ts'
-import type { Ledger, LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports.ts'
+import type { Ledger, LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'

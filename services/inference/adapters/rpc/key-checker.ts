@@ -1,6 +1,6 @@
 import type { Transport } from '@connectrpc/connect'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
-import type { KeyChecker } from '#services/inference/ports.ts'
+import type { KeyChecker } from '#services/inference/ports/key-checker.ts'
 import { Rejection, reasonOf } from '#shared/rejection.ts'
 import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'

@@ -1,4 +1,4 @@
-import type { Ledger, LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports.ts'
+import type { Ledger, LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'

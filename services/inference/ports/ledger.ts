@@ -1,17 +1,4 @@
-import type { Principal } from '#shared/rpc/call-context.ts'
-import type { GenerationEvent, GenerationRequest, Usage } from './domain/generation.ts'
-
-/** A model provider: one wire protocol at one address. */
-export interface ModelProvider {
-  /**
-   * Generates one answer. Each item holds what came with one read of the network, in order, never empty; nothing is
-   * read ahead of the consumer without bound. Nothing comes before the provider has taken the request. Ends after
-   * `finished`, or rejects with PROVIDER_REFUSED, PROVIDER_RATE_LIMITED, PROVIDER_UNAVAILABLE or PROVIDER_TIMEOUT (metadata
-   * `provider`, `message` and where known `status`, `retry_after`), or, when the signal aborts, with its reason. After an abort,
-   * a return or an error nothing of the call is left open.
-   */
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
-}
+import type { Usage } from '../domain/generation.ts'
 
 /** What is known when a request begins. */
 export interface LedgerOpening {
@@ -60,10 +47,4 @@ export interface Ledger extends AsyncDisposable {
   finish(workspace: string, requestId: string, closing: LedgerClosing): Promise<void>
   /** The row, or undefined when the workspace has none with that id. */
   get(workspace: string, requestId: string): Promise<LedgerEntry | undefined>
-}
-
-/** Says whether a caller may still spend. */
-export interface KeyChecker {
-  /** Rejects with CREDENTIAL_REFUSED when the principal's key is gone, disabled or expired. The local operator has none. */
-  check(principal: Principal, signal: AbortSignal): Promise<void>
 }
