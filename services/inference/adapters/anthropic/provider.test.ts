@@ -17,7 +17,7 @@ test('thoughts, hidden thoughts, text and calls become parts; cached input count
   await using set = new ProviderSet([{ ...config, baseUrl: `${stub.url}/v1` }], 5_000, silentLogger)
   const provider = set.byId.get('anthropic') ?? assert.fail()
   assert.deepEqual(await eventsOf(provider), [
-    { type: 'started' },
+    { type: 'started', warnings: [] },
     { type: 'usage', usage: { ...usage, outputTokens: 1n, reasoningTokens: 0n } },
     { type: 'part-started', index: 0, kind: 'reasoning', callId: '', toolName: '' },
     { type: 'part-extended', index: 0, text: 'A directory' },

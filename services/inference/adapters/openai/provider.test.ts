@@ -34,7 +34,7 @@ const thought = { type: 'reasoning', text: '', summary: '', signature: '', encry
 test('text: deltas, the whole text, usage from the last chunk, which has no choice', async () => {
   await using opened = await open('openai', 'openai-text.sse')
   assert.deepEqual(await eventsOf(opened.provider), [
-    { type: 'started' },
+    { type: 'started', warnings: [] },
     { type: 'part-started', index: 0, kind: 'text', callId: '', toolName: '' },
     { type: 'part-extended', index: 0, text: 'Grüße' },
     { type: 'part-extended', index: 0, text: ' 🌍!' },
@@ -56,7 +56,7 @@ test('text: deltas, the whole text, usage from the last chunk, which has no choi
 test('several tool calls are told apart by their index', async () => {
   await using opened = await open('openai', 'openai-tools.sse')
   assert.deepEqual(await eventsOf(opened.provider), [
-    { type: 'started' },
+    { type: 'started', warnings: [] },
     { type: 'part-started', index: 0, kind: 'tool-call', callId: 'call_A', toolName: 'list' },
     { type: 'part-extended', index: 0, text: '{"path"' },
     { type: 'part-extended', index: 0, text: ':"."}' },
@@ -79,7 +79,7 @@ test('several tool calls are told apart by their index', async () => {
 test('OpenRouter: comments are passed over, thoughts keep their signature, pictures come whole, usage stands beside a choice', async () => {
   await using opened = await open('openrouter', 'openrouter-reasoning.sse')
   assert.deepEqual(await eventsOf(opened.provider), [
-    { type: 'started' },
+    { type: 'started', warnings: [] },
     { type: 'part-started', index: 0, kind: 'reasoning', callId: '', toolName: '' },
     { type: 'part-extended', index: 0, text: 'Let me ' },
     { type: 'part-extended', index: 0, text: 'see.' },
@@ -110,7 +110,7 @@ test('OpenRouter: comments are passed over, thoughts keep their signature, pictu
 test('Ollama: calls of one index are told apart by their id, `stop` beside calls waits for results, usage may be missing', async () => {
   await using opened = await open('ollama', 'ollama-tools.sse')
   assert.deepEqual(await eventsOf(opened.provider), [
-    { type: 'started' },
+    { type: 'started', warnings: [] },
     { type: 'part-started', index: 0, kind: 'reasoning', callId: '', toolName: '' },
     { type: 'part-extended', index: 0, text: 'Hm.' },
     { type: 'part-ended', index: 0, part: { ...thought, text: 'Hm.' } },
