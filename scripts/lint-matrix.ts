@@ -10,7 +10,7 @@ export interface MatrixRow {
   readonly allow: readonly string[]
 }
 
-const KERNEL = ['#shared/**', '-#shared/stores/sqlite.ts', '-#shared/stores/mongo.ts']
+const KERNEL = ['#shared/**', '-#shared/stores/sqlite*.ts', '-#shared/stores/mongo*.ts']
 const CONNECT = ['@bufbuild/protobuf', '@bufbuild/protobuf/**', '@connectrpc/connect', '#gen/**']
 
 const SERVICES = ['session', 'catalog', 'inference', 'identity']

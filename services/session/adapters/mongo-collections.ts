@@ -1,4 +1,4 @@
-import type { Collection, CreateIndexesOptions, Db, Document } from 'mongodb'
+import type { Collection, Db } from 'mongodb'
 import type { ApprovalRecord, EventRecord, MessageRecord, RequestRecord } from './records.ts'
 import type { SessionRecord } from './session-record.ts'
 
@@ -26,9 +26,9 @@ export function keyOf(workspace: string, id: string): string {
   return `${workspace}/${id}`
 }
 
-/** The collections, with their indexes made where they are missing; several processes may do so at once. */
-export async function openCollections(db: Db): Promise<Collections> {
-  const collections: Collections = {
+/** The collections; their form is made by the steps of `mongo-schema.ts`. */
+export function collectionsOf(db: Db): Collections {
+  return {
     db,
     sessions: db.collection('sessions'),
     messages: db.collection('messages'),
@@ -36,36 +36,6 @@ export async function openCollections(db: Db): Promise<Collections> {
     requests: db.collection('requests'),
     approvals: db.collection('approvals'),
   }
-  for (const [name, indexes] of Object.entries(INDEXES)) {
-    await db.collection(name).createIndexes(indexes.map(([name, key, options]) => ({ name, key, ...options })))
-  }
-  return collections
-}
-
-type Index = readonly [name: string, key: Record<string, 1>, options?: CreateIndexesOptions]
-
-const only = (partialFilterExpression: Document) => ({ partialFilterExpression })
-
-const INDEXES: Readonly<Record<Table, readonly Index[]>> = {
-  sessions: [
-    ['sessionsByTime', { workspace: 1, timeUpdated: 1, id: 1 }],
-    ['sessionsByParent', { workspace: 1, parentId: 1, timeUpdated: 1, id: 1 }],
-    ['sessionsByProject', { workspace: 1, projectId: 1, timeUpdated: 1, id: 1 }],
-    ['sessionsByDirectory', { workspace: 1, directory: 1, timeUpdated: 1, id: 1 }],
-    ['sessionsClaimable', { claimableAt: 1 }, only({ claimableAt: { $gt: 0 } })],
-    ['sessionsLeased', { workspace: 1, leaseUntil: 1 }, only({ leaseUntil: { $gt: 0 } })],
-  ],
-  messages: [
-    ['messagesBySeq', { workspace: 1, sessionId: 1, seq: 1 }, { unique: true, ...only({ seq: { $gt: 0 } }) }],
-    ['messagesWaiting', { workspace: 1, sessionId: 1, delivery: 1, admitted: 1 }, only({ seq: null })],
-    ['messagesUnfinished', { workspace: 1, sessionId: 1 }, only({ unfinished: 1 })],
-  ],
-  events: [['eventsBySeq', { workspace: 1, sessionId: 1, seq: 1 }, { unique: true }]],
-  requests: [
-    ['requestsWaiting', { workspace: 1, timeCreated: 1, seq: 1 }, only({ reply: null })],
-    ['requestsWaitingInSession', { workspace: 1, sessionId: 1, seq: 1 }, only({ reply: null })],
-  ],
-  approvals: [['approvalsByProject', { workspace: 1, projectId: 1 }]],
 }
 
 /** The server's clock, in milliseconds since the epoch. */

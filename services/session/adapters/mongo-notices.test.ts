@@ -4,7 +4,7 @@ import { openMongo } from '#shared/stores/mongo.ts'
 import { skipWithoutMongod, startOwnMongo } from '#test/support/own-mongo.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import { openCollections } from './mongo-collections.ts'
+import { collectionsOf } from './mongo-collections.ts'
 import { MongoNotices } from './mongo-notices.ts'
 
 test('while no change stream stands, everything may have changed, again and again; afterwards it is told exactly', {
@@ -13,7 +13,7 @@ test('while no change stream stands, everything may have changed, again and agai
   using data = scratchDirectory()
   await using server = await startOwnMongo(data.path)
   await using mongo = await openMongo({ uri: server.uri, database: 'notices' })
-  const collections = await openCollections(mongo.db)
+  const collections = collectionsOf(mongo.db)
   await using notices = new MongoNotices(collections)
   let any = 0
   const told: string[] = []

@@ -1,6 +1,7 @@
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
 import type { PermissionRequest, PermissionRule } from '../domain/permission.ts'
 import { type NewId, Revision } from '../domain/revision.ts'
@@ -17,20 +18,21 @@ import type {
   TailItem,
 } from '../ports.ts'
 import { DrainingStore } from './draining-store.ts'
-import { type Collections, openCollections } from './mongo-collections.ts'
+import { type Collections, collectionsOf } from './mongo-collections.ts'
 import { MongoEventLog } from './mongo-event-log.ts'
 import { listActive, MongoLeases } from './mongo-leases.ts'
 import { listMessages, listPermissionRequests, listSessions } from './mongo-lists.ts'
 import { MongoNotices } from './mongo-notices.ts'
 import { type MongoJob, MongoQueue } from './mongo-queue.ts'
 import { MongoReads } from './mongo-reads.ts'
+import { SCHEMA } from './mongo-schema.ts'
 import { toStoredMessage } from './records.ts'
 import { requireSession } from './refusals.ts'
 import type { Found, Maybe, Reads, Target } from './revising-store.ts'
 import { newSession, newSessionRecord, newState } from './session-record.ts'
 
 /**
- * Sessions in MongoDB, shared by any number of processes; collections and indexes are made where they are missing.
+ * Sessions in MongoDB, shared by any number of processes; their form is made where there is none.
  * Disposing the store leaves the connection open.
  */
 export async function openMongoSessionStore(options: {
@@ -39,8 +41,8 @@ export async function openMongoSessionStore(options: {
   readonly newId?: NewId
 }): Promise<SessionStore> {
   const { mongo, clock, newId = (prefix) => timedId(prefix, clock) } = options
-  const collections = await openCollections(mongo.db)
-  return new MongoSessionStore(mongo, collections, clock, newId)
+  await prepareMongoSchema(mongo, SCHEMA)
+  return new MongoSessionStore(mongo, collectionsOf(mongo.db), clock, newId)
 }
 
 /** How long a write under a lease is tried, in milliseconds: about as long as a lease lasts. */

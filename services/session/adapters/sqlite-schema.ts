@@ -1,4 +1,5 @@
-import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import type { DatabaseSync } from 'node:sqlite'
+import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
 
 /**
  * The tables of `session.sqlite`. Columns carry the names of `records.ts`. `messages` also holds the inbox: an input is
@@ -8,7 +9,7 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
  * A write costs what it dirties: each index more is another page or two, and one that is kept by session is a page for
  * each session of a transaction, the fewer the smaller its keys are. So messages are indexed by the session's number.
  */
-export const SCHEMA: readonly string[] = [
+const FIRST = [
   `CREATE TABLE IF NOT EXISTS log (id TEXT NOT NULL) STRICT`,
 
   `CREATE TABLE IF NOT EXISTS sessions (
@@ -50,9 +51,13 @@ export const SCHEMA: readonly string[] = [
     PRIMARY KEY (workspace, projectId, action, pattern)) STRICT`,
 ]
 
-/** Adds what files of before do not have; to be called in a job. */
-export function completeTables(file: SqliteFile): void {
-  const column = `SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'attempts'`
-  if (file.statement(column).get() !== undefined) return
-  file.statement('ALTER TABLE sessions ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0').run()
+/** The steps of `session.sqlite`. */
+export const STEPS: readonly SqliteStep[] = [{ version: 1, name: 'the first form', up: first }]
+
+/** Also completes files of the time before versions. */
+function first(database: DatabaseSync): void {
+  database.exec(FIRST.join(';\n'))
+  const attempts = `SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'attempts'`
+  if (database.prepare(attempts).get() !== undefined) return
+  database.exec('ALTER TABLE sessions ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0')
 }

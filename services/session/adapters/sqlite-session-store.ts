@@ -26,7 +26,7 @@ import { claimLease, hasClaim, voidLeases } from './sqlite-leases.ts'
 import { listActive, listMessages, listPermissionRequests, listSessions } from './sqlite-lists.ts'
 import { readSession, readState, SqliteReads } from './sqlite-reads.ts'
 import { saveNewSession, saveRevision } from './sqlite-save.ts'
-import { completeTables, SCHEMA } from './sqlite-schema.ts'
+import { STEPS } from './sqlite-schema.ts'
 
 /**
  * Sessions in a SQLite file, which is made when it is missing, and kept from every other process. Opening it voids the
@@ -38,12 +38,11 @@ export async function openSqliteSessionStore(options: {
   readonly newId?: NewId
 }): Promise<SessionStore> {
   const { path, clock, newId = (prefix) => timedId(prefix, clock) } = options
-  const file = new SqliteFile(path, { schema: SCHEMA, exclusive: true })
+  const file = new SqliteFile(path, { steps: STEPS, exclusive: true })
   try {
     // 16 MiB instead of 4: pages that many writes touch are copied back less often.
     file.statement('PRAGMA wal_autocheckpoint = 4000').get()
     const log = await file.write(() => {
-      completeTables(file)
       voidLeases(file, clock.now())
       return new SqliteEventLog(file)
     })

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import pino from 'pino'
 import { systemClock } from '#shared/clock.ts'
@@ -19,9 +20,10 @@ function folder() {
 }
 
 /** A store of texts, as a service has one: watched, behind its port. */
-function openStore(path: string, more: readonly string[] = []) {
-  const schema = ['CREATE TABLE IF NOT EXISTS texts (id INTEGER PRIMARY KEY, text TEXT)', ...more]
-  const file = new SqliteFile(path, { schema, exclusive: true })
+function openStore(path: string, more = '') {
+  const tables = `CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT); ${more}`
+  const steps = [{ version: 1, name: 'texts', up: (database: DatabaseSync) => database.exec(tables) }]
+  const file = new SqliteFile(path, { steps, exclusive: true })
   const lines: Record<string, unknown>[] = []
   const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) })
   const store = {
@@ -42,7 +44,7 @@ const UNAVAILABLE = { name: 'Rejection', reason: 'STORE_UNAVAILABLE' }
 
 test('a disk that is full is an outage with a reason of its own in the log; what fits works, and all when there is room', async () => {
   using directory = folder()
-  await using store = openStore(join(directory.path, 'texts.sqlite'), ['PRAGMA max_page_count = 12'])
+  await using store = openStore(join(directory.path, 'texts.sqlite'), 'PRAGMA max_page_count = 12')
   const { port, lines } = store
   await port.add('small')
   const large = 'x'.repeat(100_000)

@@ -6,21 +6,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { SqliteBusyError, SqliteFile, type SqliteOptions } from '#shared/stores/sqlite.ts'
+import { SqliteFile, type SqliteOptions } from '#shared/stores/sqlite.ts'
+import { SqliteBusyError } from '#shared/stores/sqlite-database.ts'
+import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
 
-const schema = [
-  'CREATE TABLE IF NOT EXISTS parent (id INTEGER PRIMARY KEY)',
-  `CREATE TABLE IF NOT EXISTS child (
+const tables = `CREATE TABLE parent (id INTEGER PRIMARY KEY);
+  CREATE TABLE child (
     id INTEGER PRIMARY KEY,
     parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED
-  )`,
-]
+  )`
+const steps: readonly SqliteStep[] = [{ version: 1, name: 'tables', up: (database) => database.exec(tables) }]
 
 /** An open file in a folder of its own, both removed in the end. */
 async function openFile(options: Partial<SqliteOptions> = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'portico-sqlite-'))
   const path = join(directory, 'deep', 'test.sqlite')
-  const open = () => new SqliteFile(path, { schema, exclusive: false, ...options })
+  const open = () => new SqliteFile(path, { steps, exclusive: false, ...options })
   const file = open()
   return {
     path,
@@ -88,7 +89,7 @@ test('when the commit fails every job of the turn rejects and nothing is kept; t
   assert.deepEqual(store.ids(), [4])
 })
 
-test('what was resolved is there after the file was opened again, and the schema may be applied twice', async () => {
+test('what was resolved is there after the file was opened again', async () => {
   await using store = await openFile()
   await store.insert(1)
   await store.file[Symbol.asyncDispose]()
@@ -120,7 +121,7 @@ test('a process that is killed lets go of its exclusive file, and what it had wr
   await store.file[Symbol.asyncDispose]()
   const module = JSON.stringify(new URL('sqlite.ts', import.meta.url).href)
   const code = `import { SqliteFile } from ${module}
-    const file = new SqliteFile(${JSON.stringify(store.path)}, { schema: [], exclusive: true })
+    const file = new SqliteFile(${JSON.stringify(store.path)}, { steps: [{ version: 1, name: 'there already', up() {} }], exclusive: true })
     await file.write(() => file.statement('INSERT INTO parent VALUES (7)').run())
     console.log('written')
     setInterval(() => {}, 1000)`

@@ -1,13 +1,12 @@
-import { basename, dirname } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { ConfigError } from '#shared/config/config.ts'
-import { makeDataDirectory } from './data-directory.ts'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { diskProblem } from './disk-problem.ts'
+import { openDatabase } from './sqlite-database.ts'
+import { prepareSchema, type SqliteStep } from './sqlite-schema.ts'
 
 /** How a file is opened. */
 export interface SqliteOptions {
-  /** Statements that bring the schema up to date; run in one transaction, each must be repeatable. */
-  readonly schema: readonly string[]
+  /** The steps that lead to its form. */
+  readonly steps: readonly SqliteStep[]
   /** Keeps every other process out for as long as the file is open; a crash lets go of it. */
   readonly exclusive: boolean
 }
@@ -21,18 +20,11 @@ interface Job {
   failed(error: unknown): void
 }
 
-/** Another process has the file open, or this one has it open already. Reported in one line that names the setting. */
-export class SqliteBusyError extends ConfigError {
-  constructor(path: string, options: ErrorOptions) {
-    super([{ variable: 'PORTICO_DATA_DIR', problem: 'is in use' }], options)
-    this.message = `${path} is in use by another process: set PORTICO_DATA_DIR to another folder`
-  }
-}
-
 /**
  * A SQLite file with group commit: all writes of one turn of the event loop share one transaction (WAL,
  * synchronous=FULL) and resolve after its commit. Each job has a savepoint, so that one that throws undoes only itself.
  * Reads see committed work only, since nothing else runs while a transaction is open. Used by adapters only (ADR 0002).
+ * An empty file gets its form; an older one throws `OlderStoreError`, a newer one ConfigError.
  */
 export class SqliteFile implements AsyncDisposable {
   readonly #path: string
@@ -44,25 +36,10 @@ export class SqliteFile implements AsyncDisposable {
 
   constructor(path: string, options: SqliteOptions) {
     this.#path = path
-    makeDataDirectory(dirname(path), basename(path))
-    try {
-      this.#database = new DatabaseSync(path, { timeout: options.exclusive ? 0 : 5_000 })
-    } catch (error) {
-      throw unusable(path, error)
-    }
-    try {
-      if (options.exclusive) this.#database.exec('PRAGMA locking_mode = EXCLUSIVE')
-      this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
-      // What a savepoint would undo is kept in memory: in a temporary file it costs a third of a write's CPU time.
-      this.#database.exec('PRAGMA temp_store = MEMORY')
-      this.#database.exec(`BEGIN IMMEDIATE; ${[PROBES, ...options.schema].join(';\n')}; COMMIT`)
-    } catch (error) {
-      this.#database.close()
-      if (error instanceof Error && /database is locked/.test(error.message)) {
-        throw new SqliteBusyError(path, { cause: error })
-      }
-      throw unusable(path, error)
-    }
+    this.#database = openDatabase(path, options.exclusive, (database) => {
+      prepareSchema(database, { path, steps: options.steps })
+      database.exec(PROBES)
+    })
   }
 
   /** A prepared statement, made once for each text. */
@@ -149,9 +126,4 @@ export class SqliteFile implements AsyncDisposable {
     if (diskProblem(error) !== undefined && error instanceof Error) error.message = `${this.#path}: ${error.message}`
     return error
   }
-}
-
-function unusable(path: string, error: unknown): ConfigError {
-  const problem = `${path} cannot be used: ${error instanceof Error ? error.message : error}`
-  return new ConfigError([{ variable: 'PORTICO_DATA_DIR', problem }], { cause: error })
 }

@@ -39,19 +39,14 @@ export interface Collections {
   readonly apiKeys: Collection<ApiKeyDocument>
 }
 
-/** The collections of the service, with their indexes made. Can be repeated, also by several processes at once. */
-export async function openCollections(db: Db): Promise<Collections> {
-  const collections: Collections = {
+/** The collections of the service; their form is made by the steps of `schema.ts`. */
+export function collectionsOf(db: Db): Collections {
+  return {
     deployment: db.collection('identity.deployment'),
     organizations: db.collection('identity.organizations'),
     workspaces: db.collection('identity.workspaces'),
     apiKeys: db.collection('identity.api_keys'),
   }
-  await collections.apiKeys.createIndexes([
-    { key: { hash: 1 }, unique: true },
-    { key: { '_id.workspace': 1, seq: 1 }, unique: true },
-  ])
-  return collections
 }
 
 export function toKey(document: ApiKeyDocument): ApiKey {

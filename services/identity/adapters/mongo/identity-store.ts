@@ -9,7 +9,9 @@ import type {
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { type ApiKeyDocument, type Collections, openCollections, toKey } from './documents.ts'
+import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
+import { type ApiKeyDocument, type Collections, collectionsOf, toKey } from './documents.ts'
+import { SCHEMA } from './schema.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
@@ -23,9 +25,10 @@ export class MongoIdentityStore implements IdentityStore {
     this.#collections = collections
   }
 
-  /** Makes the indexes that are missing. Disposing the store leaves the connection open. */
+  /** Makes the form where there is none. Disposing the store leaves the connection open. */
   static async open(connection: Mongo): Promise<MongoIdentityStore> {
-    return new MongoIdentityStore(connection, await openCollections(connection.db))
+    await prepareMongoSchema(connection, SCHEMA)
+    return new MongoIdentityStore(connection, collectionsOf(connection.db))
   }
 
   probe(): Promise<void> {

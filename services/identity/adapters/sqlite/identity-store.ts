@@ -8,7 +8,7 @@ import type {
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { SCHEMA } from './schema.ts'
+import { STEPS } from './schema.ts'
 
 interface KeyRow {
   readonly workspace_id: string
@@ -36,7 +36,7 @@ export class SqliteIdentityStore implements IdentityStore {
   readonly #file: SqliteFile
 
   constructor(path: string) {
-    this.#file = new SqliteFile(path, { schema: SCHEMA, exclusive: false })
+    this.#file = new SqliteFile(path, { steps: STEPS, exclusive: false })
   }
 
   probe(): Promise<void> {

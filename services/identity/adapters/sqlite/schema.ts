@@ -1,5 +1,6 @@
-/** Statements that bring identity.sqlite up to date; each can be repeated. */
-export const SCHEMA: readonly string[] = [
+import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
+
+const FIRST = [
   `CREATE TABLE IF NOT EXISTS organizations (
     id TEXT NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
@@ -29,4 +30,9 @@ export const SCHEMA: readonly string[] = [
   ) STRICT`,
   'CREATE UNIQUE INDEX IF NOT EXISTS api_keys_hash ON api_keys (hash)',
   'CREATE UNIQUE INDEX IF NOT EXISTS api_keys_seq ON api_keys (workspace_id, seq)',
+]
+
+/** The steps of `identity.sqlite`. */
+export const STEPS: readonly SqliteStep[] = [
+  { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
 ]

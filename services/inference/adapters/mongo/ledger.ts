@@ -4,6 +4,8 @@ import type { Ledger, LedgerClosing, LedgerEntry, LedgerOpening } from '#service
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
+import { SCHEMA } from './schema.ts'
 
 const DUPLICATE_KEY = 11_000
 
@@ -30,14 +32,11 @@ export class MongoLedger implements Ledger {
     this.#clock = clock
   }
 
-  /** Makes the indexes, and closes the rows that were begun longer ago than a generation may last. Leaves the connection open. */
+  /** Makes the form where there is none, and closes the rows that were begun longer ago than a generation may last. Leaves the connection open. */
   static async open(mongo: Mongo, clock: Clock, longestMs: number): Promise<MongoLedger> {
+    await prepareMongoSchema(mongo, SCHEMA)
     const ledger = new MongoLedger(mongo, clock)
     const open = { status: 'open' } as const
-    await ledger.#rows.createIndexes([
-      { key: { workspace: 1, startedAt: 1 } },
-      { key: { startedAt: 1 }, partialFilterExpression: open },
-    ])
     const now = clock.now()
     await ledger.#rows.updateMany(
       { ...open, startedAt: { $lt: new Date(now - longestMs) } },

@@ -2,19 +2,7 @@ import type { Ledger, LedgerClosing, LedgerEntry, LedgerOpening } from '#service
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-
-const SCHEMA = [
-  `CREATE TABLE IF NOT EXISTS ledger (
-    workspace TEXT NOT NULL, request_id TEXT NOT NULL, api_key_id TEXT NOT NULL, origin TEXT NOT NULL,
-    session_id TEXT NOT NULL, provider_id TEXT NOT NULL, model_id TEXT NOT NULL, status TEXT NOT NULL,
-    input_tokens INTEGER, output_tokens INTEGER, cache_read_tokens INTEGER, cache_write_tokens INTEGER,
-    reasoning_tokens INTEGER, cost_nanos INTEGER NOT NULL, error TEXT NOT NULL,
-    started_at INTEGER NOT NULL, finished_at INTEGER,
-    PRIMARY KEY (workspace, request_id)
-  ) STRICT, WITHOUT ROWID`,
-  `CREATE INDEX IF NOT EXISTS ledger_time ON ledger (workspace, started_at)`,
-  `CREATE INDEX IF NOT EXISTS ledger_open ON ledger (status) WHERE status = 'open'`,
-]
+import { STEPS } from './schema.ts'
 
 const BEGIN = `INSERT INTO ledger (workspace, request_id, api_key_id, origin, session_id, provider_id, model_id, status,
   cost_nanos, error, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'open', 0, '', ?) ON CONFLICT DO NOTHING`
@@ -36,7 +24,7 @@ export class SqliteLedger implements Ledger {
 
   /** Opens the file, and closes the rows that a crash left open. */
   static async open(path: string, clock: Clock): Promise<SqliteLedger> {
-    const file = new SqliteFile(path, { schema: SCHEMA, exclusive: true })
+    const file = new SqliteFile(path, { steps: STEPS, exclusive: true })
     await file.write(() => file.statement(CLOSE_ALL).run(clock.now()))
     return new SqliteLedger(file, clock)
   }

@@ -1,0 +1,16 @@
+import type { Db } from 'mongodb'
+import type { MongoSchema } from '#shared/stores/mongo-schema.ts'
+
+/** The steps of what the identity service has in MongoDB. */
+export const SCHEMA: MongoSchema = {
+  name: 'identity',
+  collection: 'identity.api_keys',
+  steps: [{ version: 1, name: 'the first form', up: first }],
+}
+
+async function first(db: Db): Promise<void> {
+  await db.collection('identity.api_keys').createIndexes([
+    { key: { hash: 1 }, unique: true },
+    { key: { '_id.workspace': 1, seq: 1 }, unique: true },
+  ])
+}

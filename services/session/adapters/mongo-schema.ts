@@ -1,0 +1,41 @@
+import type { CreateIndexesOptions, Db, Document } from 'mongodb'
+import type { MongoSchema } from '#shared/stores/mongo-schema.ts'
+
+type Index = readonly [name: string, key: Record<string, 1>, options?: CreateIndexesOptions]
+
+const only = (partialFilterExpression: Document) => ({ partialFilterExpression })
+
+const FIRST: Readonly<Record<string, readonly Index[]>> = {
+  sessions: [
+    ['sessionsByTime', { workspace: 1, timeUpdated: 1, id: 1 }],
+    ['sessionsByParent', { workspace: 1, parentId: 1, timeUpdated: 1, id: 1 }],
+    ['sessionsByProject', { workspace: 1, projectId: 1, timeUpdated: 1, id: 1 }],
+    ['sessionsByDirectory', { workspace: 1, directory: 1, timeUpdated: 1, id: 1 }],
+    ['sessionsClaimable', { claimableAt: 1 }, only({ claimableAt: { $gt: 0 } })],
+    ['sessionsLeased', { workspace: 1, leaseUntil: 1 }, only({ leaseUntil: { $gt: 0 } })],
+  ],
+  messages: [
+    ['messagesBySeq', { workspace: 1, sessionId: 1, seq: 1 }, { unique: true, ...only({ seq: { $gt: 0 } }) }],
+    ['messagesWaiting', { workspace: 1, sessionId: 1, delivery: 1, admitted: 1 }, only({ seq: null })],
+    ['messagesUnfinished', { workspace: 1, sessionId: 1 }, only({ unfinished: 1 })],
+  ],
+  events: [['eventsBySeq', { workspace: 1, sessionId: 1, seq: 1 }, { unique: true }]],
+  requests: [
+    ['requestsWaiting', { workspace: 1, timeCreated: 1, seq: 1 }, only({ reply: null })],
+    ['requestsWaitingInSession', { workspace: 1, sessionId: 1, seq: 1 }, only({ reply: null })],
+  ],
+  approvals: [['approvalsByProject', { workspace: 1, projectId: 1 }]],
+}
+
+/** The steps of what the session service has in MongoDB: its collections, and those of the blobs, which have no index. */
+export const SCHEMA: MongoSchema = {
+  name: 'session',
+  collection: 'sessions',
+  steps: [{ version: 1, name: 'the first form', up: first }],
+}
+
+async function first(db: Db): Promise<void> {
+  for (const [name, indexes] of Object.entries(FIRST)) {
+    await db.collection(name).createIndexes(indexes.map(([name, key, options]) => ({ name, key, ...options })))
+  }
+}

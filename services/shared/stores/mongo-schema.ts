@@ -1,0 +1,118 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Collection, type Db, MongoServerError } from 'mongodb'
+import { randomText } from '#shared/ids.ts'
+import { MAX_TIME_MS, type Mongo } from './mongo.ts'
+import { lineOf, type ReportStep, refuseNewer, requireLatest, type SchemaStep, type StorePlace } from './schema-step.ts'
+
+/** A step of a service's collections. One that another process still runs is run a second time beside it. */
+export type MongoStep = SchemaStep<Db, Promise<void>>
+
+/** A service's data in MongoDB and the steps that lead to its form. */
+export interface MongoSchema {
+  /** The service. */
+  readonly name: string
+  /** A collection that has been there since the first version. */
+  readonly collection: string
+  readonly steps: readonly MongoStep[]
+}
+
+/** Which steps the data of a service has behind it, and who runs the next ones. */
+interface VersionDocument {
+  /** The service. */
+  readonly _id: string
+  readonly version: number
+  readonly holder: string | null
+  /** By the server's clock: until then nobody else runs steps. */
+  readonly heldUntil: Date
+}
+
+const LEASE_MS = 15_000
+const RENEW_MS = 3_000
+const AGAIN_MS = 250
+const DUPLICATE_KEY = 11_000
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+
+/**
+ * Makes the form of a service's data where it has none yet, and throws unless it has that form (`requireLatest`). Several
+ * processes may do so at once.
+ */
+export async function prepareMongoSchema(mongo: Mongo, schema: MongoSchema): Promise<void> {
+  const version = await versionOf(mongo.db, schema)
+  if (version === 'empty') await runSteps(mongo.db, schema, () => {})
+  else requireLatest(placeOf(mongo.db, schema), version, schema.steps)
+}
+
+/**
+ * Brings the data of a service, where there is any, to the latest version. Of several processes one runs the steps and the
+ * others wait; when it is killed another goes on after 15 s. Throws ConfigError when a newer program wrote the data.
+ */
+export async function migrateMongo(mongo: Mongo, schema: MongoSchema, report: ReportStep): Promise<void> {
+  if ((await versionOf(mongo.db, schema)) !== 'empty') await runSteps(mongo.db, schema, report)
+}
+
+async function runSteps(db: Db, schema: MongoSchema, report: ReportStep): Promise<void> {
+  const place = placeOf(db, schema)
+  const holder = randomText(16)
+  for (;;) {
+    const version = await versionOf(db, schema)
+    const done = version === 'empty' ? 0 : version
+    refuseNewer(place, done, schema.steps)
+    const next = schema.steps.find((step) => step.version > done)
+    if (next === undefined) return
+    await number(db, schema.name, done)
+    const held = { _id: schema.name, version: done, holder }
+    if (!(await hold(db, held))) {
+      await delay(AGAIN_MS)
+      continue
+    }
+    report(lineOf(place, next))
+    const renewing = setInterval(() => void hold(db, held).catch(() => {}), RENEW_MS)
+    let reached = done
+    try {
+      await next.up(db)
+      reached = next.version
+    } finally {
+      clearInterval(renewing)
+      // Whoever has lost the lease leaves the version to the one who has it.
+      await versions(db).updateOne(held, { $set: { version: reached, holder: null } }, LIMIT)
+    }
+  }
+}
+
+/** Writes down the version of data that has none yet. */
+async function number(db: Db, name: string, version: number): Promise<void> {
+  try {
+    await versions(db).updateOne(
+      { _id: name },
+      { $setOnInsert: { version, holder: null, heldUntil: new Date(0) } },
+      { upsert: true, ...LIMIT },
+    )
+  } catch (error) {
+    // Another process has.
+    if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) throw error
+  }
+}
+
+/** Takes or renews the lease for the next step. Returns whether it was given. */
+async function hold(db: Db, { holder, ...of }: Pick<VersionDocument, '_id' | 'version' | 'holder'>): Promise<boolean> {
+  const free = { $or: [{ holder: { $in: [holder, null] } }, { $expr: { $lt: ['$heldUntil', '$$NOW'] } }] }
+  const held = { holder, heldUntil: { $add: ['$$NOW', LEASE_MS] } }
+  const { matchedCount } = await versions(db).updateOne({ ...of, ...free }, [{ $set: held }], LIMIT)
+  return matchedCount > 0
+}
+
+/** Data of the time before versions has the first form, without a number; what nobody finished making is empty. */
+async function versionOf(db: Db, { name, collection }: MongoSchema): Promise<number | 'empty'> {
+  const found = await versions(db).findOne({ _id: name }, LIMIT)
+  if (found !== null) return found.version === 0 ? 'empty' : found.version
+  const collections = await db.listCollections({ name: collection }, { nameOnly: true, ...LIMIT }).toArray()
+  return collections.length === 0 ? 'empty' : 1
+}
+
+function versions(db: Db): Collection<VersionDocument> {
+  return db.collection('store_versions')
+}
+
+function placeOf(db: Db, { name }: MongoSchema): StorePlace {
+  return { name: `The data of ${name} in the database ${db.databaseName}`, setting: 'PORTICO_MONGODB_DATABASE' }
+}

@@ -1,0 +1,60 @@
+import { ConfigError } from '#shared/config/config.ts'
+
+/**
+ * Brings a store from the version before it to its own: 1, 2, 3 … without a gap; the first makes an empty store. It may find
+ * work half done, by a process that was killed or that lost its lease, and goes on with it. Once released it never changes:
+ * what a store holds is changed by another step.
+ */
+export interface SchemaStep<S, R> {
+  readonly version: number
+  /** What it changes, for those who wait for it. */
+  readonly name: string
+  readonly up: (store: S) => R
+}
+
+/** Where a store is, for errors: its name, and the setting by which another one is chosen. */
+export interface StorePlace {
+  readonly name: string
+  readonly setting: string
+}
+
+/** Called with a line before each step. */
+export type ReportStep = (line: string) => void
+
+/** A store cannot be used as it is; its message is one line. */
+class SchemaError extends ConfigError {
+  constructor({ name, setting }: StorePlace, problem: string) {
+    super([{ variable: setting, problem }])
+    this.message = `${name} ${problem}`
+  }
+}
+
+/** A store waits for its steps; nothing of it was touched. */
+export class OlderStoreError extends SchemaError {}
+
+/** The version that a store has after its last step. */
+export function latestOf(steps: readonly SchemaStep<never, unknown>[]): number {
+  return steps.at(-1)?.version ?? 0
+}
+
+/** Throws unless these steps lead to a version, or beyond it: what a newer program wrote is not to be touched. */
+export function refuseNewer(place: StorePlace, version: number, steps: readonly SchemaStep<never, unknown>[]): void {
+  const latest = latestOf(steps)
+  if (version <= latest) return
+  const wrote = `was written by a newer Portico (version ${version}, this one knows ${latest})`
+  throw new SchemaError(place, `${wrote}: start that one, or name another store in ${place.setting}`)
+}
+
+/** Throws unless a store has the version that these steps lead to; `OlderStoreError` where its steps have not been run. */
+export function requireLatest(place: StorePlace, version: number, steps: readonly SchemaStep<never, unknown>[]): void {
+  refuseNewer(place, version, steps)
+  const latest = latestOf(steps)
+  if (version === latest) return
+  const wrote = `was written by an older Portico (version ${version} instead of ${latest})`
+  throw new OlderStoreError(place, `${wrote}: stop what uses it and run \`npm run migrate\``)
+}
+
+/** What is reported before a step is run. */
+export function lineOf(place: StorePlace, { version, name }: SchemaStep<never, unknown>): string {
+  return `${place.name}: bringing it to version ${version} (${name})`
+}
