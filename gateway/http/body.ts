@@ -4,6 +4,7 @@ import type { Request } from 'express'
 import type { ZodType } from 'zod'
 import { Rejection } from '#shared/rejection.ts'
 import { askForBody } from './expectation.ts'
+import { firstProblem, STOP_AT_FIRST } from './first-problem.ts'
 import { JsonGauge } from './json-gauge.ts'
 import { parseInTurns } from './json-parser.ts'
 import { isJsonType } from './media-type.ts'
@@ -120,11 +121,11 @@ function requireWellFormedText(text: string, name: boolean): void {
 
 /** Checks a body against its schema. Rejects with BODY_INVALID, which names the first offending path. */
 export function checkBody<T>(schema: ZodType<T>, value: unknown): T {
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(value, STOP_AT_FIRST)
   if (result.success) return result.data
-  const issue = result.error.issues[0]
+  const { path, message } = firstProblem(result.error)
   throw new Rejection('BODY_INVALID', {
-    field: (issue?.path ?? []).join('.').slice(0, 256),
-    problem: (issue?.message ?? 'Invalid').slice(0, MESSAGE_LIMIT - 300),
+    field: path.join('.').slice(0, 256),
+    problem: message.slice(0, MESSAGE_LIMIT - 300),
   })
 }

@@ -33,7 +33,7 @@ const members = z.object({
     .array(z.enum(['text', 'image']))
     .max(2)
     .nullish(),
-  image_config: freeObject.nullish(),
+  image_config: freeObject('Each image model has settings of its own.').nullish(),
   user: id.nullish(),
   safety_identifier: id.nullish(),
   session_id: id.nullish(),

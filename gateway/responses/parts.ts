@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { byShape, byType, list } from '../shape.ts'
+import { typeErrors } from '../shape.ts'
 
 /** Most parts of one message. */
 export const MAX_PARTS = 10_000
@@ -39,37 +39,26 @@ const inputAudio = z.object({
 })
 
 const outputText = z.object({ type: z.literal('output_text'), text: z.string() })
-const refused = z.object({ type: z.literal('refusal'), refusal: z.string() })
+const refusal = z.object({ type: z.literal('refusal'), refusal: z.string() })
 
-const unsupported = (type: string): string => `content of the type "${type.slice(0, 64)}" is not supported here`
-const textParts = byType({ input_text: inputText }, { unknown: unsupported })
-const assistantParts = byType(
-  { output_text: outputText, refusal: refused, input_text: inputText },
-  { unknown: unsupported },
-)
-const userParts = byType(
-  { input_text: inputText, input_image: inputImage, input_file: inputFile, input_audio: inputAudio },
-  { unknown: unsupported },
-)
-const resultParts = byType(
-  { input_text: inputText, input_image: inputImage, input_file: inputFile },
-  { unknown: unsupported },
-)
+const errors = typeErrors((type) => `content of the type "${type.slice(0, 64)}" is not supported here`)
+const textPart = z.discriminatedUnion('type', [inputText], errors)
+const assistantPart = z.discriminatedUnion('type', [outputText, refusal, inputText], errors)
+const userPart = z.discriminatedUnion('type', [inputText, inputImage, inputFile, inputAudio], errors)
+const resultPart = z.discriminatedUnion('type', [inputText, inputImage, inputFile], errors)
 
 /** One part of the content of a message or a tool result. */
-export type ContentPart = z.output<typeof userParts> | z.output<typeof assistantParts>
+export type ContentPart = z.output<typeof userPart> | z.output<typeof assistantPart>
 
 /** Content of a system or developer message. */
-export const systemContent = textOr(textParts)
+export const systemContent = textOr(textPart)
 /** Content of a user message. */
-export const userContent = textOr(userParts)
+export const userContent = textOr(userPart)
 /** Content of an assistant message. */
-export const assistantContent = textOr(assistantParts)
-/** What a tool answered. */
-export const resultContent = textOr(resultParts)
+export const assistantContent = textOr(assistantPart)
+/** What a tool returned. */
+export const resultContent = textOr(resultPart)
 
-function textOr<T>(part: z.ZodType<T>): z.ZodType<string | T[]> {
-  const parts = list(part, { most: MAX_PARTS })
-  const text = z.string({ error: 'expected a string or a list of parts' })
-  return byShape<string | T[]>((value) => (Array.isArray(value) ? parts : text))
+function textOr<P extends z.ZodType>(part: P) {
+  return z.union([z.string(), z.array(part).max(MAX_PARTS)], { error: 'expected a string or a list of parts' })
 }

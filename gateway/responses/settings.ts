@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { anyObject, byShape, byType, freeObject, notYet, refusal } from '../shape.ts'
+import { guarded, notYet, objectProblem, typeErrors } from '../shape.ts'
 
 const EFFORTS = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
 
@@ -20,13 +20,15 @@ const pairs = z
   })
 
 /** Up to 16 pairs, which are echoed (`contract/gateway-facts.md` 1.1). They are counted before they are looked at. */
-export const metadata = byShape<z.output<typeof pairs>>((value) => {
+export const metadata = guarded(pairs, (value) => {
   const many = typeof value === 'object' && value !== null && Object.keys(value).length > 16
-  return many ? refusal('must have at most 16 pairs') : pairs
+  return many ? 'must have at most 16 pairs' : undefined
 })
 
+const text = z.string().nullish()
+const number = z.number().nullish()
 const price = z.union([z.number(), z.string()]).nullish()
-const speed = z.union([z.number(), anyObject]).nullish()
+const speed = z.union([z.number(), z.object({ p50: number, p75: number, p90: number, p99: number })]).nullish()
 /** Most items of a list of settings. */
 const MAX_SETTINGS = 256
 const slugs = z.array(z.string().min(1)).max(MAX_SETTINGS).nullish()
@@ -39,7 +41,7 @@ export const provider = z
   .strictObject({
     order: slugs,
     allow_fallbacks: z.boolean().nullish(),
-    sort: z.union([z.string(), anyObject]).nullish(),
+    sort: z.union([z.string(), z.object({ by: text, partition: text })]).nullish(),
     preferred_max_latency: speed,
     preferred_min_throughput: speed,
     only: notYet('a choice of upstreams'),
@@ -81,23 +83,31 @@ export const plugins = z
 /** When a loop of server tools stops. There are no such tools, so the conditions are only checked. */
 export const stopConditions = z
   .array(
-    byType({
-      step_count_is: z.object({ type: z.string(), step_count: z.int().min(1) }),
-      has_tool_call: z.object({ type: z.string(), tool_name: z.string().min(1) }),
-      max_tokens_used: z.object({ type: z.string(), max_tokens: z.int().min(1) }),
-      max_cost: z.object({ type: z.string(), max_cost_in_dollars: z.number().min(0) }),
-      finish_reason_is: z.object({ type: z.string(), reason: z.string().min(1) }),
-    }),
+    z.discriminatedUnion(
+      'type',
+      [
+        z.object({ type: z.literal('step_count_is'), step_count: z.int().min(1) }),
+        z.object({ type: z.literal('has_tool_call'), tool_name: z.string().min(1) }),
+        z.object({ type: z.literal('max_tokens_used'), max_tokens: z.int().min(1) }),
+        z.object({ type: z.literal('max_cost'), max_cost_in_dollars: z.number().min(0) }),
+        z.object({ type: z.literal('finish_reason_is'), reason: z.string().min(1) }),
+      ],
+      typeErrors(),
+    ),
   )
   .min(1)
   .max(MAX_SETTINGS)
 
-/** Ids for observability; other keys pass. */
-export const trace = byShape((value) => {
-  const word = z.string().optional()
-  const known = { trace_id: word, trace_name: word, span_name: word, generation_name: word, parent_span_id: word }
-  return Array.isArray(value) ? z.record(z.string(), z.never()) : freeObject.pipe(z.object(known))
-})
+const word = z.string().optional()
+
+/** Ids for observability; other keys pass, whatever they hold. */
+export const trace = guarded(
+  z.object(
+    { trace_id: word, trace_name: word, span_name: word, generation_name: word, parent_span_id: word },
+    { error: 'expected object' },
+  ),
+  objectProblem,
+)
 
 /** Further members of an answer; those of hosted tools never come to pass. */
 export const include = z

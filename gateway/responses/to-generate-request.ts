@@ -6,7 +6,6 @@ import {
   type ToolChoiceSchema,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import type { FreeObject } from '../shape.ts'
 import type { ResponsesRequest } from './body.ts'
 import { toMessages } from './to-messages.ts'
 
@@ -90,6 +89,6 @@ function toFormat(
 /** What has no place of its own in a generation, as chat completions name it. */
 function providerBody({ modalities, image_config }: ResponsesRequest): Struct | undefined {
   if (modalities?.includes('image') !== true) return undefined
-  const extra: FreeObject = { modalities, ...(image_config == null ? {} : { image_config }) }
+  const extra = { modalities, ...(image_config == null ? {} : { image_config }) }
   return extra as Struct
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { firstProblem, STOP_AT_FIRST } from '#gateway/http/first-problem.ts'
 import { responsesRequest } from '#gateway/responses/body.ts'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 import { forEachTransport } from '#test/support/transports.ts'
@@ -35,8 +36,10 @@ forEachTransport((name, connect) => {
 
 /** The path and message of the first problem of a body. */
 function problemOf(body: string): string | undefined {
-  const issue = responsesRequest.safeParse(JSON.parse(body)).error?.issues[0]
-  return issue === undefined ? undefined : `${issue.path.join('.')}: ${issue.message}`
+  const { error } = responsesRequest.safeParse(JSON.parse(body), STOP_AT_FIRST)
+  if (error === undefined) return undefined
+  const { path, message } = firstProblem(error)
+  return `${path.join('.')}: ${message}`
 }
 
 test('JSON that is passed on has no more levels, no number out of range, and no prototype', () => {

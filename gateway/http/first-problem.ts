@@ -1,0 +1,37 @@
+import type { z } from 'zod'
+
+/** What is wrong with a value, and where. */
+export interface Problem {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+/**
+ * Has a schema stop at the first problem that it finds. A body may hold hundreds of thousands of items, and to collect what is wrong
+ * with each of them would take seconds.
+ */
+export const STOP_AT_FIRST: z.core.ParseContext<z.core.$ZodIssue> & Pick<z.core.ParseContextInternal, 'abortEarly'> = {
+  abortEarly: true,
+}
+
+/**
+ * The first problem of a value. Where a value may have one of several forms, the problem is that of the form that it has by its
+ * type, so that the path names the member and not just the whole; where it has none of them, the union says so.
+ */
+export function firstProblem({ issues }: z.core.$ZodError): Problem {
+  const [issue] = issues
+  return issue === undefined ? { path: [], message: 'Invalid' } : (closest(issue) ?? issue)
+}
+
+/** Undefined: the value is of another type than the schema wants, so that it was meant for another form. */
+function closest(issue: z.core.$ZodIssue): Problem | undefined {
+  const { path, message } = issue
+  if (issue.code === 'invalid_union') {
+    for (const [first] of issue.errors) {
+      const inner = first === undefined ? undefined : closest(first)
+      if (inner !== undefined) return { path: [...path, ...inner.path], message: inner.message }
+    }
+  }
+  const otherType = issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union'
+  return otherType && path.length === 0 ? undefined : { path, message }
+}

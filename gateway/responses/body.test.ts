@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { z } from 'zod'
+import { responsesRequest } from './body.ts'
+
+interface Schema {
+  readonly description?: string
+  readonly [name: string]: unknown
+}
+
+/** Paths of the objects whose members the schema does not name, and why. */
+function freeForm(schema: unknown, path = ''): Record<string, string | undefined> {
+  if (typeof schema !== 'object' || schema === null) return {}
+  const { additionalProperties, description } = schema as Schema
+  const open = typeof additionalProperties === 'object' && Object.keys(additionalProperties as object).length === 0
+  const below = Object.entries(schema).map(([name, inner]) =>
+    freeForm(inner, /^\d+$|^(anyOf|oneOf|properties)$/.test(name) ? path : `${path}.${name}`),
+  )
+  return Object.assign(open ? { [path]: description } : {}, ...below)
+}
+
+test('the schema names every member but those that the contract leaves open', () => {
+  const schema = z.toJSONSchema(responsesRequest, { io: 'input' })
+  assert.deepEqual(freeForm(schema), {
+    '.tools.items.parameters': 'A JSON Schema, which the provider reads.',
+    '.text.format.schema': 'A JSON Schema, which the provider reads.',
+    '.image_config': 'Each image model has settings of its own.',
+  })
+  assert.deepEqual(schema.required, ['model', 'input'])
+})
+
+test('checking converts nothing: what comes out is what went in, but for members that nobody knows', () => {
+  const body = {
+    model: 'm',
+    input: [
+      { role: 'assistant', content: null },
+      { role: 'user', content: [{ type: 'input_file', file_url: 'https://e', filename: null }] },
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: ' {}', status: null },
+    ],
+    tools: [{ type: 'function', name: 'f', parameters: { enum: [1, null, { a: [] }] } }],
+    tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
+    provider: { sort: { by: 'price', partition: null }, max_price: null, zdr: [], only: {} },
+    metadata: { a: '' },
+    prompt: null,
+  }
+  assert.deepEqual(responsesRequest.parse({ ...body, nobody: 'knows' }), body)
+})
