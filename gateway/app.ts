@@ -2,26 +2,26 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { Rejection } from '#shared/rejection.ts'
 import { authenticate } from './auth/authenticate.ts'
 import { callOf } from './call.ts'
-import { publicError } from './errors/public-error.ts'
+import { explain } from './errors/explain.ts'
 import type { Facade, Route } from './facade.ts'
 import { beginCall } from './http/begin.ts'
 import { cors } from './http/cors.ts'
 import { requireKnownExpectation } from './http/expectation.ts'
 import { requireOneHost } from './http/origin.ts'
 import { sendJson } from './http/respond.ts'
+import type { Operation } from './operation.ts'
+import { OPERATIONS } from './operations.ts'
 import { responsesRoutes } from './responses/create.ts'
 import { agentRoutes } from './routes/agent.ts'
 import { eventRoutes } from './routes/event.ts'
-import { healthRoutes } from './routes/health.ts'
-import { infoRoutes } from './routes/info.ts'
-import { locationRoutes } from './routes/location.ts'
 import { messageRoutes } from './routes/message.ts'
 import { permissionRoutes } from './routes/permission.ts'
 import { promptRoutes } from './routes/prompt.ts'
 import { sessionRoutes } from './routes/session.ts'
+import { runOperation } from './run-operation.ts'
 
 /** Makes the Express app. Reading it top to bottom is reading what happens to a request. */
-export function createApp(facade: Facade): Express {
+export function createApp(facade: Facade, operations: readonly Operation[] = OPERATIONS): Express {
   const app = express()
   app.set('etag', false)
   app.set('x-powered-by', false)
@@ -39,14 +39,17 @@ export function createApp(facade: Facade): Express {
     ...eventRoutes(facade),
     ...permissionRoutes(facade),
     ...agentRoutes(facade),
-    ...locationRoutes(facade),
-    ...infoRoutes(facade),
     ...responsesRoutes(facade),
-    ...healthRoutes(facade),
+    ...operations.map((operation) => routeOf(operation, facade)),
   ])
   app.use(refuseUnknownRoute)
   app.use(answerError(facade))
   return app
+}
+
+function routeOf(operation: Operation, facade: Facade): Route {
+  const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
+  return { operation: operation.id, method: operation.method, path, handle: runOperation(operation, facade) }
 }
 
 /** Registers routes by path, so that a known path answers a wrong method with 405 and the methods it has. */
@@ -68,16 +71,12 @@ function refuseUnknownRoute(): void {
   throw new Rejection('ROUTE_NOT_FOUND')
 }
 
-function answerError({ logger }: Facade) {
+function answerError(facade: Facade) {
   return function answer(error: unknown, _request: Request, response: Response, _next: NextFunction): void {
     const call = callOf(response)
     if (response.destroyed) return
-    const { status, body, headers, ref } = publicError(call.family, error)
+    const { status, body, headers } = explain(facade, call, error)
     if (status >= 500) call.error = error
-    if (ref !== undefined) {
-      call.ref = ref
-      logger.error({ requestId: call.requestId, ref, err: error }, 'internal error')
-    }
     // A stream tells its own failures; whatever comes here after the headers can only cut the answer off.
     if (response.headersSent) response.destroy()
     else sendJson(response, status, body, headers)

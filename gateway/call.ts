@@ -31,6 +31,8 @@ export class Call {
   ref: string | undefined
   /** What made the answer a 5xx, for the trace. */
   error: unknown
+  /** How long a call to a service may take, in milliseconds; the runner sets what the operation says. */
+  deadlineMs: number | undefined = DEADLINE_MS
   #controller: AbortController | undefined
   #over = false
 
@@ -60,8 +62,8 @@ export class Call {
     this.#controller?.abort(OVER)
   }
 
-  /** Options of an RPC on behalf of this request; streams that live as long as the client pass `timeoutMs: undefined`. */
-  options(limits: { timeoutMs: number | undefined } = { timeoutMs: DEADLINE_MS }): CallOptions {
+  /** Options of an RPC on behalf of this request, with the deadline of its operation. */
+  options(limits: { timeoutMs: number | undefined } = { timeoutMs: this.deadlineMs }): CallOptions {
     return callOptions(
       { principal: this.principal, requestId: this.requestId },
       { signal: this.signal, timeoutMs: limits.timeoutMs },

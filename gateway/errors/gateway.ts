@@ -6,7 +6,7 @@ import type { ErrorTable, PublicError } from './public-error.ts'
 const INVALID = 'Invalid request parameters'
 
 /** Errors of `/api/v1`: `{error: {code, message}}` (`contract/gateway-facts.md` 5). */
-export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'inference' | 'server']> = {
+export const gatewayErrors = {
   reasons: {
     AUTH_MISSING: unauthorized('Missing Authentication header'),
     CREDENTIAL_REFUSED: unauthorized('Invalid API key'),
@@ -30,7 +30,8 @@ export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'infer
     BODY_MALFORMED: ({ metadata }) => failure(400, `${INVALID}: ${metadata.problem ?? 'malformed body'}`),
     BODY_INVALID: ({ metadata }) => failure(400, located(metadata)),
     BODY_TOO_LARGE: ({ metadata }) => failure(413, `The body has more than ${metadata.limit} bytes`),
-    CONTENT_TYPE_UNSUPPORTED: () => failure(415, 'The content type must be application/json'),
+    CONTENT_TYPE_UNSUPPORTED: ({ metadata }) =>
+      failure(415, `The content type must be ${metadata.expected ?? 'another'}`),
     CONTENT_ENCODING_UNSUPPORTED: () => failure(415, 'The body must not be compressed'),
     QUERY_INVALID: ({ metadata }) => failure(400, located(metadata)),
     HEADER_INVALID: ({ metadata }) => failure(400, located(metadata)),
@@ -57,7 +58,7 @@ export const gatewayErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'infer
   unavailable: (deadlinePassed) =>
     deadlinePassed ? failure(504, 'Operation timed out') : failure(503, 'Service temporarily unavailable'),
   internal: () => failure(500, 'Internal Server Error'),
-}
+} as const satisfies ErrorTable<ReasonsOf['gateway' | 'identity' | 'inference' | 'server']>
 
 function failure(code: number, message: string): PublicError {
   return { status: code, body: { error: { code, message } } }

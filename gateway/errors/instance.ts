@@ -3,7 +3,7 @@ import { challengeHeader } from './challenge.ts'
 import type { ErrorTable, PublicError } from './public-error.ts'
 
 /** Errors of `/api`: `{_tag, message, …}` (`contract/instance-facts.md` 2). */
-export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'catalog' | 'session' | 'server']> = {
+export const instanceErrors = {
   reasons: {
     AUTH_MISSING: unauthorized,
     CREDENTIAL_REFUSED: unauthorized,
@@ -29,7 +29,8 @@ export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'cata
     BODY_MALFORMED: ({ metadata }) => invalid(sentence(metadata.problem), { kind: 'Payload' }),
     BODY_INVALID: ({ metadata }) => invalid(located(metadata), { kind: 'Payload' }),
     BODY_TOO_LARGE: ({ metadata }) => invalid(`The body has more than ${metadata.limit} bytes`, PAYLOAD, 413),
-    CONTENT_TYPE_UNSUPPORTED: () => invalid('The content type must be application/json', PAYLOAD, 415),
+    CONTENT_TYPE_UNSUPPORTED: ({ metadata }) =>
+      invalid(`The content type must be ${metadata.expected ?? 'another'}`, PAYLOAD, 415),
     CONTENT_ENCODING_UNSUPPORTED: () => invalid('The body must not be compressed', PAYLOAD, 415),
     QUERY_INVALID: ({ metadata }) => invalid(located(metadata), { kind: 'Query' }),
     HEADER_INVALID: ({ metadata }) => invalid(located(metadata), { kind: 'Headers' }),
@@ -76,7 +77,7 @@ export const instanceErrors: ErrorTable<ReasonsOf['gateway' | 'identity' | 'cata
   unavailable: (deadlinePassed) =>
     tagged(503, 'ServiceUnavailableError', deadlinePassed ? 'The request took too long' : 'A service is unavailable'),
   internal: (ref) => tagged(500, 'UnknownError', 'Internal server error', { ref }),
-}
+} as const satisfies ErrorTable<ReasonsOf['gateway' | 'identity' | 'catalog' | 'session' | 'server']>
 
 const PAYLOAD = { kind: 'Payload' }
 const MESSAGE_LIMIT = 1024

@@ -3,7 +3,7 @@ import type { ErrorTable, PublicError } from './public-error.ts'
 import type { RequestReason } from './reasons.ts'
 
 /** Errors of `/api/v1/oauth`: `{error, error_description}` (RFC 6749 section 5.2), never cached. */
-export const oauthErrors: ErrorTable<RequestReason | ReasonsOf['store' | 'server']> = {
+export const oauthErrors = {
   reasons: {
     ROUTE_NOT_FOUND: () => failure(404, 'invalid_request', 'No such route'),
     METHOD_NOT_ALLOWED: ({ metadata }) => {
@@ -23,7 +23,7 @@ export const oauthErrors: ErrorTable<RequestReason | ReasonsOf['store' | 'server
   },
   unavailable: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),
   internal: () => failure(500, 'server_error', 'Internal server error'),
-}
+} as const satisfies ErrorTable<RequestReason | ReasonsOf['store' | 'server']>
 
 function failure(status: number, error: string, description: string): PublicError {
   return { status, body: { error, error_description: description }, headers: ['pragma', 'no-cache'] }

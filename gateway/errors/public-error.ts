@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { type Reason, Rejection, reasonOf } from '#shared/rejection.ts'
+import { type AnyReason, type Reason, Rejection, reasonOf } from '#shared/rejection.ts'
 import type { Family } from '../call.ts'
 import { gatewayErrors } from './gateway.ts'
 import { instanceErrors } from './instance.ts'
@@ -29,11 +29,15 @@ export interface ErrorTable<R extends string> {
   readonly internal: (ref: string) => PublicError
 }
 
-const TABLES: Readonly<Record<Family, ErrorTable<never>>> = {
-  instance: instanceErrors,
-  gateway: gatewayErrors,
-  oauth: oauthErrors,
-}
+const tables = { instance: instanceErrors, gateway: gatewayErrors, oauth: oauthErrors }
+type Tables = typeof tables
+const TABLES: Readonly<Record<Family, ErrorTable<never>>> = tables
+
+/** The reasons that a family shows as what they are. */
+export type ShownReason<F extends Family> = {
+  [R in keyof Tables[F]['reasons']]: Tables[F]['reasons'][R] extends 'internal' ? never : R
+}[keyof Tables[F]['reasons']] &
+  AnyReason
 
 /**
  * Turns whatever was thrown while a request was served into what its client sees. A 503 says when to come back: as the

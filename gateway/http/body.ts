@@ -24,11 +24,36 @@ const MANY = 10_000
  * is wrong with the request.
  */
 export async function readJson(request: Request, limit: number): Promise<unknown> {
+  requireBody(request, limit, JSON_TYPE, isJsonType)
+  const gauge = new JsonGauge()
+  const bytes = await readBytes(request, limit, gauge)
+  if (bytes.length === 0) throw new Rejection('BODY_MISSING')
+  return parseJson(request, bytes, gauge.members)
+}
+
+/** Reads the text of a form, as {@link readJson} reads JSON. Rejects with BODY_MALFORMED when it is not UTF-8. */
+export async function readForm(request: Request, limit: number): Promise<string> {
+  const bytes = await readRaw(request, limit, 'application/x-www-form-urlencoded')
+  if (!isUtf8(bytes)) throw new Rejection('BODY_MALFORMED', { problem: 'the body is not UTF-8' })
+  return bytes.toString('utf8')
+}
+
+/** Reads the bytes of a body of some type; parameters of the type are ignored. Rejects as {@link readJson} does. */
+export async function readRaw(request: Request, limit: number, type: string): Promise<Buffer> {
+  requireBody(request, limit, type, (given) => given.split(';', 1)[0]?.trim().toLowerCase() === type)
+  const bytes = await readBytes(request, limit)
+  if (bytes.length === 0) throw new Rejection('BODY_MISSING')
+  return bytes
+}
+
+const JSON_TYPE = 'application/json'
+
+function requireBody(request: Request, limit: number, expected: string, fits: (type: string) => boolean): void {
   const type = request.headers['content-type']
   const length = request.headers['content-length']
   const empty = length === '0' || (length === undefined && request.headers['transfer-encoding'] === undefined)
   if (empty) throw new Rejection('BODY_MISSING')
-  if (type === undefined || !isJsonType(type)) throw new Rejection('CONTENT_TYPE_UNSUPPORTED')
+  if (type === undefined || !fits(type)) throw new Rejection('CONTENT_TYPE_UNSUPPORTED', { expected })
   const encoding = request.headers['content-encoding']
   const transfer = request.headers['transfer-encoding']
   if ((encoding ?? 'identity') !== 'identity' || (transfer ?? 'chunked').toLowerCase() !== 'chunked') {
@@ -36,13 +61,9 @@ export async function readJson(request: Request, limit: number): Promise<unknown
   }
   if (Number(length) > limit) throw new Rejection('BODY_TOO_LARGE', { limit: String(limit) })
   askForBody(request)
-  const gauge = new JsonGauge()
-  const bytes = await readBytes(request, limit, gauge)
-  if (bytes.length === 0) throw new Rejection('BODY_MISSING')
-  return parseJson(request, bytes, gauge.members)
 }
 
-function readBytes(request: Request, limit: number, gauge: JsonGauge): Promise<Buffer> {
+function readBytes(request: Request, limit: number, gauge?: JsonGauge): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -55,7 +76,7 @@ function readBytes(request: Request, limit: number, gauge: JsonGauge): Promise<B
       size += chunk.length
       if (size > limit) return refuse(new Rejection('BODY_TOO_LARGE', { limit: String(limit) }))
       try {
-        gauge.add(chunk)
+        gauge?.add(chunk)
       } catch (error) {
         return refuse(error)
       }

@@ -1,0 +1,129 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { z } from 'zod'
+import { Rejection } from '#shared/rejection.ts'
+import { check } from './check.ts'
+
+type Members = z.ZodObject<Record<string, z.ZodType>>
+type Texts = Record<string, unknown>
+
+/** Reads the members of a schema from where texts come by name. */
+export interface TextReader {
+  /** From a query, as it stands in the URL after `?`; undefined: there is none. */
+  query(text: string | undefined): unknown
+  headers(headers: IncomingHttpHeaders): unknown
+  /** From a form. */
+  form(text: string): unknown
+}
+
+/** While the parameter `name` is given, only those of `beside` are looked at. */
+export interface Cursor {
+  readonly name: string
+  readonly beside: readonly string[]
+}
+
+/**
+ * Makes the reader of a schema whose members are texts, or objects of texts (`location[directory]`). What the schema does not
+ * name is ignored. An empty text counts as left out where the schema refuses ''. Rejects with QUERY_INVALID, HEADER_INVALID or
+ * BODY_INVALID when a text is given more than once, as a list or object, or does not fit.
+ */
+export function textReader(schema: Members, cursor?: Cursor): TextReader {
+  const members = Object.entries(schema.shape).map(([name, member]) => memberOf(name, member))
+  const names = members.map(({ name }) => name)
+  // Most requests have none of them.
+  const nothing = schema.safeParse({})
+  const checked = (texts: Texts | undefined, reason: 'QUERY_INVALID' | 'HEADER_INVALID' | 'BODY_INVALID'): unknown =>
+    texts === undefined && nothing.success ? nothing.data : check(schema, texts ?? {}, reason)
+  return {
+    query(text) {
+      if (text === undefined || text === '') return checked(undefined, 'QUERY_INVALID')
+      return checked(readMembers(new Given(text, 'QUERY_INVALID'), members, cursor), 'QUERY_INVALID')
+    },
+    headers(headers) {
+      let texts: Texts | undefined
+      for (const [i, name] of names.entries()) {
+        const value = headers[name]
+        if (value === undefined || (value === '' && members[i]?.empty === false)) continue
+        texts ??= {}
+        texts[name] = value
+      }
+      return checked(texts, 'HEADER_INVALID')
+    },
+    form: (text) => checked(readMembers(new Given(text, 'BODY_INVALID'), members), 'BODY_INVALID'),
+  }
+}
+
+interface Member {
+  readonly name: string
+  /** Names of the members of an object. */
+  readonly within: readonly string[] | undefined
+  /** Whether an empty text means something. */
+  readonly empty: boolean
+}
+
+function memberOf(name: string, schema: z.ZodType): Member {
+  const bare = schema instanceof z.ZodOptional ? schema.unwrap() : schema
+  const within = bare instanceof z.ZodObject ? Object.keys(bare.shape) : undefined
+  return { name, within, empty: schema.safeParse('').success }
+}
+
+function readMembers(given: Given, members: readonly Member[], cursor?: Cursor): Texts {
+  const texts: Texts = {}
+  const follows = cursor !== undefined && (given.one(cursor.name) ?? '') !== ''
+  for (const { name, within, empty } of members) {
+    if (follows && name !== cursor.name && !cursor.beside.includes(name)) continue
+    const value = within === undefined ? given.text(name) : given.object(name, within)
+    if (value !== undefined && (value !== '' || empty)) texts[name] = value
+  }
+  return texts
+}
+
+/** Texts by name, as sent. */
+class Given {
+  readonly #values = new Map<string, string[]>()
+  readonly #reason: 'QUERY_INVALID' | 'BODY_INVALID'
+
+  constructor(text: string, reason: 'QUERY_INVALID' | 'BODY_INVALID') {
+    this.#reason = reason
+    for (const [name, value] of new URLSearchParams(text)) {
+      const values = this.#values.get(name)
+      if (values === undefined) this.#values.set(name, [value])
+      else values.push(value)
+    }
+  }
+
+  text(name: string): string | undefined {
+    for (const key of this.#values.keys())
+      if (key.startsWith(`${name}[`)) throw this.#invalid(name, 'Expected a string')
+    return this.one(name)
+  }
+
+  /** `name` itself may only say that nothing is given. */
+  object(name: string, within: readonly string[]): Texts | undefined {
+    const texts: Texts = {}
+    for (const [key, values] of this.#values) {
+      const misused =
+        key === name
+          ? values.some((value) => value !== '' && value !== 'null')
+          : key.startsWith(`${name}[`) && !within.some((member) => key === `${name}[${member}]`)
+      if (misused) throw this.#invalid(name, `Expected ${name}[${within[0]}]`)
+    }
+    for (const member of within) {
+      const value = this.one(`${name}[${member}]`)
+      if (value !== undefined && value !== '') texts[member] = value
+    }
+    return Object.keys(texts).length === 0 ? undefined : texts
+  }
+
+  one(name: string): string | undefined {
+    const values = this.#values.get(name)
+    if (values === undefined) return undefined
+    if (values.length > 1) throw this.#invalid(name, 'Given more than once')
+    const [value = ''] = values
+    if (value.includes('\0')) throw this.#invalid(name, 'Contains NUL')
+    return value
+  }
+
+  #invalid(field: string, problem: string): Rejection {
+    return new Rejection(this.#reason, { field, problem })
+  }
+}

@@ -1,0 +1,78 @@
+import type { z } from 'zod'
+import type { PublicError } from './errors/public-error.ts'
+import type { EventSource } from './http/sse.ts'
+
+type DeepReadonly<T> = T extends readonly (infer E)[]
+  ? readonly DeepReadonly<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T
+
+/** What a mapper makes for a schema. */
+export type JsonOf<S> = S extends z.ZodType ? DeepReadonly<z.input<S>> : never
+
+/** Members that come as texts: parameters of the path or the query, and headers. */
+export type Members = z.ZodObject<Record<string, z.ZodType>>
+
+/** A body of `application/x-www-form-urlencoded`: each member once; an empty one counts as left out where its schema refuses ''. */
+export interface FormBody<S extends Members = Members> {
+  readonly kind: 'form'
+  readonly schema: S
+}
+
+/** A body that is taken as bytes. */
+export interface RawBody {
+  readonly kind: 'raw'
+  readonly contentType: string
+}
+
+/** 204 without a body. */
+export interface NoContent {
+  readonly kind: 'none'
+}
+
+/** JSON whose status depends on what it says. */
+export interface ByStatus<S extends Readonly<Record<number, z.ZodType>> = Readonly<Record<number, z.ZodType>>> {
+  readonly kind: 'by status'
+  readonly schemas: S
+}
+
+/** Server-sent events; the schema is that of the JSON in their `data`. */
+export interface Events {
+  readonly kind: 'events'
+  readonly schema: z.ZodType
+}
+
+/** JSON or server-sent events, as the request asks. */
+export interface JsonOrEvents<A extends z.ZodType = z.ZodType> {
+  readonly kind: 'json or events'
+  readonly json: A
+  readonly events: z.ZodType
+}
+
+/** What is answered: a schema means 200 and JSON. */
+export type Answer = z.ZodType | NoContent | ByStatus | Events | JsonOrEvents
+
+export const form = <S extends Members>(schema: S): FormBody<S> => ({ kind: 'form', schema })
+export const raw = (contentType: string): RawBody => ({ kind: 'raw', contentType })
+export const noContent: NoContent = { kind: 'none' }
+export const byStatus = <S extends ByStatus['schemas']>(schemas: S): ByStatus<S> => ({ kind: 'by status', schemas })
+export const events = (schema: z.ZodType): Events => ({ kind: 'events', schema })
+export const jsonOrEvents = <A extends z.ZodType>(json: A, streamed: z.ZodType): JsonOrEvents<A> => ({
+  kind: 'json or events',
+  json,
+  events: streamed,
+})
+
+/** What a stream is made from. `failed` gets the error as the client may see it; it is logged already. */
+export interface StreamParts<T> extends Omit<EventSource<T>, 'failed' | 'lifecycle' | 'heartbeatMs'> {
+  readonly failed: (error: unknown, shown: PublicError) => string
+}
+
+/** A stream that a handler returns, whatever its messages are. */
+export interface EventAnswer {
+  readonly sendBy: (send: <T>(parts: StreamParts<T>) => Promise<void>) => Promise<void>
+}
+
+/** Makes what the handler of an operation with `events` returns. */
+export const stream = <T>(parts: StreamParts<T>): EventAnswer => ({ sendBy: (send) => send(parts) })

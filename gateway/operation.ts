@@ -1,0 +1,150 @@
+import type { z } from 'zod'
+import type { AnyReason } from '#shared/rejection.ts'
+import type { Call, Family } from './call.ts'
+import type { Clients } from './clients.ts'
+import type { ShownReason } from './errors/public-error.ts'
+import type { Facade } from './facade.ts'
+import type {
+  Answer,
+  ByStatus,
+  EventAnswer,
+  Events,
+  FormBody,
+  JsonOf,
+  JsonOrEvents,
+  Members,
+  RawBody,
+} from './kinds.ts'
+
+/** What a handler gets: whatever the operation has a schema for, checked, and the request's call. */
+export interface Input<P = unknown, Q = unknown, H = unknown, B = unknown> {
+  readonly params: P
+  readonly query: Q
+  readonly headers: H
+  readonly body: B
+  readonly call: Call
+  readonly facade: Facade
+}
+
+/** An operation as the runner, the OpenAPI document and the tests see it. */
+export interface Operation {
+  /** Operation id of the specification. */
+  readonly id: string
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** In the style of OpenAPI: `/api/session/{sessionID}`. */
+  readonly path: string
+  /** Which table shows its errors. */
+  readonly family: Family
+  /** One line for the reader of the document. */
+  readonly summary: string
+  readonly description?: string
+  readonly params?: Members
+  /** What is not in it is ignored. An empty parameter counts as left out where its schema refuses ''. */
+  readonly query?: Members
+  /** While this parameter is given, only those of `beside` are looked at. */
+  readonly cursor?: { readonly name: string; readonly beside: readonly string[] }
+  readonly headers?: Members
+  /** A schema means JSON. */
+  readonly body?: z.ZodType | FormBody | RawBody
+  /** The setting that says how long the body may be; default: `bodyLimit`. */
+  readonly limit?: 'bodyLimit' | 'promptLimit'
+  /** How long a call to a service may take, in milliseconds; default: 30 s, and no limit for streams. */
+  readonly deadlineMs?: number
+  readonly answer: Answer
+  /** What its services reject with; what any request may meet is not repeated. */
+  readonly errors: readonly AnyReason[]
+  /** Calls the services. Whatever it throws becomes the public error of the family. */
+  handle(clients: Clients, input: Input): unknown
+  /** What was handled → the answer. */
+  present?(handled: unknown, input: Input): unknown
+}
+
+type NameIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NameIn<Rest> : never
+type Params<Path extends string> = Readonly<Record<NameIn<Path>, string>>
+type None = z.ZodObject<Record<never, never>>
+type Body = NonNullable<Operation['body']>
+type BodyOf<B> = B extends RawBody
+  ? Buffer
+  : B extends FormBody<infer S>
+    ? z.output<S>
+    : B extends z.ZodType
+      ? z.output<B>
+      : never
+type Given<Path extends string, Q extends Members, H extends Members, B> = Input<
+  Params<Path>,
+  z.output<Q>,
+  z.output<H>,
+  BodyOf<B>
+>
+
+/** What every kind of operation is made from; a path with parameters demands a schema for each of them. */
+type Common<F extends Family, Path extends string, Q extends Members, H extends Members, B extends Body> = Omit<
+  Operation,
+  'path' | 'family' | 'params' | 'query' | 'headers' | 'body' | 'answer' | 'errors' | 'handle' | 'present'
+> & {
+  readonly path: Path
+  readonly family: F
+  readonly query?: Q
+  readonly headers?: H
+  readonly body?: B
+  readonly errors: readonly ShownReason<F>[]
+} & ([NameIn<Path>] extends [never]
+    ? { readonly params?: never }
+    : { readonly params: z.ZodObject<Readonly<Record<NameIn<Path>, z.ZodType<string, string>>>> })
+
+/** What `handle` has to return. */
+type HandledFor<A extends Answer> = A extends Events
+  ? EventAnswer
+  : A extends JsonOrEvents<infer J>
+    ? EventAnswer | { readonly json: JsonOf<J> }
+    : unknown
+
+/** What `present` has to return. */
+type PresentedFor<A extends Answer> = A extends z.ZodType
+  ? JsonOf<A>
+  : A extends ByStatus<infer S>
+    ? { [N in keyof S]: { readonly status: N; readonly body: JsonOf<S[N]> } }[keyof S]
+    : never
+
+/** Whether there has to be a `present`. */
+type Presents<A extends Answer> = A extends z.ZodType | ByStatus ? { readonly present: unknown } : unknown
+
+/**
+ * One public operation, as data: what comes in, what goes out, what may go wrong, which RPC it is. The runner
+ * (`run-operation.ts`) does everything else. Schemas describe JSON and convert nothing, since the OpenAPI document is made
+ * from them; `handle` and `present` convert, by pairs of functions (`toX`, `fromX`) beside the schemas. `errors` are the reasons that the
+ * called services reject with, as far as the table of the family shows them.
+ *
+ * ```ts
+ * export const getMessage = operation({
+ *   id: 'session.message', method: 'get', path: '/api/session/{sessionID}/message/{messageID}', family: 'instance',
+ *   summary: 'One message of a session',
+ *   params: z.object({ sessionID, messageID }), answer: z.object({ data: message }),
+ *   errors: ['SESSION_NOT_FOUND', 'MESSAGE_NOT_FOUND'],
+ *   handle: ({ session }, { params, call }) => session.getMessage(toGetMessage(params), call.options()),
+ *   present: ({ message }) => ({ data: fromMessage(message) }),
+ * })
+ * ```
+ *
+ * Kinds of answers: a schema (200 and JSON, made by `present`), `noContent` (204), `byStatus({200: …, 503: …})` (`present` returns
+ * `{ status, body }`), `events(schema)` (`handle` returns a {@link stream}), `jsonOrEvents(schema, schema)` (`handle` returns
+ * `{ json }` or a {@link stream}). Kinds of bodies: a schema (JSON), `form(schema)`, `raw(contentType)`.
+ */
+export function operation<
+  F extends Family,
+  const Path extends string,
+  A extends Answer,
+  R extends HandledFor<A>,
+  Q extends Members = None,
+  H extends Members = None,
+  B extends Body = never,
+  const P extends PresentedFor<A> = PresentedFor<A>,
+>(
+  definition: Common<F, Path, Q, H, B> & {
+    readonly answer: A
+    handle(clients: Clients, input: Given<Path, Q, H, B>): R | Promise<R>
+    present?(handled: R, input: Given<Path, Q, H, B>): P
+  } & Presents<A>,
+): Operation {
+  return definition as Operation
+}

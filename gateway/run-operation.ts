@@ -1,0 +1,104 @@
+import type { IncomingMessage } from 'node:http'
+import type { Request, Response } from 'express'
+import { z } from 'zod'
+import { type Call, callOf, DEADLINE_MS } from './call.ts'
+import { explain } from './errors/explain.ts'
+import type { Facade } from './facade.ts'
+import { readForm, readJson, readRaw } from './http/body.ts'
+import { check } from './http/check.ts'
+import { sendJson, sendNothing } from './http/respond.ts'
+import { sendEventHeaders, sendEvents } from './http/sse.ts'
+import { textReader } from './http/texts.ts'
+import type { EventAnswer } from './kinds.ts'
+import type { Input, Operation } from './operation.ts'
+
+/**
+ * Makes the handler of an operation. It reads and checks parameters, query, headers and body, in this order, sets the deadline
+ * of calls, has the operation handle them, and sends what it answers. What it throws is the error of the operation's family.
+ * Everything that follows from the operation alone is computed here, once.
+ */
+export function runOperation(operation: Operation, facade: Facade) {
+  const read = partsReader(operation, facade)
+  const send = sender(operation, facade)
+  const { answer, deadlineMs = streams(operation) ? undefined : DEADLINE_MS } = operation
+  const headerOnly = 'kind' in answer && answer.kind === 'events'
+  return async function run(request: Request, response: Response): Promise<void> {
+    const call = callOf(response)
+    call.deadlineMs = deadlineMs
+    const { params, query, headers, readBody } = read(request)
+    // A stream would never end.
+    if (headerOnly && request.method === 'HEAD') return sendEventHeaders(response)
+    const body = readBody === undefined ? undefined : await readBody(request)
+    const input: Input = { params, query, headers, body, call, facade }
+    await send(response, input, await operation.handle(facade.clients, input))
+  }
+}
+
+/** Whether an operation may answer with a stream, which lives as long as its client. */
+function streams({ answer }: Operation): boolean {
+  return 'kind' in answer && (answer.kind === 'events' || answer.kind === 'json or events')
+}
+
+type BodyReader = (request: Request) => Promise<unknown>
+
+function partsReader(operation: Operation, { config }: Facade) {
+  const { params, cursor } = operation
+  const query = operation.query && textReader(operation.query, cursor)
+  const headers = operation.headers && textReader(operation.headers)
+  const readBody = bodyReader(operation, config[operation.limit ?? 'bodyLimit'])
+  return (request: Request) => ({
+    params: params === undefined ? NOTHING : check(params, request.params, 'PATH_INVALID'),
+    query: query === undefined ? NOTHING : query.query(queryOf(request)),
+    headers: headers === undefined ? NOTHING : headers.headers(request.headers),
+    readBody,
+  })
+}
+
+const NOTHING = {}
+
+function queryOf({ url = '' }: IncomingMessage): string | undefined {
+  const start = url.indexOf('?')
+  return start < 0 ? undefined : url.slice(start + 1)
+}
+
+function bodyReader({ body }: Operation, limit: number): BodyReader | undefined {
+  if (body === undefined) return undefined
+  if (body instanceof z.ZodType) return async (request) => check(body, await readJson(request, limit), 'BODY_INVALID')
+  if (body.kind === 'raw') return (request) => readRaw(request, limit, body.contentType)
+  const reader = textReader(body.schema)
+  return async (request) => reader.form(await readForm(request, limit))
+}
+
+type Send = (response: Response, input: Input, handled: unknown) => Promise<void> | void
+
+function sender(operation: Operation, facade: Facade): Send {
+  const { answer } = operation
+  const present = (handled: unknown, input: Input): unknown => operation.present?.(handled, input)
+  if (answer instanceof z.ZodType) {
+    return (response, input, handled) => sendJson(response, 200, present(handled, input))
+  }
+  switch (answer.kind) {
+    case 'none':
+      return (response) => sendNothing(response)
+    case 'by status':
+      return (response, input, handled) => {
+        const { status, body } = present(handled, input) as { status: number; body: unknown }
+        sendJson(response, status, body)
+      }
+    case 'events':
+      return (response, { call }, handled) => sendStream(response, call, handled as EventAnswer, facade)
+    case 'json or events':
+      return (response, { call }, handled) => {
+        const either = handled as { json: unknown } | EventAnswer
+        return 'json' in either ? sendJson(response, 200, either.json) : sendStream(response, call, either, facade)
+      }
+  }
+}
+
+function sendStream(response: Response, call: Call, answer: EventAnswer, facade: Facade): Promise<void> {
+  const { lifecycle, config } = facade
+  return answer.sendBy((parts) => {
+    const failed = (error: unknown): string => parts.failed(error, explain(facade, call, error))
+    return sendEvents(response, { ...parts, failed, lifecycle, heartbeatMs: config.heartbeatMs })
+  })
+}

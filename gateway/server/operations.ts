@@ -1,0 +1,50 @@
+import { byStatus } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { liveness, notReady, ready, serverInfo } from './schemas.ts'
+
+export const getInfo = operation({
+  id: 'server.info',
+  method: 'get',
+  path: '/api/info',
+  family: 'instance',
+  summary: 'Identity, URLs and paths of the server',
+  description: 'Answers only when the server is ready.',
+  answer: serverInfo,
+  errors: [],
+  handle: (_, { facade }) => facade,
+  present({ config: { version, paths }, urls }) {
+    return { version, pid: process.pid, urls: urls(), paths, status: 'ready' }
+  },
+})
+
+export const getLiveness = operation({
+  id: 'health.live',
+  method: 'get',
+  path: '/livez',
+  family: 'instance',
+  summary: 'Whether the process answers',
+  answer: liveness,
+  errors: [],
+  handle: () => 'alive' as const,
+  present: (status) => ({ status }),
+})
+
+export const getReadiness = operation({
+  id: 'health.ready',
+  method: 'get',
+  path: '/readyz',
+  family: 'instance',
+  summary: 'Whether requests should be sent here, and the state of each service',
+  answer: byStatus({ 200: ready, 503: notReady }),
+  errors: [],
+  async handle(_, { facade: { readiness, lifecycle } }) {
+    const { state } = lifecycle
+    return state === 'ready' ? { state, report: await readiness.report() } : { state }
+  },
+  present(look) {
+    if (look.state !== 'ready') return { status: 503, body: { status: look.state } }
+    const { ready, reason, services } = look.report
+    if (ready) return { status: 200, body: { status: 'ready', services } }
+    return { status: 503, body: { status: 'unavailable', reason, services } }
+  },
+})

@@ -1,0 +1,23 @@
+import { z } from 'zod'
+
+/** `ServerInfo` (`contract/instance-facts.md` 1.2). */
+export const serverInfo = z
+  .strictObject({
+    version: z.string(),
+    pid: z.int().min(0),
+    urls: z.array(z.string()),
+    paths: z.strictObject({ tmp: z.string(), home: z.string() }),
+    status: z.literal('ready'),
+  })
+  .meta({ id: 'ServerInfo' })
+
+export const liveness = z.strictObject({ status: z.literal('alive') })
+
+const services = z.record(z.string(), z.enum(['ready', 'unavailable']))
+
+export const ready = z.strictObject({ status: z.literal('ready'), services })
+export const notReady = z.strictObject({
+  status: z.enum(['starting', 'draining', 'unavailable']),
+  reason: z.string().optional(),
+  services: services.optional(),
+})
