@@ -24,7 +24,7 @@ export function eventCases(test: StoreTest): void {
     )
   })
 
-  test('nothing written before is told to one who asks from now on', async ({ store }) => {
+  test('nothing written before is sent to one who asks from now on', async ({ store }) => {
     await store.createSession(W, newSession())
     await new Promise((resolve) => setTimeout(resolve, 50))
     const [event] = await eventsOf(store, 1, () => admit(store, 'steer', 'msg_1'))
@@ -97,7 +97,7 @@ export function eventCases(test: StoreTest): void {
     }
   })
 
-  test('another workspace is not heard', async ({ store }) => {
+  test('events of another workspace are not received', async ({ store }) => {
     await using reader = await tail(store)
     await store.createSession(OTHER, newSession('ses_theirs'))
     await store.createSession(W, newSession('ses_mine'))
@@ -142,17 +142,17 @@ export function eventCases(test: StoreTest): void {
 
 /** Notices of change. */
 export function changeCases(test: StoreTest): void {
-  test('a listener hears of each write of this process, until it is disposed', async ({ store }) => {
-    const heard: SessionChange[] = []
-    const listener = store.onChange((change) => heard.push(change))
+  test('a listener is notified of each write of this process, until it is disposed', async ({ store }) => {
+    const changes: SessionChange[] = []
+    const listener = store.onChange((change) => changes.push(change))
     await store.createSession(W, newSession())
-    assert.ok(heard.some(({ workspace, sessionId }) => workspace === W && sessionId === 'ses_1'))
-    const before = heard.length
+    assert.ok(changes.some(({ workspace, sessionId }) => workspace === W && sessionId === 'ses_1'))
+    const before = changes.length
     await admit(store, 'steer', 'msg_1')
-    assert.ok(heard.length > before)
+    assert.ok(changes.length > before)
     listener[Symbol.dispose]()
-    const after = heard.length
+    const after = changes.length
     await store.requestInterrupt(W, 'ses_1')
-    assert.equal(heard.length, after)
+    assert.equal(changes.length, after)
   })
 }

@@ -33,7 +33,7 @@ export function interruptCases(test: StoreTest): void {
     assert.equal(await store.isBusy(W, 'ses_1'), false)
   })
 
-  test('the owner of a run hears of the interrupt until it ends the run', async (fixture) => {
+  test('the owner of a run sees the interrupt until it ends the run', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
     await admit(store, 'queue', 'msg_q')
@@ -65,7 +65,7 @@ export function interruptCases(test: StoreTest): void {
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_q', 'msg_s', 'msg_after'])
   })
 
-  test('the same holds when the run succeeds or fails before it hears of the interrupt', async (fixture) => {
+  test('the same holds when the run succeeds or fails before it sees the interrupt', async (fixture) => {
     const { store, longMs } = fixture
     let lease = await begin(fixture)
     for (const outcome of ['succeeded', 'failed'] as const) {

@@ -100,7 +100,7 @@ export function leaseCases(test: StoreTest): void {
     assert.equal(await taken(), 'wrk_third')
   })
 
-  test('a lease that has run out is refused, and the next owner is told of the unfinished run', async (fixture) => {
+  test('a lease that has run out is refused, and the next owner learns of the unfinished run', async (fixture) => {
     const { store, shortMs, longMs } = fixture
     const lease = await begin(fixture, shortMs)
     await fixture.outlast()

@@ -168,9 +168,9 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
   test('hear each other: events and changes', async () => {
     await using fixture = await open()
     const { store, second } = fixture
-    let heard = false
+    let notified = false
     using _listener = second.onChange(({ sessionId }) => {
-      heard ||= sessionId === 'ses_1'
+      notified ||= sessionId === 'ses_1'
     })
     await using reader = await tail(second)
     await store.createSession(W, newSession())
@@ -178,8 +178,8 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
       (await reader.events(1)).map(({ sessionId }) => sessionId),
       ['ses_1'],
     )
-    // Whoever has just begun to listen hears of the writes from a moment on.
-    for (let i = 0; !heard; i++) await store.selectAgent(W, 'ses_1', `agent ${i}`)
+    // Whoever has just begun to listen is notified of the writes from a moment on.
+    for (let i = 0; !notified; i++) await store.selectAgent(W, 'ses_1', `agent ${i}`)
   })
 
   test('go on when the server drops their cursors', async () => {

@@ -64,8 +64,8 @@ test('positions hold across a restart, and one of another file is not taken for 
   assert.equal((await reader.events(1))[0]?.data.type, 'inbox-enqueued')
   await using other = await open()
   await other.store.createSession(W, newSession())
-  await using stranger = await tail(other.store, event?.position)
-  await stranger.expect('missed')
+  await using outsider = await tail(other.store, event?.position)
+  await outsider.expect('missed')
 })
 
 test('positions go on after a restart, whichever workspace wrote last', async () => {

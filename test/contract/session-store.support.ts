@@ -29,7 +29,7 @@ export interface StoreFixture extends AsyncDisposable {
 /** Runs a test on an empty store of its own. */
 export type StoreTest = (title: string, body: (fixture: StoreFixture) => Promise<void>) => void
 
-/** A clock that moves when it is told to. */
+/** A clock that moves on demand. */
 export class ManualClock implements Clock {
   #now = 1_800_000_000_000
 

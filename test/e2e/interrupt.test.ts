@@ -74,8 +74,8 @@ async function progressOf(url: string, sessionId: string): Promise<{ readonly se
   const stands = Promise.withResolvers<void>()
   source.addEventListener('message', ({ data }) => {
     stands.resolve()
-    const { type, data: told } = JSON.parse(data) as { type: string; data: { sessionID?: string } }
-    if (type === 'session.tool.progress' && told.sessionID === sessionId) seen.resolve()
+    const { type, data: payload } = JSON.parse(data) as { type: string; data: { sessionID?: string } }
+    if (type === 'session.tool.progress' && payload.sessionID === sessionId) seen.resolve()
   })
   await stands.promise
   return { seen: seen.promise, [Symbol.asyncDispose]: async () => source.close() }

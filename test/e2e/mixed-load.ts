@@ -21,7 +21,7 @@ const PRINT = 'yes abcdefghijklmno | head -c 3000000'
 const PROMPTS = 12
 const PATIENCE_MS = 60_000
 
-/** Everything that clients do at once, in lanes that each do one thing after the other. Answers when the time is over. */
+/** Everything that clients do at once, in lanes that each do one thing after the other. Resolves when the time is over. */
 export async function mixedLoad(url: string, seconds: number, random: () => number): Promise<Tally> {
   const load: Load = { url, until: Date.now() + seconds * 1_000, tally: {}, random }
   const lanes: [Work, number][] = [

@@ -38,7 +38,7 @@ function whatItDoes(start: (setting: { dataDirectory: string; project: string })
     project[Symbol.dispose]()
   })
 
-  test('a prompt is answered by an agent that has looked into the project, and the events tell of it', async () => {
+  test('a prompt is answered by an agent that has looked into the project, and the events report it', async () => {
     const types: string[] = []
     const source = new EventSource(`${product.url}/api/event`)
     await new Promise((resolve) => source.addEventListener('message', resolve, { once: true }))
@@ -94,8 +94,8 @@ function whatItDoes(start: (setting: { dataDirectory: string; project: string })
       if (event.type === 'response.output_text.delta') streamed += event.delta
     }
     assert.equal(streamed, whole.output_text)
-    const stranger = new OpenAI({ baseURL: `${product.url}/api/v1`, apiKey: 'sk-portico-stranger', maxRetries: 0 })
-    await assert.rejects(stranger.responses.create({ model: 'portico/echo', input: 'Hello' }), { status: 401 })
+    const outsider = new OpenAI({ baseURL: `${product.url}/api/v1`, apiKey: 'sk-portico-outsider', maxRetries: 0 })
+    await assert.rejects(outsider.responses.create({ model: 'portico/echo', input: 'Hello' }), { status: 401 })
   })
 
   test('a question nobody answers yet is listed, and an answer lets the run go on', async () => {

@@ -77,7 +77,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
     )
   })
 
-  test('a port in use is told by the name of the setting', async () => {
+  test('a port in use is reported with the name of the setting', async () => {
     using data = scratchDirectory()
     const environment = { ...secret, PORTICO_DATA_DIR: data.path }
     const other = await startProcess('services/catalog/main.ts', { ...environment, PORTICO_SERVICE_PORT: '0' })
@@ -99,7 +99,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
     assert.deepEqual([said[0], ...said.slice(-2)], ['Starting', 'Stopping', 'Stopped'])
   })
 
-  test('a replica set that has another name is a likely cause that is told, and so is one that was not initiated', {
+  test('a replica set that has another name is reported as a likely cause, and so is one that was not initiated', {
     skip: skipWithoutMongo,
   }, async () => {
     const uri = (mongoUri() ?? '')
@@ -115,7 +115,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
     )
   })
 
-  test('a MongoDB server that cannot be reached is told by the name of the setting, without its password', async () => {
+  test('a MongoDB server that cannot be reached is reported with the name of the setting, without its password', async () => {
     const uri = 'mongodb://user:pass-word@127.0.0.1:9/?replicaSet=none'
     const environment = { ...secret, PORTICO_SERVICE_PORT: '0', PORTICO_MONGODB_URI: uri }
     const { code, stdout, stderr } = await runToEnd('services/identity/main.ts', [], environment)

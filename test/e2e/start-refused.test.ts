@@ -17,7 +17,7 @@ test('a port in use is one line that names the setting', async () => {
   assert.deepEqual(ended, { code: 1, stdout: '', stderr })
 })
 
-test('a port that this user may not take is told by its own name', {
+test('a port that this user may not take is reported by its own name', {
   skip: process.platform === 'linux' && process.getuid?.() === 0 ? false : 'only root can become another user',
 }, async () => {
   using data = scratchDirectory()
@@ -33,7 +33,7 @@ test('a port that this user may not take is told by its own name', {
   }
 })
 
-test('a data folder that this user cannot write in is told in the same words, whether it is there or not', {
+test('a data folder that this user cannot write in is reported in the same words, whether it is there or not', {
   skip: process.platform === 'linux' && process.getuid?.() === 0 ? false : 'only root can become another user',
 }, async () => {
   using data = scratchDirectory()
@@ -78,7 +78,7 @@ test('an address that others can reach is not served without credentials', async
   assert.equal(stderr, `The settings cannot be used:\n  ${why}\n`)
 })
 
-test('all settings that cannot be used are told at once, and no secret is repeated', async () => {
+test('all settings that cannot be used are reported at once, and no secret is repeated', async () => {
   using data = scratchDirectory()
   const bad = {
     PORTICO_PORT: '70000',
@@ -164,7 +164,7 @@ test('settings that mean nothing are one line of the log, with the names that ar
   )
 })
 
-test('a data folder that cannot be used is told with the file and the setting, without a stack trace', async () => {
+test('a data folder that cannot be used is reported with the file and the setting, without a stack trace', async () => {
   using data = scratchDirectory()
   const file = join(data.path, 'identity.sqlite')
   writeFileSync(file, 'This is no database, and long enough that nobody takes it for an empty one.')

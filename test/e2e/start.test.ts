@@ -31,7 +31,7 @@ describe('a start with nothing but an empty folder', () => {
     for (const folder of [data, project]) folder[Symbol.dispose]()
   })
 
-  test('tells where it listens, the project, the providers, the default model and two keys', () => {
+  test('prints where it listens, the project, the providers, the default model and two keys', () => {
     assert.match(server.output(), /^Portico is listening on http:\/\/127\.0\.0\.1:\d+$/m)
     assert.match(server.output(), new RegExp(`^ {2}project +${project.path}$`, 'm'))
     assert.match(server.output(), /^ {2}providers +portico$/m)

@@ -125,7 +125,7 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
         ['user', 'assistant', 'idle'],
       )
       assert.equal(messages.at(-1)?.outcome, 'succeeded')
-      if (events !== undefined) await waitFor('the stream tells of the end', () => events.types.includes(ENDED))
+      if (events !== undefined) await waitFor('the stream reports the end', () => events.types.includes(ENDED))
       for (const [i, process] of product.processes().entries()) {
         const lines = process.output().slice(logs[i]).split('\n')
         assert.deepEqual(
@@ -164,6 +164,6 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
       )
     }
     assert.equal((await client.messages('ses_stepdown')).at(-1)?.outcome, 'succeeded')
-    await waitFor('the stream tells of the end', () => events.types.includes(ENDED))
+    await waitFor('the stream reports the end', () => events.types.includes(ENDED))
   })
 })

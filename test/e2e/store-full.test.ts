@@ -53,11 +53,11 @@ test('while the disk is full, writes are 503 in each family and reads go on; wit
     for (const [path, body] of WRITES) {
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${KEYS.api}` }
       const answer = await fetch(product.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
-      const told = (await answer.json()) as { _tag?: string; error?: { code: number } }
-      assert.equal(answer.status, 503, `${path}: ${JSON.stringify(told)}`)
+      const failure = (await answer.json()) as { _tag?: string; error?: { code: number } }
+      assert.equal(answer.status, 503, `${path}: ${JSON.stringify(failure)}`)
       assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/, path)
-      if (path.includes('/v1/')) assert.equal(told.error?.code, 503)
-      else assert.equal(told._tag, 'ServiceUnavailableError')
+      if (path.includes('/v1/')) assert.equal(failure.error?.code, 503)
+      else assert.equal(failure._tag, 'ServiceUnavailableError')
     }
     for (const path of READS) await client.get(path)
     assert.deepEqual(await client.messages('ses_1'), before)

@@ -6,7 +6,7 @@ import { scratchDirectory } from '#test/support/processes.ts'
 import { type Product, type Setting, startReplicas, startSingle } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-/** What is not told of the stop would hold the process for that long. */
+/** What is not notified of the stop would hold the process for that long. */
 const environment = { PORTICO_DRAIN_SECONDS: '600' }
 type Stopped = { readonly product: Product; readonly stopSessions: () => Promise<number | null> }
 
@@ -20,7 +20,7 @@ async function split(setting: Setting): Promise<Stopped> {
   return { product, stopSessions: async () => (await product.sides[0]?.session().stop()) ?? null }
 }
 
-suite('whoever waits for a session hears that the session service stops', () => {
+suite('whoever waits for a session learns that the session service stops', () => {
   for (const [mode, start, skip] of [
     ['one process', single, false],
     ['five processes', split, skipWithoutMongo],

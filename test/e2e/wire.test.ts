@@ -74,7 +74,7 @@ function overTheWire(start: (setting: Setting) => Promise<Product>, store: Reado
       { _tag: 'UnauthorizedError', message: 'Authentication required' },
     ])
     assert.equal(
-      (await call('GET', '/api/session', undefined, { authorization: 'Bearer sk-portico-stranger' }))[0],
+      (await call('GET', '/api/session', undefined, { authorization: 'Bearer sk-portico-outsider' }))[0],
       401,
     )
     const management = { authorization: `Bearer ${KEYS.management}` }
@@ -107,9 +107,9 @@ function overTheWire(start: (setting: Setting) => Promise<Product>, store: Reado
     for (const [status, method, path, headers, body] of cases) {
       const answer = await fetch(product.url + path, { method, headers, ...(body === undefined ? {} : { body }) })
       assert.equal(answer.status, status, `${method} ${path}`)
-      const told = (await answer.json()) as { _tag?: string; error?: { code: unknown; message: string } }
-      if (path.startsWith('/api/v1')) assert.equal(told.error?.code, status, `${method} ${path}`)
-      else assert.match(told._tag ?? '', /Error$/, `${method} ${path}`)
+      const failure = (await answer.json()) as { _tag?: string; error?: { code: unknown; message: string } }
+      if (path.startsWith('/api/v1')) assert.equal(failure.error?.code, status, `${method} ${path}`)
+      else assert.match(failure._tag ?? '', /Error$/, `${method} ${path}`)
     }
   })
 

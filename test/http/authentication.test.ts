@@ -60,7 +60,7 @@ test('none: what a page of another site asks for without an Origin, as pictures 
   for (const site of ['none', 'same-origin', 'same-site']) assert.equal((await get(site)).status, 200, site)
 })
 
-test('a preflight needs no credentials; only allowed origins are told that they may', async () => {
+test('a preflight needs no credentials; only allowed origins get the headers that let them in', async () => {
   await using facade = await openFacade({}, { ...basic, PORTICO_CORS_ORIGINS: 'https://app.example' })
   const preflight = (origin: string) =>
     facade.fetch('/api/session', { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } })

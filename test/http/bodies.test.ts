@@ -140,7 +140,7 @@ test('a compressed body is 415', async () => {
   await refused(facade, 415, 'The body must not be compressed', gzipSync('{}'), headers)
 })
 
-test('a body over the limit is 413, told before it is read when its length is known', async () => {
+test('a body over the limit is 413, before it is read when its length is known', async () => {
   await using facade = await echoing({ PORTICO_BODY_LIMIT_BYTES: '2000' })
   const body = JSON.stringify({ title: 'x'.repeat(2_000) })
   await refused(facade, 413, 'The body has more than 2000 bytes', body)

@@ -92,8 +92,8 @@ test('every 503 of every family says in whole seconds when to come back: as the 
 })
 
 test('a provider that says when to come back is passed on in a form that clients know', () => {
-  const retryAfter = (wish: string) => {
-    const error = new Rejection('PROVIDER_UNAVAILABLE', { status: '503', retry_after: wish })
+  const retryAfter = (asked: string) => {
+    const error = new Rejection('PROVIDER_UNAVAILABLE', { status: '503', retry_after: asked })
     return valuesOf('retry-after', publicError('gateway', error).headers ?? [])
   }
   const date = 'Wed, 21 Oct 2026 07:28:00 GMT'
@@ -142,7 +142,7 @@ test('a service that is not there, or too slow, is 503', async () => {
   assert.deepEqual(await slow.json(), { _tag: 'ServiceUnavailableError', message: 'The request took too long' })
 })
 
-test('an error of an unknown reason tells nothing of it, in any family', () => {
+test('an error of an unknown reason reveals nothing of it, in any family', () => {
   const error = new Rejection('NEW_REASON' as AnyReason, { secret: 'x' })
   const instance = publicError('instance', error)
   assert.deepEqual([instance.status, Object.keys(instance.body)], [500, ['_tag', 'message', 'ref']])

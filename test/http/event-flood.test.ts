@@ -23,7 +23,7 @@ test('a reader that reads as fast as it can gets every word of long answers, and
   await using portico = await openPortico()
   const stream = await openStream(`${portico.url}/api/event`)
   stream.setEncoding('utf8')
-  const told = new Map<string, string>()
+  const sent = new Map<string, string>()
   const whole = new Map<string, string>()
   let asked: Promise<void> | undefined
   let rest = ''
@@ -38,7 +38,7 @@ test('a reader that reads as fast as it can gets every word of long answers, and
       assert.notEqual(type, 'server.error', line)
       const session = data.sessionID ?? ''
       if (type === 'server.connected') asked = ask(portico)
-      if (type === 'session.text.delta') told.set(session, (told.get(session) ?? '') + data.delta)
+      if (type === 'session.text.delta') sent.set(session, (sent.get(session) ?? '') + data.delta)
       if (type === 'session.text.ended') whole.set(session, data.text ?? '')
       if (type === 'session.execution.succeeded') ended++
     }
@@ -47,7 +47,7 @@ test('a reader that reads as fast as it can gets every word of long answers, and
   await asked
   for (const id of SESSIONS) {
     assert.equal(whole.get(id)?.split(' ').length, WORDS)
-    assert.equal(told.get(id), whole.get(id), id)
+    assert.equal(sent.get(id), whole.get(id), id)
   }
   // The loop left the stream in the middle.
   await waitFor('no stream', () => portico.listener.lifecycle.openStreams === 0)

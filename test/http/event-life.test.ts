@@ -96,7 +96,7 @@ forEachTransport((name, connect) => {
     stream.destroy()
   })
 
-  test(`${name}: a server that stops ends its streams at once, and tells clients when to come back`, async () => {
+  test(`${name}: a server that stops ends its streams at once, and says when clients shall come back`, async () => {
     const ended = Promise.withResolvers<void>()
     const facade = await openFacade(
       {

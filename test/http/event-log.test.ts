@@ -29,14 +29,14 @@ const create = async (portico: Portico): Promise<string> => {
   return ((await answer.json()) as { data: { id: string } }).data.id
 }
 
-test('a run is told from its admission to its end, durable events numbered without a gap', async () => {
+test('a run is reported from its admission to its end, durable events numbered without a gap', async () => {
   await using portico = await openPortico()
   const source = new EventSource(`${portico.url}/api/event`)
   await collect(source, ({ type }) => type === 'server.connected')
-  const told = collect(source, ({ type }) => type === 'session.execution.succeeded')
+  const collected = collect(source, ({ type }) => type === 'session.execution.succeeded')
   const id = await create(portico)
   await portico.post(`/api/session/${id}/prompt`, { text: 'Say hello' })
-  const events = await told
+  const events = await collected
   source.close()
   const types = events.map(({ type }) => type)
   const expected = [

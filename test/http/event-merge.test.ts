@@ -12,9 +12,9 @@ const WORDS = Array.from({ length: 20_000 }, (_, i) => `${i} `)
 /** A model whose whole answer is there at once. */
 const atOnce: Turn = async function* () {
   const part = { part: { case: 'text', value: { text: WORDS.join('') } } } as const
-  const told = WORDS.map((word) => extended(0, word))
+  const deltas = WORDS.map((word) => extended(0, word))
   const ended = { event: { case: 'partEnded', value: { index: 0, part } } } as const
-  yield [started(0, Kind.TEXT), ...told, ended, finished(FinishReason.STOP)]
+  yield [started(0, Kind.TEXT), ...deltas, ended, finished(FinishReason.STOP)]
 }
 
 test('a reader of events is not cut off by an answer whose 20,000 words come at once, and gets them all', async () => {

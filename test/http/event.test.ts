@@ -106,7 +106,7 @@ test('a position may come in the query; the header is newer', async () => {
   assert.equal(answer.status, 400)
 })
 
-test('missed events are told, never passed over', async () => {
+test('missed events are announced, never passed over', async () => {
   await using facade = await openFacade({
     session: {
       async *streamEvents() {
@@ -119,7 +119,7 @@ test('missed events are told, never passed over', async () => {
   assert.match(text, /"type":"server\.resync","data":\{\}\}\n\n$/)
 })
 
-test('a reader that fell behind is told so, and the stream ends', async () => {
+test('a reader that fell behind gets a resync, and the stream ends', async () => {
   await using facade = await openFacade({
     reasons: { EVENTS_OVERFLOWED: { code: Code.ResourceExhausted, message: 'M' } },
     session: {

@@ -28,7 +28,7 @@ const away = () => {
   throw new ConnectError('x', Code.Unavailable)
 }
 
-test('it is ready while it can authenticate, whatever the other services do, and tells their state', async () => {
+test('it is ready while it can authenticate, whatever the other services do, and reports their state', async () => {
   const stubs: Stubs = {
     ...well,
     health: {
@@ -117,7 +117,7 @@ test('a server that is still starting refuses in the family of the path, and nev
   assert.deepEqual(await get('/api/v1/responses'), [503, { error: { code: 503, message } }])
 })
 
-test('a server that was told to stop says so, and closes each connection with its answer, but still answers', async () => {
+test('a server that was asked to stop says so, and closes each connection with its answer, but still answers', async () => {
   const entered = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()
   await using facade = await openFacade({

@@ -4,7 +4,7 @@ import test from 'node:test'
 import { readConfig } from '#gateway/config.ts'
 import { openFacade } from '#test/support/facade.ts'
 
-test('server.info tells version, process, URLs and paths, and that the server is ready', async () => {
+test('server.info returns version, process, URLs and paths, and that the server is ready', async () => {
   await using facade = await openFacade()
   const answer = await facade.fetch('/api/info')
   assert.equal(answer.status, 200)

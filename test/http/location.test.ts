@@ -15,7 +15,7 @@ test('location.get resolves the default directory, outside any repository', asyn
   assert.deepEqual(await answer.json(), { directory: project, project: global })
 })
 
-test('location.get tells the project of a directory inside a repository', async () => {
+test('location.get returns the project of a directory inside a repository', async () => {
   await using portico = await openPortico({}, { 'repo/src/a.txt': 'a' })
   const repo = join(portico.project, 'repo')
   git(repo, 'init', '-q')

@@ -108,7 +108,7 @@ test('a failure in the middle is a failed response, for create and for stream()'
   assert.equal(final.output_text, 'the quick ')
 })
 
-test('abort() of a stream is heard', async () => {
+test('abort() of a stream takes effect', async () => {
   await using portico = await openPortico()
   const stream = await clientOf(portico).responses.create({ model, input: '/slow 20\n/length 1000', stream: true })
   for await (const event of stream) if (event.type === 'response.output_text.delta') stream.controller.abort()

@@ -53,11 +53,11 @@ test('responses.send reads tool calls and failures', async () => {
   assert.equal(call.arguments, '{"a":1}')
 })
 
-test('callModel runs a tool and tells the answer', async () => {
+test('callModel runs a tool and returns the answer', async () => {
   await using portico = await openPortico()
   const weather = tool({
     name: 'weather',
-    description: 'Tells the weather.',
+    description: 'Reports the weather.',
     inputSchema: z.object({ city: z.string() }),
     outputSchema: z.object({ sky: z.string() }),
     execute: ({ city }) => Promise.resolve({ sky: `clear over ${city}` }),

@@ -41,7 +41,7 @@ test('400: store and previous_response_id, since nothing is stored', async () =>
   await ask(portico, { ...base, store: false, previous_response_id: null })
 })
 
-test('400: values beyond their bounds are told by their path', async () => {
+test('400: values beyond their bounds are reported by their path', async () => {
   await using portico = await openPortico()
   const cases: [Json, string][] = [
     [{ temperature: 2.1 }, 'temperature: Too big: expected number to be <=2'],

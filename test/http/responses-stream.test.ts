@@ -101,7 +101,7 @@ function includes(value: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([name, inner]) => includes((value as Json)[name], inner))
 }
 
-test('a tool call is told by its name and the text of its arguments, and completes the response', async () => {
+test('a tool call is sent as its name and the text of its arguments, and completes the response', async () => {
   await using portico = await openPortico()
   const tools = [{ type: 'function', name: 'look', parameters: { type: 'object' }, strict: null, description: null }]
   const events = await stream(portico, { model: 'portico/echo', input: '/tool look {"a": 1}', tools }, 'openai')

@@ -96,22 +96,22 @@ test('a history with tools and pictures reaches the provider, and its answer the
 
 test("a provider's refusal becomes the client's status, with its message and when to come back", async () => {
   const cases: [number, number, string, string][] = [
-    [400, 400, 'openai refused the request: Told so', 'invalid_request'],
-    [401, 502, 'openai refused the request: Told so', 'provider_unavailable'],
-    [402, 502, 'openai refused the request: Told so', 'provider_unavailable'],
-    [403, 403, 'openai refused the request: Told so', 'permission_denied'],
-    [404, 404, 'openai refused the request: Told so', 'not_found'],
-    [413, 413, 'openai refused the request: Told so', 'payload_too_large'],
-    [422, 422, 'openai refused the request: Told so', 'unprocessable'],
-    [429, 429, 'openai is rate limiting requests: Told so', 'rate_limit_exceeded'],
-    [500, 502, 'openai is unavailable: Told so', 'provider_unavailable'],
-    [503, 503, 'openai is unavailable: Told so', 'provider_overloaded'],
+    [400, 400, 'openai refused the request: Because', 'invalid_request'],
+    [401, 502, 'openai refused the request: Because', 'provider_unavailable'],
+    [402, 502, 'openai refused the request: Because', 'provider_unavailable'],
+    [403, 403, 'openai refused the request: Because', 'permission_denied'],
+    [404, 404, 'openai refused the request: Because', 'not_found'],
+    [413, 413, 'openai refused the request: Because', 'payload_too_large'],
+    [422, 422, 'openai refused the request: Because', 'unprocessable'],
+    [429, 429, 'openai is rate limiting requests: Because', 'rate_limit_exceeded'],
+    [500, 502, 'openai is unavailable: Because', 'provider_unavailable'],
+    [503, 503, 'openai is unavailable: Because', 'provider_overloaded'],
     [504, 408, 'openai did not answer in time', 'timeout'],
-    [529, 503, 'openai is unavailable: Told so', 'provider_overloaded'],
+    [529, 503, 'openai is unavailable: Because', 'provider_overloaded'],
   ]
   let status = 0
   await using stub = await startStub((response) =>
-    answers(status, { error: { message: 'Told so' } }, { 'retry-after': '7' })(response),
+    answers(status, { error: { message: 'Because' } }, { 'retry-after': '7' })(response),
   )
   await using portico = await openWith(stub)
   for (const [theirs, ours, message, error_type] of cases) {
@@ -126,7 +126,7 @@ test("a provider's refusal becomes the client's status, with its message and whe
   }
 })
 
-test('usage tells what it cost in dollars, and the ledger has it under the id of the generation', async () => {
+test('usage says what it cost in dollars, and the ledger has it under the id of the generation', async () => {
   const usage = { prompt_tokens: 1_000, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 400 } }
   const details = { completion_tokens_details: { reasoning_tokens: 4 } }
   await using stub = await startStub(streams(chunk({ content: 'x' }) + chatEnd('stop', { ...usage, ...details })))

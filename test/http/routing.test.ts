@@ -65,7 +65,7 @@ test('an id of a path is checked by its prefix, its length and for control chara
   assert.deepEqual(await message.json(), invalidMessage)
 })
 
-test('a request id is kept when it is sane, replaced when not, and always told', async () => {
+test('a request id is kept when it is sane, replaced when not, and always returned', async () => {
   await using facade = await openFacade()
   const kept = await facade.fetch('/api/info', { headers: { 'x-request-id': 'abc-123' } })
   assert.equal(kept.headers.get('x-request-id'), 'abc-123')

@@ -40,7 +40,7 @@ test('a call free of side effects, or idempotent, is tried again while the servi
   }
 })
 
-test('after four tries the failure is told', async () => {
+test('after four tries the call fails', async () => {
   const { state, routes } = flaky(9)
   await using server = await serveRoutes(routes)
   await using transport = dial(server)

@@ -18,7 +18,7 @@ import { serveRoutes } from './server.ts'
 const principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' } as const
 const { getSession, streamEvents, listSessions } = SessionService.method
 
-test('a stock gRPC client makes a unary and a streaming call, and is told rejections', async () => {
+test('a stock gRPC client makes a unary and a streaming call, and receives rejections', async () => {
   await using server = await serveRoutes(
     probe({
       getSession: ({ sessionId }, context) => ({ session: { sessionId, title: principalOf(context).workspaceId } }),
@@ -85,7 +85,7 @@ for (const [name, create] of [
   })
 }
 
-test('reflection, where it is turned on, tells the schema of what is served to callers with the secret', async () => {
+test('reflection, where it is turned on, gives the schema of what is served to callers with the secret', async () => {
   await using server = await serveRoutes(probe({}), { reflection: true })
   await using silent = await serveRoutes(probe({}))
   const ask = async (url: string, headers: Record<string, string>) => {

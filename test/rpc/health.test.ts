@@ -6,7 +6,7 @@ import type { StoreState } from '#shared/stores/store-watch.ts'
 import { probe } from './probe.ts'
 import { dial, serveRoutes } from './server.ts'
 
-test('a service whose store cannot be written is NOT_SERVING until it can, and watchers hear of both', async () => {
+test('a service whose store cannot be written is NOT_SERVING until it can, and watchers are notified of both', async () => {
   let state: StoreState = { ok: true }
   const listeners = new Set<() => void>()
   const become = (next: StoreState): void => {

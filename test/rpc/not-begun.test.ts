@@ -72,7 +72,7 @@ test('a call that the peer may have begun is not sent again', async () => {
   }
 })
 
-test('a peer that refuses for ever is told after four tries', async () => {
+test('a peer that refuses for ever is given up after four tries', async () => {
   using server = await peer((stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM))
   await using transport = dial(server)
   await assert.rejects(createClient(SessionService, transport)[method]({}), isUnavailable)

@@ -12,7 +12,7 @@ import { dial, serveRoutes } from './server.ts'
 
 const isUnavailable = (error: unknown) => error instanceof ConnectError && error.code === Code.Unavailable
 
-test('a server that shuts down lets calls finish, takes no new ones, and tells the watchers of its health', async () => {
+test('a server that shuts down lets calls finish, takes no new ones, and notifies the watchers of its health', async () => {
   const started = gate()
   const finish = gate()
   const server = await serveRoutes(
@@ -40,7 +40,7 @@ test('a server that shuts down lets calls finish, takes no new ones, and tells t
   await closed
 })
 
-test('calls within the process hear of the drain of their service, and it leaves the context of their caller alone', async () => {
+test('calls within the process are notified of the drain of their service, and it leaves the context of their caller alone', async () => {
   const closing = new AbortController()
   const began = gate()
   const routes = probe({

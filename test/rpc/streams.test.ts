@@ -20,7 +20,7 @@ async function read(stream: AsyncIterable<Parameters<typeof numberOf>[0]>) {
   return { numbers, error: undefined }
 }
 
-/** A handler that sends for ever, and tells when it was aborted and when it has ended. */
+/** A handler that sends for ever, and reports when it was aborted and when it has ended. */
 function endless(pause: () => Promise<void>) {
   const aborted = gate()
   const ended = gate()
@@ -83,7 +83,7 @@ forEachTransport((name, connect) => {
       })
     })
 
-    test(`${name}: an unplanned error after ${before} messages is INTERNAL and tells nothing`, async () => {
+    test(`${name}: an unplanned error after ${before} messages is INTERNAL and reveals nothing`, async () => {
       await using connection = await connect(
         probe({
           async *streamEvents() {

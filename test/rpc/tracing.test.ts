@@ -107,7 +107,7 @@ forEachTransport((name, connect) => {
     )
   })
 
-  test(`${name}: a span tells the reason of a rejection, which is no fault of the service`, async () => {
+  test(`${name}: a span carries the reason of a rejection, which is no fault of the service`, async () => {
     await using spans = await recordSpans()
     await using connection = await connect(
       probe({

@@ -75,7 +75,7 @@ forEachTransport((name, connect) => {
     })
   })
 
-  test(`${name}: an unplanned error reaches the caller as INTERNAL that tells nothing`, async () => {
+  test(`${name}: an unplanned error reaches the caller as INTERNAL that reveals nothing`, async () => {
     await using connection = await connect(
       probe({
         getSession: () => {

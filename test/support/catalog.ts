@@ -114,7 +114,7 @@ export async function runTool(
       end = { text, files, metadata, failure, progress }
     }
   }
-  assert.ok(end, 'the stream tells how the call ended')
+  assert.ok(end, 'the stream says how the call ended')
   return end
 }
 

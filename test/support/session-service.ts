@@ -155,7 +155,7 @@ const HOUR_MS = 3_600_000
 
 /**
  * Opens the service. In a directory of somebody else's it leaves the files there. Leases last for an hour, and nobody looks
- * for anything before that: what happens happens because somebody was told.
+ * for anything before that: what happens does so because somebody was notified.
  */
 export async function openSessionService(
   options: Partial<Config> & {
@@ -248,7 +248,7 @@ export function calls(...wanted: { id: string; name: string; input?: object; raw
   }
 }
 
-/** The model says something, then does nothing until it is told to stop. */
+/** The model says something, then does nothing until it is stopped. */
 export function hangs(words = 'Let me think'): Turn {
   return async function* (_, signal) {
     yield [started(0, Kind.TEXT), extended(0, words)]
@@ -291,7 +291,7 @@ export function says(answer: string): ToolScript {
   }
 }
 
-/** A tool that runs until it is told to stop; `running` resolves when it has begun. */
+/** A tool that runs until it is stopped; `running` resolves when it has begun. */
 export function hangingTool(): { readonly script: ToolScript; readonly running: Promise<void>; aborted: boolean } {
   const begun = Promise.withResolvers<void>()
   const tool = {

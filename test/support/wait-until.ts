@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
 /**
- * Asks again and again until there is an answer; fails after a minute, naming what was waited for and, where `seen` tells it,
+ * Asks again and again until there is an answer; fails after a minute, naming what was waited for and, where `seen` says it,
  * what there was instead.
  */
 export async function waitUntil<T>(
