@@ -8,6 +8,7 @@ import { beginProcess } from '#shared/process/begin-process.ts'
 import { leave } from '#shared/process/leave.ts'
 import { runUntilSignal } from '#shared/process/lifecycle.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
+import { migrateStores } from '#shared/stores/migrate-stores.ts'
 import { noteWholeStores, requireWholeStores } from '#shared/stores/store-files.ts'
 import { createApp } from './gateway/app.ts'
 import { createClients } from './gateway/clients.ts'
@@ -18,11 +19,11 @@ import { welcome } from './gateway/welcome.ts'
 import { readConfig as readCatalogConfig } from './services/catalog/config.ts'
 import { open as openCatalog } from './services/catalog/open.ts'
 import { readConfig as readIdentityConfig } from './services/identity/config.ts'
-import { open as openIdentity } from './services/identity/open.ts'
+import { storeSchema as identitySchema, open as openIdentity } from './services/identity/open.ts'
 import { readConfig as readInferenceConfig } from './services/inference/config.ts'
-import { open as openInference } from './services/inference/open.ts'
+import { storeSchema as inferenceSchema, open as openInference } from './services/inference/open.ts'
 import { readConfig as readSessionConfig } from './services/session/config.ts'
-import { open as openSession } from './services/session/open.ts'
+import { open as openSession, storeSchema as sessionSchema } from './services/session/open.ts'
 
 /** Time to end tools and close stores once requests and runs have ended, in milliseconds. */
 const CLOSE_MS = 5_000
@@ -66,6 +67,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const listener = await listen(config.gateway, logger)
 
   requireWholeStores(config.session.store)
+  await migrateStores(config.session.store, [sessionSchema, inferenceSchema, identitySchema], reportStep)
   const identity = resources.use(await openIdentity(config.identity, { clock, logger }))
   const { createdManagementKey, createdApiKey, workspaceId } = identity.bootstrap
   let shown = false
@@ -146,4 +148,9 @@ function keyCommand(): string {
 
 function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+/** Whoever starts it sees why that takes longer than it used to. */
+function reportStep(line: string): void {
+  process.stderr.write(`${line}\n`)
 }

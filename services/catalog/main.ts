@@ -1,6 +1,6 @@
 // The process of the catalog service alone.
 import { runService } from '#shared/process/service-process.ts'
 import { readConfig } from './config.ts'
-import { open } from './open.ts'
+import { open, services } from './open.ts'
 
-await runService({ name: 'catalog', peers: [], readConfig, open }, process.env)
+await runService({ name: 'catalog', peers: [], services, readConfig, open }, process.env)

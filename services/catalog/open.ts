@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
@@ -25,6 +26,9 @@ import { writeTool } from './adapters/tools/write.ts'
 import type { Config } from './config.ts'
 import { catalogRoutes } from './routes.ts'
 import { ToolCalls } from './run/tool-calls.ts'
+
+/** What this process serves. */
+export const services = [CatalogService] as const
 
 /** What the catalog service needs from outside. */
 export interface Dependencies {

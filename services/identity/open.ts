@@ -1,17 +1,30 @@
 import { join } from 'node:path'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { StoreConfig } from '#shared/config/store-config.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
+import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
 import { storePort } from '#shared/stores/store-port.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
+import { SCHEMA } from './adapters/mongo/schema.ts'
 import { SqliteIdentityStore } from './adapters/sqlite/identity-store.ts'
+import { STEPS } from './adapters/sqlite/schema.ts'
 import type { Config } from './config.ts'
 import type { IdentityStore } from './ports/identity-store.ts'
 import { createRoutes } from './routes.ts'
 import { type BootstrapResult, bootstrap } from './run/bootstrap.ts'
+
+/** What this process serves. */
+export const services = [IdentityService] as const
+
+/** The form of what the service stores. */
+export const storeSchema: StoreSchema = {
+  sqlite: { file: 'identity.sqlite', exclusive: false, steps: STEPS },
+  mongo: SCHEMA,
+}
 
 /** The open service. `bootstrap` holds the keys that this start made up; whoever opened it shows them once. */
 export interface Identity extends AsyncDisposable {

@@ -1,18 +1,31 @@
 import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
+import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
+import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
 import { storePort } from '#shared/stores/store-port.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
+import { SCHEMA } from './adapters/mongo/schema.ts'
 import { ProviderSet } from './adapters/provider-set.ts'
 import { RpcKeyChecker } from './adapters/rpc/key-checker.ts'
 import { SqliteLedger } from './adapters/sqlite/ledger.ts'
+import { STEPS } from './adapters/sqlite/schema.ts'
 import { type Config, modelListOf } from './config.ts'
 import type { Ledger } from './ports/ledger.ts'
 import { inferenceRoutes } from './routes.ts'
+
+/** What this process serves. */
+export const services = [InferenceService] as const
+
+/** The form of what the service stores. */
+export const storeSchema: StoreSchema = {
+  sqlite: { file: 'inference.sqlite', exclusive: true, steps: STEPS },
+  mongo: SCHEMA,
+}
 
 /** What the inference service needs from outside. */
 export interface Dependencies {

@@ -1,6 +1,6 @@
 // The process of the session service alone.
 import { runService } from '#shared/process/service-process.ts'
 import { readConfig } from './config.ts'
-import { open } from './open.ts'
+import { open, services } from './open.ts'
 
-await runService({ name: 'session', peers: ['catalog', 'inference'], readConfig, open }, process.env)
+await runService({ name: 'session', peers: ['catalog', 'inference'], services, readConfig, open }, process.env)

@@ -1,20 +1,24 @@
 import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
+import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { StoreConfig } from '#shared/config/store-config.ts'
 import { randomId, timedId } from '#shared/ids.ts'
 import type { Leaving } from '#shared/process/leave.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { serviceClosing } from '#shared/rpc/server-reasons.ts'
+import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
 import { storePort } from '#shared/stores/store-port.ts'
 import type { StoreHealth } from '#shared/stores/store-watch.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { openFileBlobStore } from './adapters/file-blob-store.ts'
+import { SCHEMA } from './adapters/mongo-schema.ts'
 import { RpcCatalogPeer } from './adapters/rpc-catalog-peer.ts'
 import { RpcInferencePeer } from './adapters/rpc-inference-peer.ts'
+import { STEPS } from './adapters/sqlite-schema.ts'
 import { openSqliteSessionStore } from './adapters/sqlite-session-store.ts'
 import type { Config } from './config.ts'
 import type { BlobStore, SessionStore } from './ports.ts'
@@ -30,6 +34,15 @@ import { Slots } from './run/slots.ts'
 const MOST_WAITING = 5_000
 /** Of one workspace. */
 const MOST_WAITING_OF_ONE = 1_000
+
+/** What this process serves. */
+export const services = [SessionService] as const
+
+/** The form of what the service stores. */
+export const storeSchema: StoreSchema = {
+  sqlite: { file: 'session.sqlite', exclusive: true, steps: STEPS },
+  mongo: SCHEMA,
+}
 
 /** What the session service needs from outside. */
 export interface Dependencies {

@@ -25,7 +25,9 @@ import { startCollector } from '#test/support/trace-collector.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const compose = readCompose()
-const own = Object.entries(compose.services).filter(([, { image }]) => image === 'portico')
+const ours = Object.entries(compose.services).filter(([, { image }]) => image === 'portico')
+/** Those that go on; `migrate` ends before they start. */
+const own = ours.filter(([name]) => name !== 'migrate')
 const image = scratchDirectory()
 before(() => layOutImage(image.path))
 after(() => image[Symbol.dispose]())
@@ -70,11 +72,18 @@ test('docker-compose.yml is what the compose specification says', () => {
 
 test('each process of the product has few rights, a health check and the time that it takes to stop', () => {
   assert.deepEqual(own.map(([name]) => name).sort(), ['gateway', ...SERVICES].sort())
-  for (const [name, service] of own) {
+  for (const [name, service] of ours) {
     assert.equal(service.read_only, true, name)
     assert.deepEqual([service.cap_drop, service.security_opt], [['ALL'], ['no-new-privileges:true']], name)
     assert.ok(Number.parseInt(service.stop_grace_period ?? '', 10) > 5 + 4 + 5, name)
-    assert.equal(service.healthcheck?.test[0], 'CMD', name)
+    assert.equal(service.healthcheck?.test[0], name === 'migrate' ? undefined : 'CMD', name)
+  }
+})
+
+test('every process that has a store starts once its steps have been run', () => {
+  for (const [name, { environment, depends_on }] of own) {
+    const condition = environment?.PORTICO_MONGODB_URI === undefined ? undefined : 'service_completed_successfully'
+    assert.equal(depends_on?.migrate?.condition, condition, name)
   }
 })
 
@@ -176,6 +185,9 @@ describe('the processes of docker-compose.yml', { skip: skipWithoutMongo }, () =
       PORTICO_UNREADY_SECONDS: '0',
     })
     const running = new Map<string, ReturnType<typeof run>>()
+    const migrate = compose.services.migrate ?? assert.fail('nothing migrates')
+    const migrated = run([...wordsOf('ENTRYPOINT'), ...(migrate.command ?? [])], environmentOf('migrate', migrate))
+    assert.equal(await migrated.ended, 0, migrated.output())
     try {
       while (running.size < own.length) {
         const next = own.find(

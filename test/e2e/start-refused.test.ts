@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { openMongo } from '#shared/stores/mongo.ts'
+import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { runToEnd, scratchDirectory, startProcess } from '#test/support/processes.ts'
 
 test('a port in use is one line that names the setting', async () => {
@@ -174,5 +177,64 @@ test('a data folder that cannot be used is reported with the file and the settin
   ] as const) {
     const { code, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: directory, PORTICO_PORT: '0' })
     assert.deepEqual([code, stderr], [1, `The settings cannot be used:\n  PORTICO_DATA_DIR: ${why}\n`])
+  }
+})
+
+test('a data folder that a newer version wrote is one line, for the server and for the commands', async () => {
+  using data = scratchDirectory()
+  const environment = { PORTICO_DATA_DIR: data.path, PORTICO_PORT: '0' }
+  const server = await startProcess('main.ts', environment)
+  await server.stop()
+  for (const name of ['session', 'inference', 'identity']) {
+    const file = join(data.path, `${name}.sqlite`)
+    const latest = setVersion(file, 1000)
+    const why = `${file} was written by a newer Portico (version 1000, this one knows ${latest})`
+    const stderr = `${why}: start that one, or name another store in PORTICO_DATA_DIR\n`
+    for (const entry of ['main.ts', 'scripts/migrate.ts']) {
+      assert.deepEqual(await runToEnd(entry, [], environment), { code: 1, stdout: '', stderr })
+    }
+    if (name === 'identity') {
+      const { code, stdout, stderr: said } = await runToEnd('scripts/key.ts', ['list'], environment)
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.ok(said.endsWith(stderr))
+    }
+    setVersion(file, latest)
+  }
+  assert.equal(await (await startProcess('main.ts', environment)).stop(), 0)
+})
+
+/** Sets the version of a SQLite file and returns the one before. */
+function setVersion(file: string, version: number): number {
+  using database = new DatabaseSync(file)
+  const before = database.prepare('PRAGMA user_version').get()?.user_version as number
+  database.exec(`PRAGMA user_version = ${version}`)
+  return before
+}
+
+test('a database that a newer version wrote is one line, for each process and for the command', {
+  skip: skipWithoutMongo,
+}, async () => {
+  const database = freshDatabaseName()
+  const environment = {
+    ...{ PORTICO_MONGODB_URI: mongoUri() ?? '', PORTICO_MONGODB_DATABASE: database },
+    ...{ PORTICO_INTERNAL_SECRET: 'a secret of processes', PORTICO_SERVICE_PORT: '0', PORTICO_LOG_LEVEL: 'error' },
+  }
+  await using mongo = await openMongo({ uri: environment.PORTICO_MONGODB_URI, database })
+  const versions = mongo.db.collection<{ _id: string; version: number }>('store_versions')
+  try {
+    for (const name of ['session', 'inference', 'identity']) {
+      await versions.replaceOne({ _id: name }, { version: 1000 }, { upsert: true })
+      const refused = new RegExp(
+        `^The data of ${name} in the database ${database} was written by a newer Portico [^\n]*PORTICO_MONGODB_DATABASE\n$`,
+      )
+      for (const entry of [`services/${name}/main.ts`, 'scripts/migrate.ts', 'main.ts']) {
+        const { code, stderr } = await runToEnd(entry, [], { ...environment, PORTICO_PORT: '0' })
+        assert.equal(code, 1)
+        assert.match(stderr, refused)
+      }
+      await versions.deleteMany({})
+    }
+  } finally {
+    await mongo.db.dropDatabase()
   }
 })

@@ -1,3 +1,4 @@
+import type { DescService } from '@bufbuild/protobuf'
 import type { Transport } from '@connectrpc/connect'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { type Environment, readTogether } from '#shared/config/config.ts'
@@ -6,6 +7,7 @@ import { createHttp2Transport } from '#shared/http2/transport.ts'
 import { beginProcess } from '#shared/process/begin-process.ts'
 import { type Leaving, leave } from '#shared/process/leave.ts'
 import { loggedStop, runUntilSignal } from '#shared/process/lifecycle.ts'
+import { openWhenMigrated } from '#shared/process/open-when-migrated.ts'
 import { PeerReport } from '#shared/rpc/peer-report.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { serve } from '#shared/rpc/serve.ts'
@@ -30,6 +32,8 @@ export interface ServiceProcess<C, P extends ServiceName, S extends OpenService>
   readonly name: ServiceName
   /** Services that it calls; PORTICO_…_URL says where they are. */
   readonly peers: readonly P[]
+  /** What it serves. */
+  readonly services: readonly DescService[]
   readonly readConfig: (env: Environment) => C
   readonly open: (config: C, dependencies: ServiceDependencies<P>) => Promise<S>
   /** Called with the open service before it serves. */
@@ -38,7 +42,7 @@ export interface ServiceProcess<C, P extends ServiceName, S extends OpenService>
 
 /** Opens a service, serves it over HTTP/2 and, at a signal, leaves (`leave`), closes it and ends the process. */
 export async function runService<C, P extends ServiceName, S extends OpenService>(
-  { name, peers, readConfig, open, opened }: ServiceProcess<C, P, S>,
+  { name, peers, services, readConfig, open, opened }: ServiceProcess<C, P, S>,
   env: Environment,
 ): Promise<never> {
   const lifecycle = { shutdownMs: CLOSE_MS }
@@ -56,10 +60,12 @@ export async function runService<C, P extends ServiceName, S extends OpenService
       return [peer, resources.use(transport)] as const
     })
     const dependencies = { clock: systemClock, logger, ...Object.fromEntries(transports) } as ServiceDependencies<P>
-    const service = resources.use(await open(config.service, dependencies))
+    const serveRoutes = (routes: Routes) => serve({ ...config.process, routes: [routes], logger })
+    const waiting = { name, services, serve: serveRoutes, logger }
+    const service = resources.use(await openWhenMigrated(() => open(config.service, dependencies), waiting))
     processOpened()
     opened?.(service)
-    const server = resources.use(await serve({ ...config.process, routes: [service.routes], logger }))
+    const server = resources.use(await serveRoutes(service.routes))
     const { drain } = service
     resources.defer(() => leave(config.process, drain === undefined ? [server] : [server, { drain }]))
     logger.info({ url: server.url }, 'Serving')

@@ -1,0 +1,38 @@
+import { join } from 'node:path'
+import type { StoreConfig } from '#shared/config/store-config.ts'
+import type { MongoSchema } from './mongo-schema.ts'
+import type { ReportStep } from './schema-step.ts'
+import { migrateSqlite, type SqliteStep } from './sqlite-schema.ts'
+
+/** What a service stores, wherever that is, and the steps that lead to its form. */
+export interface StoreSchema {
+  readonly sqlite: {
+    /** Its name in the data folder. */
+    readonly file: string
+    /** Whether a server that runs keeps the file for itself. */
+    readonly exclusive: boolean
+    readonly steps: readonly SqliteStep[]
+  }
+  readonly mongo: MongoSchema
+}
+
+/**
+ * Brings the stores of services to their latest versions; what is not there is not made. May be killed, and run again or
+ * several times at once. Throws ConfigError in one line: when a newer program wrote one, or a server has it open.
+ */
+export async function migrateStores(
+  store: StoreConfig,
+  schemas: readonly StoreSchema[],
+  report: ReportStep,
+): Promise<void> {
+  if (store.kind === 'sqlite') {
+    for (const { file, exclusive, steps } of schemas.map(({ sqlite }) => sqlite)) {
+      migrateSqlite({ path: join(store.directory, file), steps }, exclusive, report)
+    }
+    return
+  }
+  const { openMongo } = await import('./mongo.ts')
+  const { migrateMongo } = await import('./mongo-schema.ts')
+  await using mongo = await openMongo(store)
+  for (const schema of schemas) await migrateMongo(mongo, schema.mongo, report)
+}
