@@ -30,6 +30,6 @@ export async function eventsOf(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<GenerationEvent[]> {
   const events: GenerationEvent[] = []
-  for await (const batch of provider.generate(generationRequest(request), signal)) events.push(...batch)
+  for await (const batch of provider.stream(generationRequest(request), signal)) events.push(...batch)
   return events
 }

@@ -1,4 +1,4 @@
-import { type Attributes, type OpenSpan, streamInSpan } from '#shared/telemetry/tracing.ts'
+import { type Attributes, inSpan, type OpenSpan, streamInSpan } from '#shared/telemetry/tracing.ts'
 import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
 import type { ModelProvider } from '../ports/provider.ts'
 
@@ -15,25 +15,47 @@ export class TracedProvider implements ModelProvider {
     this.#provider = provider
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
-    const options = { kind: 'client', attributes: asked(this.#providerId, request) } as const
+  generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
+    const options = { kind: 'client', attributes: asked(this.#providerId, request, false) } as const
+    return inSpan(`chat ${request.modelId}`, options, async (span) => {
+      const events = await this.#provider.generate(request, signal)
+      if (span !== undefined) new Observer(span).take(events)
+      return events
+    })
+  }
+
+  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+    const options = { kind: 'client', attributes: asked(this.#providerId, request, true) } as const
     return streamInSpan(`chat ${request.modelId}`, options, (span) => {
-      const events = this.#provider.generate(request, signal)
-      return span === undefined ? events : observed(events, span)
+      const batches = this.#provider.stream(request, signal)
+      return span === undefined ? batches : observed(batches, new Observer(span))
     })
   }
 }
 
-/** Passes batches on, and ends the span with what the last one tells. */
 async function* observed(
   batches: AsyncIterable<readonly GenerationEvent[]>,
-  span: OpenSpan,
+  observer: Observer,
 ): AsyncGenerator<readonly GenerationEvent[]> {
-  let attributes: Attributes = {}
   for await (const batch of batches) {
+    observer.take(batch)
+    yield batch
+  }
+}
+
+/** Ends a span with what the last event says. */
+class Observer {
+  readonly #span: OpenSpan
+  #attributes: Attributes = {}
+
+  constructor(span: OpenSpan) {
+    this.#span = span
+  }
+
+  take(batch: readonly GenerationEvent[]): void {
     for (const event of batch) {
       if (event.type === 'usage') {
-        attributes = {
+        this.#attributes = {
           'gen_ai.usage.input_tokens': Number(event.usage.inputTokens),
           'gen_ai.usage.output_tokens': Number(event.usage.outputTokens),
           'gen_ai.usage.cache_read.input_tokens': Number(event.usage.cacheReadTokens),
@@ -43,18 +65,18 @@ async function* observed(
       }
       if (event.type !== 'finished') continue
       const reason = event.rawReason === '' ? event.reason : event.rawReason
-      span.end({ attributes: { ...attributes, 'gen_ai.response.finish_reasons': [reason] } })
+      this.#span.end({ attributes: { ...this.#attributes, 'gen_ai.response.finish_reasons': [reason] } })
     }
-    yield batch
   }
 }
 
-function asked(providerId: string, { modelId, sampling, maxOutputTokens, sessionId }: GenerationRequest): Attributes {
+function asked(providerId: string, request: GenerationRequest, streamed: boolean): Attributes {
+  const { modelId, sampling, maxOutputTokens, sessionId } = request
   const attributes = {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': providerId,
     'gen_ai.request.model': modelId,
-    'gen_ai.request.stream': true,
+    'gen_ai.request.stream': streamed,
     'gen_ai.request.max_tokens': maxOutputTokens,
     'gen_ai.request.temperature': sampling?.temperature,
     'gen_ai.request.top_p': sampling?.topP,

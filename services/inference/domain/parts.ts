@@ -1,5 +1,5 @@
-import type { Part } from './conversation.ts'
-import type { GenerationEvent, PartKind } from './generation.ts'
+import type { JsonObject, Part } from './conversation.ts'
+import type { GenerationEvent, PartKind, Source } from './generation.ts'
 
 /** The text-like kinds of part, which grow. */
 export type GrowingKind = Exclude<PartKind, 'image' | 'file'>
@@ -13,6 +13,8 @@ export interface OpenPart {
   text: string
   /** The provider's proof of a thought. */
   signature: string
+  /** What the provider says of the part that no other member holds. */
+  metadata: JsonObject | undefined
 }
 
 /** Numbers the parts of one answer, and writes their events in order. */
@@ -36,7 +38,7 @@ export class PartWriter {
   start(kind: GrowingKind, callId = '', toolName = ''): OpenPart {
     const index = this.#next++
     this.#events.push({ type: 'part-started', index, kind, callId, toolName })
-    return { index, kind, callId, toolName, text: '', signature: '' }
+    return { index, kind, callId, toolName, text: '', signature: '', metadata: undefined }
   }
 
   extend(part: OpenPart, text: string): void {
@@ -45,7 +47,18 @@ export class PartWriter {
   }
 
   end(part: OpenPart): void {
-    this.#events.push({ type: 'part-ended', index: part.index, part: wholePart(part) })
+    const whole = wholePart(part)
+    const { index, metadata } = part
+    this.#events.push({
+      type: 'part-ended',
+      index,
+      part: metadata === undefined ? whole : { ...whole, providerMetadata: metadata },
+    })
+  }
+
+  /** The text of a part rests on a source. */
+  cite(part: OpenPart, source: Omit<Source, 'partIndex'>): void {
+    this.#events.push({ type: 'source', source: { partIndex: part.index, ...source } })
   }
 
   /** A part that comes whole. */

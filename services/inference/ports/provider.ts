@@ -1,13 +1,19 @@
 import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
 
-/** A model provider: one wire protocol at one address. */
+/**
+ * A model provider: one wire protocol at one address. Both forms reject with PROVIDER_REFUSED, PROVIDER_RATE_LIMITED,
+ * PROVIDER_UNAVAILABLE or PROVIDER_TIMEOUT (metadata `provider`, `message` and where known `status`, `retry_after`), or, when
+ * the signal aborts, with its reason; after an abort, a return or an error nothing of the call is left open. The same answer
+ * has the same parts, sources, usage and end in both forms.
+ */
 export interface ModelProvider {
+  /** Asks for a whole answer, and returns all its events at once, in order, `finished` the last. */
+  generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]>
+
   /**
-   * Generates one answer. Each item holds what came with one read of the network, in order, never empty; nothing is
-   * read ahead of the consumer without bound. Nothing comes before the provider has taken the request. Ends after
-   * `finished`, or rejects with PROVIDER_REFUSED, PROVIDER_RATE_LIMITED, PROVIDER_UNAVAILABLE or PROVIDER_TIMEOUT (metadata
-   * `provider`, `message` and where known `status`, `retry_after`), or, when the signal aborts, with its reason. After an abort,
-   * a return or an error nothing of the call is left open.
+   * Asks for a streamed answer. Each item holds what came with one read of the network, in order, never empty; nothing is
+   * read ahead of the consumer without bound. Nothing is asked before the first pull, and nothing comes before the
+   * provider has taken the request. Ends after `finished`.
    */
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
+  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
 }

@@ -47,7 +47,7 @@ export async function* answer<T>(
   await ledger.begin({ workspace, requestId, apiKeyId, origin: request.origin, sessionId, providerId, modelId })
   const caller = context.signal
   using deadline = startDeadline(caller, timeoutMs, () => new Rejection('PROVIDER_TIMEOUT', { provider: providerId }))
-  const batches = metered(provider.generate({ ...parsed, modelId }, deadline.signal), {
+  const batches = metered(provider.stream({ ...parsed, modelId }, deadline.signal), {
     pricing,
     caller,
     finish: (outcome) => forStoreWithin(LEDGER_PATIENCE_MS, () => ledger.finish(workspace, requestId, outcome)),

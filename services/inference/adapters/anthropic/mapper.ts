@@ -1,6 +1,7 @@
-import type { FinishReason, GenerationEvent, Usage } from '#services/inference/domain/generation.ts'
+import type { FinishReason, GenerationEvent, Usage, Warning } from '#services/inference/domain/generation.ts'
 import { type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
-import { countAt, type Json, objectAt, textAt } from '../http/json.ts'
+import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
+import { countAt, type Json, listAt, objectAt, textAt } from '../http/json.ts'
 import { rejectionForStatus, unavailable } from '../http/provider-errors.ts'
 
 const MAX_BLOCKS = 4_096
@@ -26,9 +27,10 @@ const STATUSES: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 }
 
-/** Turns the events of a streamed message into ours. Unknown events and blocks are passed over. */
-export class AnthropicStream {
+/** Turns a message, whole or streamed, into events. Unknown events and blocks are passed over. */
+export class AnthropicMapper implements ProviderMapper {
   readonly #providerId: string
+  readonly #warnings: readonly Warning[]
   readonly #writer = new PartWriter()
   readonly #blocks = new Map<unknown, { readonly part: OpenPart; readonly input: unknown }>()
   #count = 0
@@ -39,17 +41,27 @@ export class AnthropicStream {
   #cacheWrite = 0n
   #output = 0n
   #thinking = 0n
-  /** No further event counts. */
   done = false
 
-  constructor(providerId: string) {
+  constructor(providerId: string, warnings: readonly Warning[]) {
     this.#providerId = providerId
+    this.#warnings = warnings
   }
 
-  /** Takes the data of one event in. */
+  whole(message: Json): void {
+    if (objectAt(message.error) !== undefined) throw this.#failure(objectAt(message.error))
+    this.#start(message)
+    for (const [index, block] of listAt(message.content).entries()) {
+      this.#begin(index, objectAt(block) ?? {})
+      this.#end(index)
+    }
+    this.#rawReason = textAt(message.stop_reason)
+    this.end()
+  }
+
   push(data: string): void {
     if (this.done) return
-    const event = this.#parse(data)
+    const event = jsonObject(data, this.#providerId, 'an event')
     switch (event.type) {
       case 'content_block_delta':
         this.#extend(event.index, objectAt(event.delta) ?? {})
@@ -61,9 +73,7 @@ export class AnthropicStream {
         this.#end(event.index)
         break
       case 'message_start':
-        this.#started = true
-        this.#writer.push({ type: 'started', warnings: [] })
-        this.#usage(objectAt(objectAt(event.message)?.usage))
+        this.#start(objectAt(event.message) ?? {})
         break
       case 'message_delta':
         this.#rawReason = textAt(objectAt(event.delta)?.stop_reason) || this.#rawReason
@@ -77,24 +87,21 @@ export class AnthropicStream {
     }
   }
 
-  /** Events since the last call. */
   take(): GenerationEvent[] {
     return this.#writer.take()
   }
 
-  /** The stream is over; a stop reason may not be missing. */
+  /** A stop reason may not be missing. */
   end(): void {
     if (this.done) return
     if (this.#rawReason === '') throw unavailable(this.#providerId, 'The answer was cut')
     this.#finish()
   }
 
-  #parse(data: string): Json {
-    try {
-      const event = objectAt(JSON.parse(data))
-      if (event !== undefined) return event
-    } catch {}
-    throw unavailable(this.#providerId, 'It sent an event that is not a JSON object')
+  #start(message: Json): void {
+    this.#started = true
+    this.#writer.push({ type: 'started', warnings: this.#warnings })
+    this.#usage(objectAt(message.usage))
   }
 
   #begin(index: unknown, block: Json): void {
@@ -112,6 +119,7 @@ export class AnthropicStream {
     const said = textAt(block.text) || textAt(block.thinking)
     if (said !== '') this.#writer.extend(part, said)
     part.signature = textAt(block.signature)
+    for (const citation of listAt(block.citations)) cite(this.#writer, part, objectAt(citation))
   }
 
   #extend(index: unknown, delta: Json): void {
@@ -121,6 +129,7 @@ export class AnthropicStream {
       block.part.signature += textAt(delta.signature)
       return
     }
+    if (delta.type === 'citations_delta') cite(this.#writer, block.part, objectAt(delta.citation))
     const said = textAt(delta.text ?? delta.partial_json ?? delta.thinking)
     if (said !== '') this.#writer.extend(block.part, said)
   }
@@ -164,4 +173,13 @@ export class AnthropicStream {
     const status = STATUSES[textAt(error?.type)] ?? 500
     return rejectionForStatus(this.#providerId, status, textAt(error?.message) || 'It broke off with an error')
   }
+}
+
+/** What a text rests on: an address, or a document of the request. The citation itself goes on as it came. */
+function cite(writer: PartWriter, part: OpenPart, citation: Json | undefined): void {
+  if (citation === undefined) return
+  const title = textAt(citation.title) || textAt(citation.document_title)
+  const source = { url: textAt(citation.url), title, start: undefined, end: undefined }
+  writer.cite(part, { ...source, citedText: textAt(citation.cited_text) })
+  part.metadata = { citations: [...listAt(part.metadata?.citations), citation] }
 }

@@ -10,8 +10,8 @@ const BUDGETS: Readonly<Record<string, number>> = { minimal: 1_024, low: 4_096, 
 const EFFORTS: Readonly<Record<string, string>> = { minimal: 'low' }
 const JSON_ONLY = 'Answer with one JSON object and nothing else.'
 
-/** The body of a streamed message. Members of `provider_body` never replace these. */
-export function anthropicBody(request: GenerationRequest): Record<string, unknown> {
+/** The body of a message, whole or streamed. Members of `provider_body` never replace these. */
+export function anthropicBody(request: GenerationRequest, whole = false): Record<string, unknown> {
   const { sampling, responseFormat, maxOutputTokens, user } = request
   const { thinking, effort, budget } = thinkingOf(request)
   const system = anthropicSystem(request.messages)
@@ -25,7 +25,7 @@ export function anthropicBody(request: GenerationRequest): Record<string, unknow
     ...request.providerBody,
     model: request.modelId,
     messages: anthropicMessages(request.messages),
-    stream: true,
+    stream: !whole,
     max_tokens: maxOutputTokens ?? Math.max(DEFAULT_MAX_TOKENS, budget + MIN_BUDGET),
     system: system.length === 0 ? undefined : system,
     ...toolsOf(request),
@@ -63,7 +63,8 @@ interface Thinking {
   readonly budget: number
 }
 
-function thinkingOf({ reasoning, modelId, maxOutputTokens }: GenerationRequest): Thinking {
+/** How the model is told to think. */
+export function thinkingOf({ reasoning, modelId, maxOutputTokens }: GenerationRequest): Thinking {
   const nothing: Thinking = { thinking: undefined, effort: undefined, budget: 0 }
   if (reasoning === undefined) return nothing
   const { effort, maxTokens } = reasoning

@@ -67,7 +67,7 @@ test('without tools it echoes, and says what it is', async () => {
 test('the same request has the same answer, in one batch, a word a delta', async () => {
   const batches: (readonly GenerationEvent[])[] = []
   const signal = new AbortController().signal
-  for await (const batch of echo.generate(generationRequest(), signal)) batches.push(batch)
+  for await (const batch of echo.stream(generationRequest(), signal)) batches.push(batch)
   assert.equal(batches.length, 1)
   assert.deepEqual(await eventsOf(echo), batches[0])
   const words = batches[0]?.flatMap((event) => (event.type === 'part-extended' ? [event.text] : [])) ?? []
@@ -187,7 +187,7 @@ test('/fail fails before the first word, or after so many, like a provider that 
     const said: string[] = []
     const generate = async (): Promise<void> => {
       const request = generationRequest({ messages: [user(text)] })
-      for await (const batch of echo.generate(request, new AbortController().signal)) {
+      for await (const batch of echo.stream(request, new AbortController().signal)) {
         for (const event of batch) if (event.type === 'part-extended') said.push(event.text)
       }
     }
@@ -203,7 +203,7 @@ test('/slow is a batch a word, and its pause ends with the caller', async () => 
   const controller = new AbortController()
   const request = generationRequest({ messages: [user('/slow 1\nHello')] })
   let batches = 0
-  for await (const _ of echo.generate(request, controller.signal)) batches++
+  for await (const _ of echo.stream(request, controller.signal)) batches++
   assert.equal(batches, 14)
   const reason = new Error('gone')
   const slow = eventsOf(echo, { messages: [user('/slow 60000\nHello')] }, controller.signal)

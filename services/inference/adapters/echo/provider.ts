@@ -27,7 +27,13 @@ export class EchoProvider implements ModelProvider {
     this.#providerId = providerId
   }
 
-  async *generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<readonly GenerationEvent[]> {
+  async generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
+    const events: GenerationEvent[] = []
+    for await (const batch of this.stream(request, signal)) events.push(...batch)
+    return events
+  }
+
+  async *stream(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<readonly GenerationEvent[]> {
     signal.throwIfAborted()
     const { script, calls, answer } = decideTurn(request)
     const { failure, slowMs } = script

@@ -60,16 +60,18 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     return chunks
   }
 
-  /** The body as text, cut at a number of bytes. */
-  async text(maxBytes: number): Promise<string> {
+  /** The body as text; what is beyond a number of bytes is cut off, or, where nothing may be missing, makes the body too long. */
+  async text(maxBytes: number, { whole = false } = {}): Promise<string> {
     const chunks: Buffer[] = []
-    for (let bytes = 0; bytes < maxBytes; ) {
+    let bytes = 0
+    while (bytes < maxBytes || whole) {
       const read = await this.read()
       if (read === undefined) break
       for (const chunk of read) {
         chunks.push(chunk)
         bytes += chunk.byteLength
       }
+      if (whole && bytes > maxBytes) throw unavailable(this.#providerId, 'The answer is too long')
     }
     return Buffer.concat(chunks).toString('utf8', 0, maxBytes)
   }

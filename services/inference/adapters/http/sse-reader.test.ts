@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { fixture } from '#test/support/provider-stub.ts'
-import { AnthropicStream } from '../anthropic/mapper.ts'
-import { OpenaiStream } from '../openai/mapper.ts'
+import { AnthropicMapper } from '../anthropic/mapper.ts'
+import { OpenaiMapper } from '../openai/mapper.ts'
+import { type ProviderMapper, streamedAnswer } from './exchange.ts'
 import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
-import { type EventMapper, streamFrom } from './stream-from.ts'
 
 /** An answer that comes in these pieces, one with each read. */
 function readerOf(pieces: readonly Buffer[]): ResponseReader {
@@ -24,9 +24,10 @@ async function dataOf(pieces: readonly Buffer[]): Promise<string[]> {
   return data
 }
 
-async function eventsOf(pieces: readonly Buffer[], mapper: EventMapper): Promise<GenerationEvent[]> {
+async function eventsOf(pieces: readonly Buffer[], mapper: ProviderMapper): Promise<GenerationEvent[]> {
   const events: GenerationEvent[] = []
-  for await (const batch of streamFrom(async () => readerOf(pieces), 'p', mapper)) events.push(...batch)
+  for await (const batch of streamedAnswer({ providerId: 'p', ask: async () => readerOf(pieces), mapper }))
+    events.push(...batch)
   return events
 }
 
@@ -44,11 +45,11 @@ test('a stream may be cut at every byte', async () => {
 test('a stream may come byte by byte', async () => {
   const text = fixture('anthropic-tools.sse')
   const bytes = Buffer.from(text)
-  const expected = await eventsOf([bytes], new AnthropicStream('p'))
+  const expected = await eventsOf([bytes], new AnthropicMapper('p', []))
   assert.deepEqual(
     await eventsOf(
       Array.from(bytes, (byte) => Buffer.of(byte)),
-      new AnthropicStream('p'),
+      new AnthropicMapper('p', []),
     ),
     expected,
   )
@@ -58,7 +59,12 @@ test('what one read brought is one batch', async () => {
   const batches: (readonly GenerationEvent[])[] = []
   const half = Buffer.from(fixture('openai-tools.sse'))
   const reader = readerOf([half.subarray(0, 900), half.subarray(900)])
-  for await (const batch of streamFrom(async () => reader, 'p', new OpenaiStream('p'))) batches.push(batch)
+  for await (const batch of streamedAnswer({
+    providerId: 'p',
+    ask: async () => reader,
+    mapper: new OpenaiMapper('p', []),
+  }))
+    batches.push(batch)
   assert.equal(batches.length, 2)
 })
 
@@ -93,8 +99,8 @@ const anthropicEvent = fc.record(
 )
 
 for (const [name, chunk, open] of [
-  ['chat completions', openaiChunk, () => new OpenaiStream('p')],
-  ['messages', anthropicEvent, () => new AnthropicStream('p')],
+  ['chat completions', openaiChunk, () => new OpenaiMapper('p', [])],
+  ['messages', anthropicEvent, () => new AnthropicMapper('p', [])],
 ] as const) {
   test(`whatever a server of ${name} sends becomes events in order, or a rejection`, async () => {
     await fc.assert(
@@ -103,7 +109,8 @@ for (const [name, chunk, open] of [
         const events: GenerationEvent[] = []
         try {
           const reader = readerOf([Buffer.from(`${text}data: [DONE]\n\n`)])
-          for await (const batch of streamFrom(async () => reader, 'p', open())) events.push(...batch)
+          for await (const batch of streamedAnswer({ providerId: 'p', ask: async () => reader, mapper: open() }))
+            events.push(...batch)
         } catch (error) {
           assert.ok(error instanceof Rejection, String(error))
           events.push({ type: 'finished', reason: 'other', rawReason: '' })
@@ -131,10 +138,10 @@ test('chunks that differ in their text only are read as if each was parsed', asy
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(shape, text), { maxLength: 20 }), async (chunks) => {
       const data = chunks.map(([make, content]) => JSON.stringify(make(content)))
-      const stream = new OpenaiStream('p')
+      const stream = new OpenaiMapper('p', [])
       for (const chunk of data) stream.push(chunk)
       // White space that the learned chunk has not keeps every chunk from being taken for another one.
-      const parsed = new OpenaiStream('p')
+      const parsed = new OpenaiMapper('p', [])
       for (const [i, chunk] of data.entries()) parsed.push(`${' '.repeat(i % 2)}${' '.repeat(2 * i)}${chunk}`)
       assert.deepEqual(stream.take(), parsed.take())
     }),

@@ -70,6 +70,6 @@ test('a call that is aborted or left leaves none: while it waits, before its fir
     await waitFor('the connection to be closed', () => opened.stub.connections === 0)
   }
   await using opened = await open(begins(chunk('a')))
-  for await (const _ of opened.provider.generate(generationRequest(), signal)) break
+  for await (const _ of opened.provider.stream(generationRequest(), signal)) break
   await waitFor('the connection to be closed', () => opened.stub.connections === 0)
 })

@@ -93,7 +93,7 @@ test('an answer that is cut hands over what came, and is unavailable', async () 
   }
   await using opened = await open(cut)
   const generate = async (): Promise<void> => {
-    for await (const batch of opened.provider.generate(generationRequest(), signal)) events.push(...batch)
+    for await (const batch of opened.provider.stream(generationRequest(), signal)) events.push(...batch)
   }
   await assert.rejects(generate(), reasonOfRejection('PROVIDER_UNAVAILABLE'))
   assert.deepEqual(events.at(-1), { type: 'part-extended', index: 0, text: 'Hel' })
@@ -128,7 +128,7 @@ test('an error object in the stream is rejected by its code, after what came bef
     const events: GenerationEvent[] = []
     await using opened = await open(streams(`${chunk('a')}data: ${JSON.stringify({ error })}\n\n`))
     const generate = async (): Promise<void> => {
-      for await (const batch of opened.provider.generate(generationRequest(), signal)) events.push(...batch)
+      for await (const batch of opened.provider.stream(generationRequest(), signal)) events.push(...batch)
     }
     await assert.rejects(generate(), reasonOfRejection(reason, { provider: 'p', status, message: 'gone' }))
     assert.equal(events.at(-1)?.type, 'part-extended')
@@ -165,7 +165,7 @@ test('leaving the events ends the provider’s request', async () => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(chunk('a'))
   })
-  for await (const _ of opened.provider.generate(generationRequest(), signal)) break
+  for await (const _ of opened.provider.stream(generationRequest(), signal)) break
   await opened.stub.hungUp
 })
 
@@ -181,7 +181,7 @@ test('a slow reader slows the provider: what is not pulled is not read', async (
     more()
   }
   await using opened = await open(flood)
-  const events = opened.provider.generate(generationRequest(), signal)[Symbol.asyncIterator]()
+  const events = opened.provider.stream(generationRequest(), signal)[Symbol.asyncIterator]()
   await events.next()
   let before = -1
   while (before !== written) {

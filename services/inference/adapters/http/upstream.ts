@@ -1,9 +1,10 @@
 import type { Agent } from 'undici'
 import type { ApiKey } from './api-key.ts'
 import { rejectionForStatus, unavailable } from './provider-errors.ts'
-import { ResponseReader } from './response-reader.ts'
+import { type ResponseHead, ResponseReader } from './response-reader.ts'
 
 const MAX_ERROR_BYTES = 64 * 1024
+const EVENT_STREAM = 'text/event-stream'
 const OURS = new Set([
   ...['authorization', 'x-api-key', 'host', 'content-length', 'content-type', 'content-encoding', 'accept'],
   ...['accept-encoding', 'connection', 'keep-alive', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding'],
@@ -24,6 +25,16 @@ export interface UpstreamOptions {
   readonly agent: Agent
 }
 
+/** What is sent to a provider. */
+export interface UpstreamRequest {
+  /** Of the caller. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** Asks for a whole answer instead of a stream. */
+  readonly whole: boolean
+  readonly signal: AbortSignal
+}
+
 /** A provider's HTTP server. */
 export class Upstream {
   readonly #options: UpstreamOptions
@@ -38,30 +49,34 @@ export class Upstream {
   }
 
   /**
-   * Sends a request and answers the stream of its response, once it is known to be one. Every other answer is rejected: by its
-   * status, with the provider's message; headers of the caller never replace the provider's own.
+   * Sends a request and returns the reader of its answer, once that is known to be one: a stream where one was asked for. Every
+   * other answer is rejected: by its status, with the provider's message; headers of the caller never replace the provider's
+   * own. Before a whole answer the provider is silent for as long as it generates: only the signal ends that wait.
    */
-  async post(
-    path: string,
-    headers: Readonly<Record<string, string>>,
-    body: string,
-    signal: AbortSignal,
-  ): Promise<ResponseReader> {
+  async post(path: string, { headers, body, whole, signal }: UpstreamRequest): Promise<ResponseReader> {
     const { key, credentials, headers: configured } = this.#options
     const proof = key === undefined ? {} : credentials(await key.current())
-    const own = { 'content-type': 'application/json', accept: 'text/event-stream', ...proof, ...configured }
+    const own = {
+      'content-type': 'application/json',
+      accept: whole ? 'application/json' : EVENT_STREAM,
+      ...proof,
+      ...configured,
+    }
     const merged: Record<string, string> = {}
     for (const [name, value] of Object.entries(headers)) {
       if (!OURS.has(name.toLowerCase())) merged[name.toLowerCase()] = value
     }
     const reader = new ResponseReader(this.#options.providerId, signal)
     this.#options.agent.dispatch(
-      { origin: this.#origin, path: this.#path + path, method: 'POST', headers: { ...merged, ...own }, body },
+      {
+        ...{ origin: this.#origin, path: this.#path + path, method: 'POST', headers: { ...merged, ...own }, body },
+        ...(whole && { headersTimeout: 0 }),
+      },
       reader,
     )
     try {
       const { status, headers: answered } = await reader.head()
-      if (status === 200 && /^text\/event-stream\b/i.test(answered['content-type'] ?? '')) return reader
+      if (status === 200 && (whole || isEventStream(answered))) return reader
       throw this.#refusal(status, await reader.text(MAX_ERROR_BYTES), answered['retry-after'] ?? '')
     } catch (error) {
       reader.close()
@@ -79,6 +94,11 @@ export class Upstream {
     for (const secret of key?.used ?? []) message = message.replaceAll(secret, '***')
     return rejectionForStatus(providerId, status, message.replace(/\bsk-[\w*.-]{4,}/g, 'sk-***'), retryAfter)
   }
+}
+
+/** Whether an answer with such headers is a stream. */
+export function isEventStream(headers: ResponseHead['headers']): boolean {
+  return /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
 }
 
 /** What an error body says: `error.message`, `error`, `message` or `detail`; empty when it says nothing readable. */

@@ -1,8 +1,10 @@
-import type { FinishReason, GenerationEvent } from '#services/inference/domain/generation.ts'
+import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
 import { type GrowingKind, type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { fromUrl } from '../http/data-url.ts'
+import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
 import { type Json, listAt, objectAt, textAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
+import { annotate } from './annotations.ts'
 import { openaiError } from './error.ts'
 import { OpenaiTemplate } from './template.ts'
 import { OpenaiToolCalls } from './tool-calls.ts'
@@ -16,9 +18,10 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   content_filter: 'content-filter',
 }
 
-/** Turns the chunks of a streamed chat completion into events. Unknown members are passed over. */
-export class OpenaiStream {
+/** Turns a chat completion, whole or streamed, into events: a whole message is one delta. Unknown members are passed over. */
+export class OpenaiMapper implements ProviderMapper {
   readonly #providerId: string
+  readonly #warnings: readonly Warning[]
   readonly #writer = new PartWriter()
   readonly #calls: OpenaiToolCalls
   readonly #template = new OpenaiTemplate()
@@ -26,15 +29,24 @@ export class OpenaiStream {
   #reason = ''
   #rawReason = ''
   #started = false
-  /** No further chunk counts. */
   done = false
 
-  constructor(providerId: string) {
+  constructor(providerId: string, warnings: readonly Warning[]) {
     this.#providerId = providerId
+    this.#warnings = warnings
     this.#calls = new OpenaiToolCalls(providerId, this.#writer)
   }
 
-  /** Takes the data of one event in. */
+  whole(completion: Json): void {
+    const choice = this.#take(completion)
+    // Each call of a whole message is one of its own, whatever its index and id.
+    const message = objectAt(choice?.message)
+    const calls = listAt(message?.tool_calls).map((call, index) => ({ ...objectAt(call), index }))
+    this.#choice({ ...choice, delta: { ...message, tool_calls: calls } })
+    this.#usage(completion)
+    this.end()
+  }
+
   push(data: string): void {
     if (this.done) return
     if (data === '[DONE]') {
@@ -46,38 +58,38 @@ export class OpenaiStream {
       this.#grow('text', text)
       return
     }
-    const chunk = this.#parse(data)
-    if (chunk.error !== undefined && chunk.error !== null) throw openaiError(this.#providerId, chunk.error)
-    if (!this.#started) {
-      this.#started = true
-      this.#writer.push({ type: 'started', warnings: [] })
-    }
-    const choice = objectAt(listAt(chunk.choices)[0])
+    const chunk = jsonObject(data, this.#providerId, 'an event')
+    const choice = this.#take(chunk)
     if (choice !== undefined) this.#choice(choice)
-    const reported = objectAt(chunk.usage)
-    const usage = reported === undefined ? undefined : openaiUsage(reported)
-    if (usage !== undefined) this.#writer.push({ type: 'usage', usage })
-    else if (reported === undefined && choice !== undefined && !choice.finish_reason) this.#learn(data, choice)
+    this.#usage(chunk)
+    if (objectAt(chunk.usage) === undefined && choice !== undefined && !choice.finish_reason) this.#learn(data, choice)
   }
 
-  /** Events since the last call. */
   take(): GenerationEvent[] {
     return this.#writer.take()
   }
 
-  /** The stream is over. `[DONE]` may be missing; a finish reason may not. */
+  /** `[DONE]` may be missing; a finish reason may not. */
   end(): void {
     if (this.done) return
     if (this.#reason === '') throw unavailable(this.#providerId, 'The answer was cut')
     this.#finish()
   }
 
-  #parse(data: string): Json {
-    try {
-      const chunk = objectAt(JSON.parse(data))
-      if (chunk !== undefined) return chunk
-    } catch {}
-    throw unavailable(this.#providerId, 'It sent an event that is not a JSON object')
+  /** The first choice of a completion or of a chunk, once it is known to be no error. */
+  #take({ error, choices }: Json): Json | undefined {
+    if (error !== undefined && error !== null) throw openaiError(this.#providerId, error)
+    if (!this.#started) {
+      this.#started = true
+      this.#writer.push({ type: 'started', warnings: this.#warnings })
+    }
+    return objectAt(listAt(choices)[0])
+  }
+
+  #usage(chunk: Json): void {
+    const reported = objectAt(chunk.usage)
+    const usage = reported === undefined ? undefined : openaiUsage(reported)
+    if (usage !== undefined) this.#writer.push({ type: 'usage', usage })
   }
 
   #learn(data: string, choice: Json): void {
@@ -102,6 +114,7 @@ export class OpenaiStream {
     this.#reasoning(textAt(delta.reasoning ?? delta.reasoning_content), details)
     if (typeof content === 'string' && content !== '') this.#grow('text', content)
     if (typeof refusal === 'string' && refusal !== '') this.#grow('refusal', refusal)
+    for (const annotation of listAt(delta.annotations)) annotate(this.#writer, this.#part('text'), objectAt(annotation))
     if (Array.isArray(calls)) {
       if (calls.length > 0) this.#close()
       for (const call of calls) this.#calls.push(objectAt(call) ?? {})
@@ -114,31 +127,39 @@ export class OpenaiStream {
     }
   }
 
-  /** OpenRouter tells a thought twice: as text, and in details that carry its signature. */
+  /** OpenRouter sends a thought twice: as text, and in details that carry its signature. */
   #reasoning(text: string, details: unknown): void {
-    let [told, kind] = [text, 'reasoning' as GrowingKind]
-    let signature = ''
+    let [thought, rest, signature] = ['', text, '']
+    let kind: GrowingKind = 'reasoning'
+    const think = (): void => {
+      if (thought !== '') this.#grow(kind, thought)
+      if (signature !== '') this.#part('reasoning').signature += signature
+      thought = signature = ''
+    }
     for (const item of listAt(details)) {
       const detail = objectAt(item) ?? {}
       if (detail.type === 'reasoning.encrypted') {
+        think()
         const [encrypted, id] = [textAt(detail.data), textAt(detail.id)]
         this.#close()
         this.#writer.whole('reasoning', { type: 'reasoning', text: '', summary: '', signature: '', encrypted, id })
       } else {
         if (detail.type === 'reasoning.summary') kind = 'reasoning-summary'
-        if (text === '') told += textAt(detail.text) || textAt(detail.summary)
+        thought += text === '' ? textAt(detail.text) || textAt(detail.summary) : rest
+        rest = ''
         signature += textAt(detail.signature)
       }
     }
-    if (told !== '') this.#grow(kind, told)
-    if (signature === '') return
-    if (this.#open?.kind !== 'reasoning') this.#start('reasoning')
-    if (this.#open !== undefined) this.#open.signature += signature
+    thought += rest
+    think()
   }
 
   #grow(kind: GrowingKind, text: string): void {
-    const part = this.#open?.kind === kind ? this.#open : this.#start(kind)
-    this.#writer.extend(part, text)
+    this.#writer.extend(this.#part(kind), text)
+  }
+
+  #part(kind: GrowingKind): OpenPart {
+    return this.#open?.kind === kind ? this.#open : this.#start(kind)
   }
 
   #start(kind: GrowingKind): OpenPart {

@@ -1,10 +1,10 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
-import type { ResponseReader } from '../http/response-reader.ts'
-import { streamFrom } from '../http/stream-from.ts'
+import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
 import type { Upstream } from '../http/upstream.ts'
-import { OpenaiStream } from './mapper.ts'
+import { OpenaiMapper } from './mapper.ts'
 import { type OpenaiDialect, openaiBody } from './request.ts'
+import { openaiWarnings } from './warnings.ts'
 
 /** A server of OpenAI's chat completions: OpenAI itself, OpenRouter, Ollama, vLLM and the like. */
 export class OpenaiProvider implements ModelProvider {
@@ -18,11 +18,20 @@ export class OpenaiProvider implements ModelProvider {
     this.#upstream = upstream
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
-    const ask = (): Promise<ResponseReader> => {
-      const body = JSON.stringify(openaiBody(request, this.#dialect))
-      return this.#upstream.post('/chat/completions', request.providerHeaders, body, signal)
+  generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
+    return wholeAnswer(this.#exchange(request, true, signal))
+  }
+
+  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+    return streamedAnswer(this.#exchange(request, false, signal))
+  }
+
+  #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {
+    const ask: Exchange['ask'] = () => {
+      const body = JSON.stringify(openaiBody(request, this.#dialect, whole))
+      return this.#upstream.post('/chat/completions', { headers: request.providerHeaders, body, whole, signal })
     }
-    return streamFrom(ask, this.#providerId, new OpenaiStream(this.#providerId))
+    const mapper = new OpenaiMapper(this.#providerId, openaiWarnings(request, this.#dialect))
+    return { providerId: this.#providerId, ask, mapper }
   }
 }

@@ -7,15 +7,15 @@ import { openaiMessages } from './messages.ts'
  */
 export type OpenaiDialect = 'openai' | 'openrouter' | 'compatible'
 
-/** The body of a streamed chat completion. Members of `provider_body` never replace these. */
-export function openaiBody(request: GenerationRequest, dialect: OpenaiDialect): Record<string, unknown> {
+/** The body of a chat completion, whole or streamed. Members of `provider_body` never replace these. */
+export function openaiBody(request: GenerationRequest, dialect: OpenaiDialect, whole = false): Record<string, unknown> {
   const { tools, toolChoice, parallelToolCalls, maxOutputTokens, sampling, user, sessionId } = request
   const body = {
     ...request.providerBody,
     model: request.modelId,
     messages: openaiMessages(request.messages, dialect),
-    stream: true,
-    stream_options: { include_usage: true },
+    stream: !whole,
+    stream_options: whole ? undefined : { include_usage: true },
     [dialect === 'openai' ? 'max_completion_tokens' : 'max_tokens']: maxOutputTokens,
     tools:
       tools.length === 0

@@ -1,0 +1,102 @@
+import type { GenerationEvent } from '#services/inference/domain/generation.ts'
+import { type Json, objectAt } from './json.ts'
+import { unavailable } from './provider-errors.ts'
+import type { ResponseReader } from './response-reader.ts'
+import { SseReader } from './sse-reader.ts'
+import { isEventStream } from './upstream.ts'
+
+/** The longest whole answer; a longer one would take too long to parse. */
+const MAX_WHOLE_BYTES = 32 * 1024 * 1024
+
+/** Turns what a provider says into events: a whole answer, or the data of a stream's events one after the other. */
+export interface ProviderMapper {
+  /** Nothing that follows counts any more. */
+  readonly done: boolean
+  /** Takes in a whole answer. */
+  whole(answer: Json): void
+  /** Takes in the data of one event of a stream. */
+  push(data: string): void
+  /** The stream is over; throws when the answer is not. */
+  end(): void
+  /** Events since the last call. */
+  take(): GenerationEvent[]
+}
+
+/** One request to a provider, and who understands the answer. */
+export interface Exchange {
+  readonly providerId: string
+  readonly ask: () => Promise<ResponseReader>
+  readonly mapper: ProviderMapper
+}
+
+/** Asks for a whole answer, and maps it. Some servers stream whatever they are asked for; that is collected. */
+export async function wholeAnswer({ providerId, ask, mapper }: Exchange): Promise<readonly GenerationEvent[]> {
+  const reader = await ask()
+  const { headers } = await reader.head()
+  if (isEventStream(headers)) {
+    const events: GenerationEvent[] = []
+    for await (const batch of streamedAnswer({ providerId, ask: async () => reader, mapper })) events.push(...batch)
+    return events
+  }
+  try {
+    mapper.whole(jsonObject(await reader.text(MAX_WHOLE_BYTES, { whole: true }), providerId, 'an answer'))
+    return mapper.take()
+  } finally {
+    reader.close()
+  }
+}
+
+/**
+ * Asks for a stream, and pulls the answer through the mapper: one batch for each network read, and the connection back to its
+ * pool at the end. Nothing is asked before the first pull.
+ */
+export async function* streamedAnswer({
+  providerId,
+  ask,
+  mapper,
+}: Exchange): AsyncGenerator<readonly GenerationEvent[]> {
+  const reader = await ask()
+  const events = new SseReader(reader, providerId)
+  try {
+    while (!mapper.done) {
+      const batch = await events.next()
+      const failure = batch === undefined ? end(mapper) : push(mapper, batch)
+      const happened = mapper.take()
+      if (mapper.done) reader.release()
+      if (happened.length > 0) yield happened
+      if (failure !== undefined) throw failure.error
+    }
+  } finally {
+    if (!mapper.done) reader.close()
+  }
+}
+
+/** What a provider sent, which has to be a JSON object. */
+export function jsonObject(text: string, providerId: string, what: 'an answer' | 'an event'): Json {
+  try {
+    const value = objectAt(JSON.parse(text))
+    if (value !== undefined) return value
+  } catch {}
+  throw unavailable(providerId, `It sent ${what} that is not a JSON object`)
+}
+
+interface Failure {
+  readonly error: unknown
+}
+
+/** What came before a failure in the same read is handed over first. */
+function push(mapper: ProviderMapper, batch: readonly string[]): Failure | undefined {
+  try {
+    for (const data of batch) mapper.push(data)
+  } catch (error) {
+    return { error }
+  }
+}
+
+function end(mapper: ProviderMapper): Failure | undefined {
+  try {
+    mapper.end()
+  } catch (error) {
+    return { error }
+  }
+}

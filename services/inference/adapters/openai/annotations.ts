@@ -1,0 +1,17 @@
+import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
+import { type Json, listAt, objectAt, textAt } from '../http/json.ts'
+
+/** What a text rests on. Only addresses are sources; every annotation goes on as it came. */
+export function annotate(writer: PartWriter, part: OpenPart, annotation: Json | undefined): void {
+  if (annotation === undefined) return
+  part.metadata = { annotations: [...listAt(part.metadata?.annotations), annotation] }
+  if (annotation.type !== 'url_citation') return
+  const cited = objectAt(annotation.url_citation) ?? annotation
+  const [start, end] = [placeAt(cited.start_index), placeAt(cited.end_index)]
+  const { url, title } = { url: textAt(cited.url), title: textAt(cited.title) }
+  writer.cite(part, { url, title, start, end, citedText: textAt(cited.content) })
+}
+
+function placeAt(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined
+}
