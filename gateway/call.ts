@@ -65,7 +65,7 @@ export class Call {
   /** Options of an RPC on behalf of this request, with the deadline of its operation. */
   options(limits: { timeoutMs: number | undefined } = { timeoutMs: this.deadlineMs }): CallOptions {
     return callOptions(
-      { principal: this.principal, requestId: this.requestId },
+      { principal: this.principal, authenticated: this.principal !== undefined, requestId: this.requestId },
       { signal: this.signal, timeoutMs: limits.timeoutMs },
     )
   }

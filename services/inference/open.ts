@@ -17,6 +17,8 @@ import { STEPS } from './adapters/sqlite/schema.ts'
 import { type Config, modelListOf } from './config.ts'
 import type { Ledger } from './ports/ledger.ts'
 import { inferenceRoutes } from './routes.ts'
+import { RowCloser } from './run/row-closer.ts'
+import { longestOpen, RowSettler } from './run/row-settler.ts'
 
 /** What this process serves. */
 export const services = [InferenceService] as const
@@ -42,14 +44,17 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const { ledger: opened, mongo } = await openLedger(config, clock, opening)
   const health = opening.use(watchStore(opened, { name: 'inference', mongo, clock, logger }))
   const ledger = storePort(tracedPort(opened, 'Ledger', { 'db.system.name': config.store.kind }), health, {
-    writes: ['begin', 'finish'],
+    writes: ['open', 'close', 'settle'],
   })
+  const closer = opening.use(new RowCloser(ledger, logger))
+  opening.use(new RowSettler(ledger, { clock, logger, longestMs: longestOpen(config.generationTimeoutMs) }))
   const providers = opening.use(new ProviderSet(config.providers, config.providerTimeoutMs, logger))
   const routes = inferenceRoutes({
     modelList: modelListOf(config.providers),
     defaultModel: config.defaultModel,
     providers: providers.byId,
     ledger,
+    closer,
     keys: new RpcKeyChecker(identity),
     timeoutMs: config.generationTimeoutMs,
   })
@@ -69,5 +74,5 @@ async function openLedger(
   const { openMongo } = await import('#shared/stores/mongo.ts')
   const { MongoLedger } = await import('./adapters/mongo/ledger.ts')
   const mongo = resources.use(await openMongo(store))
-  return { ledger: await MongoLedger.open(mongo, clock, generationTimeoutMs), mongo }
+  return { ledger: await MongoLedger.open(mongo, clock, longestOpen(generationTimeoutMs)), mongo }
 }

@@ -1,13 +1,13 @@
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 import { reasons } from './reasons.ts'
-import type { GenerateDependencies } from './rpc/answer.ts'
 import { generate } from './rpc/generate.ts'
 import { listModels } from './rpc/list-models.ts'
 import { streamGenerate } from './rpc/stream-generate.ts'
+import type { GenerationDependencies } from './run/generation.ts'
 
 /** What the inference service offers. */
-export function inferenceRoutes(dependencies: GenerateDependencies): Routes {
+export function inferenceRoutes(dependencies: GenerationDependencies): Routes {
   const implementation = {
     generate: generate(dependencies),
     streamGenerate: streamGenerate(dependencies),

@@ -31,11 +31,11 @@ const REQUESTS = [
   ],
   [
     ...(['responses', 'POST', '/api/v1/responses', { model: 'portico/echo', input: 'Hi' }] as const),
-    ...(['POST /api/v1/responses', 'Ledger.begin'] as const),
+    ...(['POST /api/v1/responses', 'Ledger.open'] as const),
   ],
   [
     ...(['stream', 'POST', '/api/v1/responses', { model: 'portico/echo', input: 'Hi', stream: true }] as const),
-    ...(['POST /api/v1/responses', 'Ledger.finish'] as const),
+    ...(['POST /api/v1/responses', 'Ledger.open'] as const),
   ],
 ] as const
 

@@ -20,18 +20,26 @@ export interface ProviderEntry {
   readonly models: readonly ModelEntry[]
 }
 
-/** Which provider serves which of its models, at what price. */
-export interface ModelRoute {
+/** Where a model is served, and at what price. */
+export interface Endpoint {
   readonly providerId: string
+  /** Model as the provider names it. */
   readonly modelId: string
+  /** Undefined: unknown. */
   readonly pricing: Pricing | undefined
 }
 
+/** A model that can be asked. */
+export interface ResolvedModel {
+  /** In order of preference; the first one is asked. */
+  readonly endpoints: readonly [Endpoint, ...Endpoint[]]
+}
+
 /**
- * Finds the model that a name means: `provider/model`, split at the first `/`; else the id of a listed model, the first
- * one in order of configuration. Undefined: there is none.
+ * Finds the model that a name means: `provider/model`, split at the first `/`, which that provider alone serves; else the id of a
+ * listed model, which every provider serves that lists it, in order of configuration. Undefined: there is none.
  */
-export function resolveModel(providers: readonly ProviderEntry[], name: string): ModelRoute | undefined {
+export function resolveModel(providers: readonly ProviderEntry[], name: string): ResolvedModel | undefined {
   const slash = name.indexOf('/')
   if (slash > 0) {
     const provider = providers.find(({ id }) => id === name.slice(0, slash))
@@ -39,14 +47,14 @@ export function resolveModel(providers: readonly ProviderEntry[], name: string):
     if (provider !== undefined && modelId !== '') {
       const model = provider.models.find(({ id }) => id === modelId)
       if (model === undefined && provider.closed) return undefined
-      return { providerId: provider.id, modelId, pricing: model?.pricing }
+      return { endpoints: [{ providerId: provider.id, modelId, pricing: model?.pricing }] }
     }
   }
-  for (const provider of providers) {
+  const [first, ...others] = providers.flatMap((provider) => {
     const model = provider.models.find(({ id }) => id === name)
-    if (model !== undefined) return { providerId: provider.id, modelId: model.id, pricing: model.pricing }
-  }
-  return undefined
+    return model === undefined ? [] : [{ providerId: provider.id, modelId: name, pricing: model.pricing }]
+  })
+  return first === undefined ? undefined : { endpoints: [first, ...others] }
 }
 
 /** The built-in provider, which is always there and free. */

@@ -13,7 +13,8 @@ import {
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { Part } from '../domain/conversation.ts'
 import type { FinishReason, PartKind, Usage } from '../domain/generation.ts'
-import type { MeteredEvent } from '../domain/metered.ts'
+import type { MeteredEvent } from '../domain/meter.ts'
+import type { Endpoint } from '../domain/model-list.ts'
 
 const KINDS: Readonly<Record<PartKind, PartStarted_Kind>> = {
   text: PartStarted_Kind.TEXT,
@@ -33,19 +34,13 @@ const FINISH_REASONS: Readonly<Record<FinishReason, FinishReasonMessage>> = {
   other: FinishReasonMessage.OTHER,
 }
 
-/** Who answers. */
-export interface Answering {
-  readonly providerId: string
-  /** `provider/model`. */
-  readonly model: string
-}
-
 /** An event as a message of the stream. */
-export function toEvent(event: MeteredEvent, { providerId, model }: Answering): EventMessage {
+export function toEvent(event: MeteredEvent, { providerId, modelId }: Endpoint): EventMessage {
   switch (event.type) {
     case 'part-extended':
       return extended(event.index, event.text)
     case 'started': {
+      const model = `${providerId}/${modelId}`
       const value = { model, providerId, warnings: event.warnings.map((warning) => ({ ...warning })) }
       return create(GenerationEventSchema, { event: { case: 'started', value } })
     }
@@ -69,13 +64,16 @@ export function toEvent(event: MeteredEvent, { providerId, model }: Answering): 
 }
 
 /** A whole generation, from all its events; throws where the last one is missing. */
-export function toGeneration(events: readonly MeteredEvent[], { providerId, model }: Answering): GenerationMessage {
-  const generation = create(GenerationSchema, { providerId, model })
+export function toGeneration(events: readonly MeteredEvent[], endpoint: Endpoint): GenerationMessage {
+  const generation = create(GenerationSchema)
   let finished = false
   for (const event of events) {
-    const { event: message } = toEvent(event, { providerId, model })
+    if (event.type === 'part-started' || event.type === 'part-extended') continue
+    const { event: message } = toEvent(event, endpoint)
     switch (message.case) {
       case 'started':
+        generation.model = message.value.model
+        generation.providerId = message.value.providerId
         generation.warnings = message.value.warnings
         break
       case 'partEnded':

@@ -304,5 +304,5 @@ test('a generation has a span with the model, the usage and the end, inside the 
   })
   const call = spans.named('portico.inference.v1.InferenceService/StreamGenerate')
   assert.equal(span.parentSpanContext?.spanId, call.spanContext().spanId)
-  assert.deepEqual(spans.named('Ledger.begin').attributes, { 'db.system.name': 'sqlite' })
+  assert.deepEqual(spans.named('Ledger.open').attributes, { 'db.system.name': 'sqlite' })
 })

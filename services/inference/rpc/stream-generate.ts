@@ -1,20 +1,19 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { InferenceService, StreamGenerateResponse } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { MeteredEvent } from '../domain/metered.ts'
-import { answer, type GenerateDependencies } from './answer.ts'
-import { type Answering, toEvent } from './convert.ts'
+import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { GenerationDependencies } from '../run/generation.ts'
+import { toEvent } from './convert.ts'
+import { startGeneration } from './start-generation.ts'
 
 /** Generates an answer as a stream; see inference_service.proto. */
 export function streamGenerate(
-  dependencies: GenerateDependencies,
+  dependencies: GenerationDependencies,
 ): ServiceImpl<typeof InferenceService>['streamGenerate'] {
-  return ({ generation }, context) => answer(dependencies, generation, context, present)
-}
-
-/** What `create` makes, written out. */
-function present(batch: readonly MeteredEvent[], by: Answering): StreamGenerateResponse {
-  return {
-    $typeName: 'portico.inference.v1.StreamGenerateResponse',
-    events: batch.map((event) => toEvent(event, by)),
+  return async function* (request, context) {
+    const { answer, endpoint } = await startGeneration(request.generation, 'streamed', context, dependencies)
+    for await (const batch of answer) {
+      // What `create` makes, written out.
+      const events = batch.map((event) => toEvent(event, endpoint))
+      yield { $typeName: 'portico.inference.v1.StreamGenerateResponse', events }
+    }
   }
 }

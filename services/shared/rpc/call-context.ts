@@ -22,6 +22,8 @@ export interface Principal {
 /** What travels with each call beside its message: as context values in one process, as metadata between processes. */
 export interface CallContext {
   readonly principal?: Principal | undefined
+  /** The principal's key was read for this very request; what was admitted and is done later does not carry it. */
+  readonly authenticated?: boolean | undefined
   readonly requestId?: string | undefined
 }
 
@@ -70,4 +72,9 @@ export function principalOf(context: Pick<HandlerContext, 'values'>): Principal 
   const { principal } = context.values.get(callContextKey)
   if (principal === undefined) throw new Rejection('PRINCIPAL_MISSING')
   return principal
+}
+
+/** Whether the principal of a call was authenticated for the very request that the call belongs to. */
+export function isAuthenticated(context: Pick<HandlerContext, 'values'>): boolean {
+  return context.values.get(callContextKey).authenticated === true
 }

@@ -4,13 +4,15 @@ import type { CallContext, Principal, PrincipalKind } from '#shared/rpc/call-con
 export const SECRET_HEADER = 'portico-secret'
 
 const PRINCIPAL_HEADER = 'portico-principal'
+const AUTHENTICATED_HEADER = 'portico-authenticated'
 const REQUEST_ID_HEADER = 'portico-request-id'
 const KINDS: ReadonlySet<string> = new Set<PrincipalKind>(['workspace', 'personal', 'management', 'local-operator'])
 
 /** A call's context as headers, for the wire between our own processes. */
-export function headersOfContext({ principal, requestId }: CallContext): Record<string, string> {
+export function headersOfContext({ principal, authenticated, requestId }: CallContext): Record<string, string> {
   const headers: Record<string, string> = {}
   if (requestId !== undefined) headers[REQUEST_ID_HEADER] = encodeURIComponent(requestId)
+  if (authenticated === true) headers[AUTHENTICATED_HEADER] = 'true'
   if (principal !== undefined) {
     const { kind, organizationId, workspaceId, apiKeyId } = principal
     headers[PRINCIPAL_HEADER] = [kind, organizationId, workspaceId, apiKeyId].map(encodeURIComponent).join(';')
@@ -23,6 +25,7 @@ export function contextOfHeaders(headers: Pick<Headers, 'get'>): CallContext {
   const requestId = headers.get(REQUEST_ID_HEADER)
   return {
     principal: principalOfHeader(headers.get(PRINCIPAL_HEADER)),
+    authenticated: headers.get(AUTHENTICATED_HEADER) === 'true',
     requestId: requestId === null ? undefined : decode(requestId),
   }
 }

@@ -1,15 +1,21 @@
-import type { Ledger, LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
+import {
+  type Ledger,
+  type LedgerClosing,
+  type LedgerEntry,
+  type LedgerOpening,
+  PROCESS_LOST,
+} from '#services/inference/ports/ledger.ts'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { STEPS } from './schema.ts'
 
-const BEGIN = `INSERT INTO ledger (workspace, request_id, api_key_id, origin, session_id, provider_id, model_id, status,
+const OPEN = `INSERT INTO ledger (workspace, request_id, api_key_id, origin, session_id, provider_id, model_id, status,
   cost_nanos, error, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'open', 0, '', ?) ON CONFLICT DO NOTHING`
-const FINISH = `UPDATE ledger SET status = ?, input_tokens = ?, output_tokens = ?, cache_read_tokens = ?,
+const CLOSE = `UPDATE ledger SET status = ?, input_tokens = ?, output_tokens = ?, cache_read_tokens = ?,
   cache_write_tokens = ?, reasoning_tokens = ?, cost_nanos = ?, error = ?, finished_at = ?
   WHERE workspace = ? AND request_id = ? AND status = 'open'`
-const CLOSE_ALL = `UPDATE ledger SET status = 'aborted', finished_at = ? WHERE status = 'open'`
+const SETTLE = `UPDATE ledger SET status = 'aborted', error = ?, finished_at = ? WHERE status = 'open' AND started_at < ?`
 const GET = 'SELECT * FROM ledger WHERE workspace = ? AND request_id = ?'
 
 /** The ledger in a SQLite file that this process owns. */
@@ -22,47 +28,43 @@ export class SqliteLedger implements Ledger {
     this.#clock = clock
   }
 
-  /** Opens the file, and closes the rows that a crash left open. */
+  /** Opens the file, and settles every row that is open in it: whoever opened it is gone. */
   static async open(path: string, clock: Clock): Promise<SqliteLedger> {
-    const file = new SqliteFile(path, { steps: STEPS, exclusive: true })
-    await file.write(() => file.statement(CLOSE_ALL).run(clock.now()))
-    return new SqliteLedger(file, clock)
+    const ledger = new SqliteLedger(new SqliteFile(path, { steps: STEPS, exclusive: true }), clock)
+    await ledger.settle(Number.MAX_SAFE_INTEGER)
+    return ledger
   }
 
   probe(): Promise<void> {
     return this.#file.probe()
   }
 
-  begin(opening: LedgerOpening): Promise<void> {
+  open(opening: LedgerOpening): Promise<void> {
     const { workspace, requestId, apiKeyId, origin, sessionId, providerId, modelId } = opening
     const now = this.#clock.now()
     return this.#file.write(() => {
-      const insert = this.#file.statement(BEGIN)
+      const insert = this.#file.statement(OPEN)
       const { changes } = insert.run(workspace, requestId, apiKeyId, origin, sessionId, providerId, modelId, now)
       if (changes === 0) throw new Rejection('REQUEST_DUPLICATE', { request_id: requestId })
     })
   }
 
-  finish(workspace: string, requestId: string, closing: LedgerClosing): Promise<void> {
-    const { status, usage, costNanos, error } = closing
+  close(closings: readonly LedgerClosing[]): Promise<void> {
     const now = this.#clock.now()
     return this.#file.write(() => {
-      this.#file
-        .statement(FINISH)
-        .run(
-          status,
-          usage?.inputTokens ?? null,
-          usage?.outputTokens ?? null,
-          usage?.cacheReadTokens ?? null,
-          usage?.cacheWriteTokens ?? null,
-          usage?.reasoningTokens ?? null,
-          costNanos,
-          error,
-          now,
-          workspace,
-          requestId,
-        )
+      const update = this.#file.statement(CLOSE)
+      for (const { workspace, requestId, status, usage, costNanos, error } of closings) {
+        const { inputTokens = null, outputTokens = null, cacheReadTokens = null } = usage ?? {}
+        const { cacheWriteTokens = null, reasoningTokens = null } = usage ?? {}
+        const tokens = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens]
+        update.run(status, ...tokens, costNanos, error, now, workspace, requestId)
+      }
     })
+  }
+
+  async settle(openedBefore: number): Promise<void> {
+    const now = this.#clock.now()
+    await this.#file.write(() => this.#file.statement(SETTLE).run(PROCESS_LOST, now, openedBefore))
   }
 
   async get(workspace: string, requestId: string): Promise<LedgerEntry | undefined> {

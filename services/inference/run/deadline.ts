@@ -1,12 +1,11 @@
+/** A signal that ends with a time; disposing it stops the clock. */
+export type Deadline = Disposable & { readonly signal: AbortSignal }
+
 /**
  * A signal that aborts when the caller's does, with its reason, or with another reason when the time is up; disposing it stops the
  * clock. `AbortSignal.any` would do the same at several times the cost.
  */
-export function startDeadline(
-  caller: AbortSignal,
-  ms: number,
-  reason: () => Error,
-): Disposable & { readonly signal: AbortSignal } {
+export function startDeadline(caller: AbortSignal, ms: number, reason: () => Error): Deadline {
   const controller = new AbortController()
   const follow = (): void => controller.abort(caller.reason)
   if (caller.aborted) follow()

@@ -1,0 +1,62 @@
+import { costOf, outputCostOf, type Pricing } from './cost.ts'
+import type { GenerationEvent, Usage } from './generation.ts'
+
+type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
+
+/** An event as the caller sees it: usage and cost come once, at the end. */
+export type MeteredEvent =
+  | Exclude<GenerationEvent, { readonly type: 'usage' | 'finished' }>
+  | (Finished & {
+      /** Undefined: the provider reported none. */
+      readonly usage: Usage | undefined
+      readonly costNanos: bigint
+      readonly outputCostNanos: bigint
+    })
+
+/** Measures one generation while its events pass. */
+export class Meter {
+  readonly #pricing: Pricing | undefined
+  #usage: Usage | undefined
+  #finished = false
+
+  constructor(pricing: Pricing | undefined) {
+    this.#pricing = pricing
+  }
+
+  /** Whether the last event has passed. */
+  get finished(): boolean {
+    return this.#finished
+  }
+
+  /** What was used so far, as the provider reported it. */
+  get usage(): Usage | undefined {
+    return this.#usage
+  }
+
+  /** What that costs; 0 when the price is unknown. */
+  get costNanos(): bigint {
+    return this.#usage === undefined ? 0n : costOf(this.#usage, this.#pricing)
+  }
+
+  /** Takes usage out of a batch, and puts it and the cost into the last event. May leave nothing. */
+  take(batch: readonly GenerationEvent[]): readonly MeteredEvent[] {
+    if (batch.every(isPassedOn)) return batch
+    const events: MeteredEvent[] = []
+    let last: Finished | undefined
+    for (const event of batch) {
+      if (event.type === 'usage') this.#usage = event.usage
+      else if (event.type === 'finished') last = event
+      else events.push(event)
+    }
+    if (last === undefined) return events
+    this.#finished = true
+    const usage = this.#usage
+    const outputCostNanos = usage === undefined ? 0n : outputCostOf(usage, this.#pricing)
+    events.push({ ...last, usage, costNanos: this.costNanos, outputCostNanos })
+    return events
+  }
+}
+
+function isPassedOn(event: GenerationEvent): event is Exclude<MeteredEvent, Finished> {
+  return event.type !== 'usage' && event.type !== 'finished'
+}

@@ -1,0 +1,23 @@
+import type { HandlerContext } from '@connectrpc/connect'
+import type { GenerationRequest as GenerationMessage } from '#gen/portico/inference/v1/inference_pb.js'
+import { isAuthenticated, principalOf } from '#shared/rpc/call-context.ts'
+import { Generation, type GenerationDependencies, type GenerationInput } from '../run/generation.ts'
+import { runSteps } from '../run/steps.ts'
+import { check } from './check.ts'
+import { parseGeneration } from './parse-generation.ts'
+
+/** Starts the generation that a call asks for; its answer has to be pulled. */
+export async function startGeneration(
+  message: GenerationMessage | undefined,
+  form: GenerationInput['form'],
+  context: HandlerContext,
+  dependencies: GenerationDependencies,
+): Promise<Generation> {
+  const principal = principalOf(context)
+  check(message !== undefined, 'generation', 'is missing')
+  const { model, origin } = message
+  const who = { principal, authenticated: isAuthenticated(context), caller: context.signal }
+  const generation = new Generation({ ...who, form, model, origin, request: parseGeneration(message) })
+  await runSteps(generation, dependencies)
+  return generation
+}

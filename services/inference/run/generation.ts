@@ -1,0 +1,58 @@
+import type { Principal } from '#shared/rpc/call-context.ts'
+import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
+import type { Meter, MeteredEvent } from '../domain/meter.ts'
+import type { Endpoint, ProviderEntry } from '../domain/model-list.ts'
+import type { KeyChecker } from '../ports/key-checker.ts'
+import type { Ledger } from '../ports/ledger.ts'
+import type { ModelProvider } from '../ports/provider.ts'
+import type { Deadline } from './deadline.ts'
+import type { RowCloser } from './row-closer.ts'
+
+/** What generations need. */
+export interface GenerationDependencies {
+  readonly modelList: readonly ProviderEntry[]
+  readonly defaultModel: string
+  readonly providers: ReadonlyMap<string, ModelProvider>
+  readonly keys: KeyChecker
+  readonly ledger: Ledger
+  readonly closer: RowCloser
+  /** Longest time that one generation may take. */
+  readonly timeoutMs: number
+}
+
+/** What a generation begins with. */
+export interface GenerationInput {
+  readonly principal: Principal
+  /** The principal's key was read for this very request. */
+  readonly authenticated: boolean
+  /** Aborts when the caller is gone. */
+  readonly caller: AbortSignal
+  /** Whether the provider is asked for a whole answer or for a stream. */
+  readonly form: 'whole' | 'streamed'
+  /** As it was asked for; empty: the default model. */
+  readonly model: string
+  /** Which interface the request came by. */
+  readonly origin: string
+  readonly request: Omit<GenerationRequest, 'modelId'>
+}
+
+/** One generation on its way through the steps; each step reads what those before it have set. */
+export class Generation {
+  readonly input: GenerationInput
+  /** Set by `resolveModel`. */
+  endpoint!: Endpoint
+  /** Set by `resolveModel`. */
+  provider!: ModelProvider
+  /** Set by `attempt`: what the provider says, asked at the first pull. */
+  batches!: AsyncIterable<readonly GenerationEvent[]>
+  /** Set by `attempt`. */
+  deadline!: Deadline
+  /** Set by `meter`. */
+  meter!: Meter
+  /** Set by `close`: what the caller gets. Whoever pulls it pulls it to its end or leaves it. */
+  answer!: AsyncIterable<readonly MeteredEvent[]>
+
+  constructor(input: GenerationInput) {
+    this.input = input
+  }
+}

@@ -1,0 +1,51 @@
+import { forStoreWithin } from '#shared/stores/store-outage.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import { detached } from '#shared/telemetry/tracing.ts'
+import type { Ledger, LedgerClosing } from '../ports/ledger.ts'
+
+/** How long rows wait for others that are closed with them. */
+const GROUP_MS = 10
+/** What was used is written down also when the ledger is away for a while. */
+export const PATIENCE_MS = 60_000
+const STOP_MS = 5_000
+
+/**
+ * Closes rows of the ledger while nobody waits for it, those of 10 ms in one commit. While the ledger is away it tries for a
+ * minute; rows that it could not close are settled later. Disposal closes what is left, and waits for it at most 5 s.
+ */
+export class RowCloser implements AsyncDisposable {
+  readonly #ledger: Ledger
+  readonly #logger: Logger
+  readonly #writes = new Set<Promise<void>>()
+  #waiting: LedgerClosing[] = []
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(ledger: Ledger, logger: Logger) {
+    this.#ledger = ledger
+    this.#logger = logger
+  }
+
+  close(closing: LedgerClosing): void {
+    this.#waiting.push(closing)
+    // Rows of many requests are closed together: that belongs to none of them.
+    this.#timer ??= detached(() => setTimeout(() => this.#flush(), GROUP_MS))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#flush()
+    const late = new Promise((resolve) => setTimeout(resolve, STOP_MS).unref())
+    await Promise.race([Promise.all(this.#writes), late])
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const closings = this.#waiting
+    this.#waiting = []
+    if (closings.length === 0) return
+    const write = forStoreWithin(PATIENCE_MS, () => this.#ledger.close(closings))
+      .catch((err: unknown) => this.#logger.error({ err, rows: closings.length }, 'Rows of the ledger stay open'))
+      .finally(() => this.#writes.delete(write))
+    this.#writes.add(write)
+  }
+}
