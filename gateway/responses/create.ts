@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, Response } from 'express'
 import { randomText } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -7,13 +6,14 @@ import { publicError } from '../errors/public-error.ts'
 import type { Facade, Route } from '../facade.ts'
 import { checkBody, readJson } from '../http/body.ts'
 import { sendJson } from '../http/respond.ts'
-import { MESSAGES_AT_ONCE, sendEvents } from '../http/sse.ts'
+import { sendEvents } from '../http/sse.ts'
 import { type ResponsesRequest, responsesRequest } from './body.ts'
 import { chooseDialect, wantsHistoryIds } from './dialect.ts'
+import { requestEcho } from './echo.ts'
 import { type ResponseFailure, responseFailure } from './failure.ts'
-import { ResponsesFold } from './fold.ts'
-import { ResponsesFrames } from './frames.ts'
-import { requestEcho } from './from-generation.ts'
+import { fromGeneration } from './from-generation.ts'
+import { ResponsesFold } from './stream/fold.ts'
+import { ResponsesFrames } from './stream/frames.ts'
 import { toGeneration } from './to-generate-request.ts'
 import { requireHistoryIds } from './to-messages.ts'
 
@@ -39,20 +39,17 @@ async function createResponse(facade: Facade, request: Request, response: Respon
   const text = randomText(24)
   call.headers.push('x-generation-id', `gen-${text}`)
   const generation = toGeneration(body, `gen-${text}`, session)
-  const messages = clients.inference.streamGenerate({ generation }, call.options({ timeoutMs: undefined }))
-  const seed = { id: `resp_${text}`, echo: requestEcho(body), now: () => clock.now() }
+  const seconds = (): number => Math.floor(clock.now() / 1_000)
+  const seed = { id: `resp_${text}`, createdAt: seconds(), echo: requestEcho(body) }
+  const options = call.options({ timeoutMs: undefined })
   if (body.stream !== true) {
-    const fold = new ResponsesFold(seed, undefined)
-    let taken = 0
-    for await (const { events } of messages) {
-      fold.add(events)
-      if (++taken % MESSAGES_AT_ONCE === 0) await nextTurn()
-    }
-    if (!fold.over) throw new Error('The generation ended without its last event')
-    return sendJson(response, 200, fold.toJson())
+    const { generation: whole } = await clients.inference.generate({ generation }, options)
+    if (whole === undefined) throw new Error('Nothing was generated')
+    return sendJson(response, 200, fromGeneration(seed, whole, seconds()))
   }
+  const messages = clients.inference.streamGenerate({ generation }, options)
   const frames = new ResponsesFrames(dialect)
-  const fold = new ResponsesFold(seed, frames)
+  const fold = new ResponsesFold(seed, frames, seconds)
   const fail = (failure: ResponseFailure): string => {
     fold.fail(failure)
     return frames.take()

@@ -1,50 +1,83 @@
-import type { GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { ResponsesRequest } from './body.ts'
+import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
+import { fromPart } from './from-part.ts'
+import type { OutputItem } from './output.ts'
+import type { Echo, ResponseObject, Usage } from './response.ts'
 
-type Json = Readonly<Record<string, unknown>>
+/** What a response has from the start. */
+export interface ResponseSeed {
+  /** `resp_…` */
+  readonly id: string
+  /** Seconds since the epoch. */
+  readonly createdAt: number
+  /** What it says of its request. */
+  readonly echo: Echo
+}
 
-/** What a response says of its request, with every member that it has (`contract/gateway-facts.md` 1.4). */
-export function requestEcho(body: ResponsesRequest): Json {
-  const { reasoning, text } = body
+/** How far a response has come, and how it ended. */
+export type ResponseState = Pick<
+  ResponseObject,
+  'status' | 'completed_at' | 'error' | 'error_type' | 'incomplete_details' | 'usage'
+>
+
+/** How a response ended. */
+export type EndState = ResponseState & { readonly status: 'completed' | 'incomplete' | 'failed' }
+
+/** How a generation ended. */
+export type Finished = Pick<Generation, 'reason' | 'usage' | 'costNanos' | 'outputCostNanos'>
+
+/** A whole generation as a response; `completedAt` in seconds since the epoch. */
+export function fromGeneration(seed: ResponseSeed, generation: Generation, completedAt: number): ResponseObject {
+  const { model, parts } = generation
+  const ended = finishedState(generation, completedAt)
+  const output = parts.map((part, index) => {
+    // Only the last one can have been cut off.
+    const status = index === parts.length - 1 ? endOf(generation) : 'completed'
+    return fromPart({ responseId: seed.id, index }, part, status)
+  })
+  return toResponse(seed, model, output, ended)
+}
+
+/** The response object in some state. */
+export function toResponse(
+  { id, createdAt, echo }: ResponseSeed,
+  model: string,
+  output: OutputItem[],
+  state: ResponseState,
+): ResponseObject {
+  const output_text = output.map(wordsOf).join('')
+  return { id, object: 'response', created_at: createdAt, model, output, output_text, ...state, ...echo }
+}
+
+const INCOMPLETE: { readonly [reason in FinishReason]?: 'max_output_tokens' | 'content_filter' } = {
+  [FinishReason.LENGTH]: 'max_output_tokens',
+  [FinishReason.CONTENT_FILTER]: 'content_filter',
+}
+
+/** Whether a generation came to its end, or was cut off. */
+export function endOf({ reason }: Pick<Finished, 'reason'>): 'completed' | 'incomplete' {
+  return INCOMPLETE[reason] === undefined ? 'completed' : 'incomplete'
+}
+
+/** The state of a response whose generation has finished. */
+export function finishedState(finished: Finished, completedAt: number): EndState {
+  const reason = INCOMPLETE[finished.reason]
   return {
-    instructions: body.instructions ?? null,
-    metadata: body.metadata ?? {},
-    parallel_tool_calls: body.parallel_tool_calls ?? true,
-    temperature: body.temperature ?? 1,
-    top_p: body.top_p ?? 1,
-    presence_penalty: body.presence_penalty ?? 0,
-    frequency_penalty: body.frequency_penalty ?? 0,
-    top_logprobs: 0,
-    tool_choice: body.tool_choice ?? 'auto',
-    tools: (body.tools ?? []).map(({ name, description, parameters, strict }) => ({
-      type: 'function',
-      name,
-      description: description ?? null,
-      parameters: parameters ?? null,
-      strict: strict ?? null,
-    })),
-    text: {
-      format: text?.format ?? { type: 'text' },
-      ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
-    },
-    truncation: 'disabled',
-    reasoning: reasoning == null ? null : { effort: reasoning.effort ?? null, summary: reasoning.summary ?? null },
-    max_output_tokens: body.max_output_tokens ?? null,
-    max_tool_calls: body.max_tool_calls ?? null,
-    previous_response_id: null,
-    store: false,
-    background: false,
-    service_tier: 'default',
-    safety_identifier: body.safety_identifier ?? null,
-    prompt_cache_key: body.prompt_cache_key ?? null,
-    user: body.user ?? null,
-    prompt: null,
+    status: endOf(finished),
+    completed_at: completedAt,
+    error: null,
+    incomplete_details: reason === undefined ? null : { reason },
+    usage: fromUsage(finished),
   }
 }
 
+/** The words of an answer; a refusal is none. */
+function wordsOf(item: OutputItem): string {
+  if (item.type !== 'message') return ''
+  return item.content.map((part) => (part.type === 'output_text' ? part.text : '')).join('')
+}
+
 /** What was used, and what it cost in dollars; null when the provider did not say. */
-export function usageJson(finished: GenerationFinished): Json | null {
-  const { usage, costNanos, outputCostNanos } = finished
+function fromUsage({ usage, costNanos, outputCostNanos }: Finished): Usage | null {
   if (usage === undefined) return null
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
   return {

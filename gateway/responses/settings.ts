@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import { guarded, notYet, objectProblem, typeErrors } from '../shape.ts'
 
-const EFFORTS = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
+/** How much the model thinks. */
+export const efforts = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
+/** How a summary of its thoughts is written. */
+export const summaries = z.enum(['auto', 'concise', 'detailed'])
 
 /** How the model thinks. */
 export const reasoning = z.object({
-  effort: z.enum(EFFORTS).nullish(),
-  summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+  effort: efforts.nullish(),
+  summary: summaries.nullish(),
   enabled: z.boolean().nullish(),
   max_tokens: z.int().min(1).max(2_147_483_647).nullish(),
   mode: z.enum(['standard'], { error: 'only "standard" is supported' }).nullish(),

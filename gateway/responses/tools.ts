@@ -52,14 +52,15 @@ const jsonSchema = z.object({
   strict: z.boolean().nullish(),
   description: z.string().nullish(),
 })
-const format = z.discriminatedUnion(
+/** Form of the answer. */
+export const format = z.discriminatedUnion(
   'type',
   [z.object({ type: z.literal('text') }), z.object({ type: z.literal('json_object') }), jsonSchema],
   typeErrors(),
 )
 
-/** Form of the answer. */
-export const text = z.object({
-  format: format.nullish(),
-  verbosity: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
-})
+/** How wordy the answer is. */
+export const verbosity = z.enum(['low', 'medium', 'high', 'xhigh', 'max'])
+
+/** Form of the answer, and how wordy it is. */
+export const text = z.object({ format: format.nullish(), verbosity: verbosity.nullish() })

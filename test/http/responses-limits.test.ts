@@ -17,11 +17,7 @@ const FREE: Readonly<Record<string, (json: string) => string>> = {
 
 forEachTransport((name, connect) => {
   test(`${name}: JSON that is passed on may nest 30 levels deep`, async () => {
-    const inference = {
-      async *streamGenerate() {
-        yield { events: [{ event: { case: 'finished' as const, value: {} } }] }
-      },
-    }
+    const inference = { generate: async () => ({ generation: {} }) }
     await using facade = await openFacade({ inference }, {}, connect)
     for (const [field, member] of Object.entries(FREE)) {
       const answer = await facade.fetch('/api/v1/responses', {

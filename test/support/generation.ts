@@ -1,3 +1,6 @@
+import { create } from '@bufbuild/protobuf'
+import { type Generation, GenerationSchema, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import type { GenerationEvent as EventMessage } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 
@@ -32,4 +35,18 @@ export async function eventsOf(
   const events: GenerationEvent[] = []
   for await (const batch of provider.stream(generationRequest(request), signal)) events.push(...batch)
   return events
+}
+
+/** The generation that a stream of events amounts to. */
+export function wholeOf(events: readonly EventMessage[]): Generation {
+  const generation = create(GenerationSchema)
+  for (const { event } of events) {
+    if (event.case === 'started') generation.model = event.value.model
+    else if (event.case === 'partEnded') generation.parts[event.value.index] = event.value.part ?? create(PartSchema)
+    else if (event.case === 'finished') {
+      const { $typeName: _, ...finished } = event.value
+      Object.assign(generation, finished)
+    }
+  }
+  return generation
 }

@@ -1,6 +1,8 @@
-import type { ResponsesDialect } from './dialect.ts'
+import type { ResponsesDialect } from '../dialect.ts'
+import type { SchemaEventType, SchemaMembers, SpecifiedEventType, SpecifiedMembers } from '../events.ts'
+import type { ResponseObject } from '../response.ts'
 
-/** The unchanging beginnings of the events that tell one kind of growth of one item. */
+/** The unchanging beginnings of the events by which one item grows. */
 export interface DeltaPrefix {
   /** Event of OpenAI's schema; empty in the specification's dialect. */
   readonly schema: string
@@ -8,7 +10,10 @@ export interface DeltaPrefix {
   readonly specification: string
 }
 
-type Members = Readonly<Record<string, unknown>>
+type SharedEventType = SchemaEventType & SpecifiedEventType
+type DeltaEventType = Extract<SchemaEventType, `${string}.delta`>
+/** What the last events of the specification say of the response. */
+export type SpecifiedEnd = SpecifiedMembers<'response.done'>['response']
 
 const NO_EVENT: DeltaPrefix = { schema: '', specification: '' }
 const NUMBER = ',"sequence_number":'
@@ -36,7 +41,7 @@ export class ResponsesFrames {
   }
 
   /** The first events: a response is there, and in OpenAI's schema that it is in progress. */
-  begin(response: Members, specified: Members): void {
+  begin(response: ResponseObject, specified: SpecifiedMembers<'response.created'>['response']): void {
     if (this.#schema) {
       const json = JSON.stringify(response)
       this.#response('response.created', json)
@@ -45,17 +50,21 @@ export class ResponsesFrames {
   }
 
   /** An event that only OpenAI's schema has. */
-  schema(type: string, members: Members): void {
+  schema<T extends SchemaEventType>(type: T, members: SchemaMembers<T>): void {
     if (this.#schema) this.#write(type, members)
   }
 
   /** An event that both have; `more` are the members that only OpenAI's schema wants. */
-  shared(type: string, members: Members, more: Members = {}): void {
+  shared<T extends SharedEventType>(type: T, members: SpecifiedMembers<T>, more?: { readonly item_id: string }): void {
     this.#write(type, this.#schema ? { ...members, ...more } : members)
   }
 
   /** The beginnings of delta events. The specification has one for text, with the members given apart. */
-  prefix(type: string, members: Members, specification?: Members): DeltaPrefix {
+  prefix<T extends DeltaEventType>(
+    type: T,
+    members: Omit<SchemaMembers<T>, 'delta'>,
+    specification?: Omit<SpecifiedMembers<'response.content_part.delta'>, 'delta'>,
+  ): DeltaPrefix {
     if (!this.#schema && specification === undefined) return NO_EVENT
     return {
       schema: this.#schema ? this.#open(type, members) : '',
@@ -75,9 +84,13 @@ export class ResponsesFrames {
   }
 
   /** The last events: how it ended in OpenAI's schema, how it ended in the specification, and that it has ended. */
-  end(type: string, response: Members, specified: Members): void {
+  end(
+    type: 'response.completed' | 'response.incomplete' | 'response.failed',
+    response: ResponseObject,
+    specified: SpecifiedEnd,
+  ): void {
     if (this.#schema) {
-      // Both tell the same object, which is longer than the whole answer: it is encoded once.
+      // Both hold the same object, which is longer than the whole answer: it is encoded once.
       const json = JSON.stringify(response)
       this.#response(type, json)
       if (this.#specification) this.#response('response.done', json)
@@ -85,16 +98,16 @@ export class ResponsesFrames {
     this.#text += 'data: [DONE]\n\n'
   }
 
-  #response(type: string, json: string): void {
+  #response(type: SchemaEventType | 'response.done', json: string): void {
     this.#text += `${this.#opened(type)}"response":${json}${NUMBER}${this.#sequence++}${END}`
   }
 
-  #write(type: string, members: Members): void {
+  #write(type: string, members: object): void {
     const numbered = this.#schema ? { type, ...members, sequence_number: this.#sequence++ } : { type, ...members }
     this.#text += `${this.#line(type)}data: ${JSON.stringify(numbered)}\n\n`
   }
 
-  #open(type: string, members: Members): string {
+  #open(type: string, members: object): string {
     return `${this.#opened(type)}${JSON.stringify(members).slice(1, -1)},"delta":`
   }
 

@@ -7,6 +7,11 @@ import {
   GenerationEventSchema,
   PartStarted_Kind as Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { wholeOf } from '#test/support/generation.ts'
+import { responsesRequest } from '../body.ts'
+import { requestEcho } from '../echo.ts'
+import { responseEvent } from '../events.ts'
+import { fromGeneration } from '../from-generation.ts'
 import { ResponsesFold } from './fold.ts'
 import { ResponsesFrames } from './frames.ts'
 
@@ -14,7 +19,12 @@ type Init = NonNullable<MessageInitShape<typeof GenerationEventSchema>['event']>
 type Json = Record<string, unknown>
 
 const ID = `resp_${'x'.repeat(24)}`
-const seed = { id: ID, echo: {}, now: () => 1_700_000_000_999 }
+const seed = {
+  id: ID,
+  createdAt: 1_700_000_000,
+  echo: requestEcho(responsesRequest.parse({ model: 'a/b', input: 'x' })),
+}
+const seconds = () => 1_700_000_001
 const own = (prefix: string, index: number): string => `${prefix}_${'x'.repeat(24)}_${index}`
 
 const event = (init: Init): GenerationEvent => create(GenerationEventSchema, { event: init })
@@ -28,9 +38,9 @@ const finish = (reason = FinishReason.STOP): GenerationEvent =>
   event({ case: 'finished', value: { reason, rawReason: '', costNanos: 0n } })
 
 /** Events of OpenAI's dialect between in_progress and the end, without their numbers; and the response at the end. */
-function told(...events: GenerationEvent[]): { events: Json[]; output: Json[]; response: Json } {
+function streamed(...events: GenerationEvent[]): { events: Json[]; output: Json[]; response: Json } {
   const frames = new ResponsesFrames('openai')
-  const fold = new ResponsesFold(seed, frames)
+  const fold = new ResponsesFold(seed, frames, seconds)
   fold.add([started, ...events])
   const all = frames
     .take()
@@ -38,14 +48,14 @@ function told(...events: GenerationEvent[]): { events: Json[]; output: Json[]; r
     .filter((line) => line.startsWith('data: {'))
     .map((line) => JSON.parse(line.slice(6)))
   const response = all.at(-1).response
-  const quiet = new ResponsesFold(seed, undefined)
-  quiet.add([started, ...events])
-  assert.deepEqual(quiet.toJson(), response, 'one JSON object says what the stream says')
+  for (const one of all) responseEvent.parse(one)
+  const generation = wholeOf([started, ...events])
+  assert.deepEqual(fromGeneration(seed, generation, seconds()), response, 'whole and streamed say the same')
   return { events: all.slice(2, -1).map(({ sequence_number: _, ...rest }) => rest), output: response.output, response }
 }
 
 test('a refusal is a part of a message', () => {
-  const { events, output, response } = told(
+  const { events, output, response } = streamed(
     begin(0, Kind.REFUSAL),
     grow(0, 'No.'),
     end(0, { case: 'refusal', value: { text: 'No.' } }),
@@ -70,7 +80,7 @@ test('a refusal is a part of a message', () => {
 
 test('a thought is told with its text, and its proof comes with its end', () => {
   const value = { text: 'hm', signature: 'sig' }
-  const { events, output } = told(
+  const { events, output } = streamed(
     begin(0, Kind.REASONING),
     grow(0, 'hm'),
     end(0, { case: 'reasoning', value }),
@@ -94,7 +104,7 @@ test('a thought is told with its text, and its proof comes with its end', () => 
 
 test('a summary of a thought has events of its own', () => {
   const value = { summary: 'in short' }
-  const { events, output } = told(
+  const { events, output } = streamed(
     begin(0, Kind.REASONING_SUMMARY),
     grow(0, 'in short'),
     end(0, { case: 'reasoning', value }),
@@ -118,7 +128,7 @@ test('a summary of a thought has events of its own', () => {
 
 test("an encrypted thought keeps the provider's id", () => {
   const value = { encrypted: 'secret', id: 'rs_theirs' }
-  const { events, output } = told(begin(0, Kind.REASONING), end(0, { case: 'reasoning', value }), finish())
+  const { events, output } = streamed(begin(0, Kind.REASONING), end(0, { case: 'reasoning', value }), finish())
   const item = { type: 'reasoning', id: 'rs_theirs', summary: [], encrypted_content: 'secret', status: 'completed' }
   assert.deepEqual(
     events.map(({ type }) => type),
@@ -129,7 +139,7 @@ test("an encrypted thought keeps the provider's id", () => {
 
 test('a picture is an item of its own', () => {
   const source = { case: 'data', value: new Uint8Array([0, 1, 2]) } as const
-  const { events, output } = told(
+  const { events, output } = streamed(
     begin(0, Kind.IMAGE),
     end(0, { case: 'image', value: { source, mime: 'image/png' } }),
     finish(),
@@ -144,7 +154,7 @@ test('a picture is an item of its own', () => {
 })
 
 test('calls that grow side by side are told one by one, in the order in which they began', () => {
-  const { events, output } = told(
+  const { events, output } = streamed(
     begin(0, Kind.TOOL_CALL, 'c0', 'f'),
     begin(1, Kind.TOOL_CALL, 'c1', 'g'),
     grow(1, '{'),
@@ -178,7 +188,7 @@ test('calls that grow side by side are told one by one, in the order in which th
 })
 
 test('what the provider withheld makes the response and its last item incomplete, not the ones before', () => {
-  const { output, response } = told(
+  const { output, response } = streamed(
     begin(0, Kind.TEXT),
     end(0, { case: 'text', value: { text: 'a' } }),
     begin(1, Kind.TEXT),
@@ -195,6 +205,6 @@ test('what the provider withheld makes the response and its last item incomplete
 
 test('text that needs escaping arrives as it was', () => {
   const text = 'a "quote"\n\u2028 line\u0000 \\ 😀'
-  const { events } = told(begin(0, Kind.TEXT), grow(0, text), end(0, { case: 'text', value: { text } }), finish())
+  const { events } = streamed(begin(0, Kind.TEXT), grow(0, text), end(0, { case: 'text', value: { text } }), finish())
   assert.equal(events[2]?.delta, text)
 })

@@ -8,7 +8,12 @@ import {
   GenerationEventSchema,
   PartStarted_Kind as Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { ResponsesDialect } from './dialect.ts'
+import { wholeOf } from '#test/support/generation.ts'
+import { responsesRequest } from '../body.ts'
+import type { ResponsesDialect } from '../dialect.ts'
+import { requestEcho } from '../echo.ts'
+import { responseEvent } from '../events.ts'
+import { fromGeneration } from '../from-generation.ts'
 import { ResponsesFold } from './fold.ts'
 import { ResponsesFrames } from './frames.ts'
 
@@ -16,6 +21,7 @@ type Init = NonNullable<MessageInitShape<typeof GenerationEventSchema>['event']>
 type Whole = NonNullable<MessageInitShape<typeof PartSchema>['part']>
 type Json = Record<string, unknown>
 
+const echo = requestEcho(responsesRequest.parse({ model: 'a/b', input: 'x' }))
 const event = (init: Init): GenerationEvent => create(GenerationEventSchema, { event: init })
 const kinds = fc.constantFrom(Kind.TEXT, Kind.REFUSAL, Kind.REASONING, Kind.REASONING_SUMMARY, Kind.TOOL_CALL)
 
@@ -27,7 +33,7 @@ const part = fc.record({
 })
 type GeneratedPart = typeof part extends fc.Arbitrary<infer T> ? T : never
 
-function wholeOf({ kind, words }: GeneratedPart, index: number): Whole {
+function partOf({ kind, words }: GeneratedPart, index: number): Whole {
   const text = words.join('')
   if (kind === Kind.TEXT) return { case: 'text', value: { text } }
   if (kind === Kind.REFUSAL) return { case: 'refusal', value: { text } }
@@ -41,7 +47,7 @@ function interleave(parts: readonly GeneratedPart[], picks: readonly number[]): 
   const queues = parts.map((one, index) => [
     event({ case: 'partStarted', value: { index, kind: one.kind, callId: `c${index}`, toolName: 'f' } }),
     ...one.words.map((text) => event({ case: 'partExtended', value: { index, text } })),
-    ...(one.ends ? [event({ case: 'partEnded', value: { index, part: { part: wholeOf(one, index) } } })] : []),
+    ...(one.ends ? [event({ case: 'partEnded', value: { index, part: { part: partOf(one, index) } } })] : []),
   ])
   const events: GenerationEvent[] = []
   let begun = 0
@@ -57,32 +63,37 @@ function interleave(parts: readonly GeneratedPart[], picks: readonly number[]): 
 const endings = fc.constantFrom(FinishReason.STOP, FinishReason.LENGTH, 'failed' as const)
 const dialects = fc.constantFrom<ResponsesDialect>('both', 'openai', 'specification')
 
-test('whatever a provider interleaves, each item is done before the next is added, and the response holds what was told', () => {
+test('whatever a provider interleaves, each item is done before the next is added, and the response holds what was streamed', () => {
   const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 30 })
   fc.assert(
     fc.property(fc.array(part, { maxLength: 6 }), picks, endings, dialects, (parts, order, ending, dialect) => {
-      const seed = { id: `resp_${'x'.repeat(24)}`, echo: {}, now: () => 1_700_000_000_999 }
+      const seed = { id: `resp_${'x'.repeat(24)}`, createdAt: 1_700_000_000, echo }
       const frames = new ResponsesFrames(dialect)
-      const [streamed, whole] = [new ResponsesFold(seed, frames), new ResponsesFold(seed, undefined)]
-      for (const fold of [streamed, whole]) {
-        fold.add([event({ case: 'started', value: { model: 'a/b', providerId: 'a' } })])
-        for (const one of interleave(parts, order)) fold.add([one])
-        if (ending === 'failed') fold.fail({ code: 'server_error', message: 'm', errorType: 'server' })
-        else fold.add([event({ case: 'finished', value: { reason: ending, rawReason: '', costNanos: 0n } })])
-      }
-      assert.deepEqual(streamed.toJson(), whole.toJson())
+      const fold = new ResponsesFold(seed, frames, () => 1_700_000_001)
+      const begun = event({ case: 'started', value: { model: 'a/b', providerId: 'a' } })
+      const finished = event({ case: 'finished', value: { reason: ending === 'failed' ? 0 : ending, costNanos: 0n } })
+      const grown = interleave(parts, order)
+      for (const one of [begun, ...grown]) fold.add([one])
+      if (ending === 'failed') fold.fail({ code: 'server_error', message: 'm', errorType: 'server' })
+      else fold.add([finished])
       const lines = frames
         .take()
         .split('\n')
         .filter((line) => line.startsWith('data: {'))
       const events: Json[] = lines.map((line) => JSON.parse(line.slice(6)))
+      for (const one of events) responseEvent.parse(one)
       if (dialect !== 'specification') {
         assert.deepEqual(
           events.map(({ sequence_number }) => sequence_number),
           events.map((_, i) => i),
         )
       }
-      checkOrder(events, streamed.toJson().output as Json[], parts)
+      const done = events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item)
+      const { response } = events.at(-1) as { response: Json }
+      if (dialect !== 'specification') assert.deepEqual(response.output, done)
+      checkOrder(events, done as Json[], parts)
+      if (dialect === 'specification' || ending === 'failed' || !parts.every(({ ends }) => ends)) return
+      assert.deepEqual(fromGeneration(seed, wholeOf([begun, ...grown, finished]), 1_700_000_001), response)
     }),
     { numRuns: 1_000 },
   )

@@ -1,0 +1,82 @@
+import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ItemStatus, MessageItem, OutputItem, ReasoningItem } from './output.ts'
+
+/** Where an item stands in the output of a response. */
+export interface ItemPlace {
+  readonly responseId: string
+  /** Number of the output item, from 0. */
+  readonly index: number
+}
+
+/**
+ * The output item that a part of a generation becomes. One in progress is empty: what it holds follows in events of its own. Throws for a
+ * part that has no form in a response.
+ */
+export function fromPart(place: ItemPlace, { part }: Pick<Part, 'part'>, status: ItemStatus): OutputItem {
+  const begun = status !== 'in_progress'
+  switch (part.case) {
+    case 'text':
+      return message(place, status, begun ? [textContent(part.value.text)] : [])
+    case 'refusal':
+      return message(place, status, begun ? [refusalContent(part.value.text)] : [])
+    case 'reasoning':
+      return reasoning(place, part.value, status)
+    case 'toolCall': {
+      const { callId, name } = part.value
+      const id = itemId('fc', place)
+      return { type: 'function_call', id, call_id: callId, name, arguments: part.value.arguments, status }
+    }
+    case 'image': {
+      const id = itemId('ig', place)
+      const ended = status === 'incomplete' ? 'failed' : status
+      return { type: 'image_generation_call', id, result: sourceOf(part.value), status: ended }
+    }
+    default:
+      throw new Error(`A part "${part.case}" has no form in a response`)
+  }
+}
+
+/** Words of an answer, as a part of a message. */
+export function textContent(text: string): Extract<MessageItem['content'][number], { type: 'output_text' }> {
+  return { type: 'output_text', text, annotations: [], logprobs: [] }
+}
+
+/** Words of refusal, as a part of a message. */
+export function refusalContent(refusal: string): Extract<MessageItem['content'][number], { type: 'refusal' }> {
+  return { type: 'refusal', refusal }
+}
+
+type PartOf<C extends string> = Extract<Part['part'], { case: C }>['value']
+
+function message(place: ItemPlace, status: ItemStatus, content: MessageItem['content']): MessageItem {
+  return { type: 'message', id: itemId('msg', place), status, role: 'assistant', content }
+}
+
+function reasoning(place: ItemPlace, thought: PartOf<'reasoning'>, status: ItemStatus): ReasoningItem {
+  const { text, summary, encrypted, signature } = thought
+  // A thought without a word keeps the provider's id, which belongs to its encrypted form.
+  const id = text === '' && summary === '' && thought.id !== '' ? thought.id : itemId('rs', place)
+  if (status === 'in_progress') return { type: 'reasoning', id, summary: [], status }
+  return {
+    type: 'reasoning',
+    id,
+    summary: summary === '' ? [] : [{ type: 'summary_text', text: summary }],
+    ...(text === '' ? {} : { content: [{ type: 'reasoning_text', text }] }),
+    ...(encrypted === '' ? {} : { encrypted_content: encrypted }),
+    ...(signature === '' ? {} : { signature }),
+    status,
+  }
+}
+
+/** Base64, or an address; null: nothing came. */
+function sourceOf({ source }: PartOf<'image'>): string | null {
+  if (source.case === 'url') return source.value
+  if (source.case === undefined) return null
+  const { buffer, byteOffset, byteLength } = source.value
+  return Buffer.from(buffer, byteOffset, byteLength).toString('base64')
+}
+
+/** Id of an item: the response's, with a prefix of its kind, and its place. */
+function itemId(prefix: 'msg' | 'fc' | 'rs' | 'ig', { responseId, index }: ItemPlace): string {
+  return `${prefix}_${responseId.slice('resp_'.length)}_${index}`
+}

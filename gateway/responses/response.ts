@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { freeObject } from '../shape.ts'
+import { outputItem } from './output.ts'
+import { efforts, summaries } from './settings.ts'
+import { format, toolChoice, verbosity } from './tools.ts'
+
+const seconds = z.int()
+const count = z.int()
+
+/** What was used, and what it cost in dollars. */
+export const usage = z.strictObject({
+  input_tokens: count,
+  input_tokens_details: z.strictObject({ cached_tokens: count, cache_write_tokens: count }),
+  output_tokens: count,
+  output_tokens_details: z.strictObject({ reasoning_tokens: count }),
+  total_tokens: count,
+  cost: z.number(),
+  is_byok: z.literal(false),
+  cost_details: z.strictObject({
+    upstream_inference_cost: z.null(),
+    upstream_inference_input_cost: z.number(),
+    upstream_inference_output_cost: z.number(),
+  }),
+})
+
+const tool = z.strictObject({
+  type: z.literal('function'),
+  name: z.string(),
+  description: z.string().nullable(),
+  parameters: freeObject('A JSON Schema, as the request gave it.').nullable(),
+  strict: z.boolean().nullable(),
+})
+
+/** How a response says that it failed (`contract/gateway-facts.md` 1.8). */
+export const failed = { error: z.strictObject({ code: z.string(), message: z.string() }), error_type: z.string() }
+
+/** Why a response is incomplete. */
+export const incompleteDetails = z.strictObject({ reason: z.enum(['max_output_tokens', 'content_filter']) })
+
+/** What a response says of its request. */
+export const echo = z.strictObject({
+  instructions: z.string().nullable(),
+  metadata: z.record(z.string(), z.string()),
+  parallel_tool_calls: z.boolean(),
+  temperature: z.number(),
+  top_p: z.number(),
+  presence_penalty: z.number(),
+  frequency_penalty: z.number(),
+  top_logprobs: z.literal(0),
+  tool_choice: toolChoice,
+  tools: z.array(tool),
+  text: z.strictObject({ format, verbosity: verbosity.optional() }),
+  truncation: z.literal('disabled'),
+  reasoning: z.strictObject({ effort: efforts.nullable(), summary: summaries.nullable() }).nullable(),
+  max_output_tokens: z.int().nullable(),
+  max_tool_calls: z.int().nullable(),
+  previous_response_id: z.null(),
+  store: z.literal(false),
+  background: z.literal(false),
+  service_tier: z.literal('default'),
+  safety_identifier: z.string().nullable(),
+  prompt_cache_key: z.string().nullable(),
+  user: z.string().nullable(),
+  prompt: z.null(),
+})
+
+/** A response, with every member that it has (`contract/gateway-facts.md` 1.4). */
+export const responseObject = z.strictObject({
+  id: z.string().regex(/^resp_/),
+  object: z.literal('response'),
+  created_at: seconds,
+  model: z.string(),
+  output: z.array(outputItem),
+  output_text: z.string(),
+  status: z.enum(['in_progress', 'completed', 'incomplete', 'failed']),
+  completed_at: seconds.nullable(),
+  error: failed.error.nullable(),
+  error_type: failed.error_type.optional(),
+  incomplete_details: incompleteDetails.nullable(),
+  usage: usage.nullable(),
+  ...echo.shape,
+})
+
+export type Echo = z.output<typeof echo>
+export type ResponseObject = z.output<typeof responseObject>
+export type Usage = z.output<typeof usage>

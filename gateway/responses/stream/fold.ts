@@ -1,0 +1,101 @@
+import type { GenerationEvent } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { ResponseFailure } from '../failure.ts'
+import {
+  type EndState,
+  endOf,
+  type Finished,
+  finishedState,
+  type ResponseSeed,
+  type ResponseState,
+  toResponse,
+} from '../from-generation.ts'
+import type { ResponseObject } from '../response.ts'
+import type { ResponsesFrames, SpecifiedEnd } from './frames.ts'
+import { ItemQueue } from './queue.ts'
+
+const IN_PROGRESS: ResponseState = {
+  status: 'in_progress',
+  completed_at: null,
+  error: null,
+  incomplete_details: null,
+  usage: null,
+}
+
+/**
+ * Folds the events of a generation into the response object, and writes the events of each step. Its items and its last state are made
+ * by the functions that make those of a whole generation.
+ */
+export class ResponsesFold {
+  readonly #seed: ResponseSeed
+  readonly #frames: ResponsesFrames
+  readonly #seconds: () => number
+  readonly #queue: ItemQueue
+  #model = ''
+  #over = false
+
+  /** `seconds` returns the time since the epoch. */
+  constructor(seed: ResponseSeed, frames: ResponsesFrames, seconds: () => number) {
+    this.#seed = seed
+    this.#frames = frames
+    this.#seconds = seconds
+    this.#queue = new ItemQueue(seed.id, frames)
+  }
+
+  /** Takes events in, in order. */
+  add(events: readonly GenerationEvent[]): void {
+    for (const { event } of events) {
+      if (event.case !== 'finished' && event.case !== 'source') this.#queue.follow()
+      switch (event.case) {
+        case 'partExtended':
+          this.#queue.extend(event.value.index, event.value.text)
+          break
+        case 'started':
+          this.#start(event.value.model)
+          break
+        case 'partStarted':
+          this.#queue.begin(event.value)
+          break
+        case 'partEnded':
+          this.#queue.end(event.value.index, event.value.part)
+          break
+        case 'finished':
+          this.#finish(event.value)
+      }
+    }
+  }
+
+  /** The generation broke off: what there is stays, cut off. */
+  fail({ code, message, errorType }: ResponseFailure): void {
+    if (this.#over) return
+    this.#queue.close('incomplete', 'completed')
+    const failed = { error: { code, message }, error_type: errorType }
+    this.#end({ ...IN_PROGRESS, status: 'failed', ...failed }, { status: 'failed', ...failed })
+  }
+
+  #start(model: string): void {
+    this.#model = model
+    const { id } = this.#seed
+    this.#frames.begin(this.#response(IN_PROGRESS), { id, object: 'response', status: 'in_progress' })
+  }
+
+  #finish(finished: Finished): void {
+    const status = endOf(finished)
+    this.#queue.close(status, status)
+    const state = finishedState(finished, this.#seconds())
+    const { usage, incomplete_details: details } = state
+    this.#end(state, { status, usage, ...(details === null ? {} : { incomplete_details: details }) })
+  }
+
+  #end(state: EndState, specified: Omit<SpecifiedEnd, 'id' | 'object'>): void {
+    this.#over = true
+    this.#frames.end(`response.${state.status}`, this.#response(state), {
+      id: this.#seed.id,
+      object: 'response',
+      ...specified,
+    })
+  }
+
+  #response(state: ResponseState): ResponseObject {
+    return toResponse(this.#seed, this.#model, this.#queue.done, state)
+  }
+}

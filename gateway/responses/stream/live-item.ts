@@ -1,0 +1,105 @@
+import { create } from '@bufbuild/protobuf'
+import { type Part, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind, type PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { fromPart, type ItemPlace } from '../from-part.ts'
+import type { OutputItem } from '../output.ts'
+import type { DeltaPrefix, ResponsesFrames } from './frames.ts'
+import { NARRATORS, type Narrator } from './narrators.ts'
+
+/** The output item that is being streamed: its events are written as the part of the generation grows. */
+export class LiveItem {
+  readonly #place: ItemPlace
+  readonly #started: PartStarted
+  readonly #frames: ResponsesFrames
+  readonly #narrator: Narrator
+  #delta: DeltaPrefix | undefined
+  #text = ''
+  #whole: Part | undefined
+  #added = false
+  #ended = false
+
+  constructor(place: ItemPlace, started: PartStarted, frames: ResponsesFrames) {
+    this.#place = place
+    this.#started = started
+    this.#frames = frames
+    this.#narrator = NARRATORS[started.kind] ?? unknownKind(started.kind)
+    // Only at its end it is known how the provider calls a thought that has no words.
+    if (!isThought(started.kind)) this.#begin()
+  }
+
+  /** Number of the part. */
+  get index(): number {
+    return this.#started.index
+  }
+
+  /** Whether the part is whole. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** The part grew. */
+  extend(text: string): void {
+    if (!this.#added && text !== '') this.#begin()
+    this.#text += text
+    if (this.#delta !== undefined) this.#frames.delta(this.#delta, text)
+  }
+
+  /** The part is whole: what it holds counts, not what it grew by. */
+  end(part: Part | undefined): void {
+    this.#ended = true
+    if (part?.part.case !== undefined) this.#whole = part
+  }
+
+  /** Writes how the item ended, and returns it. It grows no more. */
+  close(status: 'completed' | 'incomplete'): OutputItem {
+    const part = this.#whole ?? partSoFar(this.#started, this.#text)
+    if (!this.#added) this.#add(part)
+    const item = fromPart(this.#place, part, status)
+    if (this.#delta !== undefined) this.#narrator.end(this.#frames, this.#place, item)
+    this.#frames.shared('response.output_item.done', this.#members(item))
+    return item
+  }
+
+  #begin(): void {
+    const item = this.#add(partSoFar(this.#started, ''))
+    this.#delta = this.#narrator.begin(this.#frames, this.#place, item)
+  }
+
+  #add(part: Part): OutputItem {
+    this.#added = true
+    const item = fromPart(this.#place, part, 'in_progress')
+    this.#frames.shared('response.output_item.added', this.#members(item))
+    return item
+  }
+
+  #members(item: OutputItem) {
+    const { responseId, index } = this.#place
+    return { response_id: responseId, output_index: index, item }
+  }
+}
+
+function isThought(kind: Kind): boolean {
+  return kind === Kind.REASONING || kind === Kind.REASONING_SUMMARY
+}
+
+/** What there is of a part that has not ended. */
+function partSoFar({ kind, callId, toolName }: PartStarted, text: string): Part {
+  switch (kind) {
+    case Kind.REFUSAL:
+      return create(PartSchema, { part: { case: 'refusal', value: { text } } })
+    case Kind.REASONING:
+      return create(PartSchema, { part: { case: 'reasoning', value: { text } } })
+    case Kind.REASONING_SUMMARY:
+      return create(PartSchema, { part: { case: 'reasoning', value: { summary: text } } })
+    case Kind.TOOL_CALL:
+      return create(PartSchema, { part: { case: 'toolCall', value: { callId, name: toolName, arguments: text } } })
+    case Kind.IMAGE:
+      return create(PartSchema, { part: { case: 'image', value: {} } })
+    default:
+      return create(PartSchema, { part: { case: 'text', value: { text } } })
+  }
+}
+
+function unknownKind(kind: Kind): never {
+  throw new Error(`A part of the kind ${kind} has no form in a response`)
+}

@@ -1,0 +1,111 @@
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { type ItemPlace, refusalContent, textContent } from '../from-part.ts'
+import type { OutputItem } from '../output.ts'
+import type { DeltaPrefix, ResponsesFrames } from './frames.ts'
+
+/** Writes the events of one kind of item, but for those that all have: that it was added, and that it is done. */
+export interface Narrator {
+  /** After the item was added; returns the beginnings of the events of its growth. */
+  begin(frames: ResponsesFrames, place: ItemPlace, item: OutputItem): DeltaPrefix | undefined
+  /** Before the item is done. */
+  end(frames: ResponsesFrames, place: ItemPlace, item: OutputItem): void
+}
+
+/** Where an item is in OpenAI's schema. */
+function ofItem({ index }: ItemPlace, { id }: OutputItem) {
+  return { item_id: id, output_index: index }
+}
+
+/** Where the one part of an item is, in OpenAI's schema. */
+function inContent(place: ItemPlace, item: OutputItem) {
+  return { ...ofItem(place, item), content_index: 0 }
+}
+
+/** Where the one part of a message is, in the specification. */
+function specified({ responseId, index }: ItemPlace) {
+  return { response_id: responseId, output_index: index, content_index: 0 }
+}
+
+const message: Narrator = {
+  begin(frames, place, item) {
+    const members = { ...specified(place), part: textContent('') }
+    frames.shared('response.content_part.added', members, { item_id: item.id })
+    return frames.prefix('response.output_text.delta', { ...inContent(place, item), logprobs: [] }, specified(place))
+  },
+  end(frames, place, item) {
+    const part = item.type === 'message' ? item.content[0] : undefined
+    if (part?.type !== 'output_text') return
+    const at = inContent(place, item)
+    frames.schema('response.output_text.done', { ...at, text: part.text, logprobs: [] })
+    frames.schema('response.content_part.done', { ...at, part })
+  },
+}
+
+const refusal: Narrator = {
+  begin(frames, place, item) {
+    const members = { ...specified(place), part: refusalContent('') }
+    frames.shared('response.content_part.added', members, { item_id: item.id })
+    return frames.prefix('response.refusal.delta', inContent(place, item), specified(place))
+  },
+  end(frames, place, item) {
+    const part = item.type === 'message' ? item.content[0] : undefined
+    if (part?.type !== 'refusal') return
+    const at = inContent(place, item)
+    frames.schema('response.refusal.done', { ...at, refusal: part.refusal })
+    frames.schema('response.content_part.done', { ...at, part })
+  },
+}
+
+const thought: Narrator = {
+  begin(frames, place, item) {
+    const at = inContent(place, item)
+    const part = { type: 'reasoning_text', text: '' } as const
+    frames.schema('response.content_part.added', { response_id: place.responseId, ...at, part })
+    return frames.prefix('response.reasoning_text.delta', at)
+  },
+  end(frames, place, item) {
+    const part = (item.type === 'reasoning' ? item.content?.[0] : undefined) ?? { type: 'reasoning_text', text: '' }
+    const at = inContent(place, item)
+    frames.schema('response.reasoning_text.done', { ...at, text: part.text })
+    frames.schema('response.content_part.done', { ...at, part })
+  },
+}
+
+const summary: Narrator = {
+  begin(frames, place, item) {
+    const at = { ...ofItem(place, item), summary_index: 0 }
+    frames.schema('response.reasoning_summary_part.added', { ...at, part: { type: 'summary_text', text: '' } })
+    return frames.prefix('response.reasoning_summary_text.delta', at)
+  },
+  end(frames, place, item) {
+    const part = (item.type === 'reasoning' ? item.summary[0] : undefined) ?? { type: 'summary_text', text: '' }
+    const at = { ...ofItem(place, item), summary_index: 0 }
+    frames.schema('response.reasoning_summary_text.done', { ...at, text: part.text })
+    frames.schema('response.reasoning_summary_part.done', { ...at, part })
+  },
+}
+
+const call: Narrator = {
+  begin: (frames, place, item) => frames.prefix('response.function_call_arguments.delta', ofItem(place, item)),
+  end(frames, place, item) {
+    if (item.type !== 'function_call') return
+    const { name, arguments: text } = item
+    frames.schema('response.function_call_arguments.done', { ...ofItem(place, item), name, arguments: text })
+  },
+}
+
+/** A picture comes whole. */
+const picture: Narrator = {
+  begin: () => undefined,
+  end: () => {},
+}
+
+/** By the kind of the part; a kind without one has no form in a response. */
+export const NARRATORS: { readonly [kind in Kind]?: Narrator } = {
+  [Kind.TEXT]: message,
+  [Kind.REFUSAL]: refusal,
+  [Kind.REASONING]: thought,
+  [Kind.REASONING_SUMMARY]: summary,
+  [Kind.TOOL_CALL]: call,
+  [Kind.IMAGE]: picture,
+}

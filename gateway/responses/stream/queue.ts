@@ -1,0 +1,91 @@
+import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
+import type { PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { OutputItem } from '../output.ts'
+import type { ResponsesFrames } from './frames.ts'
+import { LiveItem } from './live-item.ts'
+
+type End = 'completed' | 'incomplete'
+
+/** A part that began before the ones before it had come to their end. */
+interface Waiting {
+  readonly started: PartStarted
+  text: string
+  /** Set when it has ended. */
+  ended: { readonly part: Part | undefined } | undefined
+}
+
+/**
+ * The items of a response in the order in which their parts began, streamed one by one: each is done before the next is added, as
+ * clients expect, even where a provider sends the arguments of several calls in turns. What waits is kept as text, which the
+ * response holds in the end anyway.
+ */
+export class ItemQueue {
+  readonly #responseId: string
+  readonly #frames: ResponsesFrames
+  readonly #done: OutputItem[] = []
+  #live: LiveItem | undefined
+  /** By the index of the part, first come first. */
+  readonly #waiting = new Map<number, Waiting>()
+
+  constructor(responseId: string, frames: ResponsesFrames) {
+    this.#responseId = responseId
+    this.#frames = frames
+  }
+
+  /** Those that are done. */
+  get done(): OutputItem[] {
+    return this.#done
+  }
+
+  begin(started: PartStarted): void {
+    if (this.#live === undefined) this.#live = this.#open(started)
+    else this.#waiting.set(started.index, { started, text: '', ended: undefined })
+  }
+
+  extend(index: number, text: string): void {
+    if (this.#live?.index === index) {
+      if (!this.#live.ended) this.#live.extend(text)
+      return
+    }
+    const waiting = this.#waiting.get(index)
+    if (waiting !== undefined && waiting.ended === undefined) waiting.text += text
+  }
+
+  /** A part is whole. It is closed with what follows it, since only then it is known whether it was cut off. */
+  end(index: number, part: Part | undefined): void {
+    if (this.#live?.index === index) {
+      this.#live.end(part)
+      while (this.#live.ended && this.#waiting.size > 0) this.#next('completed')
+    } else {
+      const waiting = this.#waiting.get(index)
+      if (waiting !== undefined) waiting.ended = { part }
+    }
+  }
+
+  /** The generation goes on: what has ended was not cut off. */
+  follow(): void {
+    if (this.#live?.ended === true) this.#next('completed')
+  }
+
+  /** Nothing more comes. `open`: how parts are closed that have not ended; `last`: how the last one is, if it has. */
+  close(open: End, last: End): void {
+    while (this.#live !== undefined) this.#next(!this.#live.ended ? open : this.#waiting.size > 0 ? 'completed' : last)
+  }
+
+  /** Closes the item that is streamed, and goes on with what waited longest. */
+  #next(status: End): void {
+    if (this.#live !== undefined) this.#done.push(this.#live.close(status))
+    this.#live = undefined
+    const [first] = this.#waiting
+    if (first === undefined) return
+    const [index, { started, text, ended }] = first
+    this.#waiting.delete(index)
+    this.#live = this.#open(started)
+    if (text !== '') this.#live.extend(text)
+    if (ended !== undefined) this.#live.end(ended.part)
+  }
+
+  #open(started: PartStarted): LiveItem {
+    return new LiveItem({ responseId: this.#responseId, index: this.#done.length }, started, this.#frames)
+  }
+}
