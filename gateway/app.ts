@@ -11,7 +11,6 @@ import { requireOneHost } from './http/origin.ts'
 import { sendJson } from './http/respond.ts'
 import type { Operation } from './operation.ts'
 import { OPERATIONS } from './operations.ts'
-import { responsesRoutes } from './responses/create.ts'
 import { agentRoutes } from './routes/agent.ts'
 import { eventRoutes } from './routes/event.ts'
 import { messageRoutes } from './routes/message.ts'
@@ -39,7 +38,6 @@ export function createApp(facade: Facade, operations: readonly Operation[] = OPE
     ...eventRoutes(facade),
     ...permissionRoutes(facade),
     ...agentRoutes(facade),
-    ...responsesRoutes(facade),
     ...operations.map((operation) => routeOf(operation, facade)),
   ])
   app.use(refuseUnknownRoute)

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { AnyReason } from '#shared/rejection.ts'
+import type { PrincipalKind } from '#shared/rpc/call-context.ts'
 import type { Call, Family } from './call.ts'
 import type { Clients } from './clients.ts'
 import type { ShownReason } from './errors/public-error.ts'
@@ -35,6 +36,8 @@ export interface Operation {
   readonly path: string
   /** Which table shows its errors. */
   readonly family: Family
+  /** Who may call; default: whoever authentication lets pass. Others get KEY_KIND_FORBIDDEN. */
+  readonly callers?: readonly PrincipalKind[]
   /** One line for the reader of the document. */
   readonly summary: string
   readonly description?: string

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Request, Response } from 'express'
 import { z } from 'zod'
+import { Rejection } from '#shared/rejection.ts'
 import { type Call, callOf, DEADLINE_MS } from './call.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
@@ -13,18 +14,19 @@ import type { EventAnswer } from './kinds.ts'
 import type { Input, Operation } from './operation.ts'
 
 /**
- * Makes the handler of an operation. It reads and checks parameters, query, headers and body, in this order, sets the deadline
+ * Makes the handler of an operation. It checks who calls, reads and checks parameters, query, headers and body, in this order, sets the deadline
  * of calls, has the operation handle them, and sends what it answers. What it throws is the error of the operation's family.
  * Everything that follows from the operation alone is computed here, once.
  */
 export function runOperation(operation: Operation, facade: Facade) {
   const read = partsReader(operation, facade)
   const send = sender(operation, facade)
-  const { answer, deadlineMs = streams(operation) ? undefined : DEADLINE_MS } = operation
+  const { answer, callers, deadlineMs = streams(operation) ? undefined : DEADLINE_MS } = operation
   const headerOnly = 'kind' in answer && answer.kind === 'events'
   return async function run(request: Request, response: Response): Promise<void> {
     const call = callOf(response)
     call.deadlineMs = deadlineMs
+    if (callers?.includes(call.requirePrincipal().kind) === false) throw new Rejection('KEY_KIND_FORBIDDEN')
     const { params, query, headers, readBody } = read(request)
     // A stream would never end.
     if (headerOnly && request.method === 'HEAD') return sendEventHeaders(response)

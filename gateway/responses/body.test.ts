@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { z } from 'zod'
-import { responsesRequest } from './body.ts'
+import { createResponseBody } from './body.ts'
 
 interface Schema {
   readonly description?: string
@@ -20,7 +20,7 @@ function freeForm(schema: unknown, path = ''): Record<string, string | undefined
 }
 
 test('the schema names every member but those that the contract leaves open', () => {
-  const schema = z.toJSONSchema(responsesRequest, { io: 'input' })
+  const schema = z.toJSONSchema(createResponseBody, { io: 'input' })
   assert.deepEqual(freeForm(schema), {
     '.tools.items.parameters': 'A JSON Schema, which the provider reads.',
     '.text.format.schema': 'A JSON Schema, which the provider reads.',
@@ -43,5 +43,5 @@ test('checking converts nothing: what comes out is what went in, but for members
     metadata: { a: '' },
     prompt: null,
   }
-  assert.deepEqual(responsesRequest.parse({ ...body, nobody: 'knows' }), body)
+  assert.deepEqual(createResponseBody.parse({ ...body, nobody: 'knows' }), body)
 })

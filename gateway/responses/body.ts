@@ -68,13 +68,13 @@ const members = z.object({
 })
 
 /** A checked body of `POST /api/v1/responses`. */
-export type ResponsesRequest = z.output<typeof members>
+export type CreateResponseBody = z.output<typeof members>
 
 /**
  * The body of `POST /api/v1/responses` (`contract/gateway-facts.md` 1.1). Unknown members are ignored. What would change the
  * answer and cannot be honoured is refused.
  */
-export const responsesRequest = members.superRefine((body, context) => {
+export const createResponseBody = members.superRefine((body, context) => {
   const refuse = (path: (string | number)[], message: string): void =>
     void context.addIssue({ code: 'custom', path, message })
   if (body.models?.some((model) => model !== body.model)) refuse(['models'], 'fallback models are not supported')

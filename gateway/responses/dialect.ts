@@ -1,29 +1,42 @@
-import type { IncomingHttpHeaders } from 'node:http'
-import { Rejection } from '#shared/rejection.ts'
+import { z } from 'zod'
+
+const DIALECTS = ['both', 'openai', 'specification'] as const
 
 /**
  * Which events a stream of responses has: those of the specification, those of OpenAI's schema, or both, where the events that
  * both know come once, with the members of both (`contract/gateway-facts.md` 1.7).
  */
-export type ResponsesDialect = 'both' | 'openai' | 'specification'
+export type ResponsesDialect = (typeof DIALECTS)[number]
 
-const DIALECTS: readonly string[] = ['both', 'openai', 'specification'] satisfies ResponsesDialect[]
+/** Headers that `POST /api/v1/responses` looks at. */
+export const responsesHeaders = z.object({
+  'x-stream-dialect': z
+    .enum(DIALECTS, { error: `expected ${DIALECTS.join(', ')}` })
+    .optional()
+    .meta({ description: 'Which events a stream has; default: openai for the OpenAI SDKs, else both' }),
+  'x-session-id': z
+    .string()
+    .max(256, 'must have at most 256 characters')
+    .optional()
+    .meta({ description: 'Groups the requests of one conversation; the member session_id comes before it' }),
+  'x-stainless-lang': z.string().optional().meta({ description: 'Sent by the OpenAI SDKs' }),
+  'user-agent': z.string().optional(),
+})
+
+type Headers = z.output<typeof responsesHeaders>
 
 /**
- * The dialect that a client wants: what `x-stream-dialect` says; without it `openai` for the OpenAI SDKs, whose stream helper throws at an
- * event that it does not know, else `both`. Rejects with HEADER_INVALID.
+ * The dialect that a client asks for by `x-stream-dialect`; without it `openai` for the OpenAI SDKs, whose stream helper throws at an
+ * event that it does not know, else `both`.
  */
-export function chooseDialect(headers: IncomingHttpHeaders): ResponsesDialect {
-  const wanted = headers['x-stream-dialect']
-  if (wanted === undefined) return headers['x-stainless-lang'] === undefined ? 'both' : 'openai'
-  if (typeof wanted === 'string' && DIALECTS.includes(wanted)) return wanted as ResponsesDialect
-  throw new Rejection('HEADER_INVALID', { field: 'x-stream-dialect', problem: `expected ${DIALECTS.join(', ')}` })
+export function chooseDialect(headers: Headers): ResponsesDialect {
+  return headers['x-stream-dialect'] ?? (headers['x-stainless-lang'] === undefined ? 'both' : 'openai')
 }
 
 /**
  * Whether assistant history in structured form needs `id` and `status`, as the specification says. Clients of OpenAI's dialect and
  * Vercel's AI SDK send it without, and could otherwise hold no conversation (`contract/gateway-facts.md` 1.2.1).
  */
-export function wantsHistoryIds(headers: IncomingHttpHeaders, dialect: ResponsesDialect): boolean {
+export function wantsHistoryIds(headers: Headers, dialect: ResponsesDialect): boolean {
   return dialect !== 'openai' && !/\bai-sdk\//.test(headers['user-agent'] ?? '')
 }

@@ -1,8 +1,8 @@
-import type { ResponsesRequest } from './body.ts'
+import type { CreateResponseBody } from './body.ts'
 import type { Echo } from './response.ts'
 
 /** What a response says of its request, with every member that it has (`contract/gateway-facts.md` 1.4). */
-export function requestEcho(body: ResponsesRequest): Echo {
+export function requestEcho(body: CreateResponseBody): Echo {
   const { reasoning, text } = body
   return {
     instructions: body.instructions ?? null,

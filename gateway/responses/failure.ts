@@ -23,3 +23,9 @@ export function responseFailure(error: unknown, { body }: Pick<PublicError, 'bod
   const { message } = body.error as { readonly message: string }
   return { code: CODES[errorType] ?? 'server_error', message, errorType }
 }
+
+/** The generation ended without its last event. */
+export const CUT_OFF: ResponseFailure = { code: 'server_error', message: 'Internal Server Error', errorType: 'server' }
+
+/** The server stopped before the generation ended. */
+export const STOPPING: ResponseFailure = { ...CUT_OFF, message: 'The server is stopping' }

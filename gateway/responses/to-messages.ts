@@ -6,7 +6,7 @@ import {
   type PartSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
-import type { ResponsesRequest } from './body.ts'
+import type { CreateResponseBody } from './body.ts'
 import type { InputItem } from './input.ts'
 import { mediaFromAudio, mediaFromUrl } from './media.ts'
 import type { ContentPart } from './parts.ts'
@@ -36,7 +36,7 @@ export function requireHistoryIds(input: string | readonly InputItem[]): void {
  * calls. Rejects with BODY_INVALID where a picture, file or sound cannot be read, or where nothing is said.
  */
 export function toMessages(
-  body: Pick<ResponsesRequest, 'instructions' | 'input' | 'prompt_cache_options' | 'cache_control'>,
+  body: Pick<CreateResponseBody, 'instructions' | 'input' | 'prompt_cache_options' | 'cache_control'>,
 ): Message[] {
   const { instructions, input, cache_control: cache } = body
   const turns = new Turns()

@@ -23,10 +23,9 @@ async function counting(): Promise<TestFacade & { readonly through: () => number
       },
     },
     inference: {
-      async *streamGenerate() {
+      generate: () => {
         calls++
-        yield { events: [{ event: { case: 'started', value: { model: 'a/b', providerId: 'a' } } }] }
-        yield { events: [{ event: { case: 'finished', value: { reason: 1 } } }] }
+        return { generation: { model: 'a/b', reason: 1 } }
       },
     },
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { firstProblem, STOP_AT_FIRST } from '#gateway/http/first-problem.ts'
-import { responsesRequest } from '#gateway/responses/body.ts'
+import { createResponseBody } from '#gateway/responses/body.ts'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 
@@ -32,7 +32,7 @@ forEachTransport((name, connect) => {
 
 /** The path and message of the first problem of a body. */
 function problemOf(body: string): string | undefined {
-  const { error } = responsesRequest.safeParse(JSON.parse(body), STOP_AT_FIRST)
+  const { error } = createResponseBody.safeParse(JSON.parse(body), STOP_AT_FIRST)
   if (error === undefined) return undefined
   const { path, message } = firstProblem(error)
   return `${path.join('.')}: ${message}`

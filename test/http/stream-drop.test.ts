@@ -4,7 +4,7 @@ import test from 'node:test'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-/** An RPC stream that says one thing and then waits, counted while it is open. */
+/** An RPC that says one thing and then waits, counted while it is open. */
 function endless<T>(first: T) {
   const counter = { opened: 0, open: 0 }
   async function* stream(_: unknown, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<T> {
@@ -17,7 +17,12 @@ function endless<T>(first: T) {
       counter.open -= 1
     }
   }
-  return { counter, stream }
+  /** The same for a unary RPC. */
+  async function call(request: unknown, context: { readonly signal: AbortSignal }): Promise<never> {
+    for await (const _ of stream(request, context));
+    throw context.signal.reason
+  }
+  return { counter, stream, call }
 }
 
 function send(url: string, bytes: string): Socket {
@@ -41,8 +46,8 @@ test('a hundred event streams that are dropped leave nothing open, nor do those 
 })
 
 test('a hundred responses that are dropped leave nothing open, streamed or not', async () => {
-  const { counter, stream } = endless({ events: [] })
-  await using facade = await openFacade({ inference: { streamGenerate: stream } })
+  const { counter, stream, call } = endless({ events: [] })
+  await using facade = await openFacade({ inference: { streamGenerate: stream, generate: call } })
   const request = (streamed: boolean): string => {
     const body = JSON.stringify({ model: 'm', input: 'x', stream: streamed })
     const headers = [

@@ -8,7 +8,7 @@ import {
   PartStarted_Kind as Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { wholeOf } from '#test/support/generation.ts'
-import { responsesRequest } from '../body.ts'
+import { createResponseBody } from '../body.ts'
 import { requestEcho } from '../echo.ts'
 import { responseEvent } from '../events.ts'
 import { fromGeneration } from '../from-generation.ts'
@@ -22,7 +22,7 @@ const ID = `resp_${'x'.repeat(24)}`
 const seed = {
   id: ID,
   createdAt: 1_700_000_000,
-  echo: requestEcho(responsesRequest.parse({ model: 'a/b', input: 'x' })),
+  echo: requestEcho(createResponseBody.parse({ model: 'a/b', input: 'x' })),
 }
 const seconds = () => 1_700_000_001
 const own = (prefix: string, index: number): string => `${prefix}_${'x'.repeat(24)}_${index}`

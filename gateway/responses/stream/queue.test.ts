@@ -9,7 +9,7 @@ import {
   PartStarted_Kind as Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { wholeOf } from '#test/support/generation.ts'
-import { responsesRequest } from '../body.ts'
+import { createResponseBody } from '../body.ts'
 import type { ResponsesDialect } from '../dialect.ts'
 import { requestEcho } from '../echo.ts'
 import { responseEvent } from '../events.ts'
@@ -21,7 +21,7 @@ type Init = NonNullable<MessageInitShape<typeof GenerationEventSchema>['event']>
 type Whole = NonNullable<MessageInitShape<typeof PartSchema>['part']>
 type Json = Record<string, unknown>
 
-const echo = requestEcho(responsesRequest.parse({ model: 'a/b', input: 'x' }))
+const echo = requestEcho(createResponseBody.parse({ model: 'a/b', input: 'x' }))
 const event = (init: Init): GenerationEvent => create(GenerationEventSchema, { event: init })
 const kinds = fc.constantFrom(Kind.TEXT, Kind.REFUSAL, Kind.REASONING, Kind.REASONING_SUMMARY, Kind.TOOL_CALL)
 

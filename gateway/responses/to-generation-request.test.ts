@@ -8,12 +8,12 @@ import {
   ToolChoice_Mode,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { plain } from '#test/support/inference.ts'
-import { responsesRequest } from './body.ts'
-import { toGeneration } from './to-generate-request.ts'
+import { createResponseBody } from './body.ts'
+import { toGenerationRequest } from './to-generation-request.ts'
 
 function generation(body: object, session = ''): GenerationRequest {
-  const parsed = responsesRequest.parse({ model: 'a/b', input: 'Hello', ...body })
-  return create(GenerationRequestSchema, toGeneration(parsed, 'gen-1', session))
+  const parsed = createResponseBody.parse({ model: 'a/b', input: 'Hello', ...body })
+  return create(GenerationRequestSchema, toGenerationRequest(parsed, 'gen-1', session))
 }
 
 /** Role and parts of each message. */

@@ -6,14 +6,14 @@ import {
   type ToolChoiceSchema,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import type { ResponsesRequest } from './body.ts'
+import type { CreateResponseBody } from './body.ts'
 import { toMessages } from './to-messages.ts'
 
 type Generation = MessageInitShape<typeof GenerationRequestSchema>
 type Struct = NonNullable<Generation['providerBody']>
 
 /** What the inference service is asked for. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
-export function toGeneration(body: ResponsesRequest, requestId: string, sessionHeader: string): Generation {
+export function toGenerationRequest(body: CreateResponseBody, requestId: string, sessionHeader: string): Generation {
   const choice = toChoice(body)
   const format = toFormat(body.text?.format)
   const extra = providerBody(body)
@@ -48,7 +48,7 @@ function given<K extends string, T>(name: K, value: T | null | undefined): { rea
   return value == null ? {} : ({ [name]: value } as { readonly [name in K]: T })
 }
 
-function toTools(body: ResponsesRequest): MessageInitShape<typeof ToolSchema>[] {
+function toTools(body: CreateResponseBody): MessageInitShape<typeof ToolSchema>[] {
   const choice = body.tool_choice
   const narrowed = typeof choice === 'object' && choice?.type === 'allowed_tools' ? choice.tools : undefined
   const allowed = narrowed === undefined ? undefined : new Set(narrowed.map(({ name }) => name))
@@ -63,13 +63,13 @@ function toTools(body: ResponsesRequest): MessageInitShape<typeof ToolSchema>[] 
 
 const MODES = { auto: ToolChoice_Mode.AUTO, none: ToolChoice_Mode.NONE, required: ToolChoice_Mode.REQUIRED } as const
 
-function toChoice({ tool_choice: choice }: ResponsesRequest): MessageInitShape<typeof ToolChoiceSchema> | undefined {
+function toChoice({ tool_choice: choice }: CreateResponseBody): MessageInitShape<typeof ToolChoiceSchema> | undefined {
   if (choice == null) return undefined
   if (typeof choice === 'string') return { mode: MODES[choice] }
   return choice.type === 'function' ? { mode: ToolChoice_Mode.NAMED, name: choice.name } : { mode: MODES[choice.mode] }
 }
 
-function toReasoning(reasoning: ResponsesRequest['reasoning']): Generation['reasoning'] | undefined {
+function toReasoning(reasoning: CreateResponseBody['reasoning']): Generation['reasoning'] | undefined {
   if (reasoning == null) return undefined
   const { effort, summary, enabled, max_tokens: maxTokens } = reasoning
   const implied = enabled === false ? 'none' : enabled === true && maxTokens == null ? 'medium' : ''
@@ -77,7 +77,7 @@ function toReasoning(reasoning: ResponsesRequest['reasoning']): Generation['reas
 }
 
 function toFormat(
-  format: NonNullable<ResponsesRequest['text']>['format'],
+  format: NonNullable<CreateResponseBody['text']>['format'],
 ): MessageInitShape<typeof ResponseFormatSchema> | undefined {
   if (format == null || format.type === 'text') return undefined
   if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
@@ -87,7 +87,7 @@ function toFormat(
 }
 
 /** What has no place of its own in a generation, as chat completions name it. */
-function providerBody({ modalities, image_config }: ResponsesRequest): Struct | undefined {
+function providerBody({ modalities, image_config }: CreateResponseBody): Struct | undefined {
   if (modalities?.includes('image') !== true) return undefined
   const extra = { modalities, ...(image_config == null ? {} : { image_config }) }
   return extra as Struct

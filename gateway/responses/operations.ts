@@ -1,0 +1,80 @@
+import { randomText } from '#shared/ids.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { jsonOrEvents, stream } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { type CreateResponseBody, createResponseBody } from './body.ts'
+import { chooseDialect, responsesHeaders, wantsHistoryIds } from './dialect.ts'
+import { requestEcho } from './echo.ts'
+import { responseEvent } from './events.ts'
+import { CUT_OFF, type ResponseFailure, responseFailure, STOPPING } from './failure.ts'
+import { fromGeneration } from './from-generation.ts'
+import { responseObject } from './response.ts'
+import { ResponsesFold } from './stream/fold.ts'
+import { ResponsesFrames } from './stream/frames.ts'
+import { toGenerationRequest } from './to-generation-request.ts'
+import { requireHistoryIds } from './to-messages.ts'
+
+/** What OpenRouter sends while a client waits; every client takes it for what it is, a comment. */
+const HEARTBEAT = 'OPENROUTER PROCESSING'
+
+export const createResponse = operation({
+  id: 'responses.create',
+  method: 'post',
+  path: '/api/v1/responses',
+  family: 'gateway',
+  callers: ['workspace', 'personal', 'local-operator'],
+  summary: 'Has a model answer, as one JSON object or as a stream of events',
+  headers: responsesHeaders,
+  body: createResponseBody,
+  limit: 'promptLimit',
+  answer: jsonOrEvents(responseObject, responseEvent),
+  errors: [
+    'MODEL_NOT_FOUND',
+    'GENERATION_INVALID',
+    'REQUEST_DUPLICATE',
+    'CREDENTIAL_REFUSED',
+    'PROVIDER_REFUSED',
+    'PROVIDER_RATE_LIMITED',
+    'PROVIDER_UNAVAILABLE',
+    'PROVIDER_TIMEOUT',
+  ],
+  async handle({ inference }, { headers, body, call, facade }) {
+    const dialect = chooseDialect(headers)
+    refusePresets(body)
+    if (wantsHistoryIds(headers, dialect)) requireHistoryIds(body.input)
+    // One random text for all ids of a response; its generation goes by it in the ledger.
+    const text = randomText(24)
+    call.headers.push('x-generation-id', `gen-${text}`)
+    const request = { generation: toGenerationRequest(body, `gen-${text}`, headers['x-session-id'] ?? '') }
+    const seconds = (): number => Math.floor(facade.clock.now() / 1_000)
+    const seed = { id: `resp_${text}`, createdAt: seconds(), echo: requestEcho(body) }
+    if (body.stream !== true) {
+      const { generation } = await inference.generate(request, call.options())
+      if (generation === undefined) throw new Error('Nothing was generated')
+      return { json: fromGeneration(seed, generation, seconds()) }
+    }
+    const frames = new ResponsesFrames(dialect)
+    const fold = new ResponsesFold(seed, frames, seconds)
+    const fail = (failure: ResponseFailure): string => {
+      fold.fail(failure)
+      return frames.take()
+    }
+    return stream({
+      messages: inference.streamGenerate(request, call.options()),
+      frame({ events }) {
+        fold.add(events)
+        return frames.take()
+      },
+      end: () => fail(CUT_OFF),
+      failed: (error, shown) => fail(responseFailure(error, shown)),
+      heartbeat: HEARTBEAT,
+      // An answer cannot be taken up again elsewhere: it gets most of the time that the server has left.
+      stop: { share: 0.75, frames: () => fail(STOPPING) },
+    })
+  },
+})
+
+/** No preset is known here; an unknown one is not found. */
+function refusePresets({ model, preset }: CreateResponseBody): void {
+  if (model.includes('@preset/') || preset != null) throw new Rejection('ROUTE_NOT_FOUND')
+}
