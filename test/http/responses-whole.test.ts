@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import test from 'node:test'
+import { responseEvent } from '#gateway/responses/events.ts'
+import { responseObject } from '#gateway/responses/response.ts'
+import { openPortico } from '#test/support/portico.ts'
+import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
+import { ask, type Json, stream } from '#test/support/responses.ts'
+
+const FIXTURES = readdirSync(new URL('../fixtures/providers', import.meta.url))
+const NAMES = FIXTURES.filter((file) => file.endsWith('.sse')).map((file) => file.slice(0, -4))
+
+/**
+ * A response without what differs between two generations that say the same: random ids, times, and how the JSON of arguments is spaced,
+ * which some providers send as an object where they do not stream.
+ */
+function timeless({ id, created_at, completed_at, output, ...rest }: Json): Json {
+  assert.ok(Number.isInteger(created_at) && completed_at >= created_at)
+  const items = output.map((item: Json) =>
+    item.arguments === undefined ? item : { ...item, arguments: JSON.parse(item.arguments) },
+  )
+  return JSON.parse(JSON.stringify({ ...rest, output: items }).replaceAll(id.slice('resp_'.length), '*'))
+}
+
+test('there is a whole form of each streamed fixture', () => {
+  assert.ok(NAMES.length >= 5)
+  for (const name of NAMES) assert.ok(FIXTURES.includes(`${name}.json`), name)
+})
+
+for (const name of NAMES) {
+  test(`${name}: a generation says the same whole and streamed, in every dialect`, async () => {
+    await using stub = await startStub((response) => {
+      const { stream: streamed } = Object(stub.seen.at(-1)?.body)
+      return (streamed === true ? streams(fixture(`${name}.sse`)) : answers(200, fixture(`${name}.json`)))(response)
+    })
+    const anthropic = name.startsWith('anthropic')
+    const provider = anthropic ? 'ANTHROPIC' : 'OPENAI'
+    await using portico = await openPortico({
+      [`${provider}_API_KEY`]: 'sk-upstream',
+      [`${provider}_BASE_URL`]: anthropic ? stub.url : `${stub.url}/v1`,
+    })
+    const request = { model: `${provider.toLowerCase()}/some-model`, input: 'Hello', metadata: { a: 'b' } }
+    const whole = await ask(portico, request)
+    responseObject.parse(whole)
+    assert.ok(whole.output.length > 0)
+    for (const dialect of ['openai', 'both']) {
+      const events = await stream(portico, request, dialect)
+      for (const event of events) responseEvent.parse(event)
+      assert.deepEqual(timeless(events.at(-1)?.response), timeless(whole), dialect)
+    }
+    const events = await stream(portico, request, 'specification')
+    for (const event of events) responseEvent.parse(event)
+    const { status, usage } = events.at(-1)?.response ?? assert.fail()
+    assert.deepEqual({ status, usage }, { status: whole.status, usage: whole.usage })
+    const done = events.filter(({ type }) => type === 'response.output_item.done')
+    assert.equal(done.length, whole.output.length)
+    const asked = stub.seen.map(({ body }) => (body as { stream?: boolean }).stream === true)
+    assert.deepEqual(asked, [false, true, true, true], 'the provider is asked the way the client asked')
+  })
+}
