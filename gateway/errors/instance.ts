@@ -65,6 +65,7 @@ export const instanceErrors = {
     SECRET_REFUSED: () => tagged(503, 'ServiceUnavailableError', 'A service is unavailable'),
     NOT_READY: () => tagged(503, 'ServiceUnavailableError', 'The server is starting or stopping'),
     // Tools are run, and leases held, by the session service alone; keys are managed elsewhere.
+    LOCATION_GENERATION_GONE: 'internal',
     TOOL_NOT_FOUND: 'internal',
     TOOL_INPUT_INVALID: 'internal',
     TOOL_FENCED: 'internal',

@@ -15,6 +15,7 @@ import { GuardedFiles } from './adapters/files/guarded-files.ts'
 import { FileLocations } from './adapters/locations/file-locations.ts'
 import { WorkspaceRoots } from './adapters/locations/workspace-roots.ts'
 import { bashTool } from './adapters/tools/bash.ts'
+import { builtinTools } from './adapters/tools/builtin-tools.ts'
 import { editTool } from './adapters/tools/edit.ts'
 import { globTool } from './adapters/tools/glob.ts'
 import { grepTool } from './adapters/tools/grep.ts'
@@ -25,6 +26,7 @@ import { ToolBox } from './adapters/tools/tool-box.ts'
 import { writeTool } from './adapters/tools/write.ts'
 import type { Config } from './config.ts'
 import { catalogRoutes } from './routes.ts'
+import { OpenLocations } from './run/open-locations.ts'
 import { ToolCalls } from './run/tool-calls.ts'
 
 /** What this process serves. */
@@ -51,15 +53,18 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const guarded = new GuardedFiles(configDirectory)
   const threads = new SearchThreads()
   const calls = new ToolCalls()
+  const tools = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
+  const agents = new FileAgents({ configDirectory, home, logger })
+  const opened = new OpenLocations({ sources: { agents, tools: builtinTools(tools) }, clock, logger })
   const routes = catalogRoutes({
     locations: new FileLocations({ directory, roots, clock, path: environment.PATH ?? '' }),
-    agents: new FileAgents({ configDirectory, home, logger }),
     attachments: new FileAttachments(),
-    tools: new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded),
+    opened,
     calls,
   })
   const dispose = async (): Promise<void> => {
     await calls.close()
+    opened[Symbol.dispose]()
     await threads[Symbol.asyncDispose]()
   }
   return { routes, [Symbol.asyncDispose]: dispose }

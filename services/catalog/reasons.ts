@@ -9,6 +9,10 @@ export const reasons = {
   LOCATION_INVALID: { code: Code.InvalidArgument, message: '{directory} is no project directory: {problem}' },
   LOCATION_NOT_FOUND: { code: Code.NotFound, message: 'Directory not found: {directory}' },
   LOCATION_FORBIDDEN: { code: Code.PermissionDenied, message: 'Directory not allowed: {directory}' },
+  LOCATION_GENERATION_GONE: {
+    code: Code.FailedPrecondition,
+    message: '{directory} offers something else by now: generation {generation} is gone',
+  },
   AGENT_NOT_FOUND: { code: Code.NotFound, message: 'Agent not found: {agent_id}' },
   ATTACHMENT_INVALID: { code: Code.InvalidArgument, message: 'The attachment cannot be read: {problem}' },
   TOOL_NOT_FOUND: { code: Code.NotFound, message: 'Tool not found: {name}' },

@@ -1,9 +1,7 @@
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { type Routes, route } from '#shared/rpc/routes.ts'
-import type { Agents } from './ports/agents.ts'
 import type { Attachments } from './ports/attachments.ts'
 import type { Locations } from './ports/locations.ts'
-import type { Tools } from './ports/tools.ts'
 import { reasons } from './reasons.ts'
 import { endTools } from './rpc/end-tools.ts'
 import { getAgent } from './rpc/get-agent.ts'
@@ -13,14 +11,15 @@ import { prepareTool } from './rpc/prepare-tool.ts'
 import { readAttachment } from './rpc/read-attachment.ts'
 import { resolveLocation } from './rpc/resolve-location.ts'
 import { runTool } from './rpc/run-tool.ts'
+import { streamEvents } from './rpc/stream-events.ts'
+import type { OpenLocations } from './run/open-locations.ts'
 import type { ToolCalls } from './run/tool-calls.ts'
 
 /** What the handlers need. */
 export interface HandlerDependencies {
   readonly locations: Locations
-  readonly agents: Agents
+  readonly opened: OpenLocations
   readonly attachments: Attachments
-  readonly tools: Tools
   readonly calls: ToolCalls
 }
 
@@ -35,6 +34,7 @@ export function catalogRoutes(dependencies: HandlerDependencies): Routes {
     prepareTool: prepareTool(dependencies),
     runTool: runTool(dependencies),
     endTools: endTools(dependencies),
+    streamEvents: streamEvents(dependencies),
   }
   return { domain: 'catalog', reasons, services: [route(CatalogService, implementation)] }
 }

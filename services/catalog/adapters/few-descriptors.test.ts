@@ -84,7 +84,8 @@ const ATTEMPTS: Readonly<Record<string, readonly [imports: string, attempt: stri
      const logger = { warn: () => {} }`,
     `async () => {
       const agents = new FileAgents({ configDirectory: directory + '/none', home: '/', logger })
-      const { agents: [agent] } = await agents.list(location).catch((error) => {
+      using open = agents.open(location, () => {})
+      const { value: { agents: [agent] } } = await open.read().catch((error) => {
         throw error.code === 'EMFILE' ? { kind: 'short' } : error
       })
       return agent.permissions.at(-1).effect === 'deny' ? 'done' : 'forgotten'

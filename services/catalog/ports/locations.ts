@@ -10,4 +10,7 @@ export interface Locations {
    * local operator and it lies outside the roots of its workspace; whether something outside exists is not told.
    */
   resolve(principal: Principal, directory: string): Promise<Location>
+
+  /** Whether a principal may work in a location, of which a real path is given. */
+  allow(principal: Principal, directory: string): boolean
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../domain/json.ts'
 import type { Location } from '../domain/location.ts'
+import type { Source } from './source.ts'
 
 /** What a tool call needs leave for. */
 export interface ToolAccess {
@@ -43,6 +44,9 @@ export type ToolOutcome =
       readonly content: readonly ToolContent[]
       readonly metadata: JsonObject
     }
+
+/** Knows the tools that work in locations. */
+export type ToolSource = Source<Tools>
 
 /** The tools that work in a location. Rejections are TOOL_NOT_FOUND and TOOL_INPUT_INVALID (metadata name, problem). */
 export interface Tools {

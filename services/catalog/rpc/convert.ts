@@ -1,4 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import {
   type AgentSchema,
   type LocationSchema,
@@ -7,7 +8,9 @@ import {
   type ToolContentSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { RunToolResponseSchema } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import type { CatalogEventSchema } from '#gen/portico/catalog/v1/event_pb.js'
 import type { Agent } from '../domain/agent.ts'
+import type { CatalogEvent } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
 import type { ToolContent } from '../ports/tools.ts'
 import type { CallEvent } from '../run/run-call.ts'
@@ -16,7 +19,7 @@ const MODES = { primary: Mode.PRIMARY, subagent: Mode.SUBAGENT, all: Mode.ALL }
 const EFFECTS = { allow: RuleEffect.ALLOW, deny: RuleEffect.DENY, ask: RuleEffect.ASK }
 
 /** A location as a message. */
-export function toLocation(location: Location): MessageInitShape<typeof LocationSchema> {
+export function locationToProto(location: Location): MessageInitShape<typeof LocationSchema> {
   const { id, directory, canonicalDirectory } = location.project
   return {
     directory: location.directory,
@@ -26,7 +29,7 @@ export function toLocation(location: Location): MessageInitShape<typeof Location
 }
 
 /** An agent as a message. */
-export function toAgent(agent: Agent): MessageInitShape<typeof AgentSchema> {
+export function agentToProto(agent: Agent): MessageInitShape<typeof AgentSchema> {
   const { id, mode, permissions, request, model, ...rest } = agent
   return {
     ...rest,
@@ -40,17 +43,31 @@ export function toAgent(agent: Agent): MessageInitShape<typeof AgentSchema> {
   }
 }
 
-/** What a running call tells, as a message. */
-export function toRunToolResponse(event: CallEvent): MessageInitShape<typeof RunToolResponseSchema> {
+/** What a running call reports, as a message. */
+export function callEventToProto(event: CallEvent): MessageInitShape<typeof RunToolResponseSchema> {
   if (event.type === 'progressed') return { event: { case: 'progressed', value: { metadata: event.metadata } } }
   const { metadata } = event
-  const content = event.content.map(toContent)
+  const content = event.content.map(contentToProto)
   if (event.type === 'completed') return { event: { case: 'completed', value: { content, metadata } } }
   return { event: { case: 'failed', value: { type: event.kind, message: event.message, content, metadata } } }
 }
 
-function toContent(content: ToolContent): MessageInitShape<typeof ToolContentSchema> {
+function contentToProto(content: ToolContent): MessageInitShape<typeof ToolContentSchema> {
   if (content.type === 'text') return { content: { case: 'text', value: content.text } }
   const { data, mime, name } = content
   return { content: { case: 'file', value: { data: data as Uint8Array<ArrayBuffer>, mime, name } } }
+}
+
+/** An event as a message. */
+export function eventToProto({
+  id,
+  timeCreated,
+  directory,
+}: CatalogEvent): MessageInitShape<typeof CatalogEventSchema> {
+  return {
+    eventId: id,
+    createTime: timestampFromMs(timeCreated),
+    directory,
+    event: { case: 'agentsUpdated', value: {} },
+  }
 }

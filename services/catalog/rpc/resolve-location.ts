@@ -2,7 +2,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import type { Locations } from '../ports/locations.ts'
-import { toLocation } from './convert.ts'
+import { locationToProto } from './convert.ts'
 
 /** Resolves a directory to a location. */
 export function resolveLocation(dependencies: {
@@ -10,6 +10,6 @@ export function resolveLocation(dependencies: {
 }): ServiceImpl<typeof CatalogService>['resolveLocation'] {
   return async (request, context) => {
     const location = await dependencies.locations.resolve(principalOf(context), request.directory)
-    return { location: toLocation(location) }
+    return { location: locationToProto(location) }
   }
 }

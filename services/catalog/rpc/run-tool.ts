@@ -3,18 +3,18 @@ import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import type { Locations } from '../ports/locations.ts'
-import type { Tools } from '../ports/tools.ts'
+import type { OpenLocations } from '../run/open-locations.ts'
 import { runCall } from '../run/run-call.ts'
 import type { ToolCalls } from '../run/tool-calls.ts'
-import { toRunToolResponse } from './convert.ts'
+import { callEventToProto } from './convert.ts'
 
 /** Runs a tool call once, under the session's newest fence. */
 export function runTool(dependencies: {
   readonly locations: Locations
-  readonly tools: Tools
+  readonly opened: OpenLocations
   readonly calls: ToolCalls
 }): ServiceImpl<typeof CatalogService>['runTool'] {
-  const { locations, tools, calls } = dependencies
+  const { locations, opened, calls } = dependencies
   return async function* (request, context) {
     const { workspaceId } = principalOf(context)
     const { sessionId, callId, fence, name, input = {}, grant } = request
@@ -23,9 +23,12 @@ export function runTool(dependencies: {
     }
     if (fence < 1n) throw new Rejection('REQUEST_INVALID', { field: 'fence', problem: 'must be at least 1' })
     const location = await locations.resolve(principalOf(context), request.directory)
+    const open = opened.open(location)
+    using _ = open.hold()
+    const { tools } = await open.generation(request.generation)
     const call = await calls.begin(workspaceId, sessionId, callId, fence)
     for await (const event of runCall(tools, location, call, { name, input, grant }, context.signal)) {
-      yield toRunToolResponse(event)
+      yield callEventToProto(event)
     }
   }
 }

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Agent, Location, Tool, ToolAccess, ToolContent } from "./catalog_pb.js";
+import type { CatalogEvent } from "./event_pb.js";
 
 /**
  * Describes the file portico/catalog/v1/catalog_service.proto.
@@ -82,6 +83,13 @@ export declare type ListAgentsResponse = Message<"portico.catalog.v1.ListAgentsR
    * @generated from field: repeated portico.catalog.v1.Agent agents = 2;
    */
   agents: Agent[];
+
+  /**
+   * Generation of the location that was answered from.
+   *
+   * @generated from field: string generation = 3;
+   */
+  generation: string;
 };
 
 /**
@@ -107,6 +115,13 @@ export declare type GetAgentRequest = Message<"portico.catalog.v1.GetAgentReques
    * @generated from field: string agent_id = 2;
    */
   agentId: string;
+
+  /**
+   * Generation to answer from; absent: the present one.
+   *
+   * @generated from field: optional string generation = 3;
+   */
+  generation?: string | undefined;
 };
 
 /**
@@ -132,6 +147,13 @@ export declare type GetAgentResponse = Message<"portico.catalog.v1.GetAgentRespo
    * @generated from field: portico.catalog.v1.Agent agent = 2;
    */
   agent?: Agent | undefined;
+
+  /**
+   * Generation of the location that was answered from.
+   *
+   * @generated from field: string generation = 3;
+   */
+  generation: string;
 };
 
 /**
@@ -150,6 +172,13 @@ export declare type ListToolsRequest = Message<"portico.catalog.v1.ListToolsRequ
    * @generated from field: string directory = 1;
    */
   directory: string;
+
+  /**
+   * Generation to answer from; absent: the present one.
+   *
+   * @generated from field: optional string generation = 2;
+   */
+  generation?: string | undefined;
 };
 
 /**
@@ -168,6 +197,13 @@ export declare type ListToolsResponse = Message<"portico.catalog.v1.ListToolsRes
    * @generated from field: repeated portico.catalog.v1.Tool tools = 1;
    */
   tools: Tool[];
+
+  /**
+   * Generation of the location that was answered from.
+   *
+   * @generated from field: string generation = 2;
+   */
+  generation: string;
 };
 
 /**
@@ -257,6 +293,13 @@ export declare type PrepareToolRequest = Message<"portico.catalog.v1.PrepareTool
    * @generated from field: google.protobuf.Struct input = 3;
    */
   input?: JsonObject | undefined;
+
+  /**
+   * Generation to answer from; absent: the present one.
+   *
+   * @generated from field: optional string generation = 4;
+   */
+  generation?: string | undefined;
 };
 
 /**
@@ -342,6 +385,13 @@ export declare type RunToolRequest = Message<"portico.catalog.v1.RunToolRequest"
    * @generated from field: repeated portico.catalog.v1.ToolAccess grant = 7;
    */
   grant: ToolAccess[];
+
+  /**
+   * Generation to answer from; absent: the present one.
+   *
+   * @generated from field: optional string generation = 8;
+   */
+  generation?: string | undefined;
 };
 
 /**
@@ -524,9 +574,94 @@ export declare type EndToolsResponse = Message<"portico.catalog.v1.EndToolsRespo
 export declare const EndToolsResponseSchema: GenMessage<EndToolsResponse>;
 
 /**
+ * @generated from message portico.catalog.v1.StreamEventsRequest
+ */
+export declare type StreamEventsRequest = Message<"portico.catalog.v1.StreamEventsRequest"> & {
+};
+
+/**
+ * Describes the message portico.catalog.v1.StreamEventsRequest.
+ * Use `create(StreamEventsRequestSchema)` to create a new message.
+ */
+export declare const StreamEventsRequestSchema: GenMessage<StreamEventsRequest>;
+
+/**
+ * @generated from message portico.catalog.v1.StreamEventsResponse
+ */
+export declare type StreamEventsResponse = Message<"portico.catalog.v1.StreamEventsResponse"> & {
+  /**
+   * What is sent.
+   *
+   * @generated from oneof portico.catalog.v1.StreamEventsResponse.message
+   */
+  message: {
+    /**
+     * The stream stands; always the first message.
+     *
+     * @generated from field: portico.catalog.v1.EventsConnected connected = 1;
+     */
+    value: EventsConnected;
+    case: "connected";
+  } | {
+    /**
+     * Something changed.
+     *
+     * @generated from field: portico.catalog.v1.CatalogEvent event = 2;
+     */
+    value: CatalogEvent;
+    case: "event";
+  } | {
+    /**
+     * The reader fell behind: events were missed, whatever was read of locations may be out of date. More events follow.
+     *
+     * @generated from field: portico.catalog.v1.EventsMissed missed = 3;
+     */
+    value: EventsMissed;
+    case: "missed";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message portico.catalog.v1.StreamEventsResponse.
+ * Use `create(StreamEventsResponseSchema)` to create a new message.
+ */
+export declare const StreamEventsResponseSchema: GenMessage<StreamEventsResponse>;
+
+/**
+ * The stream stands.
+ *
+ * @generated from message portico.catalog.v1.EventsConnected
+ */
+export declare type EventsConnected = Message<"portico.catalog.v1.EventsConnected"> & {
+};
+
+/**
+ * Describes the message portico.catalog.v1.EventsConnected.
+ * Use `create(EventsConnectedSchema)` to create a new message.
+ */
+export declare const EventsConnectedSchema: GenMessage<EventsConnected>;
+
+/**
+ * Events were missed.
+ *
+ * @generated from message portico.catalog.v1.EventsMissed
+ */
+export declare type EventsMissed = Message<"portico.catalog.v1.EventsMissed"> & {
+};
+
+/**
+ * Describes the message portico.catalog.v1.EventsMissed.
+ * Use `create(EventsMissedSchema)` to create a new message.
+ */
+export declare const EventsMissedSchema: GenMessage<EventsMissed>;
+
+/**
  * Knows directories: which project they belong to, which agents they define, and the tools that work in them.
  * A directory outside the roots of the service is rejected with LOCATION_FORBIDDEN, a missing one with
  * LOCATION_NOT_FOUND.
+ * What a location offers at one time, its agents and its tools, is a generation; its id changes whenever that does, and is
+ * the same again when a location that was closed offers the same. A call that names a generation is answered from it, or
+ * rejected with LOCATION_GENERATION_GONE when it is not kept any more: the caller begins anew with the present one.
  *
  * @generated from service portico.catalog.v1.CatalogService
  */
@@ -615,6 +750,18 @@ export declare const CatalogService: GenService<{
     methodKind: "unary";
     input: typeof EndToolsRequestSchema;
     output: typeof EndToolsResponseSchema;
+  },
+  /**
+   * Streams what changes in the open locations that the principal may use, from now on. The first message says that the
+   * stream stands. Events that a slow reader has not taken yet are one where they say the same of the same location. A
+   * server that stops rejects every reader with SERVICE_CLOSING.
+   *
+   * @generated from rpc portico.catalog.v1.CatalogService.StreamEvents
+   */
+  streamEvents: {
+    methodKind: "server_streaming";
+    input: typeof StreamEventsRequestSchema;
+    output: typeof StreamEventsResponseSchema;
   },
 }>;
 

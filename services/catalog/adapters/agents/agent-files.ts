@@ -21,6 +21,8 @@ export interface AgentFiles {
   readonly files: readonly AgentFile[]
   /** Every directory and file that was looked for, there or not, by its own name: whoever writes where one leads to defines agents. */
   readonly places: readonly string[]
+  /** Those of the places, there or not, in which every Markdown file defines an agent. */
+  readonly folders: readonly string[]
 }
 
 const MAX_FILES = 1000
@@ -42,12 +44,17 @@ export async function findAgentFiles(configDirectory: string, location: Location
     ...(await Promise.all(levels.map((level) => local.documentsOf(level)))),
     ...(await Promise.all(levels.map((level) => local.filesOf(join(level, '.opencode'))))),
   ]
-  return { files: found.flat(), places: [...global.places, ...local.places] }
+  return {
+    files: found.flat(),
+    places: [...global.places, ...local.places],
+    folders: [...global.folders, ...local.folders],
+  }
 }
 
 /** Looks for files, of which those count that lie within a directory, and keeps in mind where. */
 class Search {
   readonly places: string[] = []
+  readonly folders: string[] = []
   readonly #within: string | undefined
 
   constructor(within: string | undefined) {
@@ -76,6 +83,7 @@ class Search {
 
   async #collect(directory: string, prefix: string, depth: number, ids: string[]): Promise<void> {
     this.places.push(directory)
+    this.folders.push(directory)
     for (const entry of await entriesOf(directory)) {
       if (ids.length >= MAX_FILES) return
       if (entry.isDirectory() && depth > 1) {

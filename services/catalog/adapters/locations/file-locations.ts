@@ -60,6 +60,10 @@ export class FileLocations implements Locations {
     return location
   }
 
+  allow(principal: Principal, directory: string): boolean {
+    return this.#options.roots.allow(principal, directory)
+  }
+
   async #look(path: string): Promise<Location> {
     const directory = await realDirectory(path)
     const repository = await findRepository(directory)

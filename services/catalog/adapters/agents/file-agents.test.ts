@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { writeFiles } from '#test/support/catalog.ts'
+import { silentLogger } from '#test/support/transports.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+import { DirectoryWatchers } from './directory-watchers.ts'
+import { FileAgents } from './file-agents.ts'
+
+/** Agents of locations below a folder of the test, watched by at most so many watches. */
+async function begin(t: TestContext, limit?: number) {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'portico-agents-')))
+  t.after(() => rm(folder, { recursive: true }))
+  const watchers = new DirectoryWatchers(limit)
+  const configDirectory = join(folder, 'none/config')
+  const agents = new FileAgents({ configDirectory, home: folder, logger: silentLogger, watchers })
+  const open = async (name: string) => {
+    const directory = join(folder, name)
+    await mkdir(directory, { recursive: true })
+    const project = { id: 'global', directory, canonicalDirectory: directory }
+    const source = agents.open({ directory, project, subpath: '' }, () => void signals.count++)
+    const signals = { count: 0 }
+    const digest = async () => (await source.read()).digest
+    return { directory, source, signals, digest }
+  }
+  return { folder, watchers, open }
+}
+
+/** Waits until a location is watched: it signals once that it stands. */
+const watched = ({ signals }: { signals: { count: number } }) => waitFor('a watch', () => signals.count > 0)
+
+test('a thousand locations hold a bounded number of watches, notice changes, and release all', async (t) => {
+  const { watchers, open } = await begin(t, 960)
+  const locations = await Promise.all(Array.from({ length: 1_000 }, (_, i) => open(`projects/${i}`)))
+  for (const location of locations) await location.digest()
+  await Promise.all(locations.map(watched))
+  assert.equal(watchers.size, 960)
+  // One that is watched, and one that has to look for itself.
+  for (const location of [locations[0], locations[999]]) {
+    assert.ok(location)
+    const before = await location.digest()
+    const { count } = location.signals
+    await writeFiles(location.directory, { 'opencode.json': '{"agents":{"own":{}}}' })
+    await waitFor('a signal', () => location.signals.count > count)
+    assert.notEqual(await location.digest(), before)
+  }
+  for (const { source } of locations) source[Symbol.dispose]()
+  await waitFor('the watches are released', () => watchers.size === 0)
+})
+
+test('what lies beside the places of agents is no signal', async (t) => {
+  const { open } = await begin(t)
+  const location = await open('project')
+  await location.digest()
+  await watched(location)
+  const { count } = location.signals
+  await writeFiles(location.directory, { 'README.md': '', 'src/a.ts': '', 'node_modules/b/opencode.json': '' })
+  await writeFiles(location.directory, { 'opencode.jsonc': '{}' })
+  await waitFor('a signal', () => location.signals.count > count)
+  // The system reports in order, and one file is at most: made, changed, changed.
+  assert.ok(location.signals.count <= count + 3, `${location.signals.count - count} signals`)
+})
+
+test('locations of one project share the watches of what they share', async (t) => {
+  const { watchers, open, folder } = await begin(t)
+  await writeFiles(folder, { 'none/config/agents/a.md': 'A.' })
+  const one = await open('one')
+  await one.digest()
+  await watched(one)
+  const { size } = watchers
+  const two = await open('two')
+  await two.digest()
+  await watched(two)
+  assert.equal(watchers.size, size + 1)
+  one.source[Symbol.dispose]()
+  const { count } = two.signals
+  await writeFiles(folder, { 'none/config/agents/a.md': 'B.' })
+  await waitFor('a signal to the other', () => two.signals.count > count)
+  two.source[Symbol.dispose]()
+  assert.equal(watchers.size, 0)
+})
+
+test('a location that is closed while it is opened leaves no watch', async (t) => {
+  const { watchers, open } = await begin(t)
+  const location = await open('project')
+  const reading = location.digest()
+  location.source[Symbol.dispose]()
+  await reading
+  const other = await open('other')
+  await other.digest()
+  await watched(other)
+  other.source[Symbol.dispose]()
+  assert.equal(watchers.size, 0)
+})

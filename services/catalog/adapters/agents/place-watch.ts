@@ -1,0 +1,95 @@
+import { basename, dirname } from 'node:path'
+import type { AgentFiles } from './agent-files.ts'
+import type { DirectoryWatchers, Watch } from './directory-watchers.ts'
+import type { Turns } from './turns.ts'
+
+interface Options {
+  readonly watchers: DirectoryWatchers
+  readonly turns: Turns
+  /** Something may have changed. */
+  readonly changed: () => void
+}
+
+/**
+ * Watches the places where the agents of one location may be defined: the directories that have them, and for those that
+ * are not there the nearest one above. Where that cannot be, it signals from time to time. What a link leads to outside of
+ * these directories is not watched.
+ */
+export class PlaceWatch implements Disposable {
+  readonly #options: Options
+  #held: Disposable[] = []
+  /** What is watched, as `#follow` was last given it. */
+  #places: string | undefined
+  #following: Promise<void> | undefined
+  #disposed = false
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** Watches these places from now on. Costs nothing while they are the same, and no watch has ended. */
+  follow(found: AgentFiles): void {
+    const places = found.places.join('\0')
+    if (this.#disposed || places === this.#places || this.#following !== undefined) return
+    this.#places = places
+    this.#following = this.#watchAll(found).finally(() => {
+      this.#following = undefined
+      // Nobody watched while they were looked for.
+      this.#options.changed()
+    })
+  }
+
+  [Symbol.dispose](): void {
+    this.#disposed = true
+    this.#release(this.#held)
+  }
+
+  async #watchAll({ places, folders }: AgentFiles): Promise<void> {
+    const former = this.#held
+    this.#held = []
+    /** Directory → names in it that matter; undefined: every one. */
+    const wanted = new Map<string, Set<string> | undefined>(folders.map((folder) => [folder, undefined]))
+    const want = (path: string): void => {
+      const directory = dirname(path)
+      const names = wanted.has(directory) ? wanted.get(directory) : new Set<string>()
+      names?.add(basename(path))
+      wanted.set(directory, names)
+    }
+    for (const place of places) want(place)
+    const watchOne = (directory: string, names: ReadonlySet<string> | undefined): Promise<Watch> =>
+      this.#options.watchers.watch(directory, (name) => this.#observe(names, name))
+    const missing: string[] = []
+    // A directory that is missing is waited for in the one above it, which the walk then comes to.
+    for (const [directory, names] of wanted) {
+      const watch = await watchOne(directory, names)
+      if (watch === 'missing' && dirname(directory) !== directory) {
+        missing.push(directory)
+        want(directory)
+      }
+      if (!this.#keep(watch)) break
+    }
+    // One that was made before the one above it was watched.
+    for (const directory of missing) this.#keep(await watchOne(directory, wanted.get(directory)))
+    this.#release(former)
+  }
+
+  /** Whether to go on. */
+  #keep(watch: Watch): boolean {
+    if (watch === 'missing') return !this.#disposed
+    const held = watch === 'unavailable' ? this.#options.turns.add(this.#options.changed) : watch
+    if (this.#disposed) held[Symbol.dispose]()
+    else this.#held.push(held)
+    return watch !== 'unavailable' && !this.#disposed
+  }
+
+  #observe(names: ReadonlySet<string> | undefined, name: string | undefined): void {
+    if (name !== undefined && names?.has(name) === false) return
+    // What is watched may be another directory by now: the next look finds out.
+    this.#places = undefined
+    this.#options.changed()
+  }
+
+  #release(held: readonly Disposable[]): void {
+    for (const one of held) one[Symbol.dispose]()
+  }
+}

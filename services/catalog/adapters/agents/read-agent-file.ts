@@ -1,0 +1,33 @@
+import { type ParseError, parse as parseJson } from 'jsonc-parser'
+import { parse as parseYaml } from 'yaml'
+import type { AgentDocument } from '#services/catalog/domain/agent.ts'
+import { DocumentError, readConfigDocument, readMarkdownAgent } from '#services/catalog/domain/agent-document.ts'
+import { splitFrontMatter } from '#services/catalog/domain/front-matter.ts'
+import { readBounded } from '../files/read-bounded.ts'
+import type { AgentFile } from './agent-files.ts'
+
+const MAX_CONFIG_BYTES = 1 << 20
+const MAX_MARKDOWN_BYTES = 256 << 10
+
+/**
+ * Reads a file that defines agents: a JSON document of at most 1 MiB, or a Markdown file of at most 256 KiB. Parts that are
+ * malformed are left out and reported to `onProblem`; throws when nothing can be made of the file.
+ */
+export async function readAgentFile(
+  { path, kind, id }: AgentFile,
+  onProblem: (problem: string) => void,
+): Promise<AgentDocument> {
+  if (kind === 'config') {
+    return readConfigDocument(parseDocument((await readBounded(path, MAX_CONFIG_BYTES)).toString()), onProblem)
+  }
+  const { matter, body } = splitFrontMatter((await readBounded(path, MAX_MARKDOWN_BYTES)).toString())
+  const entry = readMarkdownAgent(parseYaml(matter), body, kind === 'mode' ? 'primary' : undefined)
+  return { permissions: [], agents: new Map([[id, entry]]) }
+}
+
+function parseDocument(text: string): unknown {
+  const errors: ParseError[] = []
+  const value: unknown = parseJson(text.replace(/^\uFEFF/, ''), errors, { allowTrailingComma: true })
+  if (errors[0] !== undefined) throw new DocumentError(`no JSON at character ${errors[0].offset}`)
+  return value
+}

@@ -1,0 +1,8 @@
+/** Something that changed in an open location; there is one kind so far. */
+export interface CatalogEvent {
+  readonly id: string
+  /** When it was noticed, in milliseconds since the epoch. */
+  readonly timeCreated: number
+  readonly directory: string
+  readonly type: 'agents-updated'
+}

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { silentLogger } from '#test/support/transports.ts'
+import type { CatalogEvent } from '../domain/catalog-event.ts'
+import type { Location } from '../domain/location.ts'
+import type { Offer } from '../ports/source.ts'
+import type { Sources } from './open-location.ts'
+import { OpenLocations } from './open-locations.ts'
+
+/** Locations whose agents are a number that the test sets; its timers are the test's. */
+function begin(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] })
+  const world = {
+    now: 0,
+    offered: 1,
+    open: new Map<string, () => void>(),
+    /** What reading waits for. */
+    reading: async (offer: number) => offer,
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: only the digest of an offer matters here.
+  const offer = (digest: number): Offer<any> => ({ value: digest, digest: String(digest) })
+  const sources: Sources = {
+    agents: {
+      open({ directory }, changed) {
+        world.open.set(directory, changed)
+        const read = async () => offer(await world.reading(world.offered))
+        return { read, [Symbol.dispose]: () => void world.open.delete(directory) }
+      },
+    },
+    tools: { open: () => ({ read: async () => offer(0), [Symbol.dispose]() {} }) },
+  }
+  const clock = { now: () => world.now, monotonic: () => world.now }
+  const locations = new OpenLocations({ sources, clock, logger: silentLogger })
+  const later = (milliseconds: number): void => {
+    world.now += milliseconds
+    t.mock.timers.tick(milliseconds)
+  }
+  const events: CatalogEvent[] = []
+  const over = new AbortController()
+  const listening = (async () => {
+    for await (const item of locations.events.subscribe(() => true, over.signal)) {
+      if (item.type === 'event') events.push(item.event)
+    }
+  })()
+  t.after(async () => {
+    over.abort()
+    await listening
+  })
+  return { world, locations, later, events }
+}
+
+function at(directory: string, projectId = 'global'): Location {
+  return { directory, project: { id: projectId, directory, canonicalDirectory: directory }, subpath: '' }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('a directory has one object, and its generation is the same as long as it offers the same', async (t) => {
+  const { world, locations } = begin(t)
+  const open = locations.open(at('/a'))
+  assert.equal(locations.open(at('/a')), open)
+  const { id } = await open.generation()
+  assert.equal((await open.generation()).id, id)
+  assert.equal((await locations.open(at('/b')).generation()).id, id, 'also in another one that offers the same')
+  world.offered = 2
+  const other = await open.generation()
+  assert.notEqual(other.id, id)
+  assert.equal((await open.generation(id)).agents as unknown, 1, 'who has named the older one is answered from it')
+  assert.equal((await open.generation(other.id)).agents as unknown, 2)
+  world.offered = 1
+  assert.equal((await open.generation()).id, id)
+})
+
+test('a generation that is not kept any more, or never was, is LOCATION_GENERATION_GONE', async (t) => {
+  const { world, locations } = begin(t)
+  const open = locations.open(at('/a'))
+  const ids: string[] = []
+  for (world.offered = 1; world.offered <= 5; world.offered++) ids.push((await open.generation()).id)
+  world.offered = 5
+  const [oldest = '', ...kept] = ids
+  for (const id of kept) assert.equal((await open.generation(id)).id, id)
+  const reason = 'LOCATION_GENERATION_GONE'
+  for (const generation of [oldest, 'x']) {
+    await assert.rejects(open.generation(generation), { reason, metadata: { directory: '/a', generation } })
+  }
+})
+
+test('a generation outlives a closed location, and a process, that offers the same again', async (t) => {
+  const { locations, later } = begin(t)
+  const { id } = await locations.open(at('/a')).generation()
+  later(10 * 60_000)
+  assert.equal(locations.size, 0)
+  assert.equal((await locations.open(at('/a')).generation(id)).id, id)
+})
+
+test('five minutes after its last use a location is closed and its sources are disposed of', async (t) => {
+  const { world, locations, later } = begin(t)
+  locations.open(at('/a'))
+  locations.open(at('/b'))
+  later(4 * 60_000)
+  locations.open(at('/b'))
+  later(2 * 60_000)
+  assert.deepEqual([...world.open.keys()], ['/b'])
+  later(4 * 60_000)
+  assert.deepEqual([...world.open.keys()], [])
+})
+
+test('a location in which a call goes on is not closed', async (t) => {
+  const { world, locations, later } = begin(t)
+  const held = locations.open(at('/a')).hold()
+  later(60 * 60_000)
+  for (let i = 0; i < 3_000; i++) locations.open(at(`/${i}`))
+  assert.ok(world.open.has('/a'))
+  held[Symbol.dispose]()
+  later(60 * 60_000)
+  assert.equal(world.open.size, 0)
+})
+
+test('at most 1,024 are open: the one that was not used for longest is closed', async (t) => {
+  const { world, locations } = begin(t)
+  for (let i = 0; i < 1_024; i++) locations.open(at(`/${i}`))
+  locations.open(at('/0'))
+  locations.open(at('/more'))
+  assert.equal(world.open.size, 1_024)
+  assert.deepEqual([world.open.has('/0'), world.open.has('/1')], [true, false])
+})
+
+test('a signal of a source reloads after 100 ms, once for many, and what changed is one event', async (t) => {
+  const { world, locations, later, events } = begin(t)
+  const open = locations.open(at('/a'))
+  await open.generation()
+  let read = 0
+  world.reading = async (offer) => {
+    read++
+    return offer
+  }
+  world.offered = 2
+  for (let i = 0; i < 9; i++) {
+    world.open.get('/a')?.()
+    later(10)
+  }
+  await turn()
+  assert.equal(read, 0)
+  later(10)
+  await turn()
+  assert.equal(read, 1)
+  assert.deepEqual(
+    events.map(({ type, directory }) => [type, directory]),
+    [['agents-updated', '/a']],
+  )
+  world.open.get('/a')?.()
+  later(100)
+  await turn()
+  assert.deepEqual([read, events.length], [2, 1], 'nothing changed')
+})
+
+test('a reload that fails is tried again at the next call', async (t) => {
+  const { world, locations, later, events } = begin(t)
+  const open = locations.open(at('/a'))
+  await open.generation()
+  world.offered = 2
+  const read = world.reading
+  world.reading = () => Promise.reject(new Error('no descriptors'))
+  world.open.get('/a')?.()
+  later(100)
+  await turn()
+  await assert.rejects(open.generation(), /no descriptors/)
+  world.reading = read
+  await open.generation()
+  await turn()
+  assert.equal(events.length, 1)
+})
+
+test('what changed while a location was closed is an event when it is opened again', async (t) => {
+  const { world, locations, later, events } = begin(t)
+  await locations.open(at('/a')).generation()
+  await locations.open(at('/b')).generation()
+  later(10 * 60_000)
+  await locations.open(at('/b')).generation()
+  world.offered = 2
+  await locations.open(at('/a')).generation()
+  await turn()
+  assert.deepEqual(
+    events.map(({ directory }) => directory),
+    ['/a'],
+  )
+})
+
+test('of two readings that overlap the one that began later counts', async (t) => {
+  const { world, locations, events } = begin(t)
+  const open = locations.open(at('/a'))
+  await open.generation()
+  const slow = Promise.withResolvers<void>()
+  world.reading = async (offer) => {
+    if (offer === 1) await slow.promise
+    return offer
+  }
+  const early = open.generation()
+  world.offered = 2
+  const { id } = await open.generation()
+  slow.resolve()
+  await early
+  await turn()
+  assert.equal(events.length, 1, 'the agents did not come back')
+  assert.equal((await open.generation()).id, id)
+})
+
+test('a directory that belongs to another project is opened anew', async (t) => {
+  const { world, locations } = begin(t)
+  const open = locations.open(at('/a'))
+  const signal = world.open.get('/a')
+  assert.notEqual(locations.open(at('/a', 'f'.repeat(40))), open)
+  assert.notEqual(world.open.get('/a'), signal)
+  assert.equal(locations.size, 1)
+  locations[Symbol.dispose]()
+  assert.equal(world.open.size, 0)
+})

@@ -1,0 +1,136 @@
+import type { Clock } from '#shared/clock.ts'
+import { timedId } from '#shared/ids.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import type { Location } from '../domain/location.ts'
+import { EventHub } from './event-hub.ts'
+import { OpenLocation, type Sources } from './open-location.ts'
+
+interface Dependencies {
+  readonly sources: Sources
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+interface Entry {
+  readonly open: OpenLocation
+  /** Monotonic time. */
+  usedAt: number
+}
+
+/** How long a location stays open that nobody uses, in milliseconds. */
+const IDLE_MS = 5 * 60_000
+
+/** How often idle ones are looked for, in milliseconds. */
+const SWEEP_MS = 30_000
+
+/** Locations that may be open; more are only while calls go on in them. */
+const MAX_OPEN = 1_024
+
+/** Closed locations of which it is known what they offered. */
+const MAX_CLOSED = 16_384
+
+/** The directories in use, one object each. Those that nobody has used for five minutes are closed. */
+export class OpenLocations implements Disposable {
+  /** What changes in open locations. */
+  readonly events = new EventHub()
+  readonly #dependencies: Dependencies
+  /** Directory → entry, the least recently used first. */
+  readonly #entries = new Map<string, Entry>()
+  /** Directory → what it offered when it was closed, so that a change meanwhile is noticed. */
+  readonly #closed = new Map<string, OpenLocation['digests']>()
+  /** Locations whose sources have signalled a change. They are reloaded one after the other: a file may be part of all. */
+  readonly #signalled = new Set<OpenLocation>()
+  #reloading = false
+  readonly #sweep = setInterval(() => this.#closeIdle(), SWEEP_MS).unref()
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** The object of a location, opened when it is not open. One whose project has become another is opened anew. */
+  open(location: Location): OpenLocation {
+    const { directory } = location
+    const entry = this.#entries.get(directory)
+    if (entry !== undefined && !isSame(entry.open.location, location)) this.#close(directory, entry)
+    const open = this.#entries.get(directory)?.open ?? this.#begin(location)
+    this.#entries.delete(directory)
+    this.#entries.set(directory, { open, usedAt: this.#dependencies.clock.monotonic() })
+    if (this.#entries.size > MAX_OPEN) this.#closeOldest(directory)
+    return open
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#sweep)
+    for (const [directory, entry] of this.#entries) this.#close(directory, entry)
+  }
+
+  #begin(location: Location): OpenLocation {
+    const { sources, clock } = this.#dependencies
+    const { directory } = location
+    const before = this.#closed.get(directory)
+    this.#closed.delete(directory)
+    const open: OpenLocation = new OpenLocation(location, {
+      ...{ sources, before },
+      onSignal: () => {
+        this.#signalled.add(open)
+        void this.#reloadSignalled()
+      },
+      onAgentsUpdated: () => {
+        const id = timedId('evt', clock)
+        this.events.publish({ id, timeCreated: clock.now(), directory, type: 'agents-updated' })
+      },
+    })
+    return open
+  }
+
+  async #reloadSignalled(): Promise<void> {
+    if (this.#reloading) return
+    this.#reloading = true
+    for (const open of this.#signalled) {
+      this.#signalled.delete(open)
+      await open.reload().catch((error: unknown) => {
+        const { directory } = open.location
+        this.#dependencies.logger.warn({ err: error, directory }, 'A location that changed could not be reloaded')
+      })
+    }
+    this.#reloading = false
+  }
+
+  #closeIdle(): void {
+    const since = this.#dependencies.clock.monotonic() - IDLE_MS
+    for (const [directory, entry] of this.#entries) {
+      if (entry.usedAt <= since && !entry.open.held) this.#close(directory, entry)
+    }
+  }
+
+  #closeOldest(except: string): void {
+    for (const [directory, entry] of this.#entries) {
+      if (directory === except || entry.open.held) continue
+      this.#close(directory, entry)
+      return
+    }
+  }
+
+  #close(directory: string, { open }: Entry): void {
+    this.#entries.delete(directory)
+    this.#signalled.delete(open)
+    open[Symbol.dispose]()
+    if (open.digests === undefined) return
+    this.#closed.set(directory, open.digests)
+    const [oldest] = this.#closed.keys()
+    if (this.#closed.size > MAX_CLOSED && oldest !== undefined) this.#closed.delete(oldest)
+  }
+}
+
+function isSame(one: Location, other: Location): boolean {
+  return (
+    one.subpath === other.subpath &&
+    one.project.id === other.project.id &&
+    one.project.directory === other.project.directory
+  )
+}
