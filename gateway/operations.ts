@@ -1,7 +1,39 @@
+import { getAgent, listAgents } from './agent/operations.ts'
+import { subscribeToEvents } from './event/operations.ts'
 import { getLocation } from './location/operations.ts'
+import { getMessage, listMessages } from './message/operations.ts'
 import type { Operation } from './operation.ts'
+import {
+  getSessionPermission,
+  listPermissionRequests,
+  listSessionPermissions,
+  replyToSessionPermission,
+} from './permission/operations.ts'
+import { interruptSession, promptSession, waitForSession, waitForSessionOf1x } from './prompt/operations.ts'
 import { createResponse } from './responses/operations.ts'
 import { getInfo, getLiveness, getReadiness } from './server/operations.ts'
+import {
+  createSession,
+  getSession,
+  listActiveSessions,
+  listSessions,
+  switchAgent,
+  switchModel,
+} from './session/operations.ts'
 
-/** Every operation that is served: the route table, the OpenAPI document, and what the tests walk. */
-export const OPERATIONS: readonly Operation[] = [getLocation, createResponse, getInfo, getLiveness, getReadiness]
+/**
+ * Every operation that is served: the route table, the OpenAPI document, and what the tests walk. Paths are tried in this order:
+ * those that are called most come first, and `active` before what takes any session id.
+ */
+export const OPERATIONS: readonly Operation[] = [
+  ...[listSessions, createSession, listActiveSessions, getSession, switchAgent, switchModel],
+  ...[promptSession, interruptSession, waitForSession, waitForSessionOf1x],
+  ...[listMessages, getMessage],
+  subscribeToEvents,
+  ...[listPermissionRequests, listSessionPermissions, getSessionPermission, replyToSessionPermission],
+  ...[listAgents, getAgent],
+  getLocation,
+  getInfo,
+  createResponse,
+  ...[getLiveness, getReadiness],
+]

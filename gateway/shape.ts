@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { jsonProblem } from './schemas/json.ts'
+import { jsonProblem } from './records/json.ts'
 
 /** Deepest nesting of JSON objects that are passed on. */
 const MAX_DEPTH = 30
@@ -30,17 +30,17 @@ export function guarded<S extends z.ZodType>(schema: S, problem: (value: unknown
 }
 
 /** What keeps a JSON object from being passed on; undefined also for what is no object. */
-export function objectProblem(value: unknown): string | undefined {
-  return typeof value === 'object' && value !== null ? jsonProblem(value, MAX_DEPTH) : undefined
+export function objectProblem(value: unknown, depth = MAX_DEPTH): string | undefined {
+  return typeof value === 'object' && value !== null ? jsonProblem(value, depth) : undefined
 }
 
 /**
- * A free-form JSON object, nested at most 30 levels deep, whose members are passed on untouched. `why` says why the contract names no
+ * A free-form JSON object, nested at most `depth` levels deep, whose members are passed on untouched. `why` says why the contract names no
  * members.
  */
-export function freeObject(why: string) {
+export function freeObject(why: string, depth = MAX_DEPTH) {
   const object = z.record(z.string(), z.unknown(), { error: 'expected object' })
-  return guarded(object, objectProblem).meta({ description: why })
+  return guarded(object, (value) => objectProblem(value, depth)).meta({ description: why })
 }
 
 /** A member that may be there, but may not ask for anything: null, false, and empty lists and objects pass. */

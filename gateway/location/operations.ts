@@ -1,7 +1,7 @@
-import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { fromLocation, toDirectory } from './mappers.ts'
-import { locationHeaders, locationInfo, locationQuery } from './schemas.ts'
+import { locationHeaders, locationQuery, toDirectory } from '../records/location.ts'
+import { fromLocation } from './mappers.ts'
+import { locationInfo } from './schemas.ts'
 
 export const getLocation = operation({
   id: 'location.get',
@@ -9,8 +9,8 @@ export const getLocation = operation({
   path: '/api/location',
   family: 'instance',
   summary: 'Resolves the requested or the default location',
-  query: z.object(locationQuery),
-  headers: z.object(locationHeaders),
+  query: locationQuery,
+  headers: locationHeaders,
   answer: locationInfo,
   errors: ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   handle: ({ catalog }, { query, headers, call }) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { countMembers } from '../schemas/json.ts'
+import { countMembers } from '../records/json.ts'
 import { freeObject, typeErrors } from '../shape.ts'
 
 /** As many tools as the inference service takes. */

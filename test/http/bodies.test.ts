@@ -3,6 +3,7 @@ import test from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { openFacade, type TestFacade } from '#test/support/facade.ts'
 import { rawRequest } from '#test/support/raw-http.ts'
+import { stubSession } from '#test/support/stub-session.ts'
 
 const json = { 'content-type': 'application/json' }
 
@@ -12,11 +13,11 @@ const echoing = (env: Record<string, string> = {}): Promise<TestFacade> =>
     {
       session: {
         createSession: ({ sessionId, title, metadata }) => ({
-          session: {
+          session: stubSession({
             sessionId,
             ...(title === undefined ? {} : { title }),
             ...(metadata === undefined ? {} : { metadata }),
-          },
+          }),
         }),
       },
     },

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import test from 'node:test'
 import { openFacade, TEST_KEYS, type TestFacade } from '#test/support/facade.ts'
 import { sendBytes } from '#test/support/raw-socket.ts'
+import { stubSession } from '#test/support/stub-session.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const MEMBERS = 500_000
@@ -19,7 +20,7 @@ async function counting(): Promise<TestFacade & { readonly through: () => number
     session: {
       createSession: ({ sessionId }) => {
         calls++
-        return { session: { sessionId } }
+        return { session: stubSession({ sessionId }) }
       },
     },
     inference: {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openFacade, TEST_KEYS, type TestFacade } from '#test/support/facade.ts'
 import { sendBytes, type WireAnswer } from '#test/support/raw-socket.ts'
+import { stubSession } from '#test/support/stub-session.ts'
 
 const LENGTH = 16
 const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n/
@@ -15,7 +16,7 @@ function send(facade: TestFacade, path: string, headers: readonly string[], body
 const json = ['Content-Type: application/json', `Content-Length: ${LENGTH}`]
 const right = `Authorization: Bearer ${TEST_KEYS.workspace}`
 const opened = (env: Record<string, string> = {}): Promise<TestFacade> =>
-  openFacade({ session: { createSession: ({ sessionId }) => ({ session: { sessionId } }) } }, env)
+  openFacade({ session: { createSession: ({ sessionId }) => ({ session: stubSession({ sessionId }) }) } }, env)
 
 test('a body is asked for when the caller is known and the size fits, and then answered', async () => {
   await using facade = await opened({ PORTICO_AUTH: 'bearer' })

@@ -11,6 +11,7 @@ import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { openFacade, type Stubs } from '#test/support/facade.ts'
 import { openPortico } from '#test/support/portico.ts'
+import { stubSession } from '#test/support/stub-session.ts'
 
 const well: Stubs = { identity: { checkApiKey: () => ({}) } }
 
@@ -127,7 +128,7 @@ test('a server that was asked to stop says so, and closes each connection with i
       getSession: async ({ sessionId }) => {
         entered.resolve()
         await release.promise
-        return { session: { sessionId } }
+        return { session: stubSession({ sessionId }) }
       },
     },
   })
@@ -153,7 +154,7 @@ test('a server that stops lets a request end, and is not ready meanwhile', async
       getSession: async ({ sessionId }) => {
         entered.resolve()
         await release.promise
-        return { session: { sessionId } }
+        return { session: stubSession({ sessionId }) }
       },
     },
   })

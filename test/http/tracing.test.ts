@@ -3,6 +3,7 @@ import test from 'node:test'
 import { SpanStatusCode } from '@opentelemetry/api'
 import { openFacade } from '#test/support/facade.ts'
 import { type RecordedSpans, recordSpans } from '#test/support/spans.ts'
+import { stubSession } from '#test/support/stub-session.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const GET = 'portico.session.v1.SessionService/GetSession'
@@ -16,7 +17,9 @@ async function settled(spans: RecordedSpans, name: string): Promise<void> {
 
 test('a request is one span, named by its route, above the spans of its calls', async () => {
   await using spans = await recordSpans()
-  await using facade = await openFacade({ session: { getSession: ({ sessionId }) => ({ session: { sessionId } }) } })
+  await using facade = await openFacade({
+    session: { getSession: ({ sessionId }) => ({ session: stubSession({ sessionId }) }) },
+  })
   await (await facade.fetch('/api/session/ses_1?secret=1', { headers: { traceparent } })).text()
   const name = 'GET /api/session/:sessionID'
   await settled(spans, name)

@@ -4,6 +4,7 @@ import { createHttp2Transport } from '#shared/http2/transport.ts'
 import { probe } from '#test/rpc/probe.ts'
 import { serveRoutes } from '#test/rpc/server.ts'
 import { openFacade, withSession } from '#test/support/facade.ts'
+import { stubSession } from '#test/support/stub-session.ts'
 import { startProxy } from '#test/support/tcp-proxy.ts'
 import { testSecret } from '#test/support/transports.ts'
 
@@ -11,7 +12,7 @@ test('when the packets of a service vanish every request is 503 with Retry-After
   const entered = Promise.withResolvers<void>()
   await using server = await serveRoutes(
     probe({
-      getSession: ({ sessionId }) => ({ session: { sessionId } }),
+      getSession: ({ sessionId }) => ({ session: stubSession({ sessionId }) }),
       promptSession: (_, { signal }) => {
         entered.resolve()
         return new Promise((_, reject) => signal.addEventListener('abort', reject))

@@ -1,5 +1,9 @@
 import { type Agent, Agent_Mode } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { modelRefJson, orAbsent, rulesetJson } from './common.ts'
+import type { JsonOf } from '../kinds.ts'
+import { orAbsent } from '../records/absent.ts'
+import { fromModelRef } from '../records/model.ts'
+import { fromRuleset } from '../records/ruleset.ts'
+import type { agentInfo } from './schemas.ts'
 
 const MODES = {
   [Agent_Mode.UNSPECIFIED]: 'primary',
@@ -8,12 +12,12 @@ const MODES = {
   [Agent_Mode.ALL]: 'all',
 } as const
 
-/** `Agent.Info` (`contract/instance-facts.md` 1.3). */
-export function agentInfo(agent: Agent) {
+export function fromAgent(agent: Agent | undefined): JsonOf<typeof agentInfo> {
+  if (agent === undefined) throw new Error('The catalog answered without an agent')
   return {
     id: agent.agentId,
     name: agent.name,
-    model: modelRefJson(agent.model),
+    model: fromModelRef(agent.model),
     request: {
       settings: agent.requestSettings ?? {},
       headers: agent.requestHeaders,
@@ -25,6 +29,6 @@ export function agentInfo(agent: Agent) {
     hidden: agent.hidden,
     color: orAbsent(agent.color),
     steps: agent.steps === 0 ? undefined : agent.steps,
-    permissions: rulesetJson(agent.permissions),
+    permissions: fromRuleset(agent.permissions),
   }
 }

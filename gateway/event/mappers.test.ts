@@ -4,13 +4,13 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { PartRef_Kind, SessionEventSchema } from '#gen/portico/session/v1/event_pb.js'
 import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
-import { eventJson } from './event.ts'
+import { fromEvent } from './mappers.ts'
 
 type Init = MessageInitShape<typeof SessionEventSchema>
 type Json = { type: string; data: Record<string, unknown> }
 
 const whole = (init: Init): unknown => {
-  const json = eventJson(create(SessionEventSchema, init))
+  const json = fromEvent(create(SessionEventSchema, init))
   return json === undefined ? undefined : JSON.parse(JSON.stringify(json))
 }
 

@@ -4,7 +4,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type AssistantPartSchema, AssistantTool_State, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
-import { messageInfo } from './message.ts'
+import { fromMessage } from './mappers.ts'
 
 type Init = MessageInitShape<typeof MessageSchema>
 
@@ -14,7 +14,7 @@ const model = { modelId: 'echo', providerId: 'portico' }
 /** The message as a client gets it: through JSON, so that what is undefined is gone. */
 const json = (kind: Init['kind']): unknown =>
   JSON.parse(
-    JSON.stringify(messageInfo(create(MessageSchema, { messageId: 'msg_1', createTime: at(1_000), kind } as Init))),
+    JSON.stringify(fromMessage(create(MessageSchema, { messageId: 'msg_1', createTime: at(1_000), kind } as Init))),
   )
 
 const head = { id: 'msg_1', time: { created: 1_000 } }

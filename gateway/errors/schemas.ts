@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import type { Family } from '../call.ts'
+
+/** An error of `/api`. */
+function tagged<const T extends string, const S extends z.core.$ZodLooseShape = Record<never, never>>(
+  tag: T,
+  more?: S,
+) {
+  return z.strictObject({ _tag: z.literal(tag), message: z.string(), ...(more as S) }).meta({ id: tag })
+}
+
+const location = z.strictObject({ directory: z.string() })
+
+/** Errors of `/api`, by what their rows in the table are tagged with. */
+export const instanceError = z.discriminatedUnion('_tag', [
+  tagged('InvalidRequestError', {
+    kind: z.enum(['Payload', 'Query', 'Params', 'Headers']).optional(),
+    field: z.string().optional(),
+  }),
+  tagged('InvalidCursorError'),
+  tagged('UnauthorizedError'),
+  tagged('ForbiddenError'),
+  tagged('TooManyRequestsError'),
+  tagged('NotFoundError'),
+  tagged('MethodNotAllowedError'),
+  tagged('RequestTimeoutError'),
+  tagged('AgentNotFoundError', { agentID: z.string() }),
+  tagged('SessionNotFoundError', { sessionID: z.string() }),
+  tagged('MessageNotFoundError', { sessionID: z.string(), messageID: z.string() }),
+  tagged('PermissionNotFoundError', { requestID: z.string() }),
+  tagged('LocationNotFoundError', { location }),
+  tagged('LocationPermissionDeniedError', { location }),
+  tagged('ConflictError', { resource: z.string() }),
+  tagged('EventsOverflowedError'),
+  tagged('ServiceUnavailableError'),
+  tagged('UnknownError', { ref: z.string().regex(/^err_[0-9a-f]{8}$/) }),
+])
+
+/** Errors of `/api/v1`. */
+export const gatewayError = z
+  .strictObject({
+    error: z.strictObject({
+      code: z.int(),
+      message: z.string(),
+      metadata: z.strictObject({ provider_name: z.string(), error_type: z.string() }).optional(),
+    }),
+  })
+  .meta({ id: 'Error' })
+
+/** Errors of `/api/v1/oauth` (RFC 6749 section 5.2). */
+export const oauthError = z
+  .strictObject({ error: z.string(), error_description: z.string() })
+  .meta({ id: 'OAuthError' })
+
+/** What an error of a family looks like. */
+export const errorSchemas: Readonly<Record<Family, z.ZodType>> = {
+  instance: instanceError,
+  gateway: gatewayError,
+  oauth: oauthError,
+}

@@ -1,0 +1,36 @@
+import type { StreamEventsResponse } from '#gen/portico/session/v1/session_service_pb.js'
+import type { Clock } from '#shared/clock.ts'
+import { timedId } from '#shared/ids.ts'
+import { RETRY_MS } from '../http/sse.ts'
+import { fromEvent } from './mappers.ts'
+
+/** What a message of the session service is on the wire; empty for one of a kind that this version does not know. */
+export function fromStreamEvents({ message }: StreamEventsResponse, clock: Clock): string {
+  switch (message.case) {
+    case 'connected':
+      return withPosition(message.value.position, serverEvent('server.connected', {}, clock))
+    case 'missed':
+      return serverEvent('server.resync', {}, clock)
+    case 'event': {
+      const json = fromEvent(message.value)
+      if (json === undefined) return ''
+      return withPosition(message.value.position, `data: ${JSON.stringify(json)}\n\n`)
+    }
+    case undefined:
+      return ''
+  }
+}
+
+/** The last frame of a stream that fails. */
+export function fromFailure(body: unknown, clock: Clock): string {
+  return `retry: ${RETRY_MS}\n${serverEvent('server.error', body, clock)}`
+}
+
+/** Volatile events have no position, and leave the client at the one before. */
+function withPosition(position: string, event: string): string {
+  return position === '' ? event : `id: ${position}\n${event}`
+}
+
+function serverEvent(type: string, data: unknown, clock: Clock): string {
+  return `data: ${JSON.stringify({ id: timedId('evt', clock), created: clock.now(), type, data })}\n\n`
+}

@@ -1,0 +1,151 @@
+import type { ExecutionEnded, SessionCreated, SessionEvent } from '#gen/portico/session/v1/event_pb.js'
+import { type InboxItem, Outcome } from '#gen/portico/session/v1/session_pb.js'
+import type { JsonOf } from '../kinds.ts'
+import { orAbsent } from '../records/absent.ts'
+import { fromRetry, fromSetError } from '../records/error.ts'
+import { fromFinish } from '../records/finish.ts'
+import { fromModelRef } from '../records/model.ts'
+import { fromPermissionReply, fromPermissionRequest } from '../records/permission-request.ts'
+import { fromDelivery, fromPrompt } from '../records/prompt.ts'
+import { fromRuleset } from '../records/ruleset.ts'
+import { fromSetTime } from '../records/time.ts'
+import { fromToolContents } from '../records/tool-content.ts'
+import { fromCost, fromTokenUsage } from '../records/usage.ts'
+import { fromPartEnded, fromPartExtended, fromPartStarted } from './parts.ts'
+import type { event } from './schemas.ts'
+
+type EventJson = JsonOf<typeof event>
+type Shape<E> = E extends { readonly type: infer T; readonly data: infer D extends { readonly sessionID: string } }
+  ? readonly [type: T, data: Omit<D, 'sessionID'>]
+  : never
+
+/** Type of an event, and its data beside `sessionID`. */
+export type Described = Shape<EventJson>
+
+/** Version of the event shapes, as durable events tell it. */
+const EVENT_VERSION = 1
+
+/** Undefined for an event of a kind that only a newer session service knows. */
+export function fromEvent(given: SessionEvent): EventJson | undefined {
+  const described = describe(given)
+  if (described === undefined) return undefined
+  const [type, data] = described
+  const { sessionId, seq } = given
+  return {
+    id: given.eventId,
+    created: fromSetTime(given.createTime),
+    type,
+    durable: seq === 0n ? undefined : { aggregateID: sessionId, seq: Number(seq), version: EVENT_VERSION },
+    location: { directory: given.directory },
+    data: { sessionID: sessionId, ...data },
+  } as EventJson
+}
+
+function describe({ event, createTime }: SessionEvent): Described | undefined {
+  switch (event.case) {
+    case 'sessionCreated':
+      return ['session.created', fromCreated(event.value)]
+    case 'agentSelected':
+      return ['session.agent.selected', { agent: event.value.agent, previous: orAbsent(event.value.previous) }]
+    case 'modelSelected': {
+      const { model, previous } = event.value
+      return ['session.model.selected', { model: fromModelRef(set(model)), previous: fromModelRef(previous) }]
+    }
+    case 'inboxEnqueued':
+      return ['session.inbox.enqueued', fromItem(set(event.value.item))]
+    case 'inboxDelivered':
+      return ['session.inbox.delivered', { inboxID: event.value.messageId }]
+    case 'executionStarted':
+      return ['session.execution.started', {}]
+    case 'executionEnded':
+      return fromExecutionEnded(event.value)
+    case 'stepStarted': {
+      const { messageId, agent, model } = event.value
+      const started = fromSetTime(createTime)
+      return [
+        'session.step.started',
+        { assistantMessageID: messageId, agent, model: fromModelRef(set(model)), started },
+      ]
+    }
+    case 'stepStreamed':
+      return ['session.step.streamed', { assistantMessageID: event.value.messageId }]
+    case 'stepEnded': {
+      const { messageId, rawFinish, costNanos, tokens } = event.value
+      const finish = fromFinish(event.value.finish) ?? 'unknown'
+      const used = { cost: fromCost(costNanos), tokens: fromTokenUsage(tokens) }
+      return ['session.step.ended', { assistantMessageID: messageId, finish, rawFinish: orAbsent(rawFinish), ...used }]
+    }
+    case 'stepFailed': {
+      const { messageId, error } = event.value
+      return ['session.step.failed', { assistantMessageID: messageId, error: fromSetError(error) }]
+    }
+    case 'retryScheduled': {
+      const { messageId, retry } = event.value
+      return ['session.retry.scheduled', { assistantMessageID: messageId, ...fromRetry(set(retry)) }]
+    }
+    case 'partStarted':
+      return fromPartStarted(set(event.value.part))
+    case 'partExtended':
+      return fromPartExtended(set(event.value.part), event.value.delta)
+    case 'partEnded':
+      return fromPartEnded(set(event.value.part), event.value.text)
+    case 'toolCalled':
+      return ['session.tool.called', { ...call(event.value), input: event.value.input ?? {}, executed: false }]
+    case 'toolProgressed':
+      return ['session.tool.progress', { ...call(event.value), metadata: event.value.metadata ?? {} }]
+    case 'toolSucceeded': {
+      const { content, metadata } = event.value
+      const returned = { content: fromToolContents(content) ?? [], metadata, executed: false } as const
+      return ['session.tool.success', { ...call(event.value), ...returned }]
+    }
+    case 'toolFailed': {
+      const { error, content, metadata } = event.value
+      const returned = { error: fromSetError(error), content: fromToolContents(content), metadata } as const
+      return ['session.tool.failed', { ...call(event.value), ...returned, executed: false }]
+    }
+    case 'permissionAsked':
+      return ['permission.asked', fromPermissionRequest(event.value.request)]
+    case 'permissionReplied': {
+      const { requestId: requestID, reply } = event.value
+      return ['permission.replied', { requestID, reply: fromPermissionReply(reply) }]
+    }
+    case undefined:
+      return undefined
+  }
+}
+
+function fromExecutionEnded({ outcome, error, reason }: ExecutionEnded): Described {
+  if (outcome === Outcome.FAILED) return ['session.execution.failed', { error: fromSetError(error) }]
+  if (outcome === Outcome.INTERRUPTED) return ['session.execution.interrupted', { reason: orAbsent(reason) }]
+  return ['session.execution.succeeded', {}]
+}
+
+function fromItem({ messageId: inboxID, prompt, delivery }: InboxItem) {
+  return { inboxID, item: { type: 'user', payload: fromPrompt(prompt), delivery: fromDelivery(delivery) } } as const
+}
+
+function fromCreated({ session: made }: SessionCreated) {
+  const session = set(made)
+  return {
+    projectID: session.projectId,
+    location: { directory: session.directory },
+    subpath: session.subpath,
+    parentID: orAbsent(session.parentId),
+    slug: session.sessionId,
+    title: session.title,
+    agent: orAbsent(session.agent),
+    model: fromModelRef(session.model),
+    metadata: session.metadata,
+    permissions: session.permissions === undefined ? undefined : fromRuleset(session.permissions.rules),
+    version: String(EVENT_VERSION),
+  }
+}
+
+function call({ messageId, callId }: { readonly messageId: string; readonly callId: string }) {
+  return { assistantMessageID: messageId, id: callId }
+}
+
+function set<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('An event does not say what it is about')
+  return value
+}

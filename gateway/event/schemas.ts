@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { instanceError } from '../errors/schemas.ts'
+import { retry, structuredError } from '../records/error.ts'
+import { finish } from '../records/finish.ts'
+import { metadata } from '../records/free.ts'
+import { locationRef } from '../records/location.ts'
+import { modelRef } from '../records/model.ts'
+import { permissionReply, permissionRequest } from '../records/permission-request.ts'
+import { delivery, prompt } from '../records/prompt.ts'
+import { ruleset } from '../records/ruleset.ts'
+import { time } from '../records/time.ts'
+import { toolContent } from '../records/tool-content.ts'
+import { cost, tokenUsage } from '../records/usage.ts'
+import { freeObject } from '../shape.ts'
+
+const durable = z
+  .strictObject({ aggregateID: z.string(), seq: z.int().min(1), version: z.int() })
+  .meta({ description: 'Place in the session; absent for events that are not kept' })
+
+/** An event of a session (`contract/instance-facts.md` 3.16). */
+function sessionEvent<const T extends string, const S extends z.core.$ZodLooseShape>(type: T, data: S) {
+  return z.strictObject({
+    id: z.string(),
+    created: time,
+    type: z.literal(type),
+    durable: durable.optional(),
+    location: locationRef,
+    data: z.strictObject({ sessionID: z.string(), ...data }),
+  })
+}
+
+/** An event of the server itself. */
+function serverEvent<const T extends string, D extends z.ZodType>(type: T, data: D) {
+  return z.strictObject({ id: z.string(), created: time, type: z.literal(type), data })
+}
+
+const step = { assistantMessageID: z.string() }
+const part = { ...step, ordinal: z.int().min(0) }
+const toolInput = { ...step, id: z.string().meta({ description: 'Tool call' }) }
+const toolMetadata = freeObject('Whatever a tool wants to show.')
+const executed = z.literal(false).meta({ description: 'Whether the provider ran it' })
+
+/** The JSON of an event's `data:` line. */
+export const event = z
+  .discriminatedUnion('type', [
+    serverEvent('server.connected', z.strictObject({})),
+    serverEvent('server.resync', z.strictObject({})),
+    serverEvent('server.error', instanceError),
+    sessionEvent('session.created', {
+      projectID: z.string(),
+      location: locationRef,
+      subpath: z.string(),
+      parentID: z.string().optional(),
+      slug: z.string(),
+      title: z.string().optional(),
+      agent: z.string().optional(),
+      model: modelRef.optional(),
+      metadata: metadata.optional(),
+      permissions: ruleset.optional(),
+      version: z.string(),
+    }),
+    sessionEvent('session.agent.selected', { agent: z.string(), previous: z.string().optional() }),
+    sessionEvent('session.model.selected', { model: modelRef, previous: modelRef.optional() }),
+    sessionEvent('session.inbox.enqueued', {
+      inboxID: z.string(),
+      item: z.strictObject({ type: z.literal('user'), payload: z.strictObject(prompt), delivery }),
+    }),
+    sessionEvent('session.inbox.delivered', { inboxID: z.string() }),
+    sessionEvent('session.execution.started', {}),
+    sessionEvent('session.execution.succeeded', {}),
+    sessionEvent('session.execution.failed', { error: structuredError }),
+    sessionEvent('session.execution.interrupted', { reason: z.string().optional() }),
+    sessionEvent('session.step.started', { ...step, agent: z.string(), model: modelRef, started: time }),
+    sessionEvent('session.step.streamed', step),
+    sessionEvent('session.step.ended', { ...step, finish, rawFinish: z.string().optional(), cost, tokens: tokenUsage }),
+    sessionEvent('session.step.failed', { ...step, error: structuredError }),
+    sessionEvent('session.retry.scheduled', { ...step, ...retry.shape }),
+    sessionEvent('session.text.started', part),
+    sessionEvent('session.text.delta', { ...part, delta: z.string() }),
+    sessionEvent('session.text.ended', { ...part, text: z.string() }),
+    sessionEvent('session.reasoning.started', part),
+    sessionEvent('session.reasoning.delta', { ...part, delta: z.string() }),
+    sessionEvent('session.reasoning.ended', { ...part, text: z.string() }),
+    sessionEvent('session.tool.input.started', { ...toolInput, name: z.string() }),
+    sessionEvent('session.tool.input.delta', { ...toolInput, delta: z.string() }),
+    sessionEvent('session.tool.input.ended', { ...toolInput, text: z.string() }),
+    sessionEvent('session.tool.called', {
+      ...toolInput,
+      input: freeObject('Each tool has arguments of its own.'),
+      executed,
+    }),
+    sessionEvent('session.tool.progress', { ...toolInput, metadata: toolMetadata }),
+    sessionEvent('session.tool.success', {
+      ...toolInput,
+      content: z.array(toolContent),
+      metadata: toolMetadata.optional(),
+      executed,
+    }),
+    sessionEvent('session.tool.failed', {
+      ...toolInput,
+      error: structuredError,
+      content: z.array(toolContent).optional(),
+      metadata: toolMetadata.optional(),
+      executed,
+    }),
+    sessionEvent('permission.asked', permissionRequest.shape),
+    sessionEvent('permission.replied', { requestID: z.string(), reply: permissionReply }),
+  ])
+  .meta({ id: 'Event' })

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { operation } from '../operation.ts'
+import { messageParameter, sessionParameter } from '../records/ids.ts'
+import { cursor, fromPage } from '../records/page.ts'
+import { fromMessage, toListMessages } from './mappers.ts'
+import { listMessagesQuery, message } from './schemas.ts'
+
+export const listMessages = operation({
+  id: 'session.messages',
+  method: 'get',
+  path: '/api/session/{sessionID}/message',
+  family: 'instance',
+  summary: 'The history of a session, a page at a time',
+  params: z.object({ sessionID: sessionParameter }),
+  query: listMessagesQuery,
+  answer: z.strictObject({ data: z.array(message), cursor }),
+  errors: ['SESSION_NOT_FOUND', 'INVALID_CURSOR'],
+  handle: ({ session }, { params, query, call }) =>
+    session.listMessages(toListMessages(params.sessionID, query), call.options()),
+  present: (page) => ({ data: page.messages.map(fromMessage), cursor: fromPage(page) }),
+})
+
+export const getMessage = operation({
+  id: 'session.message',
+  method: 'get',
+  path: '/api/session/{sessionID}/message/{messageID}',
+  family: 'instance',
+  summary: 'One message of a session',
+  params: z.object({ sessionID: sessionParameter, messageID: messageParameter }),
+  answer: z.strictObject({ data: message }),
+  errors: ['SESSION_NOT_FOUND', 'MESSAGE_NOT_FOUND'],
+  handle: ({ session }, { params, call }) =>
+    session.getMessage({ sessionId: params.sessionID, messageId: params.messageID }, call.options()),
+  present: ({ message }) => ({ data: fromMessage(message) }),
+})

@@ -1,0 +1,65 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { z } from 'zod'
+import type { InboxItem } from '#gen/portico/session/v1/session_pb.js'
+import type { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
+import { Rejection } from '#shared/rejection.ts'
+import type { JsonOf } from '../kinds.ts'
+import { toStruct } from '../records/free.ts'
+import { fromDelivery, fromPrompt, toDelivery, toMention } from '../records/prompt.ts'
+import { fromSetTime } from '../records/time.ts'
+import type { inboxUser, promptBody } from './schemas.ts'
+
+type PromptBody = z.output<typeof promptBody>
+type File = NonNullable<PromptBody['files']>[number]
+type Agent = NonNullable<PromptBody['agents']>[number]
+
+/**
+ * `newId` is taken when the body has none; minted here, so that a repeated call admits nothing twice (design decision 17).
+ * Rejects with REQUEST_INVALID when a skill is named: there are none yet.
+ */
+export function toPromptSession(
+  sessionId: string,
+  { prompt, ...body }: PromptBody,
+  newId: () => string,
+): MessageInitShape<typeof PromptSessionRequestSchema> {
+  const { text = '', files, agents, skills, metadata } = prompt ?? body
+  const skill = skills?.[0]
+  if (skill !== undefined) {
+    throw new Rejection('REQUEST_INVALID', { field: 'skills', problem: `Skill not found: ${skill.id}` })
+  }
+  return {
+    sessionId,
+    messageId: body.id ?? newId(),
+    text,
+    files: files?.map(toFile) ?? [],
+    agents: agents?.map(toAgent) ?? [],
+    parked: body.resume === false,
+    ...(metadata == null ? {} : { metadata: toStruct(metadata) }),
+    ...(body.delivery == null ? {} : { delivery: toDelivery(body.delivery) }),
+  }
+}
+
+function toFile({ uri, name, description, mention }: File) {
+  return {
+    uri,
+    ...(name == null ? {} : { name }),
+    ...(description == null ? {} : { description }),
+    ...toMention(mention),
+  }
+}
+
+function toAgent({ name, mention }: Agent) {
+  return { name, ...toMention(mention) }
+}
+
+export function fromInboxItem(item: InboxItem | undefined): JsonOf<typeof inboxUser> {
+  if (item === undefined) throw new Error('The session service answered without an item')
+  return {
+    id: item.messageId,
+    sessionID: item.sessionId,
+    time: { created: fromSetTime(item.createTime) },
+    type: 'user',
+    payload: fromPrompt(item.prompt),
+    delivery: fromDelivery(item.delivery),
+  }
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { timedId } from '#shared/ids.ts'
+import { noContent } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { sessionParameter } from '../records/ids.ts'
+import { fromInboxItem, toPromptSession } from './mappers.ts'
+import { inboxUser, promptBody } from './schemas.ts'
+import { WAIT_ROUND_MS, waitUntilIdle } from './wait.ts'
+
+const params = z.object({ sessionID: sessionParameter })
+
+export const promptSession = operation({
+  id: 'session.prompt',
+  method: 'post',
+  path: '/api/session/{sessionID}/prompt',
+  family: 'instance',
+  summary: 'Admits one input, and has the session run unless `resume` is false',
+  description:
+    'An answer means that the input is durable. An id that was sent before answers the input that it admitted.',
+  params,
+  body: promptBody,
+  limit: 'promptLimit',
+  answer: z.strictObject({ data: inboxUser }),
+  errors: ['SESSION_NOT_FOUND', 'PROMPT_CONFLICT', 'ATTACHMENT_INVALID', 'REQUEST_INVALID', 'PEER_UNAVAILABLE'],
+  handle: ({ session }, { params, body, call, facade: { clock } }) =>
+    session.promptSession(
+      toPromptSession(params.sessionID, body, () => timedId('msg', clock)),
+      call.options(),
+    ),
+  present: ({ item }) => ({ data: fromInboxItem(item) }),
+})
+
+export const interruptSession = operation({
+  id: 'session.interrupt',
+  method: 'post',
+  path: '/api/session/{sessionID}/interrupt',
+  family: 'instance',
+  summary: 'Ends what the session runs',
+  params,
+  query: z.object({ resume: z.literal('false', 'Only false is supported').optional() }),
+  answer: z.strictObject({ interrupted: z.boolean().meta({ description: 'Whether anything ran' }) }),
+  errors: ['SESSION_NOT_FOUND'],
+  handle: ({ session }, { params, call }) => session.interruptSession({ sessionId: params.sessionID }, call.options()),
+  present: ({ interrupted }) => ({ interrupted }),
+})
+
+export const waitForSession = operation({
+  id: 'experimental.session.wait',
+  method: 'post',
+  path: '/api/experimental/session/{sessionID}/wait',
+  family: 'instance',
+  summary: 'Answers when the session is idle, however long it takes',
+  params,
+  deadlineMs: WAIT_ROUND_MS,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND', 'NOT_READY'],
+  handle: ({ session }, { params, call, facade }) => waitUntilIdle(session, params.sessionID, call, facade.lifecycle),
+})
+
+export const waitForSessionOf1x = operation({
+  id: 'session.wait',
+  method: 'post',
+  path: '/api/session/{sessionID}/wait',
+  family: 'instance',
+  summary: 'experimental.session.wait, where clients of 1.x look for it',
+  params,
+  deadlineMs: WAIT_ROUND_MS,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND', 'NOT_READY'],
+  handle: ({ session }, { params, call, facade }) => waitUntilIdle(session, params.sessionID, call, facade.lifecycle),
+})

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { metadata } from '../records/free.ts'
+import { messageID, name } from '../records/ids.ts'
+import { agentAttachment, delivery, mention, prompt } from '../records/prompt.ts'
+import { time } from '../records/time.ts'
+
+const file = z
+  .strictObject({
+    uri: name.meta({ description: '`data:` or `file:`; at most 20 MiB' }),
+    name: name.max(1_024).nullish(),
+    description: z.string().nullish(),
+    mention: mention.nullish(),
+  })
+  .meta({ id: 'PromptInput.FileAttachment' })
+
+const skill = z.strictObject({ id: name, mention: mention.nullish() }).meta({ id: 'PromptInput.SkillAttachment' })
+
+const beside = {
+  files: z.array(file).nullish(),
+  agents: z.array(agentAttachment).nullish(),
+  skills: z.array(skill).nullish(),
+  metadata: metadata.nullish(),
+}
+
+/** Members that either stand in the body or in its member `prompt`. */
+const SAID = ['text', 'files', 'agents', 'skills', 'metadata'] as const
+
+/**
+ * Body of session.prompt. Clients of 1.x wrap what was said in `prompt`, the one member that the specification does not
+ * know and that is taken all the same: both forms mean the same, and exactly one of them has to be there.
+ */
+export const promptBody = z
+  .strictObject({
+    id: messageID.nullish(),
+    text: z.string().optional(),
+    ...beside,
+    prompt: z
+      .strictObject({ text: z.string(), ...beside })
+      .nullish()
+      .meta({ deprecated: true }),
+    delivery: delivery.nullish(),
+    resume: z.boolean().nullish(),
+  })
+  .superRefine(({ prompt: wrapped, ...body }, context) => {
+    const twice = wrapped == null ? undefined : SAID.find((member) => body[member] != null)
+    if (twice !== undefined) {
+      context.addIssue({ code: 'custom', path: [twice], message: 'Must not stand beside prompt' })
+    } else if (wrapped == null && body.text === undefined) {
+      context.addIssue({ code: 'custom', path: ['text'], message: 'Invalid input: expected string' })
+    }
+  })
+
+/** `Session.Inbox.User` (`contract/instance-facts.md` 1.8). */
+export const inboxUser = z
+  .strictObject({
+    id: z.string(),
+    sessionID: z.string(),
+    time: z.strictObject({ created: time }),
+    type: z.literal('user'),
+    payload: z.strictObject(prompt),
+    delivery,
+  })
+  .meta({ id: 'Session.Inbox.User' })

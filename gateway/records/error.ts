@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import type { StepRetry, StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { JsonOf } from '../kinds.ts'
+import { fromSetTime, time } from './time.ts'
+
+/** `StructuredError`. */
+export const structuredError = z
+  .strictObject({ type: z.string(), message: z.string(), status: z.int().optional() })
+  .meta({ id: 'StructuredError' })
+
+/** The retry that a step waits for. */
+export const retry = z.strictObject({ attempt: z.int().min(1), at: time, error: structuredError })
+
+export function fromError(error: StructuredError): JsonOf<typeof structuredError>
+export function fromError(error: StructuredError | undefined): JsonOf<typeof structuredError> | undefined
+export function fromError(error: StructuredError | undefined): JsonOf<typeof structuredError> | undefined {
+  if (error === undefined) return undefined
+  return { type: error.type, message: error.message, status: error.status === 0 ? undefined : error.status }
+}
+
+/** An error that the service always gives. */
+export function fromSetError(error: StructuredError | undefined): JsonOf<typeof structuredError> {
+  if (error === undefined) throw new Error('A service answered without an error')
+  return fromError(error)
+}
+
+export function fromRetry({ attempt, startTime, error }: StepRetry): JsonOf<typeof retry> {
+  return { attempt, at: fromSetTime(startTime), error: fromSetError(error) }
+}

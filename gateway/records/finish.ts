@@ -1,0 +1,13 @@
+import { z } from 'zod'
+
+/** Why a provider ended its answer. */
+export const finish = z.enum(['stop', 'length', 'tool-calls', 'content-filter', 'error', 'unknown'])
+
+type Finish = z.output<typeof finish>
+const FINISHES: ReadonlySet<string> = new Set(finish.options)
+
+/** A word that is not one of the contract's is `unknown`; undefined while the provider has not ended. */
+export function fromFinish(word: string): Finish | undefined {
+  if (word === '') return undefined
+  return FINISHES.has(word) ? (word as Finish) : 'unknown'
+}

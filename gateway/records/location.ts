@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { Rejection } from '#shared/rejection.ts'
+import type { JsonOf } from '../kinds.ts'
+import { name } from './ids.ts'
+
+/** `Location.PublicRef`. */
+export const locationRef = z
+  .strictObject({ directory: name })
+  .meta({ id: 'Location.PublicRef', description: 'A project directory' })
+
+/** Query of an operation about a location. */
+export const locationQuery = z.object({
+  location: z
+    .object({
+      directory: z.string().optional(),
+      workspace: z.string().optional().meta({ deprecated: true, description: 'Sent by clients of 1.x, and ignored' }),
+    })
+    .optional()
+    .meta({ description: 'The project directory that the request is about; default: that of the header' }),
+})
+
+/** Headers of an operation about a location. */
+export const locationHeaders = z.object({
+  'x-opencode-directory': z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'The directory, percent-encoded; default: the one that the server is set to' }),
+})
+
+/**
+ * The directory that a request is about: `location[directory]`, else the header `x-opencode-directory` (percent-encoded),
+ * else empty, which means the default project directory (`contract/instance-facts.md` 1.1). Rejects with HEADER_INVALID.
+ */
+export function toDirectory(query: z.output<typeof locationQuery>, headers: z.output<typeof locationHeaders>): string {
+  const given = query.location?.directory
+  if (given !== undefined) return given
+  const field = 'x-opencode-directory'
+  const header = headers[field]
+  if (header === undefined) return ''
+  const directory = decoded(header)
+  if (directory === undefined) throw new Rejection('HEADER_INVALID', { field, problem: 'Not percent-encoded' })
+  if (directory.includes('\0')) throw new Rejection('HEADER_INVALID', { field, problem: 'Contains NUL' })
+  return directory
+}
+
+export function fromLocationRef(location: Location | undefined): JsonOf<typeof locationRef> {
+  return { directory: location?.directory ?? '' }
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

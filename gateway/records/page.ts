@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import type { JsonOf } from '../kinds.ts'
+import { orAbsent } from './absent.ts'
+
+/** The `cursor` of a page; a member is left out where there is nothing more in its direction. */
+export const cursor = z.strictObject({ previous: z.string().optional(), next: z.string().optional() })
+
+const words = ['asc', 'desc'] as const
+
+/** Query of a list that comes in pages, beside `limit`. */
+export const pageQuery = {
+  order: z.enum(words, 'Expected "asc" or "desc"').optional().meta({ description: 'Default: desc, newest first' }),
+  cursor: z.string().min(1).optional().meta({ description: '`cursor.previous` or `cursor.next` of an earlier page' }),
+}
+
+export function fromPage(page: {
+  readonly nextPageToken: string
+  readonly previousPageToken: string
+}): JsonOf<typeof cursor> {
+  return { previous: orAbsent(page.previousPageToken), next: orAbsent(page.nextPageToken) }
+}

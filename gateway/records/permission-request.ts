@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { PermissionReply, type PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import type { JsonOf } from '../kinds.ts'
+
+/** A permission request (`contract/instance-facts.md` 3.13). */
+export const permissionRequest = z
+  .strictObject({
+    id: z.string(),
+    sessionID: z.string(),
+    action: z.string(),
+    resources: z.array(z.string()),
+    save: z.array(z.string()).optional().meta({ description: 'Patterns that the reply `always` saves' }),
+    source: z.strictObject({ type: z.literal('tool'), messageID: z.string(), id: z.string() }).optional(),
+  })
+  .meta({ id: 'Permission.Request' })
+
+/** The answer to one. */
+export const permissionReply = z.enum(['once', 'always', 'reject'])
+
+const REPLIES = {
+  once: PermissionReply.ONCE,
+  always: PermissionReply.ALWAYS,
+  reject: PermissionReply.REJECT,
+} as const
+
+const REPLY_NAMES = {
+  [PermissionReply.UNSPECIFIED]: 'reject',
+  [PermissionReply.ONCE]: 'once',
+  [PermissionReply.ALWAYS]: 'always',
+  [PermissionReply.REJECT]: 'reject',
+} as const
+
+export function toPermissionReply(reply: z.output<typeof permissionReply>): PermissionReply {
+  return REPLIES[reply]
+}
+
+export function fromPermissionReply(reply: PermissionReply): z.output<typeof permissionReply> {
+  return REPLY_NAMES[reply]
+}
+
+export function fromPermissionRequest(request: PermissionRequest | undefined): JsonOf<typeof permissionRequest> {
+  if (request === undefined) throw new Error('A service answered without a permission request')
+  const { requestId, sessionId, action, resources, savePatterns, messageId, callId } = request
+  return {
+    id: requestId,
+    sessionID: sessionId,
+    action,
+    resources,
+    save: savePatterns.length === 0 ? undefined : savePatterns,
+    source: callId === '' ? undefined : { type: 'tool', messageID: messageId, id: callId },
+  }
+}

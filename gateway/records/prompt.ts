@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import {
+  type AgentAttachment,
+  Delivery,
+  type FileAttachment,
+  type Mention,
+  type Prompt,
+} from '#gen/portico/session/v1/session_pb.js'
+import type { JsonOf } from '../kinds.ts'
+import { listOrAbsent } from './absent.ts'
+import { metadata } from './free.ts'
+import { name } from './ids.ts'
+
+const position = z.int().min(0).max(2_147_483_647)
+
+/** `Prompt.Mention`: where the text speaks of it. */
+export const mention = z
+  .strictObject({ start: position, end: position, text: z.string() })
+  .meta({ id: 'Prompt.Mention' })
+
+/** `Prompt.AgentAttachment`. */
+export const agentAttachment = z
+  .strictObject({ name, mention: mention.nullish() })
+  .meta({ id: 'Prompt.AgentAttachment' })
+
+/** `Prompt.FileAttachment`: a file as it was kept. */
+const fileAttachment = z
+  .strictObject({
+    data: z.base64(),
+    mime: z.string(),
+    source: z.discriminatedUnion('type', [
+      z.strictObject({ type: z.literal('inline') }),
+      z.strictObject({ type: z.literal('uri'), uri: z.string() }),
+    ]),
+    name: z.string().optional(),
+    description: z.string().optional(),
+    mention: mention.optional(),
+  })
+  .meta({ id: 'Prompt.FileAttachment' })
+
+/** What a user said, and what came with it. */
+export const prompt = {
+  text: z.string(),
+  files: z.array(fileAttachment).optional(),
+  agents: z.array(agentAttachment).optional(),
+  metadata: metadata.optional(),
+}
+
+/** `Session.Inbox.Delivery`. */
+export const delivery = z
+  .enum(['steer', 'queue'])
+  .meta({ id: 'Session.Inbox.Delivery', description: 'At the next step boundary, or when the session is idle' })
+
+const DELIVERIES = { steer: Delivery.STEER, queue: Delivery.QUEUE } as const
+
+export function toDelivery(when: z.output<typeof delivery>): Delivery {
+  return DELIVERIES[when]
+}
+
+export function fromDelivery(when: Delivery): z.output<typeof delivery> {
+  return when === Delivery.QUEUE ? 'queue' : 'steer'
+}
+
+export function fromPrompt(said: Prompt | undefined) {
+  return {
+    text: said?.text ?? '',
+    files: listOrAbsent(said?.files, fromFile),
+    agents: listOrAbsent(said?.agents, fromAgent),
+    metadata: said?.metadata,
+  }
+}
+
+export function toMention(given: z.output<typeof mention> | null | undefined) {
+  return given == null ? {} : { mention: given }
+}
+
+function fromFile(file: FileAttachment): JsonOf<typeof fileAttachment> {
+  return {
+    data: Buffer.from(file.data.buffer, file.data.byteOffset, file.data.byteLength).toString('base64'),
+    mime: file.mime,
+    source: file.uri === '' ? { type: 'inline' } : { type: 'uri', uri: file.uri },
+    name: file.name,
+    description: file.description,
+    mention: fromMention(file.mention),
+  }
+}
+
+function fromAgent(agent: AgentAttachment): JsonOf<typeof agentAttachment> {
+  return { name: agent.name, mention: fromMention(agent.mention) }
+}
+
+function fromMention(at: Mention | undefined): JsonOf<typeof mention> | undefined {
+  return at === undefined ? undefined : { start: at.start, end: at.end, text: at.text }
+}

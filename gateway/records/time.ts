@@ -1,0 +1,17 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import { z } from 'zod'
+
+/** Milliseconds since the epoch. */
+export const time = z.int().min(0).meta({ description: 'Milliseconds since the epoch' })
+
+export function fromTime(at: Timestamp): number
+export function fromTime(at: Timestamp | undefined): number | undefined
+export function fromTime(at: Timestamp | undefined): number | undefined {
+  return at === undefined ? undefined : Number(at.seconds) * 1000 + Math.floor(at.nanos / 1e6)
+}
+
+/** A time that the service always gives. */
+export function fromSetTime(at: Timestamp | undefined): number {
+  if (at === undefined) throw new Error('A service answered without a time')
+  return fromTime(at)
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import type { JsonOf } from '../kinds.ts'
+
+/** US dollars. */
+export const cost = z.number().min(0).meta({ description: 'US dollars' })
+
+const count = z.int().min(0)
+
+/** `TokenUsage.Info`. */
+export const tokenUsage = z
+  .strictObject({
+    input: count,
+    output: count,
+    reasoning: count,
+    cache: z.strictObject({ read: count, write: count }),
+  })
+  .meta({ id: 'TokenUsage.Info' })
+
+/** Nano-dollars as dollars. */
+export function fromCost(nanos: bigint): number {
+  return Number(nanos) / 1e9
+}
+
+export function fromTokenUsage(usage: TokenUsage | undefined): JsonOf<typeof tokenUsage> {
+  return {
+    input: Number(usage?.input ?? 0),
+    output: Number(usage?.output ?? 0),
+    reasoning: Number(usage?.reasoning ?? 0),
+    cache: { read: Number(usage?.cacheRead ?? 0), write: Number(usage?.cacheWrite ?? 0) },
+  }
+}

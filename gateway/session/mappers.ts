@@ -1,0 +1,80 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { z } from 'zod'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type CreateSessionRequestSchema,
+  type ListSessionsRequestSchema,
+  ListSessionsRequest_Order as Order,
+} from '#gen/portico/session/v1/session_service_pb.js'
+import type { JsonOf } from '../kinds.ts'
+import { orAbsent } from '../records/absent.ts'
+import { toStruct } from '../records/free.ts'
+import { fromModelRef, toModelRef } from '../records/model.ts'
+import { fromOutcome } from '../records/outcome.ts'
+import { fromRuleset, toRuleset } from '../records/ruleset.ts'
+import { fromSetTime, fromTime } from '../records/time.ts'
+import { fromCost, fromTokenUsage } from '../records/usage.ts'
+import type { createSessionBody, listSessionsQuery, sessionInfo } from './schemas.ts'
+
+/** `newId` is taken when the body has none; minted here, so that a repeated call makes no second session (design decision 17). */
+export function toCreateSession(
+  body: z.output<typeof createSessionBody>,
+  directory: () => string,
+  newId: () => string,
+): MessageInitShape<typeof CreateSessionRequestSchema> {
+  return {
+    sessionId: body.id ?? newId(),
+    agent: body.agent ?? '',
+    directory: body.location?.directory ?? directory(),
+    ...(body.title == null ? {} : { title: body.title }),
+    ...(body.model == null ? {} : { model: toModelRef(body.model) }),
+    ...(body.metadata == null ? {} : { metadata: toStruct(body.metadata) }),
+    ...(body.permissions == null ? {} : { permissions: { rules: toRuleset(body.permissions) } }),
+  }
+}
+
+const ORDERS = { asc: Order.ASCENDING, desc: Order.DESCENDING } as const
+const MAX_INT32 = 2_147_483_647
+
+export function toListSessions({
+  limit,
+  ...query
+}: z.output<typeof listSessionsQuery>): MessageInitShape<typeof ListSessionsRequestSchema> {
+  // What the service has no page for is taken as its largest page.
+  const pageSize = limit === undefined ? 0 : Math.min(Number(limit), MAX_INT32)
+  const { order, cursor, parentID, project, subpath, search, directory } = query
+  return {
+    pageSize,
+    ...(cursor === undefined ? {} : { pageToken: cursor }),
+    ...(search === undefined ? {} : { search }),
+    ...(directory === undefined ? {} : { directory }),
+    ...(project === undefined ? {} : { projectId: project }),
+    ...(order === undefined ? {} : { order: ORDERS[order] }),
+    ...(subpath === undefined ? {} : { subpath }),
+    ...(parentID === undefined ? {} : { parentId: parentID === 'null' ? '' : parentID }),
+  }
+}
+
+export function fromSession(session: Session | undefined): JsonOf<typeof sessionInfo> {
+  if (session === undefined) throw new Error('The session service answered without a session')
+  return {
+    id: session.sessionId,
+    parentID: orAbsent(session.parentId),
+    projectID: session.projectId,
+    agent: orAbsent(session.agent),
+    model: fromModelRef(session.model),
+    cost: fromCost(session.costNanos),
+    tokens: fromTokenUsage(session.tokens),
+    outcome: fromOutcome(session.outcome),
+    time: {
+      created: fromSetTime(session.createTime),
+      updated: fromSetTime(session.updateTime),
+      idle: fromTime(session.idleTime),
+    },
+    title: session.title,
+    location: { directory: session.directory },
+    subpath: session.subpath,
+    metadata: session.metadata,
+    permissions: session.permissions === undefined ? undefined : fromRuleset(session.permissions.rules),
+  }
+}

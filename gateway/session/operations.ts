@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { timedId } from '#shared/ids.ts'
+import { noContent } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { sessionID, sessionParameter } from '../records/ids.ts'
+import { locationHeaders, locationQuery, toDirectory } from '../records/location.ts'
+import { toModelRef } from '../records/model.ts'
+import { cursor, fromPage } from '../records/page.ts'
+import { fromSession, toCreateSession, toListSessions } from './mappers.ts'
+import {
+  createSessionBody,
+  listSessionsQuery,
+  sessionActive,
+  sessionInfo,
+  switchAgentBody,
+  switchModelBody,
+} from './schemas.ts'
+
+const params = z.object({ sessionID: sessionParameter })
+const answer = z.strictObject({ data: sessionInfo })
+
+export const listSessions = operation({
+  id: 'session.list',
+  method: 'get',
+  path: '/api/session',
+  family: 'instance',
+  summary: 'Sessions of the workspace, a page at a time',
+  query: listSessionsQuery,
+  // A cursor carries order and filters (`contract/instance-facts.md` 3.9).
+  cursor: { name: 'cursor', beside: ['limit'] },
+  answer: z.strictObject({ data: z.array(sessionInfo), cursor }).meta({ id: 'SessionsResponse' }),
+  errors: ['INVALID_CURSOR', 'REQUEST_INVALID'],
+  handle: ({ session }, { query, call }) => session.listSessions(toListSessions(query), call.options()),
+  present: (page) => ({ data: page.sessions.map(fromSession), cursor: fromPage(page) }),
+})
+
+export const createSession = operation({
+  id: 'session.create',
+  method: 'post',
+  path: '/api/session',
+  family: 'instance',
+  summary: 'Makes a session',
+  description: 'An id that exists answers that session, unchanged.',
+  query: locationQuery,
+  headers: locationHeaders,
+  body: createSessionBody,
+  answer,
+  errors: ['REQUEST_INVALID', 'LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN', 'PEER_UNAVAILABLE'],
+  handle: ({ session }, { query, headers, body, call, facade: { clock } }) => {
+    const directory = (): string => toDirectory(query, headers)
+    return session.createSession(
+      toCreateSession(body, directory, () => timedId('ses', clock)),
+      call.options(),
+    )
+  },
+  present: ({ session }) => ({ data: fromSession(session) }),
+})
+
+export const listActiveSessions = operation({
+  id: 'session.active',
+  method: 'get',
+  path: '/api/session/active',
+  family: 'instance',
+  summary: 'Sessions that run',
+  answer: z.strictObject({ data: z.record(sessionID, sessionActive) }),
+  errors: [],
+  handle: ({ session }, { call }) => session.listActiveSessions({}, call.options()),
+  present: ({ sessionIds }) => ({
+    data: Object.fromEntries(sessionIds.map((id) => [id, { type: 'running' } as const])),
+  }),
+})
+
+export const getSession = operation({
+  id: 'session.get',
+  method: 'get',
+  path: '/api/session/{sessionID}',
+  family: 'instance',
+  summary: 'One session',
+  params,
+  answer,
+  errors: ['SESSION_NOT_FOUND'],
+  handle: ({ session }, { params, call }) => session.getSession({ sessionId: params.sessionID }, call.options()),
+  present: ({ session }) => ({ data: fromSession(session) }),
+})
+
+export const switchAgent = operation({
+  id: 'session.switchAgent',
+  method: 'post',
+  path: '/api/session/{sessionID}/agent',
+  family: 'instance',
+  summary: 'Selects an agent, from the next provider call on',
+  params,
+  body: switchAgentBody,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND', 'REQUEST_INVALID'],
+  handle: ({ session }, { params, body, call }) =>
+    session.switchSessionAgent({ sessionId: params.sessionID, agent: body.agent }, call.options()),
+})
+
+export const switchModel = operation({
+  id: 'session.switchModel',
+  method: 'post',
+  path: '/api/session/{sessionID}/model',
+  family: 'instance',
+  summary: 'Selects a model, from the next provider call on',
+  params,
+  body: switchModelBody,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND', 'REQUEST_INVALID'],
+  handle: ({ session }, { params, body, call }) =>
+    session.switchSessionModel({ sessionId: params.sessionID, model: toModelRef(body.model) }, call.options()),
+})

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { metadata } from '../records/free.ts'
+import { name, sessionID } from '../records/ids.ts'
+import { locationRef } from '../records/location.ts'
+import { modelRef } from '../records/model.ts'
+import { outcome } from '../records/outcome.ts'
+import { pageQuery } from '../records/page.ts'
+import { ruleset } from '../records/ruleset.ts'
+import { time } from '../records/time.ts'
+import { cost, tokenUsage } from '../records/usage.ts'
+
+/** Body of session.create. */
+export const createSessionBody = z.strictObject({
+  id: sessionID.nullish(),
+  title: z.string().nullish(),
+  agent: name.nullish(),
+  model: modelRef.nullish(),
+  location: locationRef.nullish(),
+  metadata: metadata.nullish(),
+  permissions: ruleset.nullish(),
+})
+
+/** Body of session.switchAgent. */
+export const switchAgentBody = z.strictObject({ agent: name })
+
+/** Body of session.switchModel. */
+export const switchModelBody = z.strictObject({ model: modelRef })
+
+/** Query of session.list. */
+export const listSessionsQuery = z
+  .object({
+    limit: z
+      .string()
+      .regex(/^0{0,14}[1-9]\d{0,14}$/, 'Expected an integer 1 or more')
+      .optional()
+      .meta({ description: 'Most sessions of the page; default: 50' }),
+    ...pageQuery,
+    parentID: z
+      .string()
+      .regex(/^(?:ses.*|null)$/s, 'Expected a session id (ses…) or "null"')
+      .optional()
+      .meta({ description: 'Only children of this session; `null`: only root sessions' }),
+    project: z.string().min(1).optional().meta({ description: 'Only sessions of this project' }),
+    subpath: z.string().optional().meta({ description: 'Only sessions of this directory of the project' }),
+    search: z.string().min(1).optional().meta({ description: 'Only sessions whose title contains this' }),
+    directory: z.string().min(1).optional().meta({ description: 'Only sessions of this directory' }),
+  })
+  .refine(({ subpath, project }) => subpath === undefined || project !== undefined, {
+    path: ['subpath'],
+    error: 'Needs project beside it',
+  })
+
+/** `Session.Info` (`contract/instance-facts.md` 1.5). */
+export const sessionInfo = z
+  .strictObject({
+    id: z.string(),
+    parentID: z.string().optional(),
+    projectID: z.string(),
+    agent: z.string().optional().meta({ description: 'Selected agent; absent: the default agent' }),
+    model: modelRef.optional(),
+    cost,
+    tokens: tokenUsage,
+    outcome: outcome.optional(),
+    time: z.strictObject({ created: time, updated: time, idle: time.optional() }),
+    title: z.string().optional(),
+    location: locationRef,
+    subpath: z.string(),
+    metadata: metadata.optional(),
+    permissions: ruleset.optional(),
+  })
+  .meta({ id: 'Session.Info' })
+
+/** `SessionActive`: what session.active says of each session that runs. */
+export const sessionActive = z.strictObject({ type: z.literal('running') }).meta({ id: 'SessionActive' })
