@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { InstanceClient } from '#test/support/instance-client.ts'
+import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { type Expected, layOutDatabase, layOutFolder } from '#test/support/older-stores.ts'
+import { runToEnd, scratchDirectory } from '#test/support/processes.ts'
+import { startSingle, startSplit } from '#test/support/product.ts'
+import { waitFor, waitUntil } from '#test/support/wait-until.ts'
+
+/** Sessions in which nothing ran or was due when their server was killed. */
+const SETTLED = ['ses_tools', 'ses_plan', 'ses_failed', 'ses_retried', 'ses_parked']
+
+describe('what an older version stored is found by the code of today', () => {
+  test('in a data folder, by the single process', async () => {
+    using folder = scratchDirectory()
+    const [data, project] = [join(folder.path, 'data'), join(folder.path, 'project')]
+    const expected = layOutFolder('sqlite-1', data, project)
+    const product = await startSingle({ dataDirectory: data, project })
+    try {
+      await everythingIsThere(product.url, expected)
+      await eventsAreThere(product.url, expected)
+      await workGoesOn(product.url)
+    } finally {
+      await product.stop()
+    }
+  })
+
+  test('in a database, by five processes, after the command', { skip: skipWithoutMongo }, async () => {
+    using folder = scratchDirectory()
+    const project = join(folder.path, 'project')
+    const database = freshDatabaseName()
+    const environment = { PORTICO_MONGODB_DATABASE: database }
+    try {
+      const expected = await layOutDatabase('mongodb-1', database, project)
+      const migrate = () =>
+        runToEnd('scripts/migrate.ts', [], { ...environment, PORTICO_MONGODB_URI: mongoUri() ?? '' })
+      for (const { code, stderr } of await Promise.all([migrate(), migrate()]))
+        assert.deepEqual([code, stderr], [0, ''])
+      const product = await startSplit(mongoUri() ?? '', { dataDirectory: '', project, environment })
+      try {
+        await everythingIsThere(product.url, expected)
+        await workGoesOn(product.url)
+      } finally {
+        await product.stop()
+      }
+    } finally {
+      await dropDatabase(database)
+    }
+  })
+})
+
+async function everythingIsThere(url: string, { keys, sessions, messages }: Expected): Promise<void> {
+  const client = new InstanceClient(url)
+  const { data: found } = (await client.get('/api/session?limit=200')) as { data: Expected['sessions'] }
+  assert.deepEqual(found.map(({ id }) => id).sort(), sessions.map(({ id }) => id).sort())
+  for (const id of SETTLED) {
+    const session = sessions.find((one) => one.id === id)
+    assert.deepEqual(((await client.get(`/api/session/${id}`)) as { data: unknown }).data, session)
+    assert.deepEqual(await client.messages(id), messages[id])
+  }
+  for (const [key, status] of [
+    [keys.spare, 200],
+    [keys.disabled, 401],
+    ['sk-portico-fixture-0123456789', 200],
+  ] as const) {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
+    const body = JSON.stringify({ model: 'portico/echo', input: 'Hello' })
+    assert.equal((await fetch(`${url}/api/v1/responses`, { method: 'POST', headers, body })).status, status)
+  }
+}
+
+async function eventsAreThere(url: string, { start = '', events = [] }: Expected): Promise<void> {
+  const closing = new AbortController()
+  const { body } = await fetch(`${url}/api/event`, { headers: { 'last-event-id': start }, signal: closing.signal })
+  const found: unknown[] = []
+  let rest = ''
+  for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const frames = (rest + chunk).split('\n\n')
+    rest = frames.pop() ?? ''
+    const data = frames.map((frame) => /^data: (.*)$/m.exec(frame)?.[1]).filter((text) => text !== undefined)
+    found.push(...data.map((text) => JSON.parse(text) as { durable?: object }).filter(({ durable }) => durable))
+    if (found.length >= events.length) break
+  }
+  assert.deepEqual(found.slice(0, events.length), events)
+}
+
+/** What ran is taken up, what waited is delivered, what was parked waits for a wake, and what was approved stays so. */
+async function workGoesOn(url: string): Promise<void> {
+  const client = new InstanceClient(url)
+  const isActive = async (id: string) =>
+    id in ((await client.get('/api/session/active')) as { data: Record<string, unknown> }).data
+  await waitFor('the run that was killed goes on', () => isActive('ses_running'))
+
+  await client.wait('ses_waiting')
+  const waiting = await client.messages('ses_waiting')
+  const ids = waiting.map(({ id }) => id)
+  assert.ok(ids.includes('msg_steered') && ids.indexOf('msg_queued') > ids.indexOf('msg_steered'))
+  assert.ok(waiting.find(({ id }) => id === 'msg_queued')?.files?.[0]?.data)
+  const aborted = waiting.flatMap(({ content = [] }) => content).find(({ state }) => state?.status === 'error')
+  assert.equal(aborted?.name, 'bash')
+  const requests = (await client.get('/api/session/ses_waiting/permission')) as { data: unknown[] }
+  assert.deepEqual(requests.data, [])
+  await client.prompt('ses_waiting', { text: '/tool bash {"command":"echo first"}' })
+  await client.wait('ses_waiting')
+  const last = await waitUntil('the approved command has run', async () =>
+    (await client.messages('ses_waiting')).findLast(({ content }) => content?.some(({ name }) => name === 'bash')),
+  )
+  assert.equal(last.content?.[0]?.state?.status, 'completed')
+
+  await client.prompt('ses_parked', { text: 'Go on.' })
+  await client.wait('ses_parked')
+  assert.ok((await client.messages('ses_parked')).some(({ id }) => id === 'msg_parked'))
+}

@@ -1,0 +1,60 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { BSON, type Document } from 'mongodb'
+import { openMongo } from '#shared/stores/mongo.ts'
+import { mongoUri } from './mongo.ts'
+
+const FIXTURES = join(import.meta.dirname, '../fixtures/stores')
+
+/** What the server that wrote a fixture returned before it was killed. */
+export interface Expected {
+  readonly keys: { readonly spare: string; readonly disabled: string }
+  readonly sessions: readonly { readonly id: string }[]
+  readonly messages: Readonly<Record<string, readonly unknown[]>>
+  /** Position before the first event, and the events; only where positions outlive a copy. */
+  readonly start?: string
+  readonly events?: readonly unknown[]
+}
+
+/** Makes the project whose path stands in the fixtures. */
+function makeProject(path: string): void {
+  mkdirSync(path, { recursive: true })
+  writeFileSync(join(path, 'README.md'), '# Lighthouse\n\nIt shines at night.\n')
+}
+
+function textOf(path: string, project: string): string {
+  return readFileSync(path, 'utf8').replaceAll('{{project}}', project)
+}
+
+/** Makes a data folder, and its project, of a fixture. */
+export function layOutFolder(name: string, directory: string, project: string): Expected {
+  makeProject(project)
+  const fixture = join(FIXTURES, name)
+  mkdirSync(directory, { recursive: true })
+  for (const file of readdirSync(fixture)) {
+    if (file === 'blobs' || file === 'stores.json')
+      cpSync(join(fixture, file), join(directory, file), { recursive: true })
+    if (!file.endsWith('.sql')) continue
+    using database = new DatabaseSync(join(directory, file.replace('.sql', '.sqlite')))
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF')
+    database.exec(`BEGIN; ${textOf(join(fixture, file), project)} COMMIT`)
+  }
+  return JSON.parse(textOf(join(fixture, 'expected.json'), project)) as Expected
+}
+
+/** Fills a database, and makes its project, of a fixture. */
+export async function layOutDatabase(name: string, database: string, project: string): Promise<Expected> {
+  makeProject(project)
+  const fixture = join(FIXTURES, name)
+  await using mongo = await openMongo({ uri: mongoUri() ?? '', database })
+  for (const file of readdirSync(fixture)) {
+    if (!file.endsWith('.jsonl')) continue
+    const lines = textOf(join(fixture, file), project).trim().split('\n')
+    const [first, ...documents] = lines.map((line) => BSON.EJSON.parse(line, { relaxed: false }) as Document)
+    const collection = mongo.db.collection(file.replace('.jsonl', ''))
+    if (first?.indexes.length > 0) await collection.createIndexes(first?.indexes)
+    if (documents.length > 0) await collection.insertMany(documents)
+  }
+  return JSON.parse(textOf(join(fixture, 'expected.json'), project)) as Expected
+}
