@@ -98,6 +98,7 @@ test('npm start -- DIR takes the folder from where it is called, and Ctrl-C ends
   await waitFor('the tool call', () => existsSync(calls))
   process.kill(-(npm.pid ?? 0), 'SIGINT')
   await closed
+  assert.equal(output.match(/^Stopping; press Ctrl-C again to end at once$/gm)?.length, 1, output)
   // npm passes the signal on to whom the terminal has told already: two signals are one Ctrl-C. A store that was closed
   // leaves no write-ahead log behind.
   await noneAlive(marker)
