@@ -1,8 +1,9 @@
 // `node bench/bodies.ts [CASE …]`: sends Portico bodies that are dear to read, and prints for how long its event loop stood still at
 // most (CPU time of its thread) while it read, checked and answered each. Writes nothing but a temporary folder.
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { API_KEY } from './cases.ts'
 import { startServer } from './harness/server.ts'
 
@@ -82,14 +83,54 @@ const BODIES: Readonly<Record<string, readonly [path: string, body: () => string
     prompts,
     () => prompt(`"files":[{"uri":"data:application/octet-stream;base64,${'QUJD'.repeat(6.5e6)}"}]`),
   ],
+  'a prompt with a file of 9 M escapes': [prompts, () => prompt(`"files":[{"uri":"data:,${'a%41'.repeat(7.5e6)}"}]`)],
+  'a prompt with a file of escapes (400)': [prompts, () => prompt(`"files":[{"uri":"data:,${'%0A'.repeat(10e6)}%"}]`)],
+  'a prompt with a line of 20 MiB of lines': [prompts, () => prompt(`"files":[${lines('?start=1&end=2')}]`)],
+  'a prompt with one of their last lines': [
+    prompts,
+    () => prompt(`"files":[${lines('?start=20000000&end=20000001')}]`),
+  ],
+  'a prompt with 32 of their last lines': [
+    prompts,
+    () => prompt(`"files":[${rep(32, () => lines('?start=20000000&end=20000001'))}]`),
+  ],
+  'a prompt with 20 MiB of lines': [prompts, () => prompt(`"files":[${lines('')}]`)],
+  'a text of 30 MB of lines': [answers, () => said('\\n'.repeat(15e6))],
+  'a text of 2 M directives': [answers, () => said('/reasoning x\\n'.repeat(2e6))],
+  'a picture of 24 MB': [
+    answers,
+    () => {
+      const part = `{"type":"input_image","image_url":"data:image/png;base64,${'QUJD'.repeat(6e6)}"}`
+      return `{"model":"portico/echo","input":[{"role":"user","content":[${part}]}]}`
+    },
+  ],
+  'a file of 24 MB': [
+    answers,
+    () => {
+      const part = `{"type":"input_file","filename":"a.txt","file_data":"data:text/plain;base64,${'QUJD'.repeat(6e6)}"}`
+      return `{"model":"portico/echo","input":[{"role":"user","content":[${part}]}]}`
+    },
+  ],
+  'a text of 7 M emoji': [answers, () => said('😀'.repeat(7e6))],
+  'a prompt with a description of 20 MB': [
+    prompts,
+    () => prompt(`"files":[{"uri":"data:,a","description":"${'word '.repeat(4e6)}"}]`),
+  ],
+  'a prompt with a path of 10 M escapes': [prompts, () => prompt(`"files":[{"uri":"file:///${'%41'.repeat(10e6)}"}]`)],
 }
 
 const names = process.argv.slice(2)
+/** A file of 20 MiB of empty lines, as an attachment. */
+function lines(query: string): string {
+  return `{"uri":"${pathToFileURL(join(project, 'lines.txt')).href}${query}"}`
+}
+
 await using stack = new AsyncDisposableStack()
 const directory = await mkdtemp(join(tmpdir(), 'portico-bench-'))
 stack.defer(() => rm(directory, { recursive: true, maxRetries: 5 }))
 const project = join(directory, 'project')
 await mkdir(project)
+await writeFile(join(project, 'lines.txt'), '\n'.repeat(20 << 20))
 const env = { HOME: directory, NODE_ENV: 'production', PORTICO_PORT: '0', PORTICO_DATA_DIR: join(directory, 'data') }
 const server = stack.use(
   await startServer({ file: 'main.ts', words: [project], env: { ...env, PORTICO_BOOTSTRAP_API_KEY: API_KEY } }),

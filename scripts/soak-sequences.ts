@@ -15,7 +15,7 @@ const say = (text: string): void =>
 const needsMongo = scenario === undefined ? mongodb > 0 : process.env.PORTICO_SEQUENCE_STORE === 'mongodb'
 const mongo = needsMongo ? await startMongo(scratch) : undefined
 try {
-  if (scenario !== undefined) await replay(scenario, mongo?.uri)
+  if (scenario !== undefined) await replay(scenario, { mongo: mongo?.uri })
   else {
     say(`seed ${seed}`)
     const common = { seed, shrinkMs: 300_000 }

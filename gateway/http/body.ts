@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request } from 'express'
 import type { ZodType } from 'zod'
+import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { askForBody } from './expectation.ts'
 import { firstProblem, STOP_AT_FIRST } from './first-problem.ts'
@@ -94,7 +94,7 @@ async function parseJson(request: Request, bytes: Buffer, members: number): Prom
   if (!isUtf8(bytes)) throw new Rejection('BODY_MALFORMED', { problem: 'the body is not UTF-8' })
   const text = bytes.toString('utf8')
   const turn = async (): Promise<void> => {
-    if (bytes.length > LARGE) await nextTurn()
+    if (bytes.length > LARGE) await ownTurn()
     requireCaller(request)
   }
   await turn()

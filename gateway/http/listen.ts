@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { ConfigError } from '#shared/config/config.ts'
 import type { Leaving } from '#shared/process/leave.ts'
@@ -7,6 +7,9 @@ import { listenProblem } from '#shared/process/listen-problem.ts'
 import type { Config } from '../config.ts'
 import { createHttpServer } from './http-server.ts'
 import { Lifecycle } from './lifecycle.ts'
+
+/** How often a port that drains looks for connections on which nothing goes on, in milliseconds. */
+const SWEEP_MS = 50
 
 /** The facade's port. Disposal drains it with no time for what is open. */
 export interface Listener extends Required<Leaving>, AsyncDisposable {
@@ -33,6 +36,11 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
     response.once('close', () => open.delete(response))
     app(request, response)
   })
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, config)))
     server.listen(config.port, config.host, resolve)
@@ -45,7 +53,11 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
     unready()
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     lifecycle.drain(ms)
-    const sweep = setInterval(() => server.closeIdleConnections(), 50)
+    const sweep = setInterval(() => {
+      server.closeIdleConnections()
+      // For node:http a connection on which nothing was ever asked is not idle.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    }, SWEEP_MS)
     const cut = setTimeout(() => {
       logger.warn('requests were cut off: they did not end in time')
       server.closeAllConnections()

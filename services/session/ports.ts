@@ -207,12 +207,15 @@ export interface SessionStore extends AsyncDisposable {
   /** Writes a waiting request with its permission-asked event. */
   askPermission(lease: Lease, request: PermissionRequest): Promise<void>
   /**
-   * The answer to a request; undefined while it waits. An expired or withdrawn one is answered `reject`. Rejects with
-   * PERMISSION_REQUEST_NOT_FOUND when there is none, as closePermission does.
+   * The answer to a request; undefined while nobody has answered it, be its time over. One that was closed has the reply
+   * that it was closed with. Rejects with PERMISSION_REQUEST_NOT_FOUND when there is none, as closePermission does.
    */
   readPermissionAnswer(lease: Lease, requestId: string): Promise<PermissionAnswer | undefined>
-  /** Ends a request nobody answered in time or that is no longer needed, with its event; an answered one stays. */
-  closePermission(lease: Lease, requestId: string, reply: PermissionReply): Promise<void>
+  /**
+   * Ends a request nobody answered in time or that is no longer needed, with its event. False: it was answered before, and
+   * stays as it is.
+   */
+  closePermission(lease: Lease, requestId: string, reply: PermissionReply): Promise<boolean>
   /**
    * Ends the run: an execution-ended event, an idle message, outcome and timeIdle; clears a wish to interrupt. Releases
    * the lease; a session that is due stays due, and whoever acquires it next begins the next run. Where no run is begun,

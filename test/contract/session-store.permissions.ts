@@ -141,17 +141,31 @@ export function permissionCases(test: StoreTest): void {
     assert.equal(await store.isBusy(W, 'ses_1'), true, 'one with a message parks nothing')
   })
 
-  test('an expired request is answered `reject`, not listed, and can no longer be answered', async (fixture) => {
+  test('an expired request has no answer until it is closed, is not listed, and can no longer be answered', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     await store.askPermission(lease, request('per_1', { timeExpires: clock.now() + 10 }))
     clock.advance(10)
     assert.deepEqual(await store.listPermissionRequests(W), [])
-    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: '' })
+    assert.equal(await store.readPermissionAnswer(lease, 'per_1'), undefined)
     const gone = refusal('PERMISSION_REQUEST_NOT_FOUND')
     await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
-    const [event] = await eventsOf(store, 1, () => store.closePermission(lease, 'per_1', 'reject'))
+    const [event] = await eventsOf(store, 1, async () => {
+      assert.equal(await store.closePermission(lease, 'per_1', 'reject'), true)
+    })
     assert.deepEqual(event?.data, { type: 'permission-replied', requestId: 'per_1', reply: 'reject' })
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: '' })
+  })
+
+  test('an answer in time is read and kept when the time is over', async (fixture) => {
+    const { store, clock } = fixture
+    const lease = await begin(fixture)
+    await store.askPermission(lease, request('per_1', { timeExpires: clock.now() + 10 }))
+    await store.replyPermission(W, 'ses_1', 'per_1', once)
+    clock.advance(10)
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), once)
+    assert.equal(await store.closePermission(lease, 'per_1', 'reject'), false)
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), once)
   })
 
   test('closing an answered request changes nothing', async (fixture) => {
@@ -160,7 +174,7 @@ export function permissionCases(test: StoreTest): void {
     await store.askPermission(lease, request('per_1'))
     await store.replyPermission(W, 'ses_1', 'per_1', once)
     const [event] = await eventsOf(store, 1, async () => {
-      await store.closePermission(lease, 'per_1', 'reject')
+      assert.equal(await store.closePermission(lease, 'per_1', 'reject'), false)
       await store.endRun(lease, 'succeeded')
     })
     assert.equal(event?.data.type, 'execution-ended')

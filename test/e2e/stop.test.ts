@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -98,6 +99,7 @@ test('npm start -- DIR takes the folder from where it is called, and Ctrl-C ends
   await waitFor('the tool call', () => existsSync(calls))
   process.kill(-(npm.pid ?? 0), 'SIGINT')
   await closed
+  assert.equal(output.match(/^Stopping; press Ctrl-C again to end at once$/gm)?.length, 1, output)
   // The terminal signals npm's child as well as npm, which passes it on: two signals are one Ctrl-C. A store that was closed
   // leaves no write-ahead log behind.
   await noneAlive(marker)
@@ -119,6 +121,10 @@ test('PORTICO_DRAIN_SECONDS above 5 is obeyed, and the process ends as soon as n
   const answer = fetch(`${server.url}/api/v1/responses`, { method: 'POST', headers, body })
   await client.prompt(sessionId, { text: '/slow 500\n/length 16' })
   await waitFor('the run', async () => (await client.messages(sessionId)).length === 2)
+  // As an agent for HTTP keeps one ready: nothing was asked on it.
+  const { hostname, port } = new URL(server.url)
+  const silent = connect(Number(port), hostname)
+  await once(silent, 'connect')
   // Longer than a process took to end before, whatever the setting said.
   assert.equal(await server.stop(), 0)
   assert.equal((await answer).status, 200)

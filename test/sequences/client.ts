@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { WireMessage } from '#test/support/instance-client.ts'
-import type { Asked } from './history.ts'
+import { type Asked, asking, wasAnswered } from './history.ts'
 
 /** Where requests go. A server that is being restarted has no url for a moment. */
 export interface Target {
@@ -38,13 +39,16 @@ export class Client {
     return this.ask('GET', path)
   }
 
-  post(path: string, body?: unknown): Promise<Answered> {
-    return this.ask('POST', path, body)
+  post(path: string, body?: unknown, asked?: Asked): Promise<Answered> {
+    return this.ask('POST', path, body, PATIENCE_MS, asked)
   }
 
-  /** Sends a request once. The status is left out where nobody knows whether it was done. */
-  async ask(method: string, path: string, body?: unknown, limitMs = PATIENCE_MS): Promise<Answered> {
-    const asked: Asked = { sent: Date.now(), answered: 0, status: undefined }
+  /**
+   * Sends a request once; again only where nothing took the connection. There is no status where nobody knows whether it
+   * was done.
+   */
+  async ask(method: string, path: string, body?: unknown, limitMs = PATIENCE_MS, asked = asking()): Promise<Answered> {
+    const since = Date.now()
     const json =
       body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
     try {
@@ -54,38 +58,39 @@ export class Client {
         signal: AbortSignal.timeout(limitMs),
       })
       const text = await answer.text()
-      asked.answered = Date.now()
       if (answer.status < 500) {
-        asked.status = answer.status
+        wasAnswered(asked, answer.status)
         return { asked, body: text === '' ? undefined : JSON.parse(text) }
       }
-      if (answer.status !== 503 || !this.#target.disturbed(asked.sent)) {
+      if (answer.status !== 503 || !this.#target.disturbed(since)) {
         this.#problems.push(`${method} ${path} answered ${answer.status}: ${text}`)
       }
     } catch (error) {
-      asked.answered = Date.now()
-      const late = error instanceof DOMException && error.name === 'TimeoutError'
+      const { name, cause } = error as Error & { cause?: { code?: string } }
+      const late = name === 'TimeoutError'
       if (late && limitMs < PATIENCE_MS) return { asked, body: undefined }
-      if (late || !this.#target.disturbed(asked.sent)) {
+      if (late || !this.#target.disturbed(since)) {
         this.#problems.push(
-          `${method} ${path} failed after ${asked.answered - asked.sent} ms: ${String(error)} ${String((error as Error).cause ?? '')}`,
+          `${method} ${path} failed after ${Date.now() - since} ms: ${String(error)} ${String(cause ?? '')}`,
         )
+      } else if (cause?.code === 'ECONNREFUSED' && !this.#target.dead) {
+        await sleep(50)
+        return this.ask(method, path, body, limitMs, asked)
       }
     }
     return { asked, body: undefined }
   }
 
   /** Repeats a request that may be repeated until somebody knows what became of it: for two minutes or a little more. */
-  async insist(method: string, path: string, body?: unknown): Promise<Answered> {
-    const sent = Date.now()
+  async insist(method: string, path: string, body?: unknown, asked = asking()): Promise<Answered> {
     for (;;) {
-      const answer = await this.ask(method, path, body)
-      if (answer.asked.status !== undefined) return { ...answer, asked: { ...answer.asked, sent } }
-      if (this.#target.dead || Date.now() - sent > 2 * PATIENCE_MS) {
-        this.#problems.push(`${method} ${path} was not answered for ${Date.now() - sent} ms`)
-        return { ...answer, asked: { ...answer.asked, sent } }
+      const answer = await this.ask(method, path, body, PATIENCE_MS, asked)
+      if (asked.status !== undefined) return answer
+      if (this.#target.dead || Date.now() - asked.sent > 2 * PATIENCE_MS) {
+        this.#problems.push(`${method} ${path} was not answered for ${Date.now() - asked.sent} ms`)
+        return answer
       }
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      await sleep(50)
     }
   }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type Target } from './client.ts'
-import type { Asked, History, SentPrompt } from './history.ts'
+import { type Asked, asking, type History, type SentPrompt } from './history.ts'
 import type { Delivery, Look, Sequence, Step, ToolKind, Work } from './step.ts'
 
 /** What a sequence needs of the world around it. */
@@ -25,6 +25,7 @@ export async function drive(scene: Scene, sequence: Sequence, sessionId: string)
   const open: Promise<void>[] = []
   for (const step of sequence) {
     if (step.pause > 0) await sleep(step.pause)
+    if (step.do === 'join') await Promise.all(open)
     const done = driver.do(step)
     if (step.ahead) open.push(done)
     else await done
@@ -42,7 +43,7 @@ export class Driver {
 
   constructor(scene: Scene, sessionId: string) {
     this.#scene = scene
-    const none = { prompts: [], wakes: [], interrupts: [], replies: [], waits: [], problems: [] }
+    const none = { prompts: [], wakes: [], interrupts: [], replies: [], waits: [], problems: [], woken: false }
     this.history = { sessionId, calls: join(scene.scratch, `${sessionId}.calls`), ...none }
     this.client = new Client(scene, this.history.problems)
     this.#path = `/api/session/${sessionId}`
@@ -81,6 +82,8 @@ export class Driver {
         )
       case 'look':
         return this.#look(step.at)
+      case 'join':
+        return
     }
   }
 
@@ -89,19 +92,10 @@ export class Driver {
     const { prompts, sessionId } = this.history
     const tag = String(prompts.length)
     const id = minted ? undefined : `msg_${sessionId.slice(4)}_${tag}`
-    const asked: Asked = { sent: Date.now(), answered: Infinity, status: undefined }
-    const sent: SentPrompt = {
-      id,
-      text: this.#textOf(work, tag),
-      work,
-      delivery,
-      asked,
-      wake: undefined,
-      wokeAtOnce: false,
-      accepted: false,
-    }
+    const asked = asking()
+    const sent: SentPrompt = { id, text: this.#textOf(work, tag), work, delivery, asked, accepted: false }
     prompts.push(sent)
-    await this.#admit(sent, sent.text, parked)
+    await this.#admit(sent, asked, sent.text, parked)
     return sent
   }
 
@@ -109,42 +103,33 @@ export class Driver {
     const known = this.history.prompts.filter(({ id, accepted }) => accepted && id !== undefined)
     const sent = known.at(-1 - back)
     if (sent === undefined) return
-    await this.#admit(sent, other ? `${sent.text}\nAnd something else.` : sent.text, parked)
+    await this.#admit(sent, asking(), other ? `${sent.text}\nAnd something else.` : sent.text, parked)
   }
 
-  async #admit(prompt: SentPrompt, text: string, parked: boolean): Promise<void> {
+  async #admit(prompt: SentPrompt, asked: Asked, text: string, parked: boolean): Promise<void> {
     const { id, delivery } = prompt
-    const again = prompt.accepted
     const request = { ...(id === undefined ? {} : { id }), text, delivery, ...(parked ? { resume: false } : {}) }
-    const pending: Asked = { sent: Date.now(), answered: Infinity, status: undefined }
     // Noted before it is sent: it may be done while nobody knows the answer.
-    if (!parked) this.history.wakes.push(pending)
-    const { asked, body } = await (id === undefined
-      ? this.client.post(`${this.#path}/prompt`, request)
-      : this.client.insist('POST', `${this.#path}/prompt`, request))
-    Object.assign(pending, { answered: asked.answered, status: asked.status })
-    if (!again) Object.assign(prompt.asked, asked)
+    if (!parked) this.history.wakes.push(asked)
+    const { body } = await (id === undefined
+      ? this.client.post(`${this.#path}/prompt`, request, asked)
+      : this.client.insist('POST', `${this.#path}/prompt`, request, asked))
     if (asked.status === undefined) return
     const admitted = (body as { data?: { id: string; payload?: { text?: string } } } | undefined)?.data
     if (text !== prompt.text) {
       if (asked.status !== 409) this.#wrong('a known id with other content', asked, body)
-      if (!parked) this.history.wakes.splice(this.history.wakes.indexOf(pending), 1)
       return
     }
     if (asked.status !== 200 || admitted?.payload?.text !== text) return this.#wrong('prompt', asked, body)
     if (id !== undefined && admitted.id !== id) this.#wrong('prompt', asked, body)
     prompt.id = admitted.id
     prompt.accepted = true
-    if (parked) return
-    prompt.wake = asked
-    prompt.wokeAtOnce ||= !again
   }
 
   async interrupt(): Promise<boolean> {
-    const pending: Asked = { sent: Date.now(), answered: Infinity, status: undefined }
-    this.history.interrupts.push(pending)
-    const { asked, body } = await this.client.post(`${this.#path}/interrupt`)
-    Object.assign(pending, asked)
+    const asked = asking()
+    this.history.interrupts.push(asked)
+    const { body } = await this.client.post(`${this.#path}/interrupt`, undefined, asked)
     this.#expect(200, { asked, body })
     return (body as { interrupted?: boolean } | undefined)?.interrupted === true
   }
@@ -172,11 +157,10 @@ export class Driver {
     }
     if (request === undefined) return
     const said = answer === 'correct' ? { reply: 'reject', message: 'Not that way' } : { reply: answer }
-    const pending: Asked = { sent: Date.now(), answered: Infinity, status: undefined }
+    const asked = asking()
     const { messageID: messageId = '', id: callId = '' } = request.source ?? {}
-    this.history.replies.push({ asked: pending, answer, requestId: request.id, messageId, callId })
-    const { asked, body } = await this.client.post(`${this.#path}/permission/${request.id}/reply`, said)
-    Object.assign(pending, asked)
+    this.history.replies.push({ asked, answer, requestId: request.id, messageId, callId })
+    const { body } = await this.client.post(`${this.#path}/permission/${request.id}/reply`, said, asked)
     // It may have expired, or been answered, meanwhile.
     if (asked.status !== 404) this.#expect(204, { asked, body })
   }
@@ -184,6 +168,7 @@ export class Driver {
   async #look(at: Look): Promise<unknown> {
     const { sessionId, problems } = this.history
     if (at === 'create') return this.create()
+    if (at === 'step') return this.#awaitStep()
     if (at === 'messages') {
       const ids = (await this.client.messages(sessionId)).map(({ id }) => id)
       if (new Set(ids).size !== ids.length) problems.push('a message is listed twice')
@@ -200,6 +185,15 @@ export class Driver {
     const { data } = (body ?? {}) as { data?: unknown }
     if (at === 'session' && asked.status === 200 && (data as { id?: string }).id !== sessionId)
       this.#wrong('get', asked, body)
+  }
+
+  /** Waits a moment until the model is asked, or a call runs. */
+  async #awaitStep(): Promise<void> {
+    for (let tries = 0; tries < 20; tries++) {
+      const { body } = await this.client.get(`${this.#path}/message?limit=1`)
+      if ((body as { data?: { type: string }[] } | undefined)?.data?.[0]?.type === 'assistant') return
+      await sleep(20)
+    }
   }
 
   #textOf(work: Work, tag: string): string {

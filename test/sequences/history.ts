@@ -1,10 +1,26 @@
 import type { Answer, Delivery, Work } from './step.ts'
 
-/** When a request was sent and answered (epoch milliseconds). Without a status nobody knows whether it was done. */
+/** A request: when it was sent and answered. Without a status nobody knows whether it was done, or still will be. */
 export interface Asked {
+  /** Its places among all that clients sent and were answered. */
+  readonly began: number
+  ended: number
+  /** Epoch milliseconds. */
   readonly sent: number
   answered: number
   status: number | undefined
+}
+
+let moment = 0
+
+/** A request that is about to be sent. */
+export function asking(): Asked {
+  return { began: moment++, ended: Infinity, sent: Date.now(), answered: Infinity, status: undefined }
+}
+
+/** The request was answered now. */
+export function wasAnswered(asked: Asked, status: number): void {
+  Object.assign(asked, { ended: moment++, answered: Date.now(), status })
 }
 
 /** A prompt as the client knows it. */
@@ -15,10 +31,6 @@ export interface SentPrompt {
   readonly work: Work
   readonly delivery: Delivery
   readonly asked: Asked
-  /** The last request for it to run that was accepted. */
-  wake: Asked | undefined
-  /** Whether that was its admission. */
-  wokeAtOnce: boolean
   accepted: boolean
 }
 
@@ -42,21 +54,32 @@ export interface History {
   readonly interrupts: Asked[]
   readonly replies: SentReply[]
   readonly waits: Asked[]
+  /** Somebody woke the session after all that ended runs, and it was idle before anything else was sent. */
+  woken: boolean
   /** What was found wrong at once. */
   readonly problems: string[]
 }
 
-/** Whether one was over before the other began. Both clocks are this machine's. */
-export function before(first: { readonly answered: number }, second: { readonly sent: number }): boolean {
-  return first.answered + CLOCK_MS < second.sent
+/** Whether one was over before the other was sent. */
+export function before(first: Asked, second: Asked): boolean {
+  return first.ended < second.began
 }
 
 /** Times are whole milliseconds, and what is written at a time was read from the clock a moment before. */
 export const CLOCK_MS = 100
 
-/** What may end a run as interrupted: interrupts, and refusals. */
+/** Whether it was over before something that the server tells the time of. */
+export function beforeTime({ answered }: Asked, time: number): boolean {
+  return answered + CLOCK_MS < time
+}
+
+/** What may end a run as interrupted, and parks what waits: interrupts, and refusals without a word. */
 export function stoppers({ interrupts, replies }: History): Asked[] {
-  const done = ({ status }: Asked): boolean => status === undefined || status < 300
-  const refusals = replies.filter(({ answer }) => answer === 'reject' || answer === 'correct')
-  return [...interrupts, ...refusals.map(({ asked }) => asked)].filter(done)
+  const refusals = replies.filter(({ answer }) => answer === 'reject')
+  return [...interrupts, ...refusals.map(({ asked }) => asked)].filter(mayBeDone)
+}
+
+/** Whether it was accepted, or nobody knows. */
+export function mayBeDone({ status }: Asked): boolean {
+  return status === undefined || status < 300
 }

@@ -1,6 +1,6 @@
 import type { WireMessage } from '#test/support/instance-client.ts'
 import type { WireEvent } from './follow.ts'
-import { type Asked, before, CLOCK_MS, type SentPrompt, stoppers } from './history.ts'
+import { before, beforeTime, CLOCK_MS, mayBeDone, type SentPrompt, stoppers } from './history.ts'
 import type { Evidence } from './judge.ts'
 
 /** A run, as the events tell it. */
@@ -88,7 +88,7 @@ function judgeInterrupted(runs: readonly Run[], { history }: Evidence): string[]
   // Who may have ended a later run may have ended an earlier one too.
   for (const { started, outcome } of [...runs].reverse()) {
     if (outcome !== 'interrupted') continue
-    const at = free.findIndex((end) => !before(end, { sent: started.created }))
+    const at = free.findIndex((end) => !beforeTime(end, started.created))
     if (at < 0)
       problems.push(`a run was interrupted (${started.durable.seq}) though nobody asked for it since it began`)
     else free.splice(at, 1)
@@ -111,12 +111,9 @@ function judgeStarts(runs: readonly Run[], { history }: Evidence): string[] {
   return runs.flatMap(({ started }, i) => {
     const former = runs[i - 1]
     if (former?.outcome !== 'interrupted') return []
-    const sinceStopper = earliest(stoppers(history).filter((end) => !before(end, { sent: former.started.created })))
-    const woken = history.wakes.some((wake) => wake.answered + CLOCK_MS >= sinceStopper)
+    const ends = stoppers(history).filter((end) => !beforeTime(end, former.started.created))
+    const [first] = ends.sort((a, b) => a.began - b.began)
+    const woken = history.wakes.some((wake) => mayBeDone(wake) && (first === undefined || !before(wake, first)))
     return woken ? [] : [`a run began (${started.durable.seq}) after an interrupt, though nobody woke the session`]
   })
-}
-
-function earliest(asked: readonly Asked[]): number {
-  return Math.min(...asked.map(({ sent }) => sent))
 }

@@ -47,7 +47,7 @@ function judgeOrder(events: readonly WireEvent[]): string[] {
   const problems: string[] = []
   const deliveries = new Map<unknown, unknown>()
   const waiting: Record<string, unknown[]> = { steer: [], queue: [] }
-  let queued = 0
+  let [queued, stepped] = [0, false]
   for (const { type, data } of events) {
     if (type === 'session.inbox.enqueued') {
       const { delivery } = data.item as { delivery: string }
@@ -59,7 +59,11 @@ function judgeOrder(events: readonly WireEvent[]): string[] {
       const first = waiting[delivery]?.shift()
       if (first !== data.inboxID) problems.push(`${data.inboxID} (${delivery}) ran before ${first}, or twice`)
       if (delivery === 'queue' && ++queued > 1) problems.push(`${data.inboxID} ran together with another queued prompt`)
-    } else if (type === 'session.step.started' || type.startsWith('session.execution.')) queued = 0
+      if (delivery === 'queue' && stepped) problems.push(`${data.inboxID} (queue) joined a run that went on`)
+    } else if (type === 'session.step.started' || type.startsWith('session.execution.')) {
+      queued = 0
+      stepped = type === 'session.step.started'
+    }
   }
   return problems
 }

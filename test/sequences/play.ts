@@ -5,7 +5,7 @@ import type { Asked } from './history.ts'
 import { type Evidence, judge } from './judge.ts'
 import { settle } from './settle.ts'
 import type { Restart, Scenario, Sequence } from './step.ts'
-import { openWorld, type World } from './world.ts'
+import { openWorld, type World, type WorldSetting } from './world.ts'
 
 /** A sequence that does not hold, and why. */
 export interface Failure {
@@ -14,24 +14,31 @@ export interface Failure {
   readonly problems: readonly string[]
 }
 
-/** What was played, all in all. */
-export const tally: Record<string, number> = {}
+/** What was played, by what it is. */
+export type Tally = Record<string, number>
 
-function count(name: string, times = 1): void {
+function count(tally: Tally, name: string, times = 1): void {
   tally[name] = (tally[name] ?? 0) + times
 }
 
 let serial = 0
 
-/** Plays all sequences of a scenario at once, each in a session of its own, on one server. */
-export async function play({ restarts, sequences }: Scenario, mongo?: string): Promise<Failure[]> {
+/**
+ * Plays all sequences of a scenario at once, each in a session of its own, on one server, and adds to the tally what was
+ * played.
+ */
+export async function play(
+  { restarts, sequences }: Scenario,
+  setting: WorldSetting,
+  tally: Tally = {},
+): Promise<Failure[]> {
   const failures: Failure[] = []
-  const world = await openWorld(mongo)
+  const world = await openWorld(setting)
   try {
     const over = new AbortController()
-    const disturbing = disturb(world, restarts, over.signal)
+    const disturbing = disturb(world, restarts, tally, over.signal)
     const all = sequences.map(async (sequence, at) => {
-      const problems = await playOne(world, sequence)
+      const problems = await playOne(world, sequence, tally)
       if (problems.length > 0) failures.push({ at, problems })
     })
     await Promise.all(all)
@@ -46,18 +53,18 @@ export async function play({ restarts, sequences }: Scenario, mongo?: string): P
   return problems.length === 0 ? failures : [...failures, { at: undefined, problems }]
 }
 
-async function disturb(world: World, restarts: readonly Restart[], signal: AbortSignal): Promise<void> {
+async function disturb(world: World, restarts: readonly Restart[], tally: Tally, signal: AbortSignal): Promise<void> {
   const begun = Date.now()
   for (const { at, how } of [...restarts].sort((a, b) => a.at - b.at)) {
     await sleep(Math.max(0, begun + at - Date.now()), undefined, { signal }).catch(() => {})
     if (signal.aborted) return
-    count(how === 'kill' ? 'kills' : 'restarts')
+    count(tally, how === 'kill' ? 'kills' : 'restarts')
     await world.restart(how)
   }
 }
 
 /** Plays one sequence to its end; answers what is wrong with it. */
-async function playOne(world: World, sequence: Sequence): Promise<string[]> {
+async function playOne(world: World, sequence: Sequence, tally: Tally): Promise<string[]> {
   const sessionId = `ses_${process.pid}x${serial++}`
   const driver = await drive(world, sequence, sessionId)
   const { history } = driver
@@ -75,7 +82,7 @@ async function playOne(world: World, sequence: Sequence): Promise<string[]> {
     killed: world.restarts.kills > 0,
   }
   const problems = judge(evidence)
-  tallyUp(evidence)
+  tallyUp(tally, evidence)
   if (await driver.interrupt()) problems.push('an interrupt is said to have ended something in an idle session')
   world.follower.forget(sessionId)
   const found = [...history.problems, ...problems]
@@ -84,15 +91,16 @@ async function playOne(world: World, sequence: Sequence): Promise<string[]> {
 
 /** What was asked and what happened, by time: milliseconds since the first request. */
 function storyOf({ history, events }: Evidence): string {
-  const { prompts, interrupts, replies, waits } = history
+  const { prompts, wakes, interrupts, replies, waits } = history
   const asked = (what: string, { sent, answered, status }: Asked) => ({
     at: sent,
     line: `${what} → ${status} after ${answered - sent}`,
   })
   const lines = [
     ...prompts.map((prompt) =>
-      asked(`prompt ${prompt.id} ${prompt.delivery}${prompt.wokeAtOnce ? '' : ' parked'}`, prompt.asked),
+      asked(`prompt ${prompt.id} ${prompt.delivery}${wakes.includes(prompt.asked) ? '' : ' parked'}`, prompt.asked),
     ),
+    ...wakes.filter((wake) => !prompts.some((prompt) => prompt.asked === wake)).map((wake) => asked('repeat', wake)),
     ...interrupts.map((interrupt) => asked('interrupt', interrupt)),
     ...replies.map((reply) => asked(`reply ${reply.answer}`, reply.asked)),
     ...waits.map((wait) => asked('wait', wait)),
@@ -106,17 +114,21 @@ function storyOf({ history, events }: Evidence): string {
   return lines.map(({ at, line }) => `${at - (lines[0]?.at ?? 0)}: ${line}`).join('\n      ')
 }
 
-function tallyUp({ history, messages, lines }: Evidence): void {
-  const { prompts, interrupts, replies, waits } = history
-  count('sequences')
-  count('prompts', prompts.filter(({ accepted }) => accepted).length)
-  count('interrupts', interrupts.length)
-  count('replies', replies.filter(({ asked }) => asked.status === 204).length)
-  count('waits', waits.length)
-  count('commands run', lines.length)
-  for (const { type, outcome } of messages) if (type === 'idle') count(`runs ${outcome}`)
+function tallyUp(tally: Tally, { history, messages, lines }: Evidence): void {
+  const { prompts, interrupts, replies, waits, woken } = history
+  const counts = {
+    sequences: 1,
+    prompts: prompts.filter(({ accepted }) => accepted).length,
+    interrupts: interrupts.length,
+    replies: replies.filter(({ asked }) => asked.status === 204).length,
+    waits: waits.length,
+    'held to run after an end': woken ? 1 : 0,
+    'commands run': lines.length,
+  }
+  for (const [name, times] of Object.entries(counts)) count(tally, name, times)
+  for (const { type, outcome } of messages) if (type === 'idle') count(tally, `runs ${outcome}`)
   for (const { content = [] } of messages)
-    for (const { state } of content) if (state?.error !== undefined) count(`calls ${state.error.type}`)
+    for (const { state } of content) if (state?.error !== undefined) count(tally, `calls ${state.error.type}`)
 }
 
 function linesOf(path: string): string[] {

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { type Failure, play, tally } from './play.ts'
+import { type Failure, play, type Tally } from './play.ts'
 import { anyRestarts, anySequence, type Scenario, type Sequence } from './step.ts'
+import type { WorldSetting } from './world.ts'
 
 /** How much is played, and where. */
-export interface Search {
+export interface Search extends WorldSetting {
   /** Sequences in all, and at once on one server. */
   readonly sequences: number
   readonly together: number
   /** All that is random comes of it. */
   readonly seed: number
-  /** A MongoDB server: two session services on it. Without one, a single process on SQLite. */
-  readonly mongo?: string | undefined
   /** Time to look for a smaller scenario that fails likewise, in milliseconds. */
   readonly shrinkMs: number
   /** Hears of each server that has held. */
@@ -25,15 +24,16 @@ const COPIES = 4
  * Plays random sequences until so many have held. Fails with the seed, what went wrong, and the smallest scenario that was
  * found, as a line to play it again. Answers what was done.
  */
-export async function search(options: Search): Promise<Readonly<Record<string, number>>> {
-  const { sequences, together, mongo, told } = options
+export async function search(options: Search): Promise<Readonly<Tally>> {
+  const { sequences, together, told } = options
+  const tally: Tally = {}
   for (let done = 0; done < sequences; done += together) {
     const seed = options.seed + done
     const scenario = {
       restarts: fc.sample(anyRestarts, { seed, numRuns: 1 })[0] ?? [],
       sequences: fc.sample(anySequence, { seed, numRuns: Math.min(together, sequences - done) }),
     }
-    const failures = await play(scenario, mongo)
+    const failures = await play(scenario, options, tally)
     const [first] = failures
     if (first !== undefined) await report(options, seed, scenario, first, failures.length)
     told?.(done + scenario.sequences.length)
@@ -42,8 +42,8 @@ export async function search(options: Search): Promise<Readonly<Record<string, n
 }
 
 /** Plays a scenario that was printed, and fails if it does. */
-export async function replay(text: string, mongo: string | undefined): Promise<void> {
-  const [failure] = await play(JSON.parse(text), mongo)
+export async function replay(text: string, setting: WorldSetting): Promise<void> {
+  const [failure] = await play(JSON.parse(text), setting)
   if (failure !== undefined) assert.fail(failure.problems.join('\n'))
 }
 
@@ -82,7 +82,7 @@ async function shrink(options: Search, seed: number, scenario: Scenario, { at }:
   let smallest: Shrunk | undefined
   const holds = async (sequence: Sequence, restarts = scenario.restarts): Promise<boolean> => {
     const smaller = { restarts, sequences: Array.from({ length: COPIES }, () => sequence) }
-    const [failure] = Date.now() > until ? [] : await play(smaller, options.mongo)
+    const [failure] = Date.now() > until ? [] : await play(smaller, options)
     if (failure !== undefined) smallest = { scenario: smaller, failure }
     return failure === undefined
   }
@@ -101,14 +101,14 @@ async function shrink(options: Search, seed: number, scenario: Scenario, { at }:
 
 /** Which sequence made the server fail: half of those that are suspected are played again and again. */
 async function findGuilty(
-  { mongo }: Search,
+  options: Search,
   { restarts, sequences }: Scenario,
   until: number,
 ): Promise<number | undefined> {
   let suspects = sequences.map((_, at) => at)
   while (suspects.length > 1 && Date.now() < until) {
     const half = suspects.slice(0, suspects.length / 2)
-    const failures = await play({ restarts, sequences: half.map((at) => sequences[at] ?? []) }, mongo)
+    const failures = await play({ restarts, sequences: half.map((at) => sequences[at] ?? []) }, options)
     suspects = failures.length > 0 ? half : suspects.slice(suspects.length / 2)
   }
   return suspects.length === 1 ? suspects[0] : undefined

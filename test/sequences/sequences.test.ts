@@ -1,26 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
-import { search } from './search.ts'
+import { type Search, search } from './search.ts'
 
 const shrinkMs = 45_000
 
-test('sequences of requests hold to the contract on SQLite, known ones and new ones (3,000: npm run soak:sequences)', async (t) => {
-  const known = { seed: 5, sequences: 20, together: 20, shrinkMs }
-  await search(known)
-  const seed = Math.floor(Math.random() * 2 ** 31)
-  const done = await search({ ...known, seed })
-  t.diagnostic(`seed ${seed}: ${JSON.stringify(done)}`)
-  assert.ok(
-    Number(done['commands run']) > 10 && Number(done['runs interrupted']) > 5,
-    'too little happened to show anything',
-  )
+/** Plays sequences that are the same each time; the machine's pace makes them different enough. */
+async function hold(options: Omit<Search, 'shrinkMs'>): Promise<string> {
+  const done = await search({ ...options, shrinkMs })
+  const enough = (name: string, share: number) =>
+    assert.ok(Number(done[name]) >= options.sequences * share, `too few of “${name}” to show anything`)
+  enough('commands run', 0.5)
+  enough('runs interrupted', 0.5)
+  enough('held to run after an end', 0.2)
+  return JSON.stringify(done)
+}
+
+test('sequences of requests hold to the contract on SQLite (3,000: npm run soak:sequences)', async (t) => {
+  t.diagnostic(await hold({ seed: 2, sequences: 20, together: 20 }))
+  t.diagnostic(await hold({ seed: 6, sequences: 20, together: 20 }))
 })
 
 test('sequences hold on two session services over MongoDB, of which one may end in the middle', {
   skip: skipWithoutMongo,
 }, async (t) => {
-  const seed = Math.floor(Math.random() * 2 ** 31)
-  const done = await search({ seed, sequences: 6, together: 6, mongo: mongoUri(), shrinkMs })
-  t.diagnostic(`seed ${seed}: ${JSON.stringify(done)}`)
+  t.diagnostic(await hold({ seed: 7, sequences: 6, together: 6, mongo: mongoUri() }))
 })

@@ -1,6 +1,6 @@
 import type { WireMessage } from '#test/support/instance-client.ts'
 import type { Driver } from './drive.ts'
-import { before, type SentPrompt, stoppers } from './history.ts'
+import { before, type History, type SentPrompt, stoppers } from './history.ts'
 import { isLong } from './step.ts'
 
 /** Nothing that is not long takes so much time, and nothing goes on so long after an interrupt, on a machine however busy. */
@@ -16,9 +16,14 @@ export async function settle(driver: Driver): Promise<readonly WireMessage[]> {
   const { problems, prompts, sessionId } = history
   await quiet(driver)
   let messages = await client.messages(sessionId)
+  const ends = stoppers(history)
+  const wake = history.wakes.findLast(({ status }) => status === 200)
+  history.woken = ends.length > 0 && wake !== undefined && ends.every((end) => before(end, wake))
   for (const prompt of left(prompts, messages)) {
-    if (mustRun(driver, prompt)) problems.push(`${prompt.id} was accepted and does not run, though the session is idle`)
+    if (mustRun(history, prompt))
+      problems.push(`${prompt.id} was accepted and does not run, though the session is idle`)
   }
+  if (problems.length > 0) return messages
   for (let round = 0; round <= prompts.length + 1; round++) {
     if (round > 0 && left(prompts, messages).length === 0) return messages
     await driver.prompt({ kind: 'words', count: 1, slowMs: 0 }, 'queue')
@@ -36,16 +41,14 @@ function left(prompts: readonly SentPrompt[], messages: readonly WireMessage[]):
 }
 
 /**
- * Whether an accepted prompt must have run by the time that the session is idle: somebody woke it, or a later prompt did,
+ * Whether an accepted prompt must have run by the time that the session is idle: it woke the session, or something did later,
  * and nothing that ends runs came after that.
  */
-function mustRun({ history }: Driver, prompt: SentPrompt): boolean {
+function mustRun(history: History, { asked }: SentPrompt): boolean {
   const ends = stoppers(history)
-  return history.prompts.some((other) => {
-    const { wake, wokeAtOnce } = other
-    if (wake === undefined || !ends.every((end) => before(end, wake))) return false
-    return other === prompt || (wokeAtOnce && before(prompt.asked, wake))
-  })
+  return history.wakes.some(
+    (wake) => wake.status === 200 && (wake === asked || before(asked, wake)) && ends.every((end) => before(end, wake)),
+  )
 }
 
 /** Waits until nothing runs in the session; interrupts once when what runs is long. */

@@ -12,7 +12,8 @@ export type Work =
 
 export type Delivery = 'steer' | 'queue'
 export type Answer = 'once' | 'always' | 'reject' | 'correct'
-export type Look = 'session' | 'sessions' | 'messages' | 'active' | 'permissions' | 'create'
+/** `step`: until one has begun. */
+export type Look = 'session' | 'sessions' | 'messages' | 'active' | 'permissions' | 'create' | 'step'
 
 type Action =
   | {
@@ -31,6 +32,8 @@ type Action =
   | { readonly do: 'agent'; readonly agent: string }
   | { readonly do: 'model'; readonly model: string }
   | { readonly do: 'look'; readonly at: Look }
+  /** Waits for every answer that is open. */
+  | { readonly do: 'join' }
 
 /** One thing that a client does. `pause`: milliseconds before it; `ahead`: the next step does not wait for its answer. */
 export type Step = Action & { readonly pause: number; readonly ahead: boolean }
@@ -66,18 +69,19 @@ const tool = fc.oneof(
   { weight: 2, arbitrary: fc.constant<ToolKind>('endless') },
 )
 
+const brief: fc.Arbitrary<Work> = fc.record({
+  kind: fc.constant('words'),
+  count: fc.integer({ min: 1, max: 12 }),
+  slowMs: fc.constantFrom(0, 3, 25),
+})
+/** It takes a minute. */
+const slow: fc.Arbitrary<Work> = fc.constant({ kind: 'words', count: 60, slowMs: 1_000 })
+
 const work: fc.Arbitrary<Work> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant('words'),
-      count: fc.integer({ min: 1, max: 12 }),
-      slowMs: fc.constantFrom(0, 3, 25),
-    }),
-  },
+  { weight: 5, arbitrary: brief },
   { weight: 1, arbitrary: fc.constant({ kind: 'look' }) },
-  // So many slow words take a minute, and a provider that is busy is asked for half of one.
-  { weight: 1, arbitrary: fc.constant({ kind: 'words', count: 60, slowMs: 1_000 }) },
+  // A provider that is busy is asked for half a minute.
+  { weight: 1, arbitrary: slow },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -146,21 +150,52 @@ const pair: fc.Arbitrary<readonly Action[]> = fc.oneof(
   fc.tuple(reply, prompt(work)),
 ) as fc.Arbitrary<readonly Action[]>
 
-/** Sequences of up to two dozen steps. */
-export const anySequence: fc.Arbitrary<Sequence> = fc
-  .array(
+const steps = (minLength: number, maxLength: number): fc.Arbitrary<Sequence> =>
+  fc
+    .array(
+      fc.oneof(
+        { weight: 2, arbitrary: fc.tuple(action, timing).map(([does, when]): Sequence => [{ ...does, ...when }]) },
+        {
+          weight: 1,
+          arbitrary: fc
+            .tuple(pair, timing, timing)
+            .map(([does, ...when]): Sequence => does.map((one, i) => ({ ...one, ...when[i] }) as Step)),
+        },
+      ),
+      { minLength, maxLength, size: 'max' },
+    )
+    .map((parts) => parts.flat())
+
+/** The last prompt again: it wakes the session, whatever became of it. */
+const REPEAT = { do: 'repeat', back: 0, other: false, parked: false }
+const soon = fc
+  .tuple(prompt(fc.oneof(brief, using('quick'), using('failing', 'brief'))), fc.boolean())
+  .map(([sent, again]) => (again ? [{ ...sent, parked: true, minted: false }, REPEAT] : [{ ...sent, parked: false }]))
+/** A run that is ended while it works, and at once something that wakes the session. Nothing else wakes it after that. */
+const ending: fc.Arbitrary<Sequence> = fc
+  .tuple(
     fc.oneof(
-      { weight: 2, arbitrary: fc.tuple(action, timing).map(([does, when]): Sequence => [{ ...does, ...when }]) },
-      {
-        weight: 1,
-        arbitrary: fc
-          .tuple(pair, timing, timing)
-          .map(([does, ...when]): Sequence => does.map((one, i) => ({ ...one, ...when[i] }) as Step)),
-      },
+      fc.tuple(prompt(fc.oneof(using('endless'), using('printing', 'endless'), slow)), interrupt),
+      fc.tuple(prompt(using('asking', 'brief')), fc.constant({ do: 'reply', answer: 'reject' })),
     ),
-    { minLength: 2, maxLength: 12, size: 'max' },
+    fc.constantFrom(0, 0, 5, 30),
+    fc.oneof({ weight: 3, arbitrary: soon }, { weight: 1, arbitrary: fc.constant([REPEAT]) }),
   )
-  .map((steps) => steps.flat())
+  .map(([[begins, ends], pause, wakes]) => {
+    const now = { pause: 0, ahead: false }
+    const before = [{ do: 'join' }, { ...begins, parked: false }, { do: 'look', at: 'step' }]
+    return [
+      ...before.map((one) => ({ ...one, ...now })),
+      { ...ends, ...now, pause },
+      ...wakes.map((one) => ({ ...one, ...now })),
+    ] as Sequence
+  })
+
+/** Sequences of up to two dozen steps, the last of which in every other one wake a session whose run was ended. */
+export const anySequence: fc.Arbitrary<Sequence> = fc.oneof(
+  steps(2, 12),
+  fc.tuple(steps(0, 5), ending).map(([begin, end]) => [...begin, ...end]),
+)
 
 /** None to two restarts in the first seconds. */
 export const anyRestarts: fc.Arbitrary<readonly Restart[]> = fc.array(

@@ -25,8 +25,15 @@ const STOP_MS = 40_000
 /** A server that is silent so long will not answer any more. */
 const FROZEN_MS = 15_000
 
-/** Opens one process on SQLite, or, with a URI, two session services on MongoDB, each with a gateway of its own. */
-export async function openWorld(mongo?: string): Promise<World> {
+/** Where and how the server runs. */
+export interface WorldSetting {
+  /** A MongoDB server: two session services on it, each with a gateway of its own. Without one, a single process on SQLite. */
+  readonly mongo?: string | undefined
+  /** Of its processes, beside their settings. */
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+export async function openWorld({ mongo, environment = {} }: WorldSetting): Promise<World> {
   const stack = new AsyncDisposableStack()
   const folder = stack.use(scratchDirectory())
   const [project, scratch, dataDirectory] = ['project', 'scratch', 'data'].map((name) => join(folder.path, name)) as [
@@ -37,7 +44,7 @@ export async function openWorld(mongo?: string): Promise<World> {
   for (const directory of [project, scratch]) mkdirSync(directory)
   writeFileSync(join(project, 'README.md'), '# Lighthouse\n\nKeeps ships off the rocks.\n')
   const problems: string[] = []
-  const setting = { dataDirectory, project, environment: ENVIRONMENT }
+  const setting = { dataDirectory, project, environment: { ...ENVIRONMENT, ...environment } }
   const server = mongo === undefined ? await single(setting) : await replicas(mongo, setting, stack)
   const calm = new Calm()
   stack.defer(() => inTime(problems, server.product().stop(), server.product()))

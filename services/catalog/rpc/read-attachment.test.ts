@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict'
 import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { asOperator, type CatalogFixture, catalogTest, rejection, writeFiles } from '#test/support/catalog.ts'
+import { createLocalTransport } from '#shared/rpc/local-transport.ts'
+import type { Routes } from '#shared/rpc/routes.ts'
+import {
+  asOperator,
+  type CatalogFixture,
+  catalogTest,
+  openCatalog,
+  rejection,
+  writeFiles,
+} from '#test/support/catalog.ts'
+import { heldDuring } from '#test/support/held.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
@@ -16,6 +27,7 @@ catalogTest('reads data: in canonical base64 and percent-encoded; its content sa
   assert.deepEqual(await read(catalog, 'data:,h%C3%A4%25+b'), ['text/plain', '', 'hä%+b'])
   const png = `data:text/plain;base64,${PNG.toString('base64')}`
   assert.deepEqual(await read(catalog, png), ['image/png', '', PNG.toString('hex')])
+  assert.deepEqual(await read(catalog, 'data:,%c3%A4ä%0a%7E'), ['text/plain', '', 'ää\n~'])
   assert.equal((await read(catalog, 'data:;base64,AAEC'))[0], 'application/octet-stream')
 })
 
@@ -54,6 +66,11 @@ catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {
     ['data:;base64,aGVsbG8', 'its base64 is not canonical'],
     ['data:;base64,aGVsbG9=', 'its base64 is not canonical'],
     ['data:;base64,aGVs bG8=', 'its base64 is not canonical'],
+    ['data:,%4', 'a percent sign is not followed by two digits'],
+    ['data:,%g0', 'a percent sign is not followed by two digits'],
+    ['data:,%2', 'a percent sign is not followed by two digits'],
+    [`data:,${'%41'.repeat((20 << 20) + 1)}`, 'it has more than 20971520 bytes'],
+    [`data:,%41${'a'.repeat(20 << 20)}`, 'it has more than 20971520 bytes'],
     ['data:,100%', 'a percent sign is not followed by two digits'],
     [`data:;base64,${'A'.repeat(4 * Math.ceil((20 << 20) / 3) + 4)}`, 'it has more than 20971520 bytes'],
     [`data:,${'a'.repeat((20 << 20) + 1)}`, 'it has more than 20971520 bytes'],
@@ -71,4 +88,42 @@ catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {
   for (const [uri, problem] of cases) {
     await assert.rejects(read(catalog, uri), rejection('ATTACHMENT_INVALID', { problem }), uri.slice(0, 60))
   }
+})
+
+/** What to look through 20 MiB may take without a turn, in milliseconds of CPU time; a slip takes seconds. */
+const MOST_MS = 500
+
+test('20 MiB of whatever content hold nobody up, also when several are read at once', async () => {
+  // What is encoded in between would be counted, too.
+  const connect = async (...routes: Routes[]) => ({
+    transport: createLocalTransport(...routes),
+    async [Symbol.asyncDispose]() {},
+  })
+  await using catalog = await openCatalog({}, connect)
+  const most = 20 << 20
+  await writeFiles(catalog.project, { lines: '\n'.repeat(most), one: 'a'.repeat(most), both: 'a\n'.repeat(most / 2) })
+  const file = (name: string) => pathToFileURL(join(catalog.project, name)).href
+  const escapes = `data:,${'a%41'.repeat(most / 2)}`
+  const cases: readonly (readonly [uri: string, size: number])[] = [
+    [escapes, most],
+    [`data:,${'%41'.repeat(most)}`, most],
+    [`data:,${'a'.repeat(most)}`, most],
+    [`data:;base64,${'QUJD'.repeat(most / 4)}`, (most / 4) * 3],
+    [`${file('lines')}?start=1&end=2`, 2],
+    [`${file('lines')}?start=${most - 1}`, 2],
+    [`${file('lines')}?end=${most}`, most],
+    [`${file('one')}?start=1&end=2`, most],
+    [`${file('both')}?start=2&end=${most}`, most - 2],
+    [file('lines'), most],
+  ]
+  for (const [uri, size] of cases) {
+    const held = await heldDuring(async () => {
+      assert.equal((await catalog.client.readAttachment({ uri }, asOperator)).data.length, size)
+    })
+    assert.ok(held < MOST_MS, `${uri.slice(-40)}: ${held} ms`)
+  }
+  const held = await heldDuring(() =>
+    Promise.all(Array.from({ length: 12 }, () => catalog.client.readAttachment({ uri: escapes }, asOperator))),
+  )
+  assert.ok(held < MOST_MS, `twelve at once: ${held} ms`)
 })

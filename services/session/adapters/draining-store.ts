@@ -71,20 +71,21 @@ export abstract class DrainingStore extends RevisingStore {
   }
 
   async readPermissionAnswer(lease: Lease, requestId: string): Promise<PermissionAnswer | undefined> {
-    const { reads, now } = await this.#look(lease)
+    const { reads } = await this.#look(lease)
     const request = await reads.request(requestId)
     if (request === undefined) throw requestNotFound(requestId)
-    if (request.reply !== null) return { reply: request.reply, message: request.message }
-    return request.timeExpires > now ? undefined : { reply: 'reject', message: '' }
+    return request.reply === null ? undefined : { reply: request.reply, message: request.message }
   }
 
-  closePermission(lease: Lease, requestId: string, reply: PermissionReply): Promise<void> {
+  closePermission(lease: Lease, requestId: string, reply: PermissionReply): Promise<boolean> {
     return this.#write(
       lease,
       (reads) => reads.request(requestId),
       (revision, request) => {
         if (request === undefined) throw requestNotFound(requestId)
-        if (request.reply === null) closeRequest(revision, requestId, reply)
+        if (request.reply !== null) return false
+        closeRequest(revision, requestId, reply)
+        return true
       },
     )
   }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '#shared/clock.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { isLocked } from '#shared/stores/mongo-transactions.ts'
+import { isLocked, isSlow } from '#shared/stores/mongo-transactions.ts'
 import type { AcquiredLease } from '../ports.ts'
 import { type Collections, SERVER_NOW } from './mongo-collections.ts'
 
@@ -12,6 +12,9 @@ const PATIENCE_MS = 250
 /** A session whose record somebody is writing is left for that time, in milliseconds, and twice as long each time it is met so. */
 const FIRST_LEAVE_MS = 20
 const LONGEST_LEAVE_MS = 10_000
+/** A claim takes that long at most, in milliseconds, and a session whose claim took longer is left for that time. */
+const CLAIM_MS = 1_000
+const SLOW_LEAVE_MS = 250
 
 /** Until when a session is left, on the monotonic clock, and for how long. */
 interface Left {
@@ -41,7 +44,7 @@ export class MongoLeases {
     for (;;) {
       const { lease, again } = await this.#pass(owner, durationMs, except)
       if (lease !== undefined || again >= until) return lease
-      await delay(again - systemClock.monotonic())
+      await delay(Math.max(1, again - systemClock.monotonic()))
     }
   }
 
@@ -94,31 +97,44 @@ export class MongoLeases {
     const options = {
       returnDocument: 'after',
       projection: { workspace: 1, id: 1, fence: 1, attempts: 1, running: 1 },
-      maxTimeMS: PATIENCE_MS,
+      maxTimeMS: CLAIM_MS,
     } as const
     try {
       const record = await this.#mongo.transact((session) =>
         this.#sessions
           .findOneAndUpdate({ _id, ...CLAIMABLE }, [{ $set: changes }], { ...options, session })
           // Not to be tried again at once.
-          .catch((error: unknown) => Promise.reject(isLocked(error) ? new Locked() : error)),
+          .catch((error: unknown) => Promise.reject(isLocked(error) ? new Refused(isSlow(error)) : error)),
       )
       this.#locked.delete(_id)
       if (record === null) return undefined
       const { workspace, id, fence, attempts, running } = record
       return { workspace, sessionId: id, fence, unfinished: running === 1, attempt: attempts }
     } catch (error) {
-      if (!(error instanceof Locked)) throw error
-      const ms = Math.min((this.#locked.get(_id)?.ms ?? FIRST_LEAVE_MS / 2) * 2, LONGEST_LEAVE_MS)
+      if (!(error instanceof Refused)) throw error
+      const former = this.#locked.get(_id)?.ms ?? FIRST_LEAVE_MS / 2
+      const ms = error.slow ? SLOW_LEAVE_MS : Math.min(former * 2, LONGEST_LEAVE_MS)
       this.#locked.set(_id, { until: systemClock.monotonic() + ms, ms })
-      void this.#mongo.endDeadTransactions()
+      if (!error.slow) void this.#endDeadTransactions()
       return undefined
     }
   }
+
+  async #endDeadTransactions(): Promise<void> {
+    // What they locked can be had now.
+    if (await this.#mongo.endDeadTransactions()) this.#locked.clear()
+  }
 }
 
-/** Somebody else is writing the record. */
-class Locked extends Error {}
+/** Somebody else is writing the record, or the server was too slow for any. */
+class Refused extends Error {
+  readonly slow: boolean
+
+  constructor(slow: boolean) {
+    super()
+    this.slow = slow
+  }
+}
 
 const CLAIMABLE = { claimableAt: { $gt: 0 }, $expr: { $lte: ['$claimableAt', SERVER_NOW] } }
 

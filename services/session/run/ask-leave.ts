@@ -80,15 +80,13 @@ async function waitForAnswer(
   access: ToolAccess,
   signal: AbortSignal,
 ): Promise<PermissionAnswer | undefined> {
-  const { store, tenure, clock, watchers } = run
+  const { store, tenure, watchers } = run
   const { lease } = tenure
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(), timeExpires - timeCreated)
   try {
     return await watchers.until(lease, AbortSignal.any([signal, late.signal]), async () => {
       const answer = await store.readPermissionAnswer(lease, id)
-      // An expired request reads as rejected, which is something else here: it may have expired while it was read.
-      if (answer !== undefined && clock.now() >= timeExpires && isWordless(answer)) return undefined
       if (answer !== undefined) return answer
       if ((await evaluate(run, plan, access)) !== 'allow') return undefined
       await store.closePermission(lease, id, 'always')
@@ -99,12 +97,6 @@ async function waitForAnswer(
   } finally {
     clearTimeout(timer)
   }
-  await store.closePermission(lease, id, 'reject')
-  // An answer that came at the last moment counts, unless it can't be told from nobody's.
-  const answer = await store.readPermissionAnswer(lease, id)
-  return answer === undefined || isWordless(answer) ? undefined : answer
-}
-
-function isWordless({ reply, message }: PermissionAnswer): boolean {
-  return reply === 'reject' && message === ''
+  // An answer that came at the last moment counts.
+  return (await store.closePermission(lease, id, 'reject')) ? undefined : store.readPermissionAnswer(lease, id)
 }

@@ -6,12 +6,13 @@ import { nextAction } from '../domain/next-action.ts'
 import type { Outcome } from '../domain/session.ts'
 import { endOlderTools } from './end-tools.ts'
 import { giveBack } from './give-back.ts'
+import { isBlameless, type Loss } from './loss.ts'
 import { patientPort, StoreFault } from './patient-port.ts'
 import type { Pause } from './pause.ts'
 import { type RunDependencies, RunFailure } from './run-context.ts'
 import { INTERNAL, runStep } from './run-step.ts'
 import type { Slot } from './slots.ts'
-import { isLeaseLost, type Loss, type Tenure } from './tenure.ts'
+import { isLeaseLost, type Tenure } from './tenure.ts'
 
 /** How a run ended. */
 interface RunEnd {
@@ -47,9 +48,10 @@ export async function drainSession(given: RunDependencies, tenure: Tenure, slot:
     if (isLeaseLost(error)) tenure.stop('lost')
     tell(given, tenure, error)
     // Nobody knows whether the last write was done: whoever takes over finds out. An outage is no attempt, nor is a shutdown.
-    const outage = tenure.reason === undefined ? isStoreUnavailable(error) : tenure.loss === 'outage'
-    if (tenure.reason === 'shutdown') await giveBack(given, lease)
-    else if (outage) void giveBack(given, lease)
+    const { reason, loss } = tenure
+    const blameless = loss === undefined ? isStoreUnavailable(error) : isBlameless(loss)
+    if (reason === 'shutdown') await giveBack(given, lease)
+    else if (blameless) void giveBack(given, lease)
   }
 }
 
@@ -57,7 +59,8 @@ const LOSSES: Readonly<Record<Loss, string>> = {
   taken: 'A session was lost to another owner',
   outage: 'A session was lost: the store took no renewal of its lease in time',
   failure: 'A session was lost: its lease could not be renewed',
-  stall: 'A session was lost: this process stood still for longer than its lease lasts',
+  stall: 'A session was lost: this process was busy for longer than its lease lasts',
+  pause: 'A session was lost: this process was given no time for longer than its lease lasts',
 }
 
 function tell({ logger }: RunDependencies, { lease, reason, loss }: Tenure, error: unknown): void {

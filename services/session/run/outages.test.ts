@@ -29,14 +29,25 @@ async function open(clock: Clock = systemClock) {
   const opened = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock })
   await opened.createSession(W, newSession())
   await opened.admitPrompt(W, admission('msg_1'))
-  const state: { failure: Error | undefined; only: string | undefined } = { failure: undefined, only: undefined }
+  const state = {
+    failure: undefined as Error | undefined,
+    only: undefined as string | undefined,
+    /** How long a renewal takes, and how many were made. */
+    slowMs: 0,
+    renewed: 0,
+  }
   const store = new Proxy(opened, {
     get(target, key) {
       const member: unknown = Reflect.get(target, key, target)
       if (typeof member !== 'function') return member
       return async (...words: unknown[]) => {
         if (state.failure !== undefined && (state.only ?? key) === key) throw state.failure
-        return Reflect.apply(member, target, words)
+        const answer: unknown = await Reflect.apply(member, target, words)
+        if (key === 'renewLease') {
+          await pause(state.slowMs, never)
+          state.renewed++
+        }
+        return answer
       }
     },
   }) as SessionStore
@@ -45,6 +56,8 @@ async function open(clock: Clock = systemClock) {
   const waits = (_: unknown, signal: AbortSignal): Promise<never> =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   const closing = new AbortController()
+  /** Processor time that is said to have been used. */
+  const used = { ms: 0 }
   const given = {
     ...{ store, blobs: {}, watchers, clock, logger: silentLogger, pause: soon, closing: closing.signal },
     health: { state: () => ({ ok: state.failure === undefined || state.only !== undefined }) },
@@ -58,10 +71,9 @@ async function open(clock: Clock = systemClock) {
     },
   } as unknown as RunDependencies
   /** Owns the session from now on. */
-  const own = async () => {
-    const since = clock.monotonic()
-    const lease = (await opened.acquireLease('own_1', LEASE_MS)) as AcquiredLease
-    const tenure = new Tenure(lease, since, { ...given, leaseMs: LEASE_MS })
+  const own = async (since = clock.monotonic(), leaseMs = LEASE_MS) => {
+    const lease = (await opened.acquireLease('own_1', leaseMs)) as AcquiredLease
+    const tenure = new Tenure(lease, since, { ...given, leaseMs, busyMs: () => used.ms })
     const slot = await new Slots(1).take(never)
     const drained = drainSession(given, tenure, slot).finally(() => tenure[Symbol.dispose]())
     return { lease, tenure, slot, drained }
@@ -72,7 +84,7 @@ async function open(clock: Clock = systemClock) {
     await opened[Symbol.asyncDispose]()
     rmSync(directory, { recursive: true })
   }
-  return { opened, store, state, begun, given, own, [Symbol.asyncDispose]: dispose }
+  return { opened, store, state, begun, given, own, used, [Symbol.asyncDispose]: dispose }
 }
 
 /** What the next owner is told; it leaves the lease as it was. */
@@ -119,19 +131,79 @@ test('an outage that ends when somebody else has taken over is no attempt of the
   await waitFor('the first lease to be given back', async () => (await nextAttempt(fixture)) === 2)
 })
 
-test('a process that stands still for longer than its lease has used an attempt each time', async () => {
+function lateClock() {
   let late = 0
   const clock = { now: () => systemClock.now() + late, monotonic: () => systemClock.monotonic() + late }
+  const jump = (): void => {
+    late += LEASE_MS
+  }
+  return { clock, jump }
+}
+
+test('a process that work holds up for longer than its lease has used an attempt each time', async () => {
+  const { clock, jump } = lateClock()
   await using fixture = await open(clock)
-  const { own, begun } = fixture
+  const { own, begun, used } = fixture
   for (let stalls = 1; stalls <= 5; stalls++) {
     const { lease, tenure, drained } = await own()
     assert.equal(lease.attempt, stalls)
     await waitFor('the step to begin', () => begun.length === stalls)
-    late += LEASE_MS
+    jump()
+    used.ms += LEASE_MS
     await drained
     assert.equal(tenure.loss, 'stall')
   }
+})
+
+test('a process that is given no time for longer than its lease has used no attempt, however often', async () => {
+  const { clock, jump } = lateClock()
+  await using fixture = await open(clock)
+  const { own, begun } = fixture
+  for (let pauses = 1; pauses <= 7; pauses++) {
+    const { lease, tenure, drained } = await own()
+    assert.equal(lease.attempt, 1)
+    await waitFor('the step to begin', () => begun.length === pauses)
+    jump()
+    await drained
+    assert.equal(tenure.loss, 'pause')
+    await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
+  }
+})
+
+test('a lease that was had so late that it is over is no attempt', async () => {
+  await using fixture = await open()
+  const { lease, tenure, drained } = await fixture.own(systemClock.monotonic() - LEASE_MS)
+  assert.equal(lease.attempt, 1)
+  await drained
+  assert.equal(tenure.loss, 'pause')
+  await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
+})
+
+test('slow renewals of a busy process whose event loop turns are an outage', async () => {
+  await using fixture = await open()
+  const { own, state, used } = fixture
+  const leaseMs = 3 * LEASE_MS
+  const { tenure, drained } = await own(undefined, leaseMs)
+  // More than half of the lease passes before the store answers the first renewal, and then it is away.
+  state.slowMs = leaseMs * 0.6
+  await waitFor('a renewal', () => state.renewed === 1)
+  state.failure = AWAY
+  used.ms += leaseMs
+  await drained
+  assert.equal(tenure.loss, 'outage')
+})
+
+test('an outage that meets a run which is being interrupted is no attempt', async () => {
+  await using fixture = await open()
+  const { own, opened, state, begun } = fixture
+  const { tenure, drained } = await own()
+  await waitFor('the step to begin', () => begun.length === 1)
+  state.failure = storeUnavailable('gone', { outcomeUnknown: true })
+  state.only = 'endRun'
+  await opened.requestInterrupt(W, 'ses_1')
+  await drained
+  assert.deepEqual([tenure.reason, tenure.loss], ['interrupted', undefined])
+  await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
 })
 
 test('a renewal that fails for a reason of its own loses the lease, and that is an attempt', async () => {

@@ -218,6 +218,28 @@ test('a request whose time is over while its answer is read was answered by nobo
   }
 })
 
+test('a rejection that was accepted in time counts, however late it is read', async () => {
+  const told: unknown[] = []
+  for (let looks = 1; looks <= 8; looks++) {
+    let left = Infinity
+    const now = (): number => systemClock.now() + (--left < 0 ? 2_000 : 0)
+    await using service = await openSessionService({ permissionTimeoutMs: 1_000, clock: { ...systemClock, now } })
+    const [request] = await asking(service, look('a'))
+    // The clock jumps at the so-manyth look at it after the answer was sent.
+    left = looks
+    const accepted = await reply(service, request, Reply.REJECT).then(
+      () => true,
+      () => false,
+    )
+    await service.wait()
+    const expected = accepted ? ['permission.rejected', Outcome.INTERRUPTED] : ['permission.timeout', Outcome.SUCCEEDED]
+    const found = [(await service.calls())[0]?.error?.type, await service.outcome()]
+    assert.deepEqual(found, expected, `after ${looks} looks`)
+    told.push(accepted)
+  }
+  assert.ok(told.includes(true))
+})
+
 test('an interrupt withdraws what waits for leave', async () => {
   await using service = await openSessionService()
   await asking(service, look('a'))

@@ -4,16 +4,11 @@ import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 import type { AcquiredLease, LeaseState, SessionStore } from '../ports.ts'
+import { type Loss, lossByTime, type Mark, threadBusyMs } from './loss.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 
 /** Why a drain has to stop: its lease is lost, the user interrupted the run, or the process is going to end. */
 export type StopReason = 'lost' | 'interrupted' | 'shutdown'
-
-/**
- * How a lease was lost: to another owner; or by time, because the store took no renewal though it was asked, because a
- * renewal failed for a reason that nobody foresaw, or because this process stood still.
- */
-export type Loss = 'taken' | 'outage' | 'failure' | 'stall'
 
 /** Thrown wherever a drain is stopped. */
 export class Stopped extends Error {
@@ -33,6 +28,8 @@ export interface TenureDependencies {
   readonly logger: Logger
   /** How long a lease lasts when nobody renews it. */
   readonly leaseMs: number
+  /** Milliseconds for which this thread has had a processor. */
+  readonly busyMs?: () => number
 }
 
 /** A renewal that fails leaves more than 10 s of a lease of 15: as long as an election of MongoDB may take. */
@@ -45,8 +42,6 @@ const SAFE_SHARE = 0.9
 
 /** So often the event loop shows that it turns, as a share of the lease. */
 const TURN_SHARE = 1 / 15
-/** It did so at least so often in a lease that ran out: this process did not stand still. */
-const FEWEST_TURNS = 7
 
 /**
  * The time in which a drain owns its session: keeps the lease by renewing it after each sixth of its duration, hears of
@@ -59,13 +54,15 @@ export class Tenure implements Disposable {
   readonly #work = new AbortController()
   readonly #hold = new AbortController()
   readonly #watch: Disposable
+  readonly #busyMs: () => number
   #safeUntil: number
+  /** When the lease was asked for that lasts now. */
+  #begun: Mark
   #reason: StopReason | undefined
   #loss: Loss | undefined
   /** What the last renewal failed with, when it was not the store's absence. */
   #failure: unknown
-  /** How often the event loop has turned since the lease was last renewed. */
-  #turns = 0
+  #turnedMs = 0
   #renewal: NodeJS.Timeout | undefined
   #expiry: NodeJS.Timeout | undefined
   #looking = false
@@ -76,7 +73,9 @@ export class Tenure implements Disposable {
   constructor(lease: AcquiredLease, since: number, dependencies: TenureDependencies) {
     this.lease = lease
     this.#dependencies = dependencies
+    this.#busyMs = dependencies.busyMs ?? threadBusyMs
     this.#safeUntil = since + dependencies.leaseMs * SAFE_SHARE
+    this.#begun = this.#mark(since)
     this.#watch = dependencies.watchers.watch(lease.workspace, lease.sessionId, () => void detached(() => this.#look()))
     this.#scheduleRenewal(true)
     this.#keepTime()
@@ -135,35 +134,40 @@ export class Tenure implements Disposable {
     this.#renewal = setTimeout(() => void this.#renew(), renewed ? wait : Math.min(wait, AGAIN_MS))
   }
 
-  /** Counts turns of the event loop until the time is over. */
+  /** Sees the event loop turn until the time is over. */
   #keepTime(): void {
     const { leaseMs, clock } = this.#dependencies
     const left = this.#safeUntil - clock.monotonic()
     if (left <= 0) this.stop('lost')
     if (this.#reason === 'lost') return
+    const wait = Math.min(left, leaseMs * TURN_SHARE)
     const turn = (): void => {
-      this.#turns++
+      this.#turnedMs += wait
       this.#keepTime()
     }
-    this.#expiry = setTimeout(turn, Math.min(left, leaseMs * TURN_SHARE))
+    this.#expiry = setTimeout(turn, wait)
   }
 
   async #renew(): Promise<void> {
     const { store, clock, leaseMs } = this.#dependencies
-    const asked = clock.monotonic()
+    const asked = this.#mark(clock.monotonic())
     const renewed = await this.#heed(store.renewLease(this.lease, leaseMs))
     if (renewed) {
-      this.#safeUntil = asked + leaseMs * SAFE_SHARE
-      this.#turns = 0
+      this.#safeUntil = asked.at + leaseMs * SAFE_SHARE
+      this.#begun = asked
     }
     // Where the store can't be reached, another try follows soon; in the end the time is over.
     if (this.#reason !== 'lost' && !this.#disposed) this.#scheduleRenewal(renewed)
   }
 
+  #mark(at: number): Mark {
+    return { at, turnedMs: this.#turnedMs, busyMs: this.#busyMs() }
+  }
+
   #howLost(): Loss {
-    if (this.#dependencies.clock.monotonic() < this.#safeUntil) return 'taken'
-    if (this.#failure !== undefined) return 'failure'
-    return this.#turns < FEWEST_TURNS ? 'stall' : 'outage'
+    const now = this.#mark(this.#dependencies.clock.monotonic())
+    if (now.at < this.#safeUntil) return 'taken'
+    return this.#failure === undefined ? lossByTime(this.#begun, now) : 'failure'
   }
 
   /** Looks whether an interrupt is wished for; what changes meanwhile is looked at once more. */

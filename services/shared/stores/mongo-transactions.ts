@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ClientSession, type MongoClient, MongoError } from 'mongodb'
+import { type ClientSession, type MongoClient, MongoError, MongoServerError } from 'mongodb'
 import { systemClock } from '#shared/clock.ts'
 
 /** Between two attempts, at random: the first waits up to 10 ms, each later one longer. */
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 500
+const MAX_TIME_EXPIRED = 50
 /** The server's codes for a lock that was not given up in time: LockTimeout, MaxTimeMSExpired, WriteConflict. */
-export const LOCKED_CODES: readonly number[] = [24, 50, 112]
+export const LOCKED_CODES: readonly number[] = [24, MAX_TIME_EXPIRED, 112]
 
 /** Nobody knows whether a transaction was committed: its time was over before the server said. */
 export class CommitUnknown extends Error {
@@ -69,35 +70,63 @@ function hasLabel(error: unknown, label: string): boolean {
   return error instanceof MongoError && error.hasErrorLabel(label)
 }
 
-/** Whether a write met a lock that was not given up in time. */
+/** Whether a write met a lock that was not given up in time, or took so long that it may have met one. */
 export function isLocked(error: unknown): boolean {
   return error instanceof MongoError && LOCKED_CODES.includes(Number(error.code))
+}
+
+/** Whether an operation took longer than it was allowed to. */
+export function isSlow(error: unknown): boolean {
+  return error instanceof MongoError && error.code === MAX_TIME_EXPIRED
 }
 
 /** A transaction of ours is idle for milliseconds between its operations; one that is for so long has lost its process. */
 const DEAD_AFTER_MICROS = 5_000_000
 const EVERY_MS = 1_000
+/** A server that is so busy that it does not say in time is asked so often. */
+const MOST_LOOKS = 10
+const UNAUTHORIZED = 13
 
 /**
  * Makes a function that ends the transactions, of processes with that name, whose owner is gone: the server would keep their
- * locks for a minute. A process that was only paused runs its transaction again. At most once a second; where the server's
- * user may not do so, nothing happens.
+ * locks for a minute. A process that was only paused runs its transaction again. Answers whether there were any. It looks at
+ * most once a second; where the server's user may not do so, nothing happens.
  */
-export function deadTransactionEnder(client: MongoClient, appName: string): () => Promise<void> {
-  let last = Number.NEGATIVE_INFINITY
+export function deadTransactionEnder(
+  client: MongoClient,
+  { appName, operationMs }: { readonly appName: string; readonly operationMs: number },
+): () => Promise<boolean> {
+  const admin = client.db('admin')
+  const limit = { maxTimeMS: operationMs }
   const dead = { type: 'idleSession', appName, 'transaction.timeInactiveMicros': { $gt: DEAD_AFTER_MICROS } }
   const stages = [{ $currentOp: { idleSessions: true } }, { $match: dead }, { $project: { 'lsid.id': 1 } }]
-  return async () => {
-    const now = systemClock.monotonic()
-    if (now - last < EVERY_MS) return
-    last = now
-    const admin = client.db('admin')
-    try {
-      const found = await admin.aggregate(stages, { readConcern: { level: 'local' }, maxTimeMS: EVERY_MS }).toArray()
-      const sessions = found.map(({ lsid }) => ({ id: lsid.id }))
-      if (sessions.length > 0) await admin.command({ killSessions: sessions, maxTimeMS: EVERY_MS })
-    } catch {
-      // The server ends them later.
+  const look = async (): Promise<boolean> => {
+    const found = await admin.aggregate(stages, { readConcern: { level: 'local' }, ...limit }).toArray()
+    const sessions = found.map(({ lsid }) => ({ id: lsid.id }))
+    if (sessions.length > 0) await admin.command({ killSessions: sessions, ...limit })
+    return sessions.length > 0
+  }
+  const end = async (): Promise<boolean> => {
+    for (let looks = 1; ; looks++) {
+      try {
+        return await look()
+      } catch (error) {
+        // The server ends them later.
+        if (looks === MOST_LOOKS || (error instanceof MongoServerError && error.code === UNAUTHORIZED)) return false
+      }
+      await delay(EVERY_MS, undefined, { ref: false })
     }
+  }
+  let last = Number.NEGATIVE_INFINITY
+  let ending: Promise<boolean> | undefined
+  return async () => {
+    if (ending !== undefined) return ending
+    const now = systemClock.monotonic()
+    if (now - last < EVERY_MS) return false
+    last = now
+    ending = end().finally(() => {
+      ending = undefined
+    })
+    return ending
   }
 }

@@ -18,8 +18,11 @@ export interface Mongo extends AsyncDisposable {
    * whether it was committed. `limitMs`: all attempts together, by default as long as any call.
    */
   transact<T>(work: (session: ClientSession) => Promise<T>, limitMs?: number): Promise<T>
-  /** Ends transactions of ours whose process is gone, so that what they have locked can be written. Never throws. */
-  endDeadTransactions(): Promise<void>
+  /**
+   * Ends transactions of ours whose process is gone, so that what they have locked can be written; whether there were any.
+   * Never throws.
+   */
+  endDeadTransactions(): Promise<boolean>
   /** Writes something small of its own, as a sign that the majority takes writes. `name`: one document for each. */
   probe(name: string): Promise<void>
 }
@@ -66,7 +69,7 @@ export async function openMongo(options: { readonly uri: string; readonly databa
   const db = client.db(options.database)
   const probes = db.collection<{ readonly _id: string }>('store_probes')
   const callMs = Math.max(MAX_TIME_MS, Number(said.get('serverSelectionTimeoutMS') ?? 0))
-  const endDeadTransactions = deadTransactionEnder(client, appName)
+  const endDeadTransactions = deadTransactionEnder(client, { appName, operationMs: MAX_TIME_MS })
   return {
     client,
     db,

@@ -9,17 +9,21 @@ import {
 import type { Location } from '#services/catalog/domain/location.ts'
 import { detectMime } from '#services/catalog/domain/mime.ts'
 import type { Attachment, Attachments } from '#services/catalog/ports/attachments.ts'
+import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { ToolError } from '../tools/tool.ts'
 import { locate, openInside, readDirectoryInside, toToolError } from './confinement.ts'
 import { readHandle, UnreadableFileError } from './read-bounded.ts'
 
 const MAX_BYTES = 20 << 20
+/** More is looked through in a turn of its own. */
+const LARGE = 1 << 20
 
 /** Attachments from files of a location and from `data:` URIs (`contract/instance-facts.md` 1.8). */
 export class FileAttachments implements Attachments {
   async read(location: Location, uri: string): Promise<Attachment> {
     try {
+      if (uri.length > LARGE) await ownTurn()
       const parsed = readAttachmentUri(uri, MAX_BYTES)
       if (parsed.type === 'data') return { data: parsed.data, mime: detectMime(parsed.data), name: '' }
       return await readFile(location.directory, parsed)
@@ -38,9 +42,10 @@ async function readFile(
   await using file = await openInside(directory, real)
   if ((await file.stat()).isDirectory()) return { ...(await listing(directory, real)), name }
   const data = await readHandle(file, MAX_BYTES)
+  if (data.length > LARGE) await ownTurn()
   const mime = detectMime(data)
   if (mime !== 'text/plain' || (start === undefined && end === undefined)) return { data, mime, name }
-  return { data: Buffer.from(sliceLines(data.toString(), start, end)), mime, name }
+  return { data: sliceLines(data, start, end), mime, name }
 }
 
 async function listing(directory: string, real: string): Promise<{ data: Uint8Array; mime: string }> {

@@ -1,0 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+let last: Promise<void> = Promise.resolve()
+
+/**
+ * Waits for a turn of the event loop in which nobody else who waits here goes on: what several requests have to do at once
+ * does not add up. For work that takes tens of milliseconds.
+ */
+export function ownTurn(): Promise<void> {
+  last = last.then(() => nextTurn())
+  return last
+}

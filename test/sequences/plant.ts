@@ -1,0 +1,29 @@
+// Preloaded by a server that is to be wrong: PLANT names a source file, a piece of it, and what stands there instead.
+import { registerHooks } from 'node:module'
+
+/** A fault: the piece of the file, a path from the root, that makes way for another. */
+export interface Plant {
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+/** The environment of processes that run with the fault. */
+export function planted(plant: Plant): Readonly<Record<string, string>> {
+  const before = process.env.NODE_OPTIONS ?? ''
+  return { PLANT: JSON.stringify(plant), NODE_OPTIONS: `${before} --import=${import.meta.url}` }
+}
+
+if (process.env.PLANT !== undefined) {
+  const { file, from, to } = JSON.parse(process.env.PLANT) as Plant
+  const target = new URL(`../../${file}`, import.meta.url).href
+  registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context)
+      if (url !== target) return loaded
+      const source = String(loaded.source)
+      if (source.split(from).length !== 2) throw new Error(`${file} does not have “${from}” once: plant it elsewhere`)
+      return { ...loaded, source: source.replace(from, () => to) }
+    },
+  })
+}

@@ -1,0 +1,24 @@
+/**
+ * For how many milliseconds this thread worked at most without a turn of the event loop while something ran: in CPU time, which
+ * neighbours on the machine do not lengthen.
+ */
+export async function heldDuring(run: () => Promise<unknown>): Promise<number> {
+  let longest = 0
+  let before = cpuTime()
+  const turn = (): void => {
+    const now = cpuTime()
+    longest = Math.max(longest, now - before)
+    before = now
+    turning = setImmediate(turn)
+  }
+  let turning = setImmediate(turn)
+  await run()
+  longest = Math.max(longest, cpuTime() - before)
+  clearImmediate(turning)
+  return longest
+}
+
+function cpuTime(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}
