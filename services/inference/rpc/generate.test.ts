@@ -1,23 +1,38 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Code, ConnectError } from '@connectrpc/connect'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
+import type { Config } from '#services/inference/config.ts'
+import { systemClock } from '#shared/clock.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { openInference, operator, plain, userMessage } from '#test/support/inference.ts'
+import { answers, fixture, type ProviderStub, startStub } from '#test/support/provider-stub.ts'
 import { refusalOf } from '#test/support/rejects.ts'
-import { forEachTransport } from '#test/support/transports.ts'
+import { recordSpans } from '#test/support/spans.ts'
+import { connectLocal, forEachTransport } from '#test/support/transports.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+/** The configuration of one provider at a stub, with a price. */
+function served({ url: baseUrl }: ProviderStub): Partial<Config> {
+  const pricing = { inputNanos: 2_000_000n, outputNanos: 3_000_000n, cacheReadNanos: 1_000n, cacheWriteNanos: 0n }
+  const models = [{ id: 'gpt', displayName: 'GPT', contextLength: 0, pricing }]
+  const provider = { id: 'p', protocol: 'openai', baseUrl, apiKey: undefined, headers: {}, models } as const
+  return { providers: [provider], defaultModel: 'p/gpt' }
+}
+
+const hello = (requestId: string, text = 'Hello there') => ({
+  generation: { requestId, messages: [userMessage(text)] },
+})
+const options = callOptions({ principal: operator })
 
 forEachTransport((name, connect) => {
   test(`${name}: a generation comes whole: its parts in order, why it ended, usage and cost`, async () => {
     await using service = await openInference()
     await using connection = await connect(service.routes)
     const client = createClient(InferenceService, connection.transport)
-    const ask = (requestId: string, text: string) =>
-      client.generate(
-        { generation: { requestId, messages: [userMessage(text)] } },
-        callOptions({ principal: operator }),
-      )
-    const { generation } = await ask('req_1', '/reasoning hm so\nHello there')
+    const { generation } = await client.generate(hello('req_1', '/reasoning hm so\nHello there'), options)
     const text = 'This is portico/echo, the built-in model that needs no network. You said: Hello there'
     const thought = { text: 'hm so', summary: '', signature: '', encrypted: '', id: '' }
     assert.deepEqual(plain(generation), {
@@ -32,10 +47,77 @@ forEachTransport((name, connect) => {
       costNanos: 0n,
       outputCostNanos: 0n,
     })
-    assert.equal((await refusalOf(ask('req_1', 'Hello'))).reason, 'REQUEST_DUPLICATE')
-    const { reason, metadata } = await refusalOf(ask('req_2', '/fail 429'))
+    assert.equal((await refusalOf(client.generate(hello('req_1'), options))).reason, 'REQUEST_DUPLICATE')
+    const { reason, metadata } = await refusalOf(client.generate(hello('req_2', '/fail 429'), options))
     assert.deepEqual([reason, metadata.status], ['PROVIDER_RATE_LIMITED', '429'])
-    const missing = await refusalOf(client.generate({}, callOptions({ principal: operator })))
+    const missing = await refusalOf(client.generate({}, options))
     assert.deepEqual([missing.reason, missing.metadata.field], ['GENERATION_INVALID', 'generation'])
   })
+
+  test(`${name}: warnings, sources, and what a provider says of a part besides travel with the generation`, async () => {
+    await using stub = await startStub(answers(200, fixture('openai-sources.json')))
+    await using service = await openInference(served(stub))
+    await using connection = await connect(service.routes)
+    const client = createClient(InferenceService, connection.transport)
+    const { generation: asked } = hello('req_1')
+    const { generation } = await client.generate({ generation: { ...asked, reasoning: { maxTokens: 9 } } }, options)
+    assert.deepEqual(plain(generation?.warnings), [
+      { field: 'reasoning.max_tokens', message: 'This provider has no such setting: it was left out' },
+    ])
+    assert.deepEqual(plain(generation?.sources), [
+      {
+        ...{ partIndex: 0, url: 'https://example.com/lease', title: 'Leases', start: 0, end: 6 },
+        citedText: 'A lease is a right for a time.',
+      },
+    ])
+    const annotations = generation?.parts[0]?.providerMetadata?.annotations
+    assert.equal(Array.isArray(annotations) && annotations.length, 2)
+  })
+
+  test(`${name}: the row of the ledger has how each generation ended`, async () => {
+    await using stub = await startStub((response) => {
+      if (stub.seen.length === 1) answers(200, fixture('openai-text.json'))(response)
+    })
+    const service = await openInference({ ...served(stub), keepDirectory: true })
+    const connection = await connect(service.routes)
+    const client = createClient(InferenceService, connection.transport)
+    const { generation } = await client.generate(hello('req_1'), options)
+    assert.deepEqual([generation?.costNanos, generation?.outputCostNanos], [389n, 36n])
+
+    const controller = new AbortController()
+    const left = client.generate(hello('req_2'), callOptions({ principal: operator }, { signal: controller.signal }))
+    await waitFor('the request at the provider', () => stub.seen.length === 2)
+    controller.abort()
+    await assert.rejects(left, (error) => error instanceof ConnectError && error.code === Code.Canceled)
+    await stub.hungUp
+    await connection[Symbol.asyncDispose]()
+    await service[Symbol.asyncDispose]()
+
+    await using ledger = await SqliteLedger.open(`${service.directory}/inference.sqlite`, systemClock)
+    const [whole, gone] = [await ledger.get('wrk_1', 'req_1'), await ledger.get('wrk_1', 'req_2')]
+    assert.deepEqual([whole?.status, whole?.costNanos, whole?.usage?.outputTokens], ['completed', 389n, 12n])
+    assert.deepEqual([gone?.status, gone?.error, gone?.usage], ['aborted', '', undefined])
+    await service.remove()
+  })
+
+  test(`${name}: a whole generation that takes too long is a timeout, and ends the provider’s request`, async () => {
+    await using stub = await startStub(() => {})
+    await using service = await openInference({ ...served(stub), generationTimeoutMs: 100 })
+    await using connection = await connect(service.routes)
+    const client = createClient(InferenceService, connection.transport)
+    const { reason, metadata } = await refusalOf(client.generate(hello('req_1'), options))
+    assert.deepEqual([reason, metadata], ['PROVIDER_TIMEOUT', { provider: 'p' }])
+    await stub.hungUp
+  })
+})
+
+test('a whole generation has a span with the model, the usage and the end', async () => {
+  await using spans = await recordSpans()
+  await using service = await openInference()
+  await using connection = await connectLocal(service.routes)
+  await createClient(InferenceService, connection.transport).generate(hello('req_1'), options)
+  const { attributes } = spans.named('chat echo')
+  assert.equal(attributes['gen_ai.request.stream'], false)
+  assert.equal(attributes['gen_ai.usage.output_tokens'], 14)
+  assert.deepEqual(attributes['gen_ai.response.finish_reasons'], ['stop'])
 })

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { storeUnavailable } from '#shared/stores/store-outage.ts'
+import { silentLogger } from '#test/support/transports.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+import type { Ledger, LedgerClosing } from '../ports/ledger.ts'
+import { RowCloser } from './row-closer.ts'
+
+/** A ledger that notes what it is told to close, and then does what a test says. */
+function openLedger(afterwards: (calls: number) => Promise<void> = async () => {}) {
+  const calls: string[][] = []
+  const close = async (closings: readonly LedgerClosing[]): Promise<void> => {
+    calls.push(closings.map(({ requestId }) => requestId))
+    await afterwards(calls.length)
+  }
+  return { calls, ledger: { close } as Partial<Ledger> as Ledger }
+}
+
+function closingOf(requestId: string): LedgerClosing {
+  return { workspace: 'wrk_1', requestId, status: 'completed', usage: undefined, costNanos: 0n, error: '' }
+}
+
+test('rows that end within a few milliseconds are closed in one write', async () => {
+  const { calls, ledger } = openLedger()
+  await using closer = new RowCloser(ledger, silentLogger)
+  for (const id of ['a', 'b', 'c']) closer.close(closingOf(id))
+  assert.deepEqual(calls, [])
+  await waitFor('a write', () => calls.length > 0)
+  assert.deepEqual(calls, [['a', 'b', 'c']])
+})
+
+test('while the store is away the write is tried again, and rows that end meanwhile do not wait for it', async () => {
+  const { calls, ledger } = openLedger(async (call) => {
+    if (call === 1) throw storeUnavailable('away')
+  })
+  await using closer = new RowCloser(ledger, silentLogger)
+  closer.close(closingOf('a'))
+  await waitFor('the first try', () => calls.length === 1)
+  closer.close(closingOf('b'))
+  await waitFor('all writes', () => calls.length === 3)
+  assert.deepEqual(calls, [['a'], ['b'], ['a']])
+})
+
+test('disposal closes what waits, and waits for what is being written', async () => {
+  const written: number[] = []
+  const { calls, ledger } = openLedger(async (call) => {
+    await new Promise(setImmediate)
+    written.push(call)
+  })
+  const closer = new RowCloser(ledger, silentLogger)
+  closer.close(closingOf('a'))
+  await waitFor('a write', () => calls.length === 1)
+  closer.close(closingOf('b'))
+  await closer[Symbol.asyncDispose]()
+  assert.deepEqual(
+    [calls, written],
+    [
+      [['a'], ['b']],
+      [1, 2],
+    ],
+  )
+})

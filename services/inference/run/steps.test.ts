@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { reasons } from '#services/identity/reasons.ts'
+import { callOptions, type Principal, principalOf } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
+import type { Routes } from '#shared/rpc/routes.ts'
+import { openInference, userMessage } from '#test/support/inference.ts'
+import { forEachTransport } from '#test/support/transports.ts'
+
+const principal: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' }
+
+/** An identity service that counts how often a key is read. */
+function countingIdentity() {
+  const keys: string[] = []
+  const checkApiKey = async (_: unknown, context: Parameters<typeof principalOf>[0]) => {
+    keys.push(principalOf(context).apiKeyId)
+    return {}
+  }
+  const services = [{ service: IdentityService, implementation: { checkApiKey } }]
+  const routes: Routes = { domain: 'identity', reasons, services }
+  return { keys, routes }
+}
+
+forEachTransport((name, connect) => {
+  test(`${name}: the key is not read again in the request that was authenticated with it, but for what is done later it is`, async () => {
+    const identity = countingIdentity()
+    await using peer = await connect(identity.routes)
+    await using service = await openInference({}, peer.transport)
+    await using connection = await connect(service.routes)
+    const client = createClient(InferenceService, connection.transport)
+    const generation = (requestId: string) => ({ generation: { requestId, messages: [userMessage('Hello')] } })
+    for (const [authenticated, reads] of [
+      [true, 0],
+      [undefined, 2],
+    ] as const) {
+      const options = callOptions({ principal, authenticated })
+      await client.generate(generation(`whole_${authenticated}`), options)
+      for await (const _ of client.streamGenerate(generation(`streamed_${authenticated}`), options));
+      assert.deepEqual(identity.keys, Array(reads).fill('key_1'))
+    }
+  })
+})

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { openPortico } from '#test/support/portico.ts'
+import { recordSpans } from '#test/support/spans.ts'
+
+const KEY = 'sk-portico-of-workspace-one'
+const RPC = 'portico.identity.v1.IdentityService/'
+
+test('a response reads its key once; a run reads it again when it spends', async () => {
+  await using spans = await recordSpans()
+  const roots = JSON.stringify({ wrk_one: [realpathSync(tmpdir())] })
+  await using portico = await openPortico({ PORTICO_AUTH: 'bearer', PORTICO_PROJECT_ROOTS: roots })
+  const database = new DatabaseSync(join(dirname(portico.project), 'data', 'identity.sqlite'))
+  database.exec("INSERT INTO organizations VALUES ('org_1', 'o', 1)")
+  database.exec("INSERT INTO workspaces VALUES ('wrk_one', 'org_1', 'w', 0, 1, 1)")
+  const insert = "INSERT INTO api_keys VALUES ('wrk_one', 'key_one', 1, ?, 'workspace', 'k', 'sk', 0, 1, NULL)"
+  database.prepare(insert).run(hash('sha256', KEY, 'hex'))
+  database.close()
+  const reads = (): string[] => {
+    const names = spans.ended().map(({ name }) => name)
+    return names.filter((name) => name.startsWith(RPC)).map((name) => name.slice(RPC.length))
+  }
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+  const send = async (path: string, body: object): Promise<void> => {
+    const answer = await portico.fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
+    const text = await answer.text()
+    assert.ok(answer.ok, `${path}: ${answer.status} ${text}`)
+  }
+  for (const stream of [false, true]) {
+    await send('/api/v1/responses', { model: 'portico/echo', input: 'Hello', stream })
+  }
+  assert.deepEqual(reads(), ['Authenticate', 'Authenticate'])
+
+  await send('/api/session', { id: 'ses_key', location: { directory: portico.project } })
+  await send('/api/session/ses_key/prompt', { text: '/length 2' })
+  await send('/api/experimental/session/ses_key/wait', {})
+  assert.equal(reads().filter((name) => name === 'CheckApiKey').length, 1)
+})
