@@ -1,4 +1,4 @@
-import { context, propagation, trace } from '@opentelemetry/api'
+import { context, logs, propagation, trace } from '@opentelemetry/api'
 import type { SpanProcessor } from '@opentelemetry/sdk-trace'
 import type { TelemetryConfig } from '#shared/config/telemetry-config.ts'
 import { setTracer } from '#shared/telemetry/tracing.ts'
@@ -22,22 +22,23 @@ export async function startTelemetry(service: string, { tracesUrl }: TelemetryCo
 
 /** Turns on tracing with a processor of spans; `startTelemetry` and tests do. */
 export async function startTracing(service: string, processor: SpanProcessor): Promise<Telemetry> {
-  const { TracerProvider } = await import('@opentelemetry/sdk-trace')
+  const { NodeSDK } = await import('@opentelemetry/sdk-node')
   const { resourceFromAttributes } = await import('@opentelemetry/resources')
-  const { AsyncLocalStorageContextManager } = await import('@opentelemetry/context-async-hooks')
   const { W3CTraceContextPropagator } = await import('@opentelemetry/core')
-  const resource = resourceFromAttributes({ 'service.name': service, 'service.namespace': 'portico' })
-  const provider = new TracerProvider({ resource, spanProcessors: [processor] })
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
-  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
-  setTracer(provider.getTracer('portico'))
+  const sdk = new NodeSDK({
+    resource: resourceFromAttributes({ 'service.name': service, 'service.namespace': 'portico' }),
+    spanProcessors: [processor],
+    textMapPropagator: new W3CTraceContextPropagator(),
+    // Left out, these are on: what the machine is, and exporters of logs and metrics that nobody asked for.
+    ...{ autoDetectResources: false, logRecordProcessors: [], metricReaders: [] },
+  })
+  sdk.start()
+  setTracer(trace.getTracer('portico'))
   return {
     async [Symbol.asyncDispose]() {
       setTracer(undefined)
-      await withinTime(provider.shutdown())
-      trace.disable()
-      propagation.disable()
-      context.disable()
+      await withinTime(sdk.shutdown())
+      for (const api of [trace, propagation, context, logs]) api.disable()
     },
   }
 }
