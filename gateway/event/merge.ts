@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { StreamEventsResponse as CatalogMessage } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import type { StreamEventsResponse as SessionMessage } from '#gen/portico/session/v1/session_service_pb.js'
+
+/** The two streams, and what their messages are on the wire. */
+export interface EventStreams {
+  readonly session: AsyncIterable<SessionMessage>
+  /** Opens the catalog's stream; called again when it has ended. */
+  readonly catalog: () => AsyncIterable<CatalogMessage>
+  readonly fromSession: (message: SessionMessage) => string
+  /** Never given `connected`. */
+  readonly fromCatalog: (message: CatalogMessage) => string
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal
+}
+
+/** How long a client waits for a catalog that does not answer before its stream stands without it, in milliseconds. */
+const STAND_MS = 500
+
+/** How long until a catalog that is away is asked again, in milliseconds; at random up to twice that. */
+const AGAIN_MS = 1_000
+
+/** Says that events may have been missed. */
+const MISSED = { message: { case: 'missed' } } as CatalogMessage
+
+/**
+ * Merges the events of the catalog into those of the session service, as frames. The session's stream decides when the
+ * client's begins, fails and ends; it goes on while the catalog is away, and when that is back the client is sent what says
+ * that events may have been missed. Each stream is asked for one message at a time, when the client takes more.
+ */
+export function mergeEvents(streams: EventStreams): AsyncIterable<string> {
+  return { [Symbol.asyncIterator]: () => new EventMerge(streams) }
+}
+
+type Result = IteratorResult<string, undefined>
+
+class EventMerge implements AsyncIterator<string, undefined> {
+  readonly #streams: EventStreams
+  readonly #session: AsyncIterator<SessionMessage>
+  /** The client's stream stands: it has been sent its first frame. */
+  #begun = false
+  /** What the session's stream came to while nobody waited for it. */
+  #held: Promise<Result> | undefined
+  #pulling = false
+  /** A frame of the catalog that was not taken yet. */
+  #aside: string | undefined
+  #waiting: PromiseWithResolvers<Result> | undefined
+  #taken = Promise.withResolvers<void>()
+
+  constructor(streams: EventStreams) {
+    this.#streams = streams
+    this.#session = streams.session[Symbol.asyncIterator]()
+  }
+
+  next(): Promise<Result> {
+    if (!this.#begun) return this.#begin()
+    const held = this.#held
+    if (held !== undefined) {
+      this.#held = undefined
+      return held
+    }
+    const aside = this.#aside
+    if (aside !== undefined) {
+      this.#aside = undefined
+      this.#taken.resolve()
+      return Promise.resolve({ done: false, value: aside })
+    }
+    this.#waiting = Promise.withResolvers()
+    if (!this.#pulling) this.#pull()
+    return this.#waiting.promise
+  }
+
+  async #begin(): Promise<Result> {
+    const stands = Promise.withResolvers<void>()
+    void this.#follow(stands.resolve)
+    const first = await this.#session.next()
+    await Promise.race([stands.promise, sleep(STAND_MS, undefined, { ref: false })])
+    this.#begun = true
+    return this.#frame(first)
+  }
+
+  /** One message of the session's stream, for whoever waits when it comes. */
+  #pull(): void {
+    this.#pulling = true
+    this.#session.next().then(
+      (result) => {
+        this.#pulling = false
+        if (this.#waiting === undefined) this.#held = Promise.resolve(this.#frame(result))
+        else this.#give(this.#frame(result))
+      },
+      (error: unknown) => {
+        this.#pulling = false
+        this.#held = Promise.reject(error)
+        // It is nobody's yet, which is no reason to end the process.
+        this.#held.catch(() => {})
+        if (this.#waiting !== undefined) this.#giveHeld()
+      },
+    )
+  }
+
+  #frame(result: IteratorResult<SessionMessage>): Result {
+    if (result.done === true) return { done: true, value: undefined }
+    return { done: false, value: this.#streams.fromSession(result.value) }
+  }
+
+  #give(result: Result): void {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting?.resolve(result)
+  }
+
+  #giveHeld(): void {
+    const [waiting, held] = [this.#waiting, this.#held]
+    this.#waiting = this.#held = undefined
+    if (held !== undefined) waiting?.resolve(held)
+  }
+
+  /** Follows the catalog for as long as the client is there. `stands` is called once it stands, or fails to. */
+  async #follow(stands: () => void): Promise<void> {
+    const { catalog, signal } = this.#streams
+    while (!signal.aborted) {
+      await this.#readCatalog(catalog(), stands).catch(() => {})
+      stands()
+      const again = AGAIN_MS * (1 + Math.random())
+      await sleep(again, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+
+  async #readCatalog(messages: AsyncIterable<CatalogMessage>, stands: () => void): Promise<void> {
+    for await (const message of messages) {
+      if (message.message.case !== 'connected') await this.#offer(message)
+      else if (this.#begun) await this.#offer(MISSED)
+      else stands()
+    }
+  }
+
+  /** Resolves when the client has taken the frame of a message. */
+  async #offer(message: CatalogMessage): Promise<void> {
+    const value = this.#streams.fromCatalog(message)
+    if (this.#waiting !== undefined) return this.#give({ done: false, value })
+    this.#taken = Promise.withResolvers()
+    this.#aside = value
+    await this.#taken.promise
+  }
+}
