@@ -25,7 +25,7 @@ import { SearchThreads } from './adapters/tools/search-threads.ts'
 import { ToolBox } from './adapters/tools/tool-box.ts'
 import { writeTool } from './adapters/tools/write.ts'
 import type { Config } from './config.ts'
-import { catalogRoutes } from './routes.ts'
+import { createRoutes } from './routes.ts'
 import { OpenLocations } from './run/open-locations.ts'
 import { ToolCalls } from './run/tool-calls.ts'
 
@@ -40,8 +40,13 @@ export interface Dependencies {
   readonly scratch?: string
 }
 
+/** The open service. */
+export interface Opened extends AsyncDisposable {
+  readonly routes: Routes
+}
+
 /** Opens the service. Disposing the answer ends every tool call, and resolves when nothing of them is left. */
-export async function open(config: Config, dependencies: Dependencies): Promise<{ routes: Routes } & AsyncDisposable> {
+export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock, logger } = dependencies
   const { directory, configDirectory, home, environment } = config
   const roots = new WorkspaceRoots(config.roots)
@@ -56,7 +61,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const tools = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
   const agents = new FileAgents({ configDirectory, home, logger })
   const opened = new OpenLocations({ sources: { agents, tools: builtinTools(tools) }, clock, logger })
-  const routes = catalogRoutes({
+  const routes = createRoutes({
     locations: new FileLocations({ directory, roots, clock, path: environment.PATH ?? '' }),
     attachments: new FileAttachments(),
     opened,

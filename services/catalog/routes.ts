@@ -24,7 +24,7 @@ export interface HandlerDependencies {
 }
 
 /** The routes of the catalog service. */
-export function catalogRoutes(dependencies: HandlerDependencies): Routes {
+export function createRoutes(dependencies: HandlerDependencies): Routes {
   const implementation = {
     resolveLocation: resolveLocation(dependencies),
     listAgents: listAgents(dependencies),

@@ -1,12 +1,12 @@
 // The process of the identity service alone.
 import { runService } from '#shared/process/service-process.ts'
 import { readConfig } from './config.ts'
-import { type Identity, open, services } from './open.ts'
+import { type Opened, open, services } from './open.ts'
 
 await runService({ name: 'identity', peers: [], services, readConfig, open, opened: showKeys }, process.env)
 
 /** Shows the keys that this start made up. Not logged: a log is kept, and a key is to be seen once. */
-function showKeys({ bootstrap: { createdManagementKey, createdApiKey, workspaceId } }: Identity): void {
+function showKeys({ bootstrap: { createdManagementKey, createdApiKey, workspaceId } }: Opened): void {
   if (createdManagementKey !== undefined) report(`Management key, shown once: ${createdManagementKey}`)
   if (createdApiKey !== undefined) report(`Workspace API key, shown once: ${createdApiKey}`)
   if (createdManagementKey !== undefined || createdApiKey !== undefined) {

@@ -14,16 +14,16 @@ import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mon
 import { refusalOf } from '#test/support/rejects.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { readConfig } from './config.ts'
-import { type Identity, open } from './open.ts'
+import { type Opened, open } from './open.ts'
 
 interface Place extends AsyncDisposable {
   readonly env: Environment
 }
 
-const start = (place: Place, env: Environment = {}): Promise<Identity> =>
+const start = (place: Place, env: Environment = {}): Promise<Opened> =>
   open(readConfig({ ...place.env, ...env }), { clock: systemClock, logger: silentLogger })
 
-function kindOf(identity: Identity, key: string) {
+function kindOf(identity: Opened, key: string) {
   const client = createClient(IdentityService, createLocalTransport(identity.routes))
   return client.authenticate({ credential: { case: 'apiKey', value: key } })
 }

@@ -27,16 +27,19 @@ export const storeSchema: StoreSchema = {
 }
 
 /** The open service. `bootstrap` holds the keys that this start made up; whoever opened it shows them once. */
-export interface Identity extends AsyncDisposable {
+export interface Opened extends AsyncDisposable {
   readonly routes: Routes
   readonly bootstrap: BootstrapResult
 }
 
+/** What the identity service needs from outside. */
+export interface Dependencies {
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
 /** Opens the store and makes sure of what a deployment starts with. */
-export async function open(
-  config: Config,
-  dependencies: { readonly clock: Clock; readonly logger: Logger },
-): Promise<Identity> {
+export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock } = dependencies
   const { kind } = config.store
   await using opening = new AsyncDisposableStack()

@@ -9,18 +9,22 @@ import { createApiKey } from './rpc/create-api-key.ts'
 import { listApiKeys } from './rpc/list-api-keys.ts'
 import { updateApiKey } from './rpc/update-api-key.ts'
 
-/** What the identity service answers. */
-export function createRoutes(dependencies: {
+/** What the handlers need. */
+export interface HandlerDependencies {
   readonly store: IdentityStore
   readonly clock: Clock
+  /** Where the local operator acts. */
   readonly bootstrap: { readonly organizationId: string; readonly workspaceId: string }
-}): Routes {
-  const identity = route(IdentityService, {
+}
+
+/** The routes of the identity service. */
+export function createRoutes(dependencies: HandlerDependencies): Routes {
+  const implementation = {
     authenticate: authenticate(dependencies),
     checkApiKey: checkApiKey(dependencies),
     createApiKey: createApiKey(dependencies),
     listApiKeys: listApiKeys(dependencies),
     updateApiKey: updateApiKey(dependencies),
-  })
-  return { domain: 'identity', reasons, services: [identity] }
+  }
+  return { domain: 'identity', reasons, services: [route(IdentityService, implementation)] }
 }

@@ -7,7 +7,7 @@ import { ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_
  */
 export interface ReasonsOf {
   /** What the kernel itself rejects with; services that use it have the rows. */
-  kernel: 'PRINCIPAL_MISSING' | 'INVALID_CURSOR'
+  kernel: 'PRINCIPAL_MISSING' | 'REQUEST_INVALID' | 'INVALID_CURSOR'
 }
 
 /** Every reason that anything rejects with. */

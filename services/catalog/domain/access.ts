@@ -1,12 +1,14 @@
-/** What a call touches, of one kind. */
-interface Access {
+/** What a tool call needs permission for, of one kind. */
+export interface ToolAccess {
   readonly action: string
+  /** Paths relative to the location (`.` is the location), absolute ones outside of it, or a command. */
   readonly resources: readonly string[]
+  /** Absolute real path of the file that is changed, when the rules of agents must not allow that by themselves. */
   readonly guardedPath?: string
 }
 
 /** Whether two lists of accesses are the same; the order of neither accesses nor resources matters. */
-export function sameAccesses(left: readonly Access[], right: readonly Access[]): boolean {
+export function sameAccesses(left: readonly ToolAccess[], right: readonly ToolAccess[]): boolean {
   return canonical(left) === canonical(right)
 }
 
@@ -15,12 +17,12 @@ export function sameAccesses(left: readonly Access[], right: readonly Access[]):
  * in no other directory. One that contains a wildcard would match more than this call (a rule cannot quote it), so then
  * nothing is saved.
  */
-export function savePatternsOf(accesses: readonly Access[]): string[] {
+export function savePatternsOf(accesses: readonly ToolAccess[]): string[] {
   const resources = [...new Set(accesses.flatMap(({ resources, guardedPath }) => guardedPath ?? resources))]
   return resources.some((resource) => /[*?]/.test(resource)) ? [] : resources
 }
 
-function canonical(accesses: readonly Access[]): string {
+function canonical(accesses: readonly ToolAccess[]): string {
   const parts = accesses.map(({ action, resources, guardedPath = '' }) => [
     action,
     guardedPath,

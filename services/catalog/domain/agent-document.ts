@@ -1,5 +1,5 @@
+import { isJson, isObject, type JsonObject } from '#shared/json.ts'
 import type { AgentDocument, AgentEntry, AgentMode, ModelRef, PermissionRule, RequestOverlay } from './agent.ts'
-import { isJson, isObject, type JsonObject } from './json.ts'
 import { fromLegacy, isLegacy } from './legacy-agent.ts'
 
 /** A document that says something it must not; the message names the member. */

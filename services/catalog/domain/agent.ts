@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from '#shared/json.ts'
 
 /** Where an agent may be used: as a session's agent, by another agent, or both. */
 export type AgentMode = 'primary' | 'subagent' | 'all'

@@ -1,5 +1,5 @@
+import { isObject } from '#shared/json.ts'
 import type { PermissionRule } from './agent.ts'
-import { isObject } from './json.ts'
 
 const KEYS = new Set(
   'name model variant request system description mode hidden color steps disabled permissions'.split(' '),

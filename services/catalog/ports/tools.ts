@@ -1,15 +1,7 @@
-import type { JsonObject } from '../domain/json.ts'
+import type { JsonObject } from '#shared/json.ts'
+import type { ToolAccess } from '../domain/access.ts'
 import type { Location } from '../domain/location.ts'
 import type { Source } from './source.ts'
-
-/** What a tool call needs leave for. */
-export interface ToolAccess {
-  readonly action: string
-  /** Paths relative to the location (`.` is the location), absolute ones outside of it, or a command. */
-  readonly resources: readonly string[]
-  /** Absolute real path of the file that is changed, when the rules of agents must not allow that by themselves. */
-  readonly guardedPath?: string
-}
 
 /** A tool call that has not begun. */
 export interface PreparedCall {

@@ -9,14 +9,15 @@ import {
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { RunToolResponseSchema } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { CatalogEventSchema } from '#gen/portico/catalog/v1/event_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { CatalogEvent } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
 import type { ToolContent } from '../ports/tools.ts'
 import type { CallEvent } from '../run/run-call.ts'
 
-const MODES = { primary: Mode.PRIMARY, subagent: Mode.SUBAGENT, all: Mode.ALL }
-const EFFECTS = { allow: RuleEffect.ALLOW, deny: RuleEffect.DENY, ask: RuleEffect.ASK }
+const modes = enumTable({ primary: Mode.PRIMARY, subagent: Mode.SUBAGENT, all: Mode.ALL })
+const effects = enumTable({ allow: RuleEffect.ALLOW, deny: RuleEffect.DENY, ask: RuleEffect.ASK })
 
 /** A location as a message. */
 export function locationToProto(location: Location): MessageInitShape<typeof LocationSchema> {
@@ -34,8 +35,8 @@ export function agentToProto(agent: Agent): MessageInitShape<typeof AgentSchema>
   return {
     ...rest,
     agentId: id,
-    mode: MODES[mode],
-    permissions: permissions.map((rule) => ({ ...rule, effect: EFFECTS[rule.effect] })),
+    mode: modes.toProto(mode),
+    permissions: permissions.map((rule) => ({ ...rule, effect: effects.toProto(rule.effect) })),
     ...(model !== undefined && { model }),
     requestHeaders: request.headers,
     requestBody: request.body,

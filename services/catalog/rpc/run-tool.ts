@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
+import { check, parseRequired } from '#shared/rpc/parse.ts'
 import type { Locations } from '../ports/locations.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
 import { runCall } from '../run/run-call.ts'
@@ -17,11 +17,10 @@ export function runTool(dependencies: {
   const { locations, opened, calls } = dependencies
   return async function* (request, context) {
     const { workspaceId } = principalOf(context)
-    const { sessionId, callId, fence, name, input = {}, grant } = request
-    for (const [field, value] of Object.entries({ session_id: sessionId, call_id: callId })) {
-      if (value === '') throw new Rejection('REQUEST_INVALID', { field, problem: 'must not be empty' })
-    }
-    if (fence < 1n) throw new Rejection('REQUEST_INVALID', { field: 'fence', problem: 'must be at least 1' })
+    const { fence, name, input = {}, grant } = request
+    const sessionId = parseRequired('session_id', request.sessionId)
+    const callId = parseRequired('call_id', request.callId)
+    check(fence >= 1n, 'fence', 'must be at least 1')
     const location = await locations.resolve(principalOf(context), request.directory)
     const open = opened.open(location)
     using _ = open.hold()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { JsonObject } from '../domain/json.ts'
+import type { JsonObject } from '#shared/json.ts'
 import type { Location } from '../domain/location.ts'
 import type { PreparedCall, ToolOutcome, Tools } from '../ports/tools.ts'
 import { type CallEvent, runCall } from './run-call.ts'

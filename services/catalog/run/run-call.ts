@@ -1,8 +1,8 @@
+import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { sameAccesses } from '../domain/access.ts'
-import type { JsonObject } from '../domain/json.ts'
+import { sameAccesses, type ToolAccess } from '../domain/access.ts'
 import type { Location } from '../domain/location.ts'
-import type { ToolAccess, ToolOutcome, Tools } from '../ports/tools.ts'
+import type { ToolOutcome, Tools } from '../ports/tools.ts'
 import type { Call } from './tool-calls.ts'
 
 /** What is to be run. */

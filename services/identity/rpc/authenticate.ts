@@ -3,11 +3,11 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { AuthenticateResponseSchema, type IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { isUsable } from '../domain/api-key.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
 import { hashOf } from '../run/secret.ts'
-import { fromPrincipal } from './convert.ts'
-import { invalid } from './parse.ts'
+import { principalToProto } from './convert.ts'
 
 /**
  * Turns a credential into a principal. A key that is unknown, malformed, disabled or expired gets one and the same
@@ -21,15 +21,15 @@ export function authenticate(dependencies: {
 }): ServiceImpl<typeof IdentityService>['authenticate'] {
   const { store, clock, bootstrap } = dependencies
   const { organizationId, workspaceId } = bootstrap
-  const principal = fromPrincipal({ organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' })
+  const principal = principalToProto({ organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' })
   // One message for all calls: it never differs, and whoever gets it may not change it.
   const localOperator = create(AuthenticateResponseSchema, { principal })
   return async ({ credential }) => {
     if (credential.case === 'localOperator') return localOperator
-    if (credential.case === undefined) throw invalid('credential', 'must be set')
+    check(credential.case !== undefined, 'credential', 'must be set')
     const found = await store.findKey(hashOf(credential.value))
     if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
     const { id: apiKeyId, kind, workspaceId } = found.key
-    return { principal: fromPrincipal({ organizationId: found.organizationId, workspaceId, apiKeyId, kind }) }
+    return { principal: principalToProto({ organizationId: found.organizationId, workspaceId, apiKeyId, kind }) }
   }
 }

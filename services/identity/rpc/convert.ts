@@ -2,29 +2,33 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type ApiKeySchema, Principal_Kind, type PrincipalSchema } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Principal } from '#shared/rpc/call-context.ts'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { ApiKey, ApiKeyKind } from '../domain/api-key.ts'
 
-const KINDS = {
+const kinds = enumTable({
   workspace: Principal_Kind.WORKSPACE,
   personal: Principal_Kind.PERSONAL,
   management: Principal_Kind.MANAGEMENT,
   'local-operator': Principal_Kind.LOCAL_OPERATOR,
-} as const
+})
 
 /** The kind of key that a message names; undefined when a key can't be of that kind. */
-export function toKeyKind(kind: Principal_Kind): ApiKeyKind | undefined {
-  return (['workspace', 'personal', 'management'] as const).find((name) => KINDS[name] === kind)
+export function keyKindFromProto(kind: Principal_Kind): ApiKeyKind | undefined {
+  const name = kinds.fromProto(kind)
+  return name === 'local-operator' ? undefined : name
 }
 
-export function fromPrincipal(principal: Principal): MessageInitShape<typeof PrincipalSchema> {
-  return { ...principal, kind: KINDS[principal.kind] }
+/** A principal as a message. */
+export function principalToProto(principal: Principal): MessageInitShape<typeof PrincipalSchema> {
+  return { ...principal, kind: kinds.toProto(principal.kind) }
 }
 
-export function fromApiKey(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {
+/** A key as a message, without its secret. */
+export function apiKeyToProto(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {
   return {
     keyId: key.id,
     workspaceId: key.workspaceId,
-    kind: KINDS[key.kind],
+    kind: kinds.toProto(key.kind),
     name: key.name,
     prefix: key.prefix,
     disabled: key.disabled,

@@ -3,11 +3,12 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { CreateApiKeyRequest, IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { randomId } from '#shared/ids.ts'
+import { check, parseText } from '#shared/rpc/parse.ts'
 import { type ApiKey, prefixOf } from '../domain/api-key.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
 import { hashOf, newSecret } from '../run/secret.ts'
-import { fromApiKey, toKeyKind } from './convert.ts'
-import { invalid, managerOf } from './parse.ts'
+import { apiKeyToProto, keyKindFromProto } from './convert.ts'
+import { managerOf } from './parse.ts'
 
 const MAX_NAME_LENGTH = 256
 /** The end of the year 9999, the last that a protobuf timestamp can name. */
@@ -31,19 +32,16 @@ export function createApiKey(dependencies: {
       prefix: prefixOf(secret),
       timeCreated: now,
     })
-    return { apiKey: fromApiKey(apiKey), secret }
+    return { apiKey: apiKeyToProto(apiKey), secret }
   }
 }
 
 function parseCreateApiKey(request: CreateApiKeyRequest, now: number): Pick<ApiKey, 'kind' | 'name' | 'timeExpires'> {
-  const kind = toKeyKind(request.kind)
-  if (kind === undefined) throw invalid('kind', 'must be KIND_WORKSPACE, KIND_PERSONAL or KIND_MANAGEMENT')
-  const { name, expireTime } = request
-  const length = [...name].length
-  if (length < 1 || length > MAX_NAME_LENGTH) throw invalid('name', `must have 1 to ${MAX_NAME_LENGTH} characters`)
-  const timeExpires = expireTime && timestampMs(expireTime)
-  if (timeExpires !== undefined && !(timeExpires > now && timeExpires <= MAX_TIME)) {
-    throw invalid('expire_time', 'must be in the future')
-  }
+  const kind = keyKindFromProto(request.kind)
+  check(kind !== undefined, 'kind', 'must be KIND_WORKSPACE, KIND_PERSONAL or KIND_MANAGEMENT')
+  const name = parseText('name', request.name, 1, MAX_NAME_LENGTH)
+  const timeExpires = request.expireTime && timestampMs(request.expireTime)
+  const inTime = timeExpires === undefined || (timeExpires > now && timeExpires <= MAX_TIME)
+  check(inTime, 'expire_time', 'must be in the future')
   return { kind, name, timeExpires }
 }

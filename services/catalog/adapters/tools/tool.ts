@@ -1,5 +1,6 @@
-import type { JsonObject } from '#services/catalog/domain/json.ts'
-import type { ToolAccess, ToolContent, ToolDescription } from '#services/catalog/ports/tools.ts'
+import type { ToolAccess } from '#services/catalog/domain/access.ts'
+import type { ToolContent, ToolDescription } from '#services/catalog/ports/tools.ts'
+import type { JsonObject } from '#shared/json.ts'
 
 /** A tool: how it is described, and what a call of it would do. `I` is the input that its schema admits. */
 export interface Tool<I> extends ToolDescription {

@@ -1,10 +1,10 @@
 /** A JSON value. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
 
-/** A JSON object. */
+/** A JSON object; assignable to what protobuf calls a Struct, and back. */
 export type JsonObject = { [name: string]: JsonValue }
 
-/** Whether a parsed value is an object with members. */
+/** Whether a value is an object with members of any kind: no list, and not null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+
+test('one table is read both ways, and a value that it does not know has no name', () => {
+  const table = enumTable({ primary: 1, subagent: 2 })
+  assert.deepEqual([table.toProto('primary'), table.toProto('subagent')], [1, 2])
+  assert.deepEqual(
+    [0, 1, 2, 99].map((value) => table.fromProto(value)),
+    [undefined, 'primary', 'subagent', undefined],
+  )
+})
+
+test('two names for one value are a mistake', () => {
+  assert.throws(() => enumTable({ one: 1, uno: 1 }), /one and uno/)
+})

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseId, parsePageSize, parseRequired, parseText } from '#shared/rpc/parse.ts'
+
+const invalid = (field: string, problem: string) => ({ reason: 'REQUEST_INVALID', metadata: { field, problem } })
+
+test('a text is measured in characters, not in their halves', () => {
+  const problem = 'must have 1 to 3 characters'
+  for (const text of ['a', '☂☂☂', '😀😀😀']) assert.equal(parseText('name', text, 1, 3), text)
+  for (const text of ['', 'abcd', '😀😀😀😀', 'x'.repeat(7)]) {
+    assert.throws(() => parseText('name', text, 1, 3), invalid('name', problem))
+  }
+})
+
+test('an id has its prefix, a bounded length and no control characters', () => {
+  const problem = 'must start with ses and have at most 128 characters'
+  for (const id of ['ses', 'ses_1', `ses${'x'.repeat(125)}`]) assert.equal(parseId('session_id', id, 'ses'), id)
+  for (const id of ['', 'msg_1', `ses${'x'.repeat(126)}`, 'ses_\n', 'ses\u0085']) {
+    assert.throws(() => parseId('session_id', id, 'ses'), invalid('session_id', problem))
+  }
+})
+
+test('a page has the default size, at most the maximum, and never a negative one', () => {
+  assert.deepEqual(
+    [0, 1, 99, 100, 2 ** 31 - 1].map((size) => parsePageSize(size, 50, 100)),
+    [50, 1, 99, 100, 100],
+  )
+  assert.throws(() => parsePageSize(-1, 50, 100), invalid('page_size', 'must not be negative'))
+})
+
+test('what is required is not empty', () => {
+  assert.equal(parseRequired('name', ' '), ' ')
+  assert.throws(() => parseRequired('name', ''), invalid('name', 'must not be empty'))
+})

@@ -1,0 +1,41 @@
+import { Rejection } from '#shared/rejection.ts'
+
+/** Longest id that a client may choose, in characters. */
+const MAX_ID_LENGTH = 128
+
+/** REQUEST_INVALID, which every service has; `problem` completes a sentence that begins with the field's protobuf name. */
+export function invalid(field: string, problem: string): Rejection {
+  return new Rejection('REQUEST_INVALID', { field, problem })
+}
+
+/** Rejects with REQUEST_INVALID unless it holds. */
+export function check(holds: boolean, field: string, problem: string): asserts holds {
+  if (!holds) throw invalid(field, problem)
+}
+
+/** Returns a text that must not be empty. */
+export function parseRequired(field: string, text: string): string {
+  check(text !== '', field, 'must not be empty')
+  return text
+}
+
+/** Returns a text that has from `least` to `most` characters, counted as Unicode does. */
+export function parseText(field: string, text: string, least: number, most: number): string {
+  // One of two code units may be one character: the shorter way decides for all but the longest texts.
+  const fits = text.length >= least && (text.length <= most || (text.length <= 2 * most && [...text].length <= most))
+  check(fits, field, `must have ${least} to ${most} characters`)
+  return text
+}
+
+/** Returns an id that a client chose: its prefix, at most 128 characters, none of them a control character. */
+export function parseId(field: string, id: string, prefix: string): string {
+  const holds = id.startsWith(prefix) && id.length <= MAX_ID_LENGTH && !/\p{Cc}/u.test(id)
+  check(holds, field, `must start with ${prefix} and have at most ${MAX_ID_LENGTH} characters`)
+  return id
+}
+
+/** How many items a page has: 0 is the default, too many are taken as the maximum. */
+export function parsePageSize(pageSize: number, byDefault: number, most: number): number {
+  check(pageSize >= 0, 'page_size', 'must not be negative')
+  return pageSize === 0 ? byDefault : Math.min(pageSize, most)
+}

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { test } from 'node:test'
+import type { DescService } from '@bufbuild/protobuf'
+import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+
+const SERVICES: Readonly<Record<string, DescService>> = {
+  catalog: CatalogService,
+  identity: IdentityService,
+  inference: InferenceService,
+  session: SessionService,
+}
+
+/** What each file of a service exports; a name that ends in `?` may be missing. */
+const EXPORTS: Readonly<Record<string, readonly string[]>> = {
+  'main.ts': [],
+  'config.ts': ['Config', 'readConfig'],
+  'open.ts': ['Dependencies', 'Opened', 'open', 'services', 'storeSchema?'],
+  'routes.ts': ['HandlerDependencies', 'createRoutes'],
+  'reasons.ts': ['reasons'],
+}
+
+const FOLDERS = ['ports', 'domain', 'run', 'rpc', 'adapters']
+
+/** Files beside the skeleton, each with its reason. */
+const EXTRA = new Set([
+  // A file of settings beside the environment: models and providers.
+  'services/inference/config-file.ts',
+])
+
+/** What is still to come; whoever brings a service in line removes its lines. */
+const PENDING = new Set([
+  'services/inference/config.ts exports modelListOf',
+  'services/inference/open.ts does not export Opened',
+  'services/inference/routes.ts does not export HandlerDependencies, createRoutes',
+  'services/inference/routes.ts exports inferenceRoutes',
+  'services/inference/rpc/convert.ts exports toEvent, toGeneration',
+  'services/inference/adapters has files in no folder',
+  'services/session has no ports',
+  'services/session also has services/session/ports.ts',
+  'services/session/adapters has files in no folder',
+  'services/session/open.ts does not export Opened',
+  'services/session/open.ts exports Session',
+  'services/session/routes.ts does not export HandlerDependencies, createRoutes',
+  'services/session/routes.ts exports sessionRoutes',
+])
+
+const EXPORTED = /^export (?:declare )?(?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm
+
+function exportsOf(path: string): string[] {
+  return [...readFileSync(path, 'utf8').matchAll(EXPORTED)].map(([, name = '']) => name).sort()
+}
+
+const isProduct = (path: string): boolean => path.endsWith('.ts') && !path.endsWith('.test.ts')
+
+const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replace(/^-/, '')
+
+function problemsOf(name: string, service: DescService): string[] {
+  const folder = `services/${name}`
+  const problems: string[] = []
+  const note = (at: string, words: string, what: readonly string[]): void => {
+    if (what.length > 0) problems.push(`${at} ${words}${what.join(', ')}`)
+  }
+  for (const [file, names] of Object.entries(EXPORTS)) {
+    const path = `${folder}/${file}`
+    const found = existsSync(path) ? exportsOf(path) : []
+    const known = new Set(names.map((each) => each.replace('?', '')))
+    if (!existsSync(path)) problems.push(`${path} is missing`)
+    note(
+      path,
+      'does not export ',
+      names.filter((each) => !each.endsWith('?') && !found.includes(each)),
+    )
+    note(
+      path,
+      'exports ',
+      found.filter((each) => !known.has(each)),
+    )
+  }
+  note(
+    folder,
+    'has no ',
+    FOLDERS.filter((each) => !existsSync(`${folder}/${each}`)),
+  )
+  const beside = globSync(`${folder}/*.ts`).filter((path) => isProduct(path) && !(basename(path) in EXPORTS))
+  note(
+    folder,
+    'also has ',
+    beside.filter((path) => !EXTRA.has(path)),
+  )
+  const loose = globSync(`${folder}/adapters/*.ts`).filter(isProduct)
+  if (loose.length > 0) problems.push(`${folder}/adapters has files in no folder`)
+  const handlers = new Set(globSync(`${folder}/rpc/**/*.ts`).map((path) => basename(path)))
+  for (const { name: method, localName } of service.methods) {
+    if (!handlers.has(`${kebab(method)}.ts`)) problems.push(`${folder}/rpc has no ${kebab(method)}.ts for ${localName}`)
+  }
+  for (const path of globSync(`${folder}/rpc/**/convert.ts`)) {
+    note(
+      path,
+      'exports ',
+      exportsOf(path).filter((each) => !/(To|From)Proto$/.test(each)),
+    )
+  }
+  return problems
+}
+
+test('the four services have the same files, and the same names for the same thing', () => {
+  const problems = Object.entries(SERVICES).flatMap(([name, service]) => problemsOf(name, service))
+  assert.deepEqual(
+    problems.filter((problem) => !PENDING.has(problem)),
+    [],
+  )
+  assert.deepEqual(
+    [...PENDING].filter((problem) => !problems.includes(problem)),
+    [],
+    'what came in line is pending no more',
+  )
+})
+
+test('messages.ts, types.ts and utils.ts say nothing of what is in them', () => {
+  const vague = ['messages', 'types', 'utils', 'helpers', 'common', 'misc']
+  const found = Object.keys(SERVICES).flatMap((name) => globSync(`services/${name}/**/{${vague.join(',')}}.ts`))
+  assert.deepEqual(
+    found.filter((path) => !/adapters\/(openai|anthropic)\/messages\.ts$/.test(path)),
+    [],
+  )
+})
