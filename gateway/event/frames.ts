@@ -1,11 +1,13 @@
-import type { StreamEventsResponse } from '#gen/portico/session/v1/session_service_pb.js'
+import type { StreamEventsResponse as CatalogMessage } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import type { StreamEventsResponse as SessionMessage } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { RETRY_MS } from '../http/sse.ts'
+import { fromCatalogEvent } from './catalog-events.ts'
 import { fromEvent } from './mappers.ts'
 
 /** What a message of the session service is on the wire; empty for one of a kind that this version does not know. */
-export function fromStreamEvents({ message }: StreamEventsResponse, clock: Clock): string {
+export function fromSessionMessage({ message }: SessionMessage, clock: Clock): string {
   switch (message.case) {
     case 'connected':
       return withPosition(message.value.position, serverEvent('server.connected', {}, clock))
@@ -19,6 +21,13 @@ export function fromStreamEvents({ message }: StreamEventsResponse, clock: Clock
     case undefined:
       return ''
   }
+}
+
+/** What a message of the catalog is on the wire; empty for one that says nothing to clients. */
+export function fromCatalogMessage({ message }: CatalogMessage, clock: Clock): string {
+  if (message.case === 'missed') return serverEvent('server.resync', {}, clock)
+  const json = message.case === 'event' ? fromCatalogEvent(message.value) : undefined
+  return json === undefined ? '' : `data: ${JSON.stringify(json)}\n\n`
 }
 
 /** The last frame of a stream that fails. */

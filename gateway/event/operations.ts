@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { events, stream } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { fromFailure, fromStreamEvents } from './frames.ts'
+import { fromCatalogMessage, fromFailure, fromSessionMessage } from './frames.ts'
+import { mergeEvents } from './merge.ts'
 import { event } from './schemas.ts'
 
 const position = z.string().min(1).max(1_024, 'Longer than 1024 characters').optional()
@@ -9,10 +10,11 @@ const position = z.string().min(1).max(1_024, 'Longer than 1024 characters').opt
 /**
  * `GET /api/event`: the events of the workspace as server-sent events (`contract/instance-facts.md` 3.16). The first
  * frame and durable events carry an `id:`; a client that comes back with it in `Last-Event-ID` (or, where it can't set headers, in the
- * query parameter `after`) gets everything since. Beside the events of sessions the server sends:
+ * query parameter `after`) gets everything since. Events of locations, which the catalog sends, are not kept. Beside both the
+ * server sends:
  *
  * - `server.connected`, always first: everything that happens from now on will come;
- * - `server.resync`: the position is too old, events were missed, read the sessions again;
+ * - `server.resync`: the position is too old, or the catalog was away: events were missed, read everything again;
  * - `server.error`, always last: the stream ends, because the client was too slow or the server failed.
  */
 export const subscribeToEvents = operation({
@@ -25,11 +27,17 @@ export const subscribeToEvents = operation({
   headers: z.object({ 'last-event-id': position.meta({ description: 'The last `id:` that was read' }) }),
   answer: events(event),
   errors: ['EVENTS_OVERFLOWED', 'REQUEST_INVALID'],
-  handle: ({ session }, { query, headers, call, facade: { clock } }) =>
+  handle: ({ session, catalog }, { query, headers, call, facade: { clock } }) =>
     stream({
-      // A browser that reconnects repeats the query, but the header is newer.
-      messages: session.streamEvents({ position: headers['last-event-id'] ?? query.after ?? '' }, call.options()),
-      frame: (message) => fromStreamEvents(message, clock),
+      messages: mergeEvents({
+        // A browser that reconnects repeats the query, but the header is newer.
+        session: session.streamEvents({ position: headers['last-event-id'] ?? query.after ?? '' }, call.options()),
+        catalog: () => catalog.streamEvents({}, call.options()),
+        fromSession: (message) => fromSessionMessage(message, clock),
+        fromCatalog: (message) => fromCatalogMessage(message, clock),
+        signal: call.signal,
+      }),
+      frame: (text) => text,
       failed: (_, { body }) => fromFailure(body, clock),
       heartbeat: 'heartbeat',
     }),

@@ -29,6 +29,17 @@ function sessionEvent<const T extends string, const S extends z.core.$ZodLooseSh
   })
 }
 
+/** An event of a location, which is never kept and says nothing but that something changed. */
+function locationEvent<const T extends string>(type: T) {
+  return z.strictObject({
+    id: z.string(),
+    created: time,
+    type: z.literal(type),
+    location: locationRef,
+    data: z.strictObject({}),
+  })
+}
+
 /** An event of the server itself. */
 function serverEvent<const T extends string, D extends z.ZodType>(type: T, data: D) {
   return z.strictObject({ id: z.string(), created: time, type: z.literal(type), data })
@@ -105,5 +116,6 @@ export const event = z
     }),
     sessionEvent('permission.asked', permissionRequest.shape),
     sessionEvent('permission.replied', { requestID: z.string(), reply: permissionReply }),
+    locationEvent('agent.updated'),
   ])
   .meta({ id: 'Event' })
