@@ -16,6 +16,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY package.json main.ts ./
+COPY docs/openapi.json docs/
 COPY gen gen
 COPY gateway gateway
 COPY services services

@@ -11,7 +11,7 @@ import {
 } from './permission/operations.ts'
 import { interruptSession, promptSession, waitForSession, waitForSessionOf1x } from './prompt/operations.ts'
 import { createResponse } from './responses/operations.ts'
-import { getInfo, getLiveness, getReadiness } from './server/operations.ts'
+import { getInfo, getLiveness, getOpenapi, getReadiness } from './server/operations.ts'
 import {
   createSession,
   getSession,
@@ -35,5 +35,5 @@ export const OPERATIONS: readonly Operation[] = [
   getLocation,
   getInfo,
   createResponse,
-  ...[getLiveness, getReadiness],
+  ...[getLiveness, getReadiness, getOpenapi],
 ]

@@ -17,7 +17,10 @@ export const locationQuery = z.object({
       workspace: z.string().optional().meta({ deprecated: true, description: 'Sent by clients of 1.x, and ignored' }),
     })
     .optional()
-    .meta({ description: 'The project directory that the request is about; default: that of the header' }),
+    .meta({
+      description: 'The project directory that the request is about; default: that of the header',
+      param: { style: 'deepObject', explode: true },
+    }),
 })
 
 /** Headers of an operation about a location. */

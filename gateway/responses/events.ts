@@ -79,7 +79,7 @@ const numbered = z.discriminatedUnion('type', [...openaiEvents, ...moreEvents])
 const specified = z.discriminatedUnion('type', [...specificationEvents])
 
 /** One event of a stream of `POST /api/v1/responses`, in any dialect. */
-export const responseEvent = z.union([numbered, specified])
+export const responseEvent = z.union([numbered, specified]).meta({ id: 'Response.Event' })
 
 type Numbered = z.output<typeof numbered>
 type Specified = z.output<typeof specified>

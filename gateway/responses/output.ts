@@ -57,7 +57,9 @@ const picture = z.strictObject({
 })
 
 /** One item of the output of a response (`contract/gateway-facts.md` 1.5). */
-export const outputItem = z.discriminatedUnion('type', [message, functionCall, reasoning, picture])
+export const outputItem = z
+  .discriminatedUnion('type', [message, functionCall, reasoning, picture])
+  .meta({ id: 'Response.OutputItem' })
 
 export type ItemStatus = z.output<typeof status>
 export type OutputItem = z.output<typeof outputItem>

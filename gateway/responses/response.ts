@@ -8,20 +8,22 @@ const seconds = z.int()
 const count = z.int()
 
 /** What was used, and what it cost in dollars. */
-export const usage = z.strictObject({
-  input_tokens: count,
-  input_tokens_details: z.strictObject({ cached_tokens: count, cache_write_tokens: count }),
-  output_tokens: count,
-  output_tokens_details: z.strictObject({ reasoning_tokens: count }),
-  total_tokens: count,
-  cost: z.number(),
-  is_byok: z.literal(false),
-  cost_details: z.strictObject({
-    upstream_inference_cost: z.null(),
-    upstream_inference_input_cost: z.number(),
-    upstream_inference_output_cost: z.number(),
-  }),
-})
+export const usage = z
+  .strictObject({
+    input_tokens: count,
+    input_tokens_details: z.strictObject({ cached_tokens: count, cache_write_tokens: count }),
+    output_tokens: count,
+    output_tokens_details: z.strictObject({ reasoning_tokens: count }),
+    total_tokens: count,
+    cost: z.number(),
+    is_byok: z.literal(false),
+    cost_details: z.strictObject({
+      upstream_inference_cost: z.null(),
+      upstream_inference_input_cost: z.number(),
+      upstream_inference_output_cost: z.number(),
+    }),
+  })
+  .meta({ id: 'Response.Usage' })
 
 const tool = z.strictObject({
   type: z.literal('function'),
@@ -65,21 +67,23 @@ export const echo = z.strictObject({
 })
 
 /** A response, with every member that it has (`contract/gateway-facts.md` 1.4). */
-export const responseObject = z.strictObject({
-  id: z.string().regex(/^resp_/),
-  object: z.literal('response'),
-  created_at: seconds,
-  model: z.string(),
-  output: z.array(outputItem),
-  output_text: z.string(),
-  status: z.enum(['in_progress', 'completed', 'incomplete', 'failed']),
-  completed_at: seconds.nullable(),
-  error: failed.error.nullable(),
-  error_type: failed.error_type.optional(),
-  incomplete_details: incompleteDetails.nullable(),
-  usage: usage.nullable(),
-  ...echo.shape,
-})
+export const responseObject = z
+  .strictObject({
+    id: z.string().regex(/^resp_/),
+    object: z.literal('response'),
+    created_at: seconds,
+    model: z.string(),
+    output: z.array(outputItem),
+    output_text: z.string(),
+    status: z.enum(['in_progress', 'completed', 'incomplete', 'failed']),
+    completed_at: seconds.nullable(),
+    error: failed.error.nullable(),
+    error_type: failed.error_type.optional(),
+    incomplete_details: incompleteDetails.nullable(),
+    usage: usage.nullable(),
+    ...echo.shape,
+  })
+  .meta({ id: 'Response' })
 
 export type Echo = z.output<typeof echo>
 export type ResponseObject = z.output<typeof responseObject>

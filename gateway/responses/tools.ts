@@ -40,10 +40,11 @@ const allowedTools = z.object({
 })
 
 /** Whether and which tools are called; the names must be those of offered tools, which is checked with the whole. */
-export const toolChoice = z.union(
-  [z.enum(['auto', 'none', 'required']), z.discriminatedUnion('type', [functionChoice, allowedTools], errors)],
-  { error: 'expected one of "auto"|"none"|"required"' },
-)
+export const toolChoice = z
+  .union([z.enum(['auto', 'none', 'required']), z.discriminatedUnion('type', [functionChoice, allowedTools], errors)], {
+    error: 'expected one of "auto"|"none"|"required"',
+  })
+  .meta({ id: 'ToolChoice' })
 
 const jsonSchema = z.object({
   type: z.literal('json_schema'),
@@ -53,11 +54,13 @@ const jsonSchema = z.object({
   description: z.string().nullish(),
 })
 /** Form of the answer. */
-export const format = z.discriminatedUnion(
-  'type',
-  [z.object({ type: z.literal('text') }), z.object({ type: z.literal('json_object') }), jsonSchema],
-  typeErrors(),
-)
+export const format = z
+  .discriminatedUnion(
+    'type',
+    [z.object({ type: z.literal('text') }), z.object({ type: z.literal('json_object') }), jsonSchema],
+    typeErrors(),
+  )
+  .meta({ id: 'TextFormat' })
 
 /** How wordy the answer is. */
 export const verbosity = z.enum(['low', 'medium', 'high', 'xhigh', 'max'])

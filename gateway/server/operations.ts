@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { byStatus } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { liveness, notReady, ready, serverInfo } from './schemas.ts'
+import { liveness, notReady, openapi, ready, serverInfo } from './schemas.ts'
 
 export const getInfo = operation({
   id: 'server.info',
@@ -48,3 +49,23 @@ export const getReadiness = operation({
     return { status: 503, body: { status: 'unavailable', reason, services } }
   },
 })
+
+export const getOpenapi = operation({
+  id: 'openapi.get',
+  method: 'get',
+  path: '/openapi.json',
+  family: 'instance',
+  summary: 'This document',
+  answer: openapi,
+  errors: [],
+  handle: readOpenapi,
+  present: (document) => document,
+})
+
+let document: Record<string, unknown> | undefined
+
+/** Written by scripts/openapi.ts; read once somebody asks for it. */
+function readOpenapi(): Record<string, unknown> {
+  document ??= JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'))
+  return document as Record<string, unknown>
+}

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { freeObject } from '../shape.ts'
 
 /** `ServerInfo` (`contract/instance-facts.md` 1.2). */
 export const serverInfo = z
@@ -21,3 +22,6 @@ export const notReady = z.strictObject({
   reason: z.string().optional(),
   services: services.optional(),
 })
+
+/** `GET /openapi.json`. */
+export const openapi = freeObject('OpenAPI says what an OpenAPI document is.')

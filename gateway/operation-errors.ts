@@ -1,0 +1,55 @@
+import { type AnyReason, Rejection } from '#shared/rejection.ts'
+import { publicError } from './errors/public-error.ts'
+import type { Operation } from './operation.ts'
+
+/** What the HTTP server refuses, whatever is asked for. */
+const OF_HTTP: readonly AnyReason[] = [
+  'REQUEST_MALFORMED',
+  'HOST_INVALID',
+  'REQUEST_TIMEOUT',
+  'EXPECTATION_FAILED',
+  'HEADERS_TOO_LARGE',
+  'NOT_READY',
+]
+const OF_CALLERS: readonly AnyReason[] = ['AUTH_MISSING', 'CREDENTIAL_REFUSED', 'WRONG_KEYS', 'HEADER_INVALID']
+const OF_MODES: readonly AnyReason[] = ['HOST_FORBIDDEN', 'ORIGIN_FORBIDDEN', 'KEY_KIND_FORBIDDEN']
+const OF_BODIES: readonly AnyReason[] = [
+  'BODY_MISSING',
+  'BODY_MALFORMED',
+  'BODY_INVALID',
+  'BODY_TOO_LARGE',
+  'CONTENT_TYPE_UNSUPPORTED',
+  'CONTENT_ENCODING_UNSUPPORTED',
+]
+/** Any service may be away. */
+const OF_SERVICES: readonly AnyReason[] = ['STORE_UNAVAILABLE', 'SERVICE_CLOSING']
+
+/** Whether a caller has to say who it is: everything under `/api` but the token endpoint. */
+export function needsCaller({ family, path }: Operation): boolean {
+  return family !== 'oauth' && path.startsWith('/api/')
+}
+
+/** Every reason that an operation may be refused with: its own, and those that follow from what it takes. */
+export function errorsOf(operation: Operation): readonly AnyReason[] {
+  const { params, query, headers, body, callers, family, errors } = operation
+  const caller = needsCaller(operation)
+  return [
+    ...new Set<AnyReason>([
+      ...OF_HTTP,
+      ...(caller ? [...OF_CALLERS, ...OF_SERVICES] : []),
+      ...(caller && family === 'instance' ? OF_MODES : []),
+      ...(callers === undefined ? [] : (['KEY_KIND_FORBIDDEN'] as const)),
+      ...(params === undefined ? [] : (['PATH_INVALID'] as const)),
+      ...(query === undefined ? [] : (['QUERY_INVALID'] as const)),
+      ...(headers === undefined ? [] : (['HEADER_INVALID'] as const)),
+      ...(body === undefined ? [] : OF_BODIES),
+      ...errors,
+    ]),
+  ]
+}
+
+/** Statuses that a reason is shown with; those of a provider's failure go by what the provider said. */
+export function statusesOf({ family }: Operation, reason: AnyReason): readonly number[] {
+  const samples = reason.startsWith('PROVIDER_') ? ['', '401', '403', '404', '413', '422', '503'] : ['']
+  return [...new Set(samples.map((status) => publicError(family, new Rejection(reason, { status })).status))]
+}
