@@ -1,7 +1,7 @@
 import type { CallOptions } from '@connectrpc/connect'
 import type { Response } from 'express'
 import { Rejection } from '#shared/rejection.ts'
-import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
+import { callOptions, NO_DEADLINE, type Principal } from '#shared/rpc/call-context.ts'
 
 /** Which of the three public interfaces a request belongs to; it decides how errors look. */
 export type Family = 'instance' | 'gateway' | 'oauth'
@@ -62,11 +62,11 @@ export class Call {
     this.#controller?.abort(OVER)
   }
 
-  /** Options of an RPC on behalf of this request, with the deadline of its operation. */
+  /** Options of an RPC on behalf of this request, with the deadline of its operation; undefined: none. */
   options(limits: { timeoutMs: number | undefined } = { timeoutMs: this.deadlineMs }): CallOptions {
     return callOptions(
       { principal: this.principal, authenticated: this.principal !== undefined, requestId: this.requestId },
-      { signal: this.signal, timeoutMs: limits.timeoutMs },
+      { signal: this.signal, timeoutMs: limits.timeoutMs ?? NO_DEADLINE },
     )
   }
 

@@ -4,7 +4,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { systemClock } from '#shared/clock.ts'
 import { type AnyReason, Rejection, reasonOf } from '#shared/rejection.ts'
-import { callContextKey, callOptions, type Principal, principalOf } from '#shared/rpc/call-context.ts'
+import { callContextKey, callOptions, NO_DEADLINE, type Principal, principalOf } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { StoreWatch } from '#shared/stores/store-watch.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
@@ -149,6 +149,22 @@ forEachTransport((name, connect) => {
     )
     await aborted.promise
     release.resolve()
+  })
+
+  test(`${name}: a call has a deadline unless its caller wants none`, async () => {
+    const seen: (number | undefined)[] = []
+    await using connection = await connect(
+      probe({
+        getSession: (_, { timeoutMs }) => {
+          seen.push(timeoutMs())
+          return {}
+        },
+      }),
+    )
+    const client = createClient(SessionService, connection.transport)
+    await client.getSession({}, callOptions({}))
+    await client.getSession({}, callOptions({}, { timeoutMs: NO_DEADLINE }))
+    assert.deepEqual([typeof seen[0], seen[1]], ['number', undefined])
   })
 
   test(`${name}: a call aborted before it starts never reaches the handler`, async () => {

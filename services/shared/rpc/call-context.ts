@@ -52,9 +52,12 @@ export function drainSignalOf(context: Pick<HandlerContext, 'values'>): AbortSig
   return context.values.get(drainKey)
 }
 
+/** A `timeoutMs` for calls that end by themselves, or when their caller is gone. */
+export const NO_DEADLINE = Number.POSITIVE_INFINITY
+
 /**
  * Options of a call on behalf of somebody. Without `timeoutMs` a unary call has the default deadline and a stream has none.
- * A time that is already over counts as one millisecond: to Connect zero means no deadline.
+ * `NO_DEADLINE` is none for either. A time that is already over counts as one millisecond: to Connect zero means no deadline.
  */
 export function callOptions(
   context: CallContext,
@@ -63,8 +66,12 @@ export function callOptions(
   return {
     contextValues: createContextValues().set(callContextKey, context),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: Math.max(1, options.timeoutMs) }),
+    ...(options.timeoutMs === undefined ? {} : { timeoutMs: toConnectTimeout(options.timeoutMs) }),
   }
+}
+
+function toConnectTimeout(ms: number): number {
+  return ms === NO_DEADLINE ? 0 : Math.max(1, ms)
 }
 
 /** The principal of a call. A call without one is rejected with PRINCIPAL_MISSING, which every reason table has. */
