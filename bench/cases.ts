@@ -54,6 +54,10 @@ export const CASES: readonly BenchCase[] = [
     prepare: async () => () => responsesRequest({ input: 'Say something.' }),
   },
   {
+    ...{ name: 'responses JSON of 20 KB', reference: 'gateway', rounds: { 16: 400 }, per: perRequest },
+    prepare: async () => () => responsesRequest({ input: 'Say 4000 words.' }),
+  },
+  {
     ...{ name: 'responses stream', reference: 'gateway', rounds: { 1: 40, 16: 160 } },
     per: { unit: 'chunk', count: 200 },
     goal: { microseconds: 9 },

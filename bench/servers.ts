@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { API_KEY } from './cases.ts'
-import { type BenchServer, startServer } from './harness/server.ts'
+import { type BenchServer, type ServerCommand, startServer } from './harness/server.ts'
 
 /** Portico, what it is measured against, and the provider that both ask: each a process, all on loopback. */
 export interface BenchServers extends AsyncDisposable {
@@ -15,6 +15,38 @@ export interface BenchServers extends AsyncDisposable {
 
 /** Starts the three on empty stores in a folder that is removed in the end. */
 export async function startServers(reference: 'sessions' | 'gateway', profile?: string): Promise<BenchServers> {
+  await using ground = await breakGround()
+  const { directory, project, upstream } = ground
+  const file = `bench/reference/${reference}.ts`
+  const env = { BENCH_DIRECTORY: directory, BENCH_UPSTREAM: upstream.url, NODE_ENV: 'production' }
+  const servers = {
+    upstream,
+    project,
+    reference: ground.use(await startServer({ file, env, profile })),
+    portico: ground.use(await ground.startPortico('data', { profile })),
+  }
+  const owned = ground.move()
+  return { ...servers, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Portico of this tree and of another one, and the provider that both ask. */
+export interface PairedServers extends AsyncDisposable {
+  readonly before: BenchServer
+  readonly now: BenchServer
+  readonly project: string
+}
+
+/** Starts Portico from the tree `base` and from this one, each on an empty store in a folder that is removed in the end. */
+export async function startPair(base: string): Promise<PairedServers> {
+  await using ground = await breakGround()
+  const before = ground.use(await ground.startPortico('before', { tree: base }))
+  const now = ground.use(await ground.startPortico('now', {}))
+  const owned = ground.move()
+  return { before, now, project: ground.project, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** A temporary folder with a project, the provider, and what starts Portico there. What it is given is disposed of with it. */
+async function breakGround() {
   await using stack = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'portico-bench-'))
   stack.defer(() => rm(directory, { recursive: true }))
@@ -23,30 +55,25 @@ export async function startServers(reference: 'sessions' | 'gateway', profile?: 
   const upstream = stack.use(await startServer({ file: 'bench/reference/upstream.ts', env: {} }))
   const config = join(directory, 'portico.json')
   await writeFile(config, JSON.stringify(providers(`${upstream.url}/v1`)))
-  const servers = {
-    upstream,
+  const owned = stack.move()
+  return {
+    directory,
     project,
-    reference: stack.use(
-      await startServer({
-        file: `bench/reference/${reference}.ts`,
-        env: { BENCH_DIRECTORY: directory, BENCH_UPSTREAM: upstream.url, NODE_ENV: 'production' },
-        profile,
-      }),
-    ),
-    portico: stack.use(
-      await startServer({
+    upstream,
+    use: <T extends AsyncDisposable>(server: T): T => owned.use(server),
+    move: () => owned.move(),
+    startPortico: (data: string, how: Pick<ServerCommand, 'tree' | 'profile'>): Promise<BenchServer> =>
+      startServer({
         file: 'main.ts',
         words: [project],
         env: {
           ...{ HOME: directory, NODE_ENV: 'production', PORTICO_AUTH: 'none', PORTICO_PORT: '0' },
-          ...{ PORTICO_DATA_DIR: join(directory, 'data'), PORTICO_CONFIG: config, PORTICO_BOOTSTRAP_API_KEY: API_KEY },
+          ...{ PORTICO_DATA_DIR: join(directory, data), PORTICO_CONFIG: config, PORTICO_BOOTSTRAP_API_KEY: API_KEY },
         },
-        profile,
+        ...how,
       }),
-    ),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
-  const owned = stack.move()
-  return { ...servers, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 function providers(baseURL: string): object {

@@ -7,6 +7,8 @@ export interface ServerCommand {
   readonly file: string
   readonly words?: readonly string[]
   readonly env: Readonly<Record<string, string>>
+  /** Work tree that it is run from; default: this one. */
+  readonly tree?: string | undefined
   /** Folder that a CPU profile is written to when the server ends. */
   readonly profile?: string | undefined
 }
@@ -21,16 +23,22 @@ export interface BenchServer extends AsyncDisposable {
   heldDuring(run: () => Promise<unknown>): Promise<number>
 }
 
-const root = new URL('../../', import.meta.url)
+const here = fileURLToPath(new URL('../../', import.meta.url))
 const probe = new URL('./probe.ts', import.meta.url).href
 const START_MS = 30_000
 
 /** Starts a server and waits until it has printed its URL. It sees nothing of this machine's environment but PATH. */
-export async function startServer({ file, words = [], env, profile }: ServerCommand): Promise<BenchServer> {
+export async function startServer({
+  file,
+  words = [],
+  env,
+  tree = here,
+  profile,
+}: ServerCommand): Promise<BenchServer> {
   const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   const preloaded = ['--import', './scripts/compile-cache.mjs', '--import', probe]
   const child = spawn(process.execPath, [...preloaded, ...profiling, file, ...words], {
-    cwd: fileURLToPath(root),
+    cwd: tree,
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 
-const CHUNKS = 200
-const usage = { prompt_tokens: 12, completion_tokens: CHUNKS, total_tokens: 12 + CHUNKS }
+const WORDS = 200
+const usage = (words: number) => ({ prompt_tokens: 12, completion_tokens: words, total_tokens: 12 + words })
 const head = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'gpt-bench' }
 
 function frame(choices: unknown[], rest: object = {}): string {
@@ -13,18 +13,22 @@ function frame(choices: unknown[], rest: object = {}): string {
 }
 const first = frame([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }])
 const delta = frame([{ index: 0, delta: { content: ' word' }, finish_reason: null }])
-const last = `${frame([{ index: 0, delta: {}, finish_reason: 'stop' }])}${frame([], { usage })}data: [DONE]\n\n`
-const whole = JSON.stringify({
-  ...{ ...head, object: 'chat.completion', usage },
-  choices: [{ index: 0, message: { role: 'assistant', content: ' word'.repeat(CHUNKS) }, finish_reason: 'stop' }],
-})
+const last = (words: number): string =>
+  `${frame([{ index: 0, delta: {}, finish_reason: 'stop' }])}${frame([], { usage: usage(words) })}data: [DONE]\n\n`
+
+function whole(words: number): string {
+  const message = { role: 'assistant', content: ' word'.repeat(words) }
+  const choices = [{ index: 0, message, finish_reason: 'stop' }]
+  return JSON.stringify({ ...head, object: 'chat.completion', usage: usage(words), choices })
+}
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let body = ''
   for await (const chunk of request.setEncoding('utf8')) body += chunk
   const { stream } = JSON.parse(body) as { stream?: boolean }
+  const words = Number(/(\d+) words/.exec(body)?.[1] ?? WORDS)
   if (stream !== true) {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(whole)
+    response.writeHead(200, { 'content-type': 'application/json' }).end(whole(words))
     return
   }
   const slow = body.includes('slow')
@@ -34,11 +38,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     if (!response.writableFinished) process.send?.({ hungUpAt: performance.timeOrigin + performance.now() })
   })
   response.writeHead(200, { 'content-type': 'text/event-stream' }).write(first)
-  for (let sent = 0; (slow || sent < CHUNKS) && !gone; sent += 1) {
+  for (let sent = 0; (slow || sent < words) && !gone; sent += 1) {
     response.write(delta)
     await (slow ? pause(5) : nextTurn())
   }
-  response.end(last)
+  response.end(last(words))
 }
 
 const server = createServer((request, response) => void answer(request, response))

@@ -1,0 +1,72 @@
+// `node bench/paired.ts --base DIR [--rounds N] [--warm N] [CASE …]`: has Portico of another work tree (an older commit) and of this one do
+// the same, in turns, and prints how much CPU time each took and the ratio of the two. Writes nothing but temporary folders.
+import { parseArgs } from 'node:util'
+import { type BenchCase, CASES } from './cases.ts'
+import { LoadClient, median } from './harness/load.ts'
+import type { BenchServer } from './harness/server.ts'
+import { startPair } from './servers.ts'
+
+const USAGE = `Usage: node bench/paired.ts --base DIR [--rounds N] [--warm N] [CASE …]
+Cases: ${CASES.map(({ name }) => `'${name}'`).join(', ')}`
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    base: { type: 'string' },
+    rounds: { type: 'string', default: '20' },
+    /** Requests that each side is warmed up with, of the first case and concurrency. */
+    warm: { type: 'string', default: '15000' },
+  },
+})
+const unknown = positionals.filter((name) => !CASES.some((one) => one.name === name))
+if (values.base === undefined || unknown.length > 0) {
+  process.stderr.write(`${USAGE}\n`)
+  process.exit(2)
+}
+const rounds = Number(values.rounds)
+const cases = CASES.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+
+await using servers = await startPair(values.base)
+let warm = Number(values.warm)
+for (const benchCase of cases) {
+  for (const [concurrency, requests] of Object.entries(benchCase.rounds)) {
+    await compare(benchCase, Number(concurrency), requests)
+    warm = 0
+  }
+}
+
+async function compare(benchCase: BenchCase, concurrency: number, requests: number): Promise<void> {
+  await using before = await side(benchCase, servers.before, concurrency)
+  await using now = await side(benchCase, servers.now, concurrency)
+  for (const { cpu } of [before, now]) await cpu(Math.max(warm, requests))
+  const pairs: { before: number; now: number; ratio: number }[] = []
+  while (pairs.length < rounds) {
+    // Who begins changes, so that whatever the first one leaves behind hits both.
+    const first = pairs.length % 2 === 0 ? before : now
+    const one = await first.cpu(requests)
+    const other = await (first === before ? now : before).cpu(requests)
+    const [old, young] = first === before ? [one, other] : [other, one]
+    pairs.push({ before: old, now: young, ratio: young / old })
+  }
+  const ratios = pairs.map(({ ratio }) => ratio).toSorted((a, b) => a - b)
+  const quarter = (share: number): string => (ratios[Math.floor(share * (ratios.length - 1))] ?? Number.NaN).toFixed(2)
+  const micro = (values: number[]): string => median(values).toFixed(1)
+  process.stdout.write(
+    `${benchCase.name}, ${concurrency} at once: CPU µs per ${benchCase.per.unit} ${micro(pairs.map((pair) => pair.before))} → ` +
+      `${micro(pairs.map((pair) => pair.now))}, ratio ${median(ratios).toFixed(3)} (quartiles ${quarter(0.25)} to ${quarter(0.75)})\n`,
+  )
+}
+
+async function side(benchCase: BenchCase, server: BenchServer, concurrency: number) {
+  const client = new LoadClient(server.url, concurrency)
+  const next = await benchCase.prepare(client, servers.project)
+  return {
+    /** Microseconds of the server's CPU time per request or chunk. */
+    async cpu(requests: number): Promise<number> {
+      const begun = await server.cpu()
+      await client.load(requests, concurrency, next)
+      return ((await server.cpu()) - begun) / (requests * benchCase.per.count)
+    },
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  }
+}
