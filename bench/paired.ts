@@ -1,4 +1,4 @@
-// `node bench/paired.ts --base DIR [--rounds N] [--warm N] [CASE …]`: has Portico of another work tree (an older commit) and of this one do
+// `node bench/paired.ts --base DIR [--rounds N] [--warm N] [--at N] [CASE …]`: has Portico of another work tree (an older commit) and of this one do
 // the same, in turns, and prints how much CPU time each took and the ratio of the two. Writes nothing but temporary folders.
 import { parseArgs } from 'node:util'
 import { type BenchCase, CASES } from './cases.ts'
@@ -6,7 +6,7 @@ import { LoadClient, median } from './harness/load.ts'
 import type { BenchServer } from './harness/server.ts'
 import { startPair } from './servers.ts'
 
-const USAGE = `Usage: node bench/paired.ts --base DIR [--rounds N] [--warm N] [CASE …]
+const USAGE = `Usage: node bench/paired.ts --base DIR [--rounds N] [--warm N] [--at N] [CASE …]
 Cases: ${CASES.map(({ name }) => `'${name}'`).join(', ')}`
 
 const { values, positionals } = parseArgs({
@@ -16,6 +16,8 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '20' },
     /** Requests that each side is warmed up with, of the first case and concurrency. */
     warm: { type: 'string', default: '15000' },
+    /** Only with so many requests at once. */
+    at: { type: 'string' },
   },
 })
 const unknown = positionals.filter((name) => !CASES.some((one) => one.name === name))
@@ -30,6 +32,7 @@ await using servers = await startPair(values.base)
 let warm = Number(values.warm)
 for (const benchCase of cases) {
   for (const [concurrency, requests] of Object.entries(benchCase.rounds)) {
+    if (values.at !== undefined && values.at !== concurrency) continue
     await compare(benchCase, Number(concurrency), requests)
     warm = 0
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { noLogprobs, outputItem, outputText, reasoningText, refusal, summaryText } from './output.ts'
+import { noLogprobs, outputItem, outputText, reasoningText, refusal, summaryText, urlCitation } from './output.ts'
 import { failed, incompleteDetails, responseObject, usage } from './response.ts'
 
 const index = z.int()
@@ -26,6 +26,7 @@ const openaiEvents = [
   event('response.output_item.added', { ...atItem, item: outputItem }),
   event('response.content_part.added', { response_id: z.string(), ...inContent, part: content }),
   event('response.output_text.delta', { ...inContent, logprobs: noLogprobs, delta: z.string() }),
+  event('response.output_text.annotation.added', { ...inContent, annotation_index: index, annotation: urlCitation }),
   event('response.output_text.done', { ...inContent, text: z.string(), logprobs: noLogprobs }),
   event('response.refusal.delta', { ...inContent, delta: z.string() }),
   event('response.refusal.done', { ...inContent, refusal: z.string() }),

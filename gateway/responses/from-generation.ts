@@ -27,12 +27,17 @@ export type Finished = Pick<Generation, 'reason' | 'usage' | 'costNanos' | 'outp
 
 /** A whole generation as a response; `completedAt` in seconds since the epoch. */
 export function fromGeneration(seed: ResponseSeed, generation: Generation, completedAt: number): ResponseObject {
-  const { model, parts } = generation
+  const { model, parts, sources } = generation
   const ended = finishedState(generation, completedAt)
   const output = parts.map((part, index) => {
     // Only the last one can have been cut off.
     const status = index === parts.length - 1 ? endOf(generation) : 'completed'
-    return fromPart({ responseId: seed.id, index }, part, status)
+    return fromPart(
+      { responseId: seed.id, index },
+      part,
+      status,
+      sources.filter(({ partIndex }) => partIndex === index),
+    )
   })
   return toResponse(seed, model, output, ended)
 }

@@ -1,5 +1,5 @@
-import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
-import type { ItemStatus, MessageItem, OutputItem, ReasoningItem } from './output.ts'
+import type { Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ItemStatus, MessageItem, OutputItem, ReasoningItem, UrlCitation } from './output.ts'
 
 /** Where an item stands in the output of a response. */
 export interface ItemPlace {
@@ -9,14 +9,19 @@ export interface ItemPlace {
 }
 
 /**
- * The output item that a part of a generation becomes. One in progress is empty: what it holds follows in events of its own. Throws for a
- * part that has no form in a response.
+ * The output item that a part of a generation becomes, with the sources that are the part's. One in progress is empty: what it holds
+ * follows in events of its own. Throws for a part that has no form in a response.
  */
-export function fromPart(place: ItemPlace, { part }: Pick<Part, 'part'>, status: ItemStatus): OutputItem {
+export function fromPart(
+  place: ItemPlace,
+  { part }: Pick<Part, 'part'>,
+  status: ItemStatus,
+  sources: readonly Source[] = [],
+): OutputItem {
   const begun = status !== 'in_progress'
   switch (part.case) {
     case 'text':
-      return message(place, status, begun ? [textContent(part.value.text)] : [])
+      return message(place, status, begun ? [textContent(part.value.text, sources)] : [])
     case 'refusal':
       return message(place, status, begun ? [refusalContent(part.value.text)] : [])
     case 'reasoning':
@@ -37,8 +42,18 @@ export function fromPart(place: ItemPlace, { part }: Pick<Part, 'part'>, status:
 }
 
 /** Words of an answer, as a part of a message. */
-export function textContent(text: string): Extract<MessageItem['content'][number], { type: 'output_text' }> {
-  return { type: 'output_text', text, annotations: [], logprobs: [] }
+export function textContent(
+  text: string,
+  sources: readonly Source[] = [],
+): Extract<MessageItem['content'][number], { type: 'output_text' }> {
+  const annotations = sources.filter(({ url }) => url !== '').map((source) => fromSource(source, text))
+  return { type: 'output_text', text, annotations, logprobs: [] }
+}
+
+/** Where a provider does not say which passage rests on a source, the whole text does. */
+function fromSource({ url, title, start = 0, end, citedText }: Source, text: string): UrlCitation {
+  const range = { start_index: start, end_index: end ?? text.length }
+  return { type: 'url_citation', url, title, ...range, ...(citedText === '' ? {} : { content: citedText }) }
 }
 
 /** Words of refusal, as a part of a message. */

@@ -4,11 +4,22 @@ const status = z.enum(['in_progress', 'completed', 'incomplete'])
 /** Log probabilities are not supported. */
 export const noLogprobs = z.array(z.never()).max(0)
 
+/** A source that the model named; positions are those of the text that rests on it, in UTF-16 code units. */
+export const urlCitation = z.strictObject({
+  type: z.literal('url_citation'),
+  url: z.string(),
+  title: z.string(),
+  start_index: z.int(),
+  end_index: z.int(),
+  /** The passage of the source. */
+  content: z.string().optional(),
+})
+
 /** Words of an answer. */
 export const outputText = z.strictObject({
   type: z.literal('output_text'),
   text: z.string(),
-  annotations: z.array(z.never()).max(0),
+  annotations: z.array(urlCitation),
   logprobs: noLogprobs,
 })
 
@@ -63,5 +74,6 @@ export const outputItem = z
 
 export type ItemStatus = z.output<typeof status>
 export type OutputItem = z.output<typeof outputItem>
+export type UrlCitation = z.output<typeof urlCitation>
 export type MessageItem = z.output<typeof message>
 export type ReasoningItem = z.output<typeof reasoning>

@@ -22,6 +22,11 @@ function timeless({ id, created_at, completed_at, output, ...rest }: Json): Json
   return JSON.parse(JSON.stringify({ ...rest, output: items }).replaceAll(id.slice('resp_'.length), '*'))
 }
 
+/** All sources that a response names. */
+function citations({ output }: Json): Json[] {
+  return output.flatMap(({ content = [] }: Json) => content.flatMap(({ annotations = [] }: Json) => annotations))
+}
+
 test('there is a whole form of each streamed fixture', () => {
   assert.ok(NAMES.length >= 5)
   for (const name of NAMES) assert.ok(FIXTURES.includes(`${name}.json`), name)
@@ -43,9 +48,15 @@ for (const name of NAMES) {
     const whole = await ask(portico, request)
     responseObject.parse(whole)
     assert.ok(whole.output.length > 0)
+    if (name.endsWith('-sources')) assert.ok(citations(whole).length > 0)
     for (const dialect of ['openai', 'both']) {
       const events = await stream(portico, request, dialect)
       for (const event of events) responseEvent.parse(event)
+      const annotated = events.filter(({ type }) => type === 'response.output_text.annotation.added')
+      assert.deepEqual(
+        annotated.map(({ annotation }) => annotation),
+        citations(whole),
+      )
       assert.deepEqual(timeless(events.at(-1)?.response), timeless(whole), dialect)
     }
     const events = await stream(portico, request, 'specification')

@@ -58,6 +58,9 @@ export class ResponsesFold {
         case 'partEnded':
           this.#queue.end(event.value.index, event.value.part)
           break
+        case 'source':
+          this.#queue.cite(event.value)
+          break
         case 'finished':
           this.#finish(event.value)
       }

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf'
-import { type Part, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { type Part, PartSchema, type Source } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind, type PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { fromPart, type ItemPlace } from '../from-part.ts'
 import type { OutputItem } from '../output.ts'
@@ -13,6 +13,7 @@ export class LiveItem {
   readonly #frames: ResponsesFrames
   readonly #narrator: Narrator
   #delta: DeltaPrefix | undefined
+  readonly #sources: Source[] = []
   #text = ''
   #whole: Part | undefined
   #added = false
@@ -50,11 +51,16 @@ export class LiveItem {
     if (part?.part.case !== undefined) this.#whole = part
   }
 
+  /** The model named a source. */
+  cite(source: Source): void {
+    this.#sources.push(source)
+  }
+
   /** Writes how the item ended, and returns it. It grows no more. */
   close(status: 'completed' | 'incomplete'): OutputItem {
     const part = this.#whole ?? partSoFar(this.#started, this.#text)
     if (!this.#added) this.#add(part)
-    const item = fromPart(this.#place, part, status)
+    const item = fromPart(this.#place, part, status, this.#sources)
     if (this.#delta !== undefined) this.#narrator.end(this.#frames, this.#place, item)
     this.#frames.shared('response.output_item.done', this.#members(item))
     return item

@@ -36,6 +36,9 @@ const message: Narrator = {
     const part = item.type === 'message' ? item.content[0] : undefined
     if (part?.type !== 'output_text') return
     const at = inContent(place, item)
+    for (const [annotation_index, annotation] of part.annotations.entries()) {
+      frames.schema('response.output_text.annotation.added', { ...at, annotation_index, annotation })
+    }
     frames.schema('response.output_text.done', { ...at, text: part.text, logprobs: [] })
     frames.schema('response.content_part.done', { ...at, part })
   },

@@ -1,4 +1,4 @@
-import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
+import type { Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
 import type { PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { OutputItem } from '../output.ts'
 import type { ResponsesFrames } from './frames.ts'
@@ -9,6 +9,7 @@ type End = 'completed' | 'incomplete'
 /** A part that began before the ones before it had come to their end. */
 interface Waiting {
   readonly started: PartStarted
+  readonly sources: Source[]
   text: string
   /** Set when it has ended. */
   ended: { readonly part: Part | undefined } | undefined
@@ -39,7 +40,7 @@ export class ItemQueue {
 
   begin(started: PartStarted): void {
     if (this.#live === undefined) this.#live = this.#open(started)
-    else this.#waiting.set(started.index, { started, text: '', ended: undefined })
+    else this.#waiting.set(started.index, { started, sources: [], text: '', ended: undefined })
   }
 
   extend(index: number, text: string): void {
@@ -49,6 +50,12 @@ export class ItemQueue {
     }
     const waiting = this.#waiting.get(index)
     if (waiting !== undefined && waiting.ended === undefined) waiting.text += text
+  }
+
+  /** The model named a source. */
+  cite(source: Source): void {
+    if (this.#live?.index === source.partIndex) this.#live.cite(source)
+    else this.#waiting.get(source.partIndex)?.sources.push(source)
   }
 
   /** A part is whole. It is closed with what follows it, since only then it is known whether it was cut off. */
@@ -78,10 +85,11 @@ export class ItemQueue {
     this.#live = undefined
     const [first] = this.#waiting
     if (first === undefined) return
-    const [index, { started, text, ended }] = first
+    const [index, { started, sources, text, ended }] = first
     this.#waiting.delete(index)
     this.#live = this.#open(started)
     if (text !== '') this.#live.extend(text)
+    for (const source of sources) this.#live.cite(source)
     if (ended !== undefined) this.#live.end(ended.part)
   }
 
