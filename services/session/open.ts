@@ -14,14 +14,15 @@ import { storePort } from '#shared/stores/store-port.ts'
 import type { StoreHealth } from '#shared/stores/store-watch.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
-import { openFileBlobStore } from './adapters/file-blob-store.ts'
-import { SCHEMA } from './adapters/mongo-schema.ts'
-import { RpcCatalogPeer } from './adapters/rpc-catalog-peer.ts'
-import { RpcInferencePeer } from './adapters/rpc-inference-peer.ts'
-import { STEPS } from './adapters/sqlite-schema.ts'
-import { openSqliteSessionStore } from './adapters/sqlite-session-store.ts'
+import { openFileBlobStore } from './adapters/files/blob-store.ts'
+import { SCHEMA } from './adapters/mongo/schema.ts'
+import { RpcCatalogPeer } from './adapters/rpc/catalog-peer.ts'
+import { RpcInferencePeer } from './adapters/rpc/inference-peer.ts'
+import { STEPS } from './adapters/sqlite/schema.ts'
+import { openSqliteSessionStore } from './adapters/sqlite/session-store.ts'
 import type { Config } from './config.ts'
-import type { BlobStore, SessionStore } from './ports.ts'
+import type { BlobStore } from './ports/blob-store.ts'
+import type { SessionStore } from './ports/session-store.ts'
 import { sessionRoutes } from './routes.ts'
 import { drainSession } from './run/drain.ts'
 import { EventHub } from './run/event-hub.ts'
@@ -106,7 +107,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
 }
 
 /** Whatever of these succeeds has written. */
-const WRITES = ['renewLease', 'recordStep', 'endRun'] as const
+const WRITES = ['renewLease'] as const
 
 interface Stores {
   readonly store: SessionStore
@@ -151,8 +152,8 @@ async function openAdapters(
   }
   // The driver takes 20 MB, and is not read where it is not used.
   const { openMongo } = await import('#shared/stores/mongo.ts')
-  const { openMongoBlobStore } = await import('./adapters/mongo-blob-store.ts')
-  const { openMongoSessionStore } = await import('./adapters/mongo-session-store.ts')
+  const { openMongoBlobStore } = await import('./adapters/mongo/blob-store.ts')
+  const { openMongoSessionStore } = await import('./adapters/mongo/session-store.ts')
   const mongo = resources.use(await openMongo(config))
   const store = resources.use(await openMongoSessionStore({ mongo, clock }))
   return { store, blobs: resources.use(openMongoBlobStore({ mongo })), mongo }

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openFileBlobStore } from '#services/session/adapters/file-blob-store.ts'
+import { openFileBlobStore } from '#services/session/adapters/files/blob-store.ts'
 import { type BlobFixture, blobStoreSuite } from './blob-store.suite.ts'
 
 async function open(): Promise<BlobFixture & { readonly directory: string }> {

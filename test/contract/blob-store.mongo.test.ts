@@ -1,4 +1,4 @@
-import { openMongoBlobStore } from '#services/session/adapters/mongo-blob-store.ts'
+import { openMongoBlobStore } from '#services/session/adapters/mongo/blob-store.ts'
 import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { type BlobFixture, blobStoreSuite } from './blob-store.suite.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
-import type { BlobStore } from '#services/session/ports.ts'
+import type { BlobStore } from '#services/session/ports/blob-store.ts'
 
 /** An empty blob store. */
 export interface BlobFixture extends AsyncDisposable {

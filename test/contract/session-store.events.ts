@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict'
-import type { SessionChange } from '#services/session/ports.ts'
-import { admission, admit, newSession, OTHER, plain, type StoreTest, W } from './session-store.support.ts'
+import {
+  acquire,
+  admission,
+  admit,
+  assistant,
+  begin,
+  newSession,
+  OTHER,
+  plain,
+  request,
+  type StoreTest,
+  W,
+} from './session-store.support.ts'
 import { eventsOf, TailReader, tail } from './session-store.tail.ts'
 
 /** The event log. */
@@ -142,17 +153,47 @@ export function eventCases(test: StoreTest): void {
 
 /** Notices of change. */
 export function changeCases(test: StoreTest): void {
-  test('a listener is notified of each write of this process, until it is disposed', async ({ store }) => {
-    const changes: SessionChange[] = []
-    const listener = store.onChange((change) => changes.push(change))
+  test('a listener hears what changed for those who wait, until it is disposed', async (fixture) => {
+    const { store } = fixture
+    const heard: (readonly string[])[] = []
+    const listener = store.onChange(({ workspace, sessionId, kinds }) => {
+      if (workspace === W && sessionId === 'ses_1') heard.push(kinds)
+    })
+    /** At once; from the server the same may come again. */
+    const hears = async (write: () => Promise<unknown>, ...kinds: readonly string[]): Promise<void> => {
+      heard.length = 0
+      await write()
+      for (const kind of kinds) assert.ok(heard.flat().includes(kind), kind)
+    }
     await store.createSession(W, newSession())
-    assert.ok(changes.some(({ workspace, sessionId }) => workspace === W && sessionId === 'ses_1'))
-    const before = changes.length
-    await admit(store, 'steer', 'msg_1')
-    assert.ok(changes.length > before)
+    await hears(() => admit(store, 'steer', 'msg_1'), 'run', 'work')
+    const lease = await acquire(store, fixture.longMs)
+    await hears(() => store.promote(lease, 'idle'), 'run')
+    await hears(() => store.askPermission(lease, request('per_1')), 'permission')
+    const once = { reply: 'once', message: '' } as const
+    await hears(() => store.replyPermission(W, 'ses_1', 'per_1', once), 'permission')
+    await hears(() => store.requestInterrupt(W, 'ses_1'), 'interrupt')
+    await admit(store, 'queue', 'msg_2')
+    await hears(() => store.endRun(lease, 'interrupted'), 'interrupt', 'run', 'work')
+    const next = await acquire(store, fixture.longMs)
+    await hears(() => store.releaseLease(next), 'run', 'work')
     listener[Symbol.dispose]()
-    const after = changes.length
-    await store.requestInterrupt(W, 'ses_1')
-    assert.equal(changes.length, after)
+    heard.length = 0
+    await admit(store, 'queue', 'msg_3')
+    assert.deepEqual(heard, [])
+  })
+
+  test('what a run writes while it gets on concerns nobody who waits', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const heard: unknown[] = []
+    // Who has just begun to listen hears that anything may have changed.
+    using _ = store.onChange((change) => change.sessionId !== undefined && heard.push(change))
+    for (let n = 0; n < 50; n++) {
+      const message = assistant('msg_step', { parts: [{ type: 'text', text: `${n}` }] })
+      await store.recordStep(lease, { message, events: [{ type: 'step-streamed', messageId: 'msg_step' }] })
+      await store.renewLease(lease, fixture.longMs)
+    }
+    assert.deepEqual(heard, [])
   })
 }

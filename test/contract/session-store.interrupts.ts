@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict'
-import { acquire, admit, begin, messages, names, newSession, type StoreTest, W } from './session-store.support.ts'
+import {
+  acquire,
+  admit,
+  begin,
+  messages,
+  names,
+  newSession,
+  refusal,
+  type StoreTest,
+  W,
+} from './session-store.support.ts'
 
 /** Interrupts. */
 export function interruptCases(test: StoreTest): void {
   test('nothing is stopped where nothing runs or is due', async ({ store }) => {
-    assert.equal(await store.requestInterrupt(W, 'ses_1'), undefined)
+    await assert.rejects(store.requestInterrupt(W, 'ses_1'), refusal('SESSION_NOT_FOUND'))
     await store.createSession(W, newSession())
     assert.equal(await store.requestInterrupt(W, 'ses_1'), false)
   })

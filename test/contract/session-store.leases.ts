@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Lease, SessionStore } from '#services/session/ports.ts'
+import type { Lease } from '#services/session/ports/lease.ts'
+import type { UseCases } from '#test/support/session-use-cases.ts'
 import {
   acquire,
   admission,
@@ -20,7 +21,7 @@ import {
 } from './session-store.support.ts'
 
 /** Everything that is done under a lease, but for giving it back. */
-const leased: Readonly<Record<string, (store: SessionStore, lease: Lease) => Promise<unknown>>> = {
+const leased: Readonly<Record<string, (store: UseCases, lease: Lease) => Promise<unknown>>> = {
   renewLease: (store, lease) => store.renewLease(lease, 1_000),
   settleAborted: (store, lease) => store.settleAborted(lease),
   readLeased: (store, lease) => store.readLeased(lease),
@@ -35,7 +36,7 @@ const leased: Readonly<Record<string, (store: SessionStore, lease: Lease) => Pro
   abandonRun: (store, lease) => store.abandonRun(lease, { type: 'internal', message: '' }),
 }
 
-async function refusesAll(store: SessionStore, lease: Lease): Promise<void> {
+async function refusesAll(store: UseCases, lease: Lease): Promise<void> {
   const before = [await get(store), await messages(store), await store.listPermissionRequests(W)]
   for (const [name, call] of Object.entries(leased)) {
     await assert.rejects(call(store, lease), refusal('LEASE_LOST', { session_id: 'ses_1' }), name)

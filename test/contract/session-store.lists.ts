@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { SessionQuery, SessionStore } from '#services/session/ports.ts'
+import type { SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { UseCases } from '#test/support/session-use-cases.ts'
 import { admit, newSession, type StoreTest, W } from './session-store.support.ts'
 
 /** Lists. */
@@ -64,14 +65,14 @@ export function listCases(test: StoreTest): void {
   })
 }
 
-async function fill(store: SessionStore, clock: { advance(ms: number): void }): Promise<void> {
+async function fill(store: UseCases, clock: { advance(ms: number): void }): Promise<void> {
   for (const id of ['ses_0', 'ses_2', 'ses_1', 'ses_4', 'ses_3', 'ses_5']) {
     if (id === 'ses_4') clock.advance(10)
     await store.createSession(W, newSession(id))
   }
 }
 
-async function list(store: SessionStore, query: Partial<SessionQuery>): Promise<string[]> {
+async function list(store: UseCases, query: Partial<SessionQuery>): Promise<string[]> {
   const { items } = await store.listSessions(W, { limit: 50, order: 'ascending', ...query })
   return items.map(({ id }) => id)
 }

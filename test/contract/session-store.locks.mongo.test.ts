@@ -3,9 +3,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { MongoClient } from 'mongodb'
-import { openMongoSessionStore } from '#services/session/adapters/mongo-session-store.ts'
+import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { withUseCases } from '#test/support/session-use-cases.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 import { acquire, admission, admit, ManualClock, newSession, W } from './session-store.support.ts'
 
@@ -21,8 +22,8 @@ async function open() {
   })
   const clock = new ManualClock()
   const stores = [
-    opening.use(await openMongoSessionStore({ mongo, clock })),
-    opening.use(await openMongoSessionStore({ mongo, clock })),
+    withUseCases(opening.use(await openMongoSessionStore({ mongo, clock }))),
+    withUseCases(opening.use(await openMongoSessionStore({ mongo, clock }))),
   ] as const
   const resources = opening.move()
   return { uri, database, mongo, stores, [Symbol.asyncDispose]: () => resources.disposeAsync() }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openMongoSessionStore } from '#services/session/adapters/mongo-session-store.ts'
-import type { SessionStore } from '#services/session/ports.ts'
+import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { type UseCases, withUseCases } from '#test/support/session-use-cases.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { sessionStoreSuite } from './session-store.suite.ts'
 import {
@@ -32,12 +32,12 @@ after(async () => {
 })
 
 /** Two stores on the same data, as two processes have them. */
-async function open(): Promise<StoreFixture & { readonly second: SessionStore }> {
+async function open(): Promise<StoreFixture & { readonly second: UseCases }> {
   assert.ok(mongo)
   for (const collection of await mongo.db.collections()) await collection.deleteMany({})
   const clock = new ManualClock()
-  const store = await openMongoSessionStore({ mongo, clock })
-  const second = await openMongoSessionStore({ mongo, clock })
+  const store = withUseCases(await openMongoSessionStore({ mongo, clock }))
+  const second = withUseCases(await openMongoSessionStore({ mongo, clock }))
   return {
     store,
     second,
@@ -179,7 +179,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
       ['ses_1'],
     )
     // Whoever has just begun to listen is notified of the writes from a moment on.
-    for (let i = 0; !notified; i++) await store.selectAgent(W, 'ses_1', `agent ${i}`)
+    for (let i = 0; !notified; i++) await store.admitPrompt(W, admission(`msg_${i}`))
   })
 
   test('go on when the server drops their cursors', async () => {

@@ -76,9 +76,9 @@ export function sessionCases(test: StoreTest): void {
     assert.equal(await store.getSession(OTHER, 'ses_1'), undefined)
     assert.deepEqual(await store.listSessions(OTHER, { limit: 10, order: 'descending' }), { items: [], more: false })
     assert.equal(await store.listMessages(OTHER, 'ses_1', { limit: 10, order: 'ascending' }), undefined)
-    assert.equal(await store.isBusy(OTHER, 'ses_1'), undefined)
-    assert.equal(await store.requestInterrupt(OTHER, 'ses_1'), undefined)
     const missing = refusal('SESSION_NOT_FOUND', { session_id: 'ses_1' })
+    await assert.rejects(store.isBusy(OTHER, 'ses_1'), missing)
+    await assert.rejects(store.requestInterrupt(OTHER, 'ses_1'), missing)
     await assert.rejects(store.admitPrompt(OTHER, admission('msg_1')), missing)
     await assert.rejects(store.selectAgent(OTHER, 'ses_1', 'plan'), missing)
     await assert.rejects(store.replyPermission(OTHER, 'ses_1', 'per_1', { reply: 'once', message: '' }), missing)
@@ -87,7 +87,9 @@ export function sessionCases(test: StoreTest): void {
     await store.admitPrompt(OTHER, admission('msg_1', { text: 'other' }))
   })
 
-  test('a missing session is undefined where it is read and refused where it is written', async ({ store }) => {
+  test('a missing session is undefined where it is read and refused where it is written or inspected', async ({
+    store,
+  }) => {
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
     assert.equal(await store.getMessage(W, 'ses_1', 'msg_1'), undefined)
     await assert.rejects(store.selectModel(W, 'ses_1', MODEL), refusal('SESSION_NOT_FOUND'))

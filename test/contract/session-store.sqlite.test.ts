@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openSqliteSessionStore } from '#services/session/adapters/sqlite-session-store.ts'
+import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
+import { withUseCases } from '#test/support/session-use-cases.ts'
 import { sessionStoreSuite } from './session-store.suite.ts'
 import {
   acquire,
@@ -21,7 +22,7 @@ async function open(): Promise<StoreFixture & { reopen(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-sessions-'))
   const path = join(directory, 'session.sqlite')
   const clock = new ManualClock()
-  let store = await openSqliteSessionStore({ path, clock })
+  let store = withUseCases(await openSqliteSessionStore({ path, clock }))
   return {
     get store() {
       return store
@@ -34,7 +35,7 @@ async function open(): Promise<StoreFixture & { reopen(): Promise<void> }> {
     },
     async reopen() {
       await store[Symbol.asyncDispose]()
-      store = await openSqliteSessionStore({ path, clock })
+      store = withUseCases(await openSqliteSessionStore({ path, clock }))
     },
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]()

@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict'
 import type { Admitter, Delivery } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, Message, ToolPart } from '#services/session/domain/message.ts'
+import type { AssistantMessage, Message, StoredMessage, ToolPart } from '#services/session/domain/message.ts'
 import type { PermissionRequest } from '#services/session/domain/permission.ts'
-import type { Session } from '#services/session/domain/session.ts'
-import type {
-  AcquiredLease,
-  Admission,
-  Lease,
-  NewSession,
-  SessionStore,
-  StoredMessage,
-} from '#services/session/ports.ts'
+import type { NewSession, Session } from '#services/session/domain/session.ts'
+import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { Clock } from '#shared/clock.ts'
+import type { TestAdmission, UseCases } from '#test/support/session-use-cases.ts'
 
 /** An empty store, and what a test may do to its surroundings. */
 export interface StoreFixture extends AsyncDisposable {
-  readonly store: SessionStore
+  readonly store: UseCases
   /** The store's clock. */
   readonly clock: ManualClock
   /** A lease that outlives any test. */
@@ -64,7 +58,7 @@ export function newSession(id = 'ses_1', changes: Partial<NewSession> = {}): New
   }
 }
 
-export function admission(id: string, changes: Partial<Admission> & { text?: string } = {}): Admission {
+export function admission(id: string, changes: Partial<TestAdmission> & { text?: string } = {}): TestAdmission {
   const { text = id, ...rest } = changes
   return {
     id,
@@ -79,7 +73,7 @@ export function admission(id: string, changes: Partial<Admission> & { text?: str
 }
 
 /** Admits inputs of one delivery, one after the other. */
-export async function admit(store: SessionStore, delivery: Delivery, ...ids: string[]): Promise<void> {
+export async function admit(store: UseCases, delivery: Delivery, ...ids: string[]): Promise<void> {
   for (const id of ids) await store.admitPrompt(W, admission(id, { delivery }))
 }
 
@@ -92,7 +86,7 @@ export async function begin({ store, longMs }: StoreFixture, durationMs = longMs
   return lease
 }
 
-export async function acquire(store: SessionStore, durationMs: number, owner = 'own_1'): Promise<AcquiredLease> {
+export async function acquire(store: UseCases, durationMs: number, owner = 'own_1'): Promise<AcquiredLease> {
   const lease = await store.acquireLease(owner, durationMs)
   assert.ok(lease, 'there is a session to drain')
   return lease
@@ -151,14 +145,14 @@ export function request(id: string, changes: Partial<PermissionRequest> = {}): P
 }
 
 /** The session, which is there. */
-export async function get(store: SessionStore, sessionId = 'ses_1'): Promise<Session> {
+export async function get(store: UseCases, sessionId = 'ses_1'): Promise<Session> {
   const session = await store.getSession(W, sessionId)
   assert.ok(session)
   return session
 }
 
 /** All messages of a session, in order. */
-export async function messages(store: SessionStore, sessionId = 'ses_1'): Promise<readonly StoredMessage[]> {
+export async function messages(store: UseCases, sessionId = 'ses_1'): Promise<readonly StoredMessage[]> {
   const page = await store.listMessages(W, sessionId, { limit: 1_000, order: 'ascending' })
   assert.ok(page)
   return page.items

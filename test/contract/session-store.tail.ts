@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { SessionStore, TailItem } from '#services/session/ports.ts'
+import type { TailItem } from '#services/session/ports/event-log.ts'
+import type { UseCases } from '#test/support/session-use-cases.ts'
 import { W } from './session-store.support.ts'
 
 /** Reads a tail item by item. */
@@ -7,7 +8,7 @@ export class TailReader implements AsyncDisposable {
   readonly #controller = new AbortController()
   readonly #iterator: AsyncIterator<TailItem>
 
-  constructor(store: SessionStore, position?: string, workspace = W) {
+  constructor(store: UseCases, position?: string, workspace = W) {
     this.#iterator = store.tailEvents(workspace, position, this.#controller.signal)[Symbol.asyncIterator]()
   }
 
@@ -44,14 +45,14 @@ export class TailReader implements AsyncDisposable {
 }
 
 /** A reader that has seen `ready`. */
-export async function tail(store: SessionStore, position?: string, workspace = W): Promise<TailReader> {
+export async function tail(store: UseCases, position?: string, workspace = W): Promise<TailReader> {
   const reader = new TailReader(store, position, workspace)
   await reader.expect('ready')
   return reader
 }
 
 /** The events of the workspace that follow on what `write` does. */
-export async function eventsOf(store: SessionStore, count: number, write: () => Promise<unknown>) {
+export async function eventsOf(store: UseCases, count: number, write: () => Promise<unknown>) {
   await using reader = await tail(store)
   await write()
   return await reader.events(count)

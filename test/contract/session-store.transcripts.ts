@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { MessageQuery } from '#services/session/ports.ts'
+import type { MessageQuery } from '#services/session/ports/session-lists.ts'
 import {
   admit,
   assistant,

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { openMongoSessionStore } from '#services/session/adapters/mongo-session-store.ts'
+import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
 import { InstanceClient, type WireMessage } from '#test/support/instance-client.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { noneAlive, scratchDirectory } from '#test/support/processes.ts'
 import { type Replicas, type Side, startReplicas } from '#test/support/product.ts'
+import { withUseCases } from '#test/support/session-use-cases.ts'
 import { waitFor, waitUntil } from '#test/support/wait-until.ts'
 
 const LEASE_SECONDS = 3
@@ -181,7 +182,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     await waitFor('A to notice', () =>
       a.session().output().includes(`"sessionId":"${sessionId}","msg":"A session was lost`),
     )
-    await using store = await openMongoSessionStore({ mongo, clock: systemClock })
+    await using store = withUseCases(await openMongoSessionStore({ mongo, clock: systemClock }))
     const late = { workspace, sessionId, fence }
     await assert.rejects(store.endRun(late, 'failed'), { reason: 'LEASE_LOST' })
     await assert.rejects(store.promote(late, 'step'), { reason: 'LEASE_LOST' })

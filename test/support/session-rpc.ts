@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import type { CallOptions, Client } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { reasons } from '#services/catalog/reasons.ts'
-import { openFileBlobStore } from '#services/session/adapters/file-blob-store.ts'
-import { peerError } from '#services/session/adapters/peer-errors.ts'
-import { openSqliteSessionStore } from '#services/session/adapters/sqlite-session-store.ts'
-import type { BlobStore, Catalog, SessionStore } from '#services/session/ports.ts'
+import { openFileBlobStore } from '#services/session/adapters/files/blob-store.ts'
+import { peerError } from '#services/session/adapters/rpc/peer-errors.ts'
+import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
+import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import type { Catalog } from '#services/session/ports/catalog.ts'
 import { sessionRoutes } from '#services/session/routes.ts'
 import { EventHub } from '#services/session/run/event-hub.ts'
 import { SessionWatchers } from '#services/session/run/session-watchers.ts'
@@ -15,12 +16,13 @@ import { Rejection, toConnectError } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import type { Server } from '#shared/rpc/serve.ts'
+import { type UseCases, withUseCases } from '#test/support/session-use-cases.ts'
 import type { Connect } from '#test/support/transports.ts'
 
 /** The handlers of the session service over a real store, with nobody to run what is admitted. */
 export interface SessionRpc extends AsyncDisposable {
   readonly client: Client<typeof SessionService>
-  readonly store: SessionStore
+  readonly store: UseCases
   /** Over HTTP/2: who serves. */
   readonly server: Server | undefined
   readonly blobs: BlobStore
@@ -45,7 +47,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const hub = new EventHub(store)
   const connection = await connect(sessionRoutes({ store, blobs, catalog: catalogOf(read), hub, watchers }))
   return {
-    ...{ store, blobs, clock, read, hub },
+    ...{ store: withUseCases(store), blobs, clock, read, hub },
     client: createClient(SessionService, connection.transport),
     server: connection.server,
     as: (workspaceId = 'wrk_1') =>

@@ -21,3 +21,35 @@ export interface InboxItem {
   readonly delivery: Delivery
   readonly timeCreated: number
 }
+
+/** An input that a client hands in. */
+export interface Admission {
+  readonly id: string
+  readonly prompt: Prompt
+  readonly delivery: Delivery
+  /** Digest of the request as the client sent it; a second admission of the id must have the same. */
+  readonly digest: string
+  readonly admitter: Admitter
+  /** Wakes the session: it becomes due. */
+  readonly wake: boolean
+}
+
+/** What an id of the workspace names already. */
+export interface TakenId {
+  readonly sessionId: string
+  /** The input as it was admitted, whether it still waits or is a message by now; undefined: a message that was none. */
+  readonly input: { readonly item: InboxItem; readonly digest: string } | undefined
+}
+
+/** An inbox item with what clients do not see. */
+export interface WaitingInput {
+  readonly seq: number
+  readonly item: InboxItem
+  readonly admitter: Admitter
+}
+
+/** What waits in an inbox, in order of admission: every steer, and the first two queued items. */
+export interface WaitingInputs {
+  readonly steers: readonly WaitingInput[]
+  readonly queued: readonly WaitingInput[]
+}

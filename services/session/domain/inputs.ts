@@ -1,41 +1,41 @@
-import type { Admitter, InboxItem } from './inbox.ts'
-import type { UserMessage } from './message.ts'
+import type { Admission, InboxItem, TakenId, WaitingInputs } from './inbox.ts'
+import type { StoredMessage, UserMessage } from './message.ts'
 import type { Revision } from './revision.ts'
 
-/** An inbox item with what clients do not see. */
-export interface WaitingInput {
-  readonly seq: number
-  readonly item: InboxItem
-  readonly admitter: Admitter
-}
-
-/** What waits in an inbox, in order of admission: every steer, and the first two queued items. */
-export interface WaitingInputs {
-  readonly steers: readonly WaitingInput[]
-  readonly queued: readonly WaitingInput[]
-}
-
-/** What was promoted: the new messages with their places, and who admitted the last of them. */
-export interface Promoted {
-  readonly messages: readonly { readonly seq: number; readonly message: UserMessage }[]
-  readonly admitter: Admitter | undefined
-}
-
-/** Puts an input into the inbox. */
-export function admitInput(revision: Revision, input: Omit<WaitingInput, 'seq'>, digest: string): void {
-  const { item, admitter } = input
+/**
+ * Puts an input into the inbox, and with `wake` makes the session due. The same id again with the same digest returns the
+ * first item, and with `wake` makes the session due all the same: an interrupt may have parked other inputs. Undefined: the
+ * id has another digest, belongs to another session, or names another message.
+ */
+export function admitPrompt(
+  revision: Revision,
+  taken: TakenId | undefined,
+  { id, prompt, delivery, digest, admitter, wake }: Admission,
+): InboxItem | undefined {
+  const sessionId = revision.state.id
+  if (taken !== undefined && (taken.sessionId !== sessionId || taken.input?.digest !== digest)) return undefined
+  if (wake && !revision.state.due) revision.set({ due: true })
+  if (taken?.input !== undefined) return taken.input.item
+  const item = { id, sessionId, prompt, delivery, timeCreated: revision.now }
   revision.writes.push({ type: 'admit', seq: revision.nextSeq(), item, digest, admitter })
   revision.event({ type: 'inbox-enqueued', item })
   revision.touch()
+  return item
 }
 
 /**
- * Promotes what a boundary lets in, in order of admission, and begins the run when there is none. Nothing is promoted
- * into a run that is to be interrupted, nor when nothing is due and no run is begun: an interrupt came first.
+ * Turns inbox items into user messages, each with its event: at a `step` boundary every steer in order of admission; at an
+ * `idle` boundary the oldest queued item too, all in order of admission. Begins the run when something was promoted and none
+ * is begun; a due session stays due only when items are left. Nothing is promoted into a run that is to be interrupted, nor
+ * when nothing is due and no run is begun: an interrupt came first.
  */
-export function promoteInputs(revision: Revision, waiting: WaitingInputs, boundary: 'step' | 'idle'): Promoted {
+export function promoteInputs(
+  revision: Revision,
+  waiting: WaitingInputs,
+  boundary: 'step' | 'idle',
+): readonly StoredMessage[] {
   const { due, running, interruptRequested } = revision.state
-  if (interruptRequested || (!due && !running)) return { messages: [], admitter: undefined }
+  if (interruptRequested || (!due && !running)) return []
   const queued = waiting.queued.slice(0, boundary === 'idle' ? 1 : 0)
   const inputs = [...waiting.steers, ...queued].sort((a, b) => a.seq - b.seq)
   const last = inputs.at(-1)
@@ -52,5 +52,5 @@ export function promoteInputs(revision: Revision, waiting: WaitingInputs, bounda
   })
   if (due && waiting.queued.length === queued.length) revision.set({ due: false })
   if (last !== undefined) revision.set({ lastAdmitter: last.admitter })
-  return { messages, admitter: last?.admitter }
+  return messages
 }

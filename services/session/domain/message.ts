@@ -140,3 +140,9 @@ export interface IdleMessage extends MessageBase {
 
 /** One entry of a session's history. */
 export type Message = UserMessage | AssistantMessage | AgentSwitchedMessage | ModelSwitchedMessage | IdleMessage
+
+/** A message and its place in the conversation. */
+export interface StoredMessage {
+  readonly seq: number
+  readonly message: Message
+}

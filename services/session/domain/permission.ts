@@ -30,3 +30,10 @@ export interface PermissionAnswer {
   readonly reply: PermissionReply
   readonly message: string
 }
+
+/** A request and what became of it. */
+export interface KnownRequest {
+  readonly request: PermissionRequest
+  /** Undefined while nobody answered it. */
+  readonly answer: PermissionAnswer | undefined
+}

@@ -1,3 +1,4 @@
+import { type ChangeKind, changesBy } from './change.ts'
 import type { DurableEventData } from './event.ts'
 import type { Admitter, InboxItem } from './inbox.ts'
 import type { Message } from './message.ts'
@@ -47,9 +48,11 @@ export class Revision {
   readonly writes: Write[] = []
   readonly changes: StateChanges = {}
   readonly #newId: NewId
+  readonly #before: SessionState
   #state: SessionState
 
   constructor(state: SessionState, now: number, leaseNow: number, newId: NewId) {
+    this.#before = state
     this.#state = state
     this.now = now
     this.leaseNow = leaseNow
@@ -64,6 +67,11 @@ export class Revision {
   /** Whether there is nothing to write. */
   get isEmpty(): boolean {
     return this.writes.length === 0 && Object.keys(this.changes).length === 0
+  }
+
+  /** What it changes for those who wait. */
+  get changed(): readonly ChangeKind[] {
+    return changesBy(this.#before, this.#state, this.writes, this.leaseNow)
   }
 
   set(changes: StateChanges): void {

@@ -3,7 +3,11 @@ import type { AssistantMessage, StructuredError } from './message.ts'
 import type { Revision } from './revision.ts'
 import type { Outcome, TokenUsage } from './session.ts'
 
-/** Stops what runs and what is due at this moment, not what comes after it; whether there was anything of that. */
+/**
+ * Requests that whoever drains the session stops its run, and makes a session that is due no longer due: what waits by then
+ * stays in the inbox until the next wake, and what is admitted afterwards is not concerned. Returns whether there was
+ * anything to stop.
+ */
 export function interruptRun(revision: Revision): boolean {
   const { running, due, interruptRequested } = revision.state
   if (running && !interruptRequested) revision.set({ interruptRequested: true })
@@ -16,16 +20,22 @@ export function parkInputs(revision: Revision): void {
   if (revision.state.due) revision.set({ due: false })
 }
 
-/** Writes the state of a step; `known` when its message was written before. Answers the session's last number. */
+/** One write of a step: the state of its message, the events that go with it, and what it used when it ends. */
+export interface StepRecord {
+  readonly message: AssistantMessage
+  readonly events: readonly DurableEventData[]
+  /** Added to the session's totals; given once in a step, when it ends. */
+  readonly usage?: { readonly costNanos: bigint; readonly tokens: TokenUsage }
+}
+
+/** Writes the state of a step; `before` is what was written of it last. Returns the session's last number. */
 export function recordStep(
   revision: Revision,
-  known: boolean,
-  message: AssistantMessage,
-  events: readonly DurableEventData[],
-  usage: { readonly costNanos: bigint; readonly tokens: TokenUsage } | undefined,
+  before: AssistantMessage | undefined,
+  { message, events, usage }: StepRecord,
 ): number {
-  if (known) revision.writes.push({ type: 'update', message })
-  else revision.insert(message)
+  if (before === undefined) revision.insert(message)
+  else revision.writes.push({ type: 'update', message })
   for (const data of events) revision.event(data)
   if (usage !== undefined) revision.addUsage(usage.costNanos, usage.tokens)
   if (message.timeCompleted !== undefined && message.error === undefined) revision.set({ attempts: 0 })
@@ -33,7 +43,10 @@ export function recordStep(
   return revision.state.seq
 }
 
-/** Ends the run, if one is begun, and the lease with it. What is due by then, whatever the outcome, stays due. */
+/**
+ * Ends the run, if one is begun, and the lease with it: an event, an idle message, outcome and timeIdle; a request to
+ * interrupt is cleared. What is due by then, whatever the outcome, stays due for whoever acquires the lease next.
+ */
 export function endRun(revision: Revision, outcome: Outcome, error: StructuredError | undefined): void {
   const { running, timeIdle } = revision.state
   if (running) {
@@ -46,7 +59,10 @@ export function endRun(revision: Revision, outcome: Outcome, error: StructuredEr
   revision.set({ leaseUntil: 0, attempts: 0 })
 }
 
-/** Ends as failed what nobody gets on with, be it begun or only due. */
+/**
+ * Ends as failed what nobody gets on with. Where no run is begun, one is begun and ended, and the inputs that were due wait
+ * for the next wake.
+ */
 export function abandonRun(revision: Revision, error: StructuredError): void {
   if (!revision.state.running) {
     parkInputs(revision)

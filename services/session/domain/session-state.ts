@@ -1,5 +1,5 @@
 import type { Admitter } from './inbox.ts'
-import type { ModelRef, Outcome, TokenUsage } from './session.ts'
+import type { ModelRef, Outcome, Session, TokenUsage } from './session.ts'
 
 /** What of a session changes, bookkeeping included: all that a rule needs to know of it. */
 export interface SessionState {
@@ -31,6 +31,17 @@ export interface SessionState {
   readonly leaseUntil: number
   /** From when on the lease may be given, on the same clock; undefined while there is no work. */
   readonly claimableAt: number | undefined
+}
+
+/** The state of a session that is about to be created. */
+export function newState(session: Session): SessionState {
+  const { id, location, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle } = session
+  const { directory, projectId } = location
+  return {
+    ...{ id, directory, projectId, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle },
+    ...{ seq: 0, due: false, running: false, interruptRequested: false, lastAdmitter: undefined },
+    ...{ fence: 0, attempts: 0, leaseUntil: 0, claimableAt: undefined },
+  }
 }
 
 /** Whether somebody may drain the session now. */

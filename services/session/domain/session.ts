@@ -51,3 +51,14 @@ export interface Session {
   /** End of the last run; grows by at least 1 with each end. */
   readonly timeIdle: number | undefined
 }
+
+/** A session that is about to be created. */
+export interface NewSession {
+  readonly id: string
+  readonly title: string | undefined
+  readonly agent: string | undefined
+  readonly model: ModelRef | undefined
+  readonly location: SessionLocation
+  readonly metadata: JsonObject | undefined
+  readonly permissions: readonly PermissionRule[] | undefined
+}

@@ -1,5 +1,5 @@
 import type { BlobRef, Message } from '../domain/message.ts'
-import type { BlobStore } from '../ports.ts'
+import type { BlobStore } from '../ports/blob-store.ts'
 
 /** Content by hash. */
 export type BlobContents = ReadonlyMap<string, Uint8Array>

@@ -1,5 +1,5 @@
 import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
-import type { Page } from '../ports.ts'
+import type { Page } from '../ports/session-lists.ts'
 
 /** Which way a page is read from its anchor. */
 export type Direction = 'next' | 'previous'

@@ -1,6 +1,6 @@
 import type { HandlerContext } from '@connectrpc/connect'
 import { callContextKey, principalOf } from '#shared/rpc/call-context.ts'
-import type { PeerCall } from '../ports.ts'
+import type { PeerCall } from '../ports/peer-call.ts'
 
 /** A call to another service on behalf of the caller, that ends with the caller's. Rejects with PRINCIPAL_MISSING. */
 export function peerCallOf(context: HandlerContext): PeerCall {

@@ -40,8 +40,12 @@ async function evaluate(
   { agent }: StepPlan,
   access: ToolAccess,
 ): Promise<Effect> {
+  const rules = { agent: agent.permissions, session: session.permissions ?? [] }
+  const effect = evaluateAccess({ ...rules, approvals: [] }, access)
+  // Approvals make an `ask` an `allow`, and change nothing else.
+  if (effect !== 'ask') return effect
   const approvals = await store.savedApprovals(tenure.lease.workspace, session.location.projectId)
-  return evaluateAccess({ agent: agent.permissions, session: session.permissions ?? [], approvals }, access)
+  return evaluateAccess({ ...rules, approvals }, access)
 }
 
 interface Question {
@@ -57,15 +61,14 @@ async function ask(
   { messageId, callId, access, savePatterns }: Question,
   signal: AbortSignal,
 ): Promise<StructuredError | undefined> {
-  const { store, tenure, clock, newId, session, permissionTimeoutMs } = run
+  const { owned, clock, newId, session, permissionTimeoutMs } = run
   const now = clock.now()
   const request: PermissionRequest = {
     ...{ id: newId('per'), sessionId: session.id, messageId, callId, savePatterns },
     ...{ action: access.action, resources: access.resources },
     ...{ timeCreated: now, timeExpires: now + permissionTimeoutMs },
   }
-  tenure.checkHeld()
-  await store.askPermission(tenure.lease, request)
+  await owned.askPermission(request)
   const answer = await run.slot.rest(() => waitForAnswer(run, plan, request, access, signal))
   if (answer === undefined) return UNANSWERED
   if (answer.reply !== 'reject') return undefined
@@ -80,17 +83,16 @@ async function waitForAnswer(
   access: ToolAccess,
   signal: AbortSignal,
 ): Promise<PermissionAnswer | undefined> {
-  const { store, tenure, watchers } = run
-  const { lease } = tenure
+  const { owned, tenure, watchers } = run
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(), timeExpires - timeCreated)
   try {
-    return await watchers.until(lease, AbortSignal.any([signal, late.signal]), async () => {
-      const answer = await store.readPermissionAnswer(lease, id)
+    return await watchers.until(tenure.lease, 'permission', AbortSignal.any([signal, late.signal]), async () => {
+      const answer = await owned.permissionAnswer(id)
       if (answer !== undefined) return answer
       if ((await evaluate(run, plan, access)) !== 'allow') return undefined
-      await store.closePermission(lease, id, 'always')
-      return store.readPermissionAnswer(lease, id)
+      await owned.closePermission(id, 'always')
+      return owned.permissionAnswer(id)
     })
   } catch (error) {
     if (!late.signal.aborted || signal.aborted) throw error
@@ -98,5 +100,5 @@ async function waitForAnswer(
     clearTimeout(timer)
   }
   // An answer that came at the last moment counts.
-  return (await store.closePermission(lease, id, 'reject')) ? undefined : store.readPermissionAnswer(lease, id)
+  return (await owned.closePermission(id, 'reject')) ? undefined : owned.permissionAnswer(id)
 }

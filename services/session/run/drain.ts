@@ -1,15 +1,15 @@
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { Admitter } from '../domain/inbox.ts'
-import type { Message, StructuredError } from '../domain/message.ts'
-import { nextAction } from '../domain/next-action.ts'
+import type { StoredMessage, StructuredError } from '../domain/message.ts'
 import type { Outcome } from '../domain/session.ts'
 import { endOlderTools } from './end-tools.ts'
-import { giveBack } from './give-back.ts'
+import { giveLeaseBack } from './give-back.ts'
 import { isBlameless, type Loss } from './loss.ts'
+import { type Conversation, OwnedSession } from './owned-session.ts'
 import { patientPort, StoreFault } from './patient-port.ts'
 import type { Pause } from './pause.ts'
-import { type RunDependencies, RunFailure } from './run-context.ts'
+import { type RunContext, type RunDependencies, RunFailure } from './run-context.ts'
 import { INTERNAL, runStep } from './run-step.ts'
 import type { Slot } from './slots.ts'
 import { isLeaseLost, type Tenure } from './tenure.ts'
@@ -43,15 +43,16 @@ export async function drainSession(given: RunDependencies, tenure: Tenure, slot:
   const store = patientPort(given.store, given.health, patience)
   const blobs = patientPort(given.blobs, given.health, patience)
   try {
-    await drain({ ...given, store, blobs, pause }, tenure, slot)
+    const owned = new OwnedSession(store, tenure)
+    await drain({ ...given, store, blobs, pause, tenure, owned, slot })
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
     tell(given, tenure, error)
     // Nobody knows whether the last write was done: whoever takes over finds out. An outage is no attempt, nor is a shutdown.
     const { reason, loss } = tenure
     const blameless = loss === undefined ? isStoreUnavailable(error) : isBlameless(loss)
-    if (reason === 'shutdown') await giveBack(given, lease)
-    else if (blameless) void giveBack(given, lease)
+    if (reason === 'shutdown') await giveLeaseBack(given, lease)
+    else if (blameless) void giveLeaseBack(given, lease)
   }
 }
 
@@ -71,25 +72,23 @@ function tell({ logger }: RunDependencies, { lease, reason, loss }: Tenure, erro
   else if (reason !== 'shutdown') logger.error({ err: error, sessionId, attempt }, 'A drain failed')
 }
 
-async function drain(dependencies: RunDependencies, tenure: Tenure, slot: Slot): Promise<void> {
-  const { store } = dependencies
+/** A run that is not at a step yet. */
+type Drain = Omit<RunContext, 'principal' | 'session'>
+
+async function drain(run: Drain): Promise<void> {
+  const { tenure, owned } = run
   const { lease } = tenure
   const attributes = { 'gen_ai.conversation.id': lease.sessionId }
-  if (lease.attempt > MOST_ATTEMPTS) return giveUp(dependencies, tenure)
-  if (lease.unfinished) await takeOver(dependencies, tenure)
-  const begun = lease.unfinished || (await store.promote(lease, 'idle')).messages.length > 0
-  const { outcome, error } = begun
-    ? await inSpan('session.run', { attributes }, () => doRun(dependencies, tenure, slot))
-    : SUCCEEDED
-  tenure.checkHeld()
-  await store.endRun(lease, outcome, error)
+  if (lease.attempt > MOST_ATTEMPTS) return giveUp(run)
+  if (lease.unfinished) await takeOver(run)
+  const { outcome, error } = await inSpan('session.run', { attributes }, () => doRun(run))
+  await owned.endRun(outcome, error)
 }
 
 /** Ends a run that has no end by itself: it is to blame, or what it does ends each process that tries. */
-async function giveUp(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
-  const { store, logger } = dependencies
-  const { lease } = tenure
-  const { sessionId } = lease
+async function giveUp(run: Drain): Promise<void> {
+  const { tenure, owned, logger } = run
+  const { sessionId, unfinished } = tenure.lease
   logger.error({ sessionId }, `A run was tried ${MOST_ATTEMPTS} times and never got on: it has failed`)
   // What is left may be what fails each time; the session is more than that.
   const succeeds = (work: Promise<void>): Promise<boolean> =>
@@ -101,78 +100,49 @@ async function giveUp(dependencies: RunDependencies, tenure: Tenure): Promise<vo
         return false
       },
     )
-  const ended = !lease.unfinished || (await succeeds(endFormerTools(dependencies, tenure)))
-  tenure.checkHeld()
-  if (lease.unfinished) await succeeds(store.settleAborted(lease))
-  tenure.checkHeld()
-  await store.abandonRun(lease, ended ? GIVEN_UP : TOOLS_UNKNOWN)
+  const ended = !unfinished || (await succeeds(endFormerTools(run)))
+  if (unfinished) await succeeds(owned.settleAborted())
+  await owned.abandonRun(ended ? GIVEN_UP : TOOLS_UNKNOWN)
 }
 
-async function takeOver(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
-  await endFormerTools(dependencies, tenure)
-  tenure.checkHeld()
-  await dependencies.store.settleAborted(tenure.lease)
+async function takeOver(run: Drain): Promise<void> {
+  await endFormerTools(run)
+  await run.owned.settleAborted()
 }
 
-async function endFormerTools(dependencies: RunDependencies, tenure: Tenure): Promise<void> {
-  const principal = await dependencies.store.lastAdmitter(tenure.lease)
+async function endFormerTools(run: Drain): Promise<void> {
+  const principal = await run.owned.lastAdmitter()
   if (principal === undefined) throw new Error('A run was begun without an input')
-  await endOlderTools(dependencies, tenure, principal)
+  await endOlderTools(run, run.tenure, principal)
 }
 
 /** Does step after step until the conversation needs no other, or the agent may do no other. */
-async function doRun(dependencies: RunDependencies, tenure: Tenure, slot: Slot): Promise<RunEnd> {
-  const { store, logger } = dependencies
-  const { lease } = tenure
-  const transcript = new Transcript(dependencies, tenure)
+async function doRun(run: Drain): Promise<RunEnd> {
+  const { tenure, owned, logger } = run
+  let conversation: Conversation = { messages: [], lastSeq: 0 }
   let limited = false
   try {
     for (;;) {
       tenure.check()
-      // A rejected call ends the run before anything that was admitted since can enter it.
-      const rejected = nextAction(await transcript.read())
-      if (rejected.type === 'end' && rejected.outcome === 'interrupted') return rejected
-      const { messages } = await store.promote(lease, 'step')
-      const conversation = await transcript.read()
-      const next = nextAction(conversation)
-      if (next.type === 'end') return next
-      if (limited && messages.length === 0) return SUCCEEDED
-      const { session, interruptRequested } = await store.readLeased(lease)
-      if (interruptRequested) tenure.stop('interrupted')
+      const { messages, session, admitter, next } = await owned.beginStep(conversation, limited)
+      conversation = extended(conversation, messages)
+      if (next?.type !== 'step') return next ?? SUCCEEDED
       tenure.check()
-      const principal = (await store.lastAdmitter(lease)) as Admitter
-      const run = { ...dependencies, tenure, slot, principal, session }
-      limited = await inSpan('session.step', {}, () => runStep(run, conversation))
+      const step = { ...run, principal: admitter as Admitter, session }
+      const { messages: known } = conversation
+      limited = await inSpan('session.step', {}, () => runStep(step, known))
     }
   } catch (error) {
     if (tenure.reason === 'interrupted') return { outcome: 'interrupted', error: undefined }
     if (tenure.reason !== undefined || isLeaseLost(error)) throw error
     if (isStoreUnavailable(error) || error instanceof StoreFault) throw error
     if (error instanceof RunFailure) return { outcome: 'failed', error: error.error }
-    logger.error({ err: error, sessionId: lease.sessionId }, 'A run failed')
-    await store.settleAborted(lease)
+    logger.error({ err: error, sessionId: tenure.lease.sessionId }, 'A run failed')
+    await owned.settleAborted()
     return { outcome: 'failed', error: INTERNAL }
   }
 }
 
-/** The conversation, read once; at each step only what has come since. */
-class Transcript {
-  readonly #dependencies: RunDependencies
-  readonly #tenure: Tenure
-  readonly #messages: Message[] = []
-  #last = 0
-
-  constructor(dependencies: RunDependencies, tenure: Tenure) {
-    this.#dependencies = dependencies
-    this.#tenure = tenure
-  }
-
-  /** To be read between steps only: then no message changes any more. */
-  async read(): Promise<readonly Message[]> {
-    for (const { seq, message } of await this.#dependencies.store.readTranscript(this.#tenure.lease, this.#last)) {
-      this.#messages.push(message)
-      this.#last = seq
-    }
-    return this.#messages
-  }
+function extended({ messages, lastSeq }: Conversation, more: readonly StoredMessage[]): Conversation {
+  return { messages: [...messages, ...more.map(({ message }) => message)], lastSeq: more.at(-1)?.seq ?? lastSeq }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import type { DurableEvent, DurableEventData, VolatileEvent } from '../domain/event.ts'
-import type { TailItem } from '../ports.ts'
+import type { TailItem } from '../ports/event-log.ts'
 import { EventHub, type HubItem } from './event-hub.ts'
 
 const part = { messageId: 'msg_1', kind: 'text', ordinal: 0 } as const

@@ -1,6 +1,7 @@
 import { Rejection } from '#shared/rejection.ts'
 import type { VolatileEvent } from '../domain/event.ts'
-import type { SessionStore, TailItem } from '../ports.ts'
+import type { TailItem } from '../ports/event-log.ts'
+import type { SessionStore } from '../ports/session-store.ts'
 import { EventMerge } from './event-merge.ts'
 
 /** What a subscriber gets: `ready` first; `missed` where events are lost. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import type { VolatileEvent } from '../domain/event.ts'
-import type { TailItem } from '../ports.ts'
+import type { TailItem } from '../ports/event-log.ts'
 import { EventMerge } from './event-merge.ts'
 
 const place = { workspace: 'wrk_1', directory: '/project', timeCreated: 0 }

@@ -1,5 +1,7 @@
 import { isStoreUnavailable, STORE_AGAIN_MS } from '#shared/stores/store-outage.ts'
-import type { Lease } from '../ports.ts'
+import { giveBack } from '../domain/run.ts'
+import type { Lease } from '../ports/lease.ts'
+import { nothing } from '../ports/session-store.ts'
 import type { RunDependencies } from './run-context.ts'
 
 /** After that a lease that could not be given back counts as an attempt. */
@@ -9,14 +11,16 @@ const PATIENCE_MS = 3_600_000
  * Gives a lease back, so that it is no attempt, be it lost by now. Where the store is away it goes on trying until the store
  * is back, but lets nobody wait for that. Never throws.
  */
-export async function giveBack(given: RunDependencies, lease: Lease): Promise<void> {
+export async function giveLeaseBack(given: RunDependencies, lease: Lease): Promise<void> {
   if (!(await isGivenBack(given, lease))) void keepTrying(given, lease)
 }
 
 /** False: the store is away. */
 async function isGivenBack({ store, logger, closing }: RunDependencies, lease: Lease): Promise<boolean> {
   try {
-    await store.releaseLease(lease)
+    // Not under the lease, which may be lost by now: it was no attempt all the same.
+    const { workspace, sessionId, fence } = lease
+    await store.revise({ workspace, sessionId }, nothing, (revision) => giveBack(revision, fence))
   } catch (error) {
     if (isStoreUnavailable(error)) return false
     if (!closing.aborted) logger.warn({ err: error, sessionId: lease.sessionId }, 'A lease was not given back')

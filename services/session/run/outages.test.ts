@@ -6,10 +6,11 @@ import { test } from 'node:test'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { admission, newSession, W } from '#test/contract/session-store.support.ts'
+import { withUseCases } from '#test/support/session-use-cases.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
-import type { AcquiredLease, SessionStore } from '../ports.ts'
+import { openSqliteSessionStore } from '../adapters/sqlite/session-store.ts'
+import type { AcquiredLease } from '../ports/lease.ts'
 import { drainSession } from './drain.ts'
 import { patientPort } from './patient-port.ts'
 import { pause } from './pause.ts'
@@ -26,7 +27,8 @@ const soon: RunDependencies['pause'] = (_, signal) => pause(5, signal)
 /** A store with one prompt that is due, which can be made to fail; and what runs need that are stopped before they ask for more. */
 async function open(clock: Clock = systemClock) {
   const directory = mkdtempSync(join(tmpdir(), 'portico-outages-'))
-  const opened = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock })
+  const port = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock })
+  const opened = withUseCases(port)
   await opened.createSession(W, newSession())
   await opened.admitPrompt(W, admission('msg_1'))
   const state = {
@@ -36,7 +38,7 @@ async function open(clock: Clock = systemClock) {
     slowMs: 0,
     renewed: 0,
   }
-  const store = new Proxy(opened, {
+  const store = new Proxy(port, {
     get(target, key) {
       const member: unknown = Reflect.get(target, key, target)
       if (typeof member !== 'function') return member
@@ -50,7 +52,7 @@ async function open(clock: Clock = systemClock) {
         return answer
       }
     },
-  }) as SessionStore
+  })
   const watchers = new SessionWatchers(opened)
   const begun: string[] = []
   const waits = (_: unknown, signal: AbortSignal): Promise<never> =>
@@ -199,7 +201,7 @@ test('an outage that meets a run which is being interrupted is no attempt', asyn
   const { tenure, drained } = await own()
   await waitFor('the step to begin', () => begun.length === 1)
   state.failure = storeUnavailable('gone', { outcomeUnknown: true })
-  state.only = 'endRun'
+  state.only = 'revise'
   await opened.requestInterrupt(W, 'ses_1')
   await drained
   assert.deepEqual([tenure.reason, tenure.loss], ['interrupted', undefined])
@@ -220,7 +222,7 @@ test('a call that always fails while the store is there is an attempt, and holds
   for (const failure of [storeUnavailable('slow'), storeUnavailable('malformed', { damaged: true })]) {
     await using fixture = await open()
     fixture.state.failure = failure
-    fixture.state.only = 'readTranscript'
+    fixture.state.only = 'revise'
     const { slot, drained } = await fixture.own()
     await drained
     assert.equal(slot.held, failure.metadata.store === 'damaged', 'it was given up while it was waited')

@@ -7,8 +7,13 @@ import type { Admitter } from '../domain/inbox.ts'
 import type { StructuredError } from '../domain/message.ts'
 import { absenceDelay, isAway } from '../domain/retry.ts'
 import type { Session } from '../domain/session.ts'
-import type { BlobStore, Catalog, Inference, PeerCall, SessionStore } from '../ports.ts'
+import type { BlobStore } from '../ports/blob-store.ts'
+import type { Catalog } from '../ports/catalog.ts'
+import type { Inference } from '../ports/inference.ts'
+import type { PeerCall } from '../ports/peer-call.ts'
+import type { SessionStore } from '../ports/session-store.ts'
 import type { EventHub } from './event-hub.ts'
+import type { OwnedSession } from './owned-session.ts'
 import type { Pause } from './pause.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 import type { Slot } from './slots.ts'
@@ -39,6 +44,7 @@ export interface RunDependencies {
 /** A run at one of its steps: who owns it, on whose behalf it goes on, and what it works on. */
 export interface RunContext extends RunDependencies {
   readonly tenure: Tenure
+  readonly owned: OwnedSession
   readonly slot: Slot
   readonly principal: Admitter
   readonly session: Session

@@ -61,7 +61,7 @@ async function settle(run: RunContext, step: StepRecorder, error: unknown): Prom
     if (!ended && tenure.reason === 'shutdown') throw new Stopped('shutdown')
     await step.cutOff(errorOf(error, tenure.reason !== undefined))
     // Requests for leave that still wait are withdrawn.
-    await run.store.settleAborted(tenure.lease)
+    await run.owned.settleAborted()
   }
   if (tenure.reason !== undefined) throw new Stopped(tenure.reason)
   if (!(error instanceof RunFailure)) throw error

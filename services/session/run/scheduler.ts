@@ -2,7 +2,8 @@ import type { Clock } from '#shared/clock.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
-import type { AcquiredLease, SessionStore } from '../ports.ts'
+import type { AcquiredLease } from '../ports/lease.ts'
+import type { SessionStore } from '../ports/session-store.ts'
 import { pause } from './pause.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 import type { Slot, Slots } from './slots.ts'
@@ -47,7 +48,9 @@ export class Scheduler implements AsyncDisposable {
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    this.#source = options.store.onChange(() => this.#wake())
+    this.#source = options.store.onChange(({ kinds }) => {
+      if (kinds.includes('work')) this.#wake()
+    })
     this.#poll = setInterval(() => this.#wake(), options.pollMs ?? POLL_MS)
     this.#wake()
   }

@@ -1,8 +1,12 @@
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
-import type { SessionStore } from '../ports.ts'
+import type { ChangeKind } from '../domain/change.ts'
+import type { SessionStore } from '../ports/session-store.ts'
 import { pause } from './pause.ts'
 
-type Listener = () => void
+interface Listener {
+  readonly kind: ChangeKind
+  readonly heard: () => void
+}
 
 /** A lease that runs out is no write, and nobody is told of it. */
 const POLL_MS = 2_000
@@ -15,17 +19,17 @@ export class SessionWatchers implements Disposable {
 
   constructor(store: Pick<SessionStore, 'onChange'>, pollMs = POLL_MS) {
     this.#pollMs = pollMs
-    this.#source = store.onChange(({ workspace, sessionId }) => {
+    this.#source = store.onChange(({ workspace, sessionId, kinds }) => {
       if (workspace === undefined || sessionId === undefined) {
-        for (const listeners of [...this.#listeners.values()]) notify(listeners)
-      } else notify(this.#listeners.get(keyOf(workspace, sessionId)))
+        for (const listeners of [...this.#listeners.values()]) notify(listeners, kinds)
+      } else notify(this.#listeners.get(keyOf(workspace, sessionId)), kinds)
     })
   }
 
-  /** Calls the listener on every change until the answer is disposed. */
-  watch(workspace: string, sessionId: string, listener: Listener): Disposable {
+  /** Calls the listener on every change of that kind until the returned object is disposed. */
+  watch(workspace: string, sessionId: string, kind: ChangeKind, heard: () => void): Disposable {
     const key = keyOf(workspace, sessionId)
-    const own = (): void => listener()
+    const own: Listener = { kind, heard }
     const listeners = this.#listeners.get(key) ?? new Set()
     this.#listeners.set(key, listeners.add(own))
     return {
@@ -36,14 +40,15 @@ export class SessionWatchers implements Disposable {
     }
   }
 
-  /** Asks now, and again whenever the session may have changed, until there is an answer. Throws the signal's reason. */
+  /** Asks now, and again whenever something of that kind may have changed in the session, until there is an answer. Throws the signal's reason. */
   async until<T>(
     { workspace, sessionId }: { readonly workspace: string; readonly sessionId: string },
+    kind: ChangeKind,
     signal: AbortSignal,
     ask: () => Promise<T | undefined>,
   ): Promise<T> {
     let changed = Promise.withResolvers<void>()
-    using _ = this.watch(workspace, sessionId, () => changed.resolve())
+    using _ = this.watch(workspace, sessionId, kind, () => changed.resolve())
     for (;;) {
       signal.throwIfAborted()
       changed = Promise.withResolvers()
@@ -76,6 +81,6 @@ function keyOf(workspace: string, sessionId: string): string {
 }
 
 // A listener may watch or stop watching while it is told.
-function notify(listeners: ReadonlySet<Listener> | undefined): void {
-  for (const listener of [...(listeners ?? [])]) listener()
+function notify(listeners: ReadonlySet<Listener> | undefined, changed: readonly ChangeKind[]): void {
+  for (const { kind, heard } of [...(listeners ?? [])]) if (changed.includes(kind)) heard()
 }

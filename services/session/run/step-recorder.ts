@@ -1,6 +1,6 @@
 import type { DurableEventData, VolatileEventData } from '../domain/event.ts'
 import type { GenerationEvent } from '../domain/generation.ts'
-import type { StructuredError } from '../domain/message.ts'
+import type { AssistantMessage, StructuredError } from '../domain/message.ts'
 import { type CallOutcome, StepDraft } from '../domain/step-draft.ts'
 import type { Mark } from './event-hub.ts'
 import type { RunContext } from './run-context.ts'
@@ -10,6 +10,8 @@ import type { StepPlan } from './step-plan.ts'
 export class StepRecorder {
   readonly #run: RunContext
   readonly #draft: StepDraft
+  /** The step as it was written last. */
+  #written: AssistantMessage | undefined
   #writing: Promise<unknown> = Promise.resolve()
   /** The last durable event of the step, which volatile ones follow. */
   #last: { readonly seq: number; readonly mark: Mark } = { seq: 0, mark: 0 }
@@ -92,13 +94,13 @@ export class StepRecorder {
 
   /** Writes one after the other: each write holds the step as it was when it was asked for. */
   async #write(events: readonly DurableEventData[], ends = false): Promise<void> {
-    const { store, tenure, hub } = this.#run
+    const { owned, hub } = this.#run
     const usage = ends ? this.#draft.usage : undefined
     const record = { message: this.#draft.message, events, ...(usage && { usage }) }
     const write = async (): Promise<void> => {
-      tenure.checkHeld()
       const mark = hub.mark()
-      this.#last = { seq: await store.recordStep(tenure.lease, record), mark }
+      this.#last = { seq: await owned.recordStep(this.#written, record), mark }
+      this.#written = record.message
     }
     const written = this.#writing.then(write)
     this.#writing = written.catch(() => {})

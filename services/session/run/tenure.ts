@@ -3,7 +3,8 @@ import { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
-import type { AcquiredLease, LeaseState, SessionStore } from '../ports.ts'
+import type { AcquiredLease, LeaseState } from '../ports/lease.ts'
+import { nothing, type SessionStore } from '../ports/session-store.ts'
 import { type Loss, lossByTime, type Mark, threadBusyMs } from './loss.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 
@@ -22,7 +23,7 @@ export class Stopped extends Error {
 }
 
 export interface TenureDependencies {
-  readonly store: Pick<SessionStore, 'renewLease' | 'readLeased'>
+  readonly store: Pick<SessionStore, 'renewLease' | 'inspect'>
   readonly watchers: SessionWatchers
   readonly clock: Clock
   readonly logger: Logger
@@ -45,7 +46,7 @@ const TURN_SHARE = 1 / 15
 
 /**
  * The time in which a drain owns its session: keeps the lease by renewing it after each sixth of its duration, hears of
- * wishes to interrupt, and stops the drain by the monotonic clock before the lease can have run out
+ * requests to interrupt, and stops the drain by the monotonic clock before the lease can have run out
  * (design decision 8).
  */
 export class Tenure implements Disposable {
@@ -76,7 +77,12 @@ export class Tenure implements Disposable {
     this.#busyMs = dependencies.busyMs ?? threadBusyMs
     this.#safeUntil = since + dependencies.leaseMs * SAFE_SHARE
     this.#begun = this.#mark(since)
-    this.#watch = dependencies.watchers.watch(lease.workspace, lease.sessionId, () => void detached(() => this.#look()))
+    this.#watch = dependencies.watchers.watch(
+      lease.workspace,
+      lease.sessionId,
+      'interrupt',
+      () => void detached(() => this.#look()),
+    )
     this.#scheduleRenewal(true)
     this.#keepTime()
   }
@@ -111,6 +117,11 @@ export class Tenure implements Disposable {
   checkHeld(): void {
     if (this.#dependencies.clock.monotonic() >= this.#safeUntil) this.stop('lost')
     if (this.#reason === 'lost') throw new Stopped('lost')
+  }
+
+  /** Takes notice of the state in which a write or a look found the lease. */
+  heed({ interruptRequested }: LeaseState): void {
+    if (interruptRequested) this.stop('interrupted')
   }
 
   stop(reason: StopReason): void {
@@ -151,7 +162,7 @@ export class Tenure implements Disposable {
   async #renew(): Promise<void> {
     const { store, clock, leaseMs } = this.#dependencies
     const asked = this.#mark(clock.monotonic())
-    const renewed = await this.#heed(store.renewLease(this.lease, leaseMs))
+    const renewed = await this.#follow(store.renewLease(this.lease, leaseMs))
     if (renewed) {
       this.#safeUntil = asked.at + leaseMs * SAFE_SHARE
       this.#begun = asked
@@ -170,21 +181,21 @@ export class Tenure implements Disposable {
     return this.#failure === undefined ? lossByTime(this.#begun, now) : 'failure'
   }
 
-  /** Looks whether an interrupt is wished for; what changes meanwhile is looked at once more. */
+  /** Looks whether an interrupt was requested; what changes meanwhile is looked at once more. */
   async #look(): Promise<void> {
     this.#lookAgain = true
     if (this.#looking) return
     this.#looking = true
     while (this.#lookAgain && this.#reason === undefined) {
       this.#lookAgain = false
-      await this.#heed(this.#dependencies.store.readLeased(this.lease))
+      await this.#follow(this.#dependencies.store.inspect(this.lease, nothing, ({ state }) => state))
     }
     this.#looking = false
   }
 
-  async #heed(asked: Promise<LeaseState>): Promise<boolean> {
+  async #follow(asked: Promise<LeaseState>): Promise<boolean> {
     try {
-      if ((await asked).interruptRequested) this.stop('interrupted')
+      this.heed(await asked)
       this.#failure = undefined
       return true
     } catch (error) {

@@ -1,0 +1,17 @@
+import type { Page } from '#services/session/ports/session-lists.ts'
+
+/** The direction to read in: against the order for the items before an anchor. */
+export function readsForward(query: { order: string; anchor?: { direction: 'next' | 'previous' } }): boolean {
+  return (query.order === 'ascending') === (query.anchor?.direction !== 'previous')
+}
+
+/** Makes a page of what was read in that direction: one item more than asked for, where there are more. */
+export function toPage<R, T>(
+  rows: readonly R[],
+  query: { limit: number; anchor?: { direction: 'next' | 'previous' } },
+  toItem: (row: R) => T,
+): Page<T> {
+  const items = rows.slice(0, query.limit).map(toItem)
+  if (query.anchor?.direction === 'previous') items.reverse()
+  return { items, more: rows.length > query.limit }
+}

@@ -1,0 +1,176 @@
+import type { Admitter } from '#services/session/domain/inbox.ts'
+import type { PermissionRule } from '#services/session/domain/permission.ts'
+import type { StateChanges } from '#services/session/domain/revision.ts'
+import type { JsonObject, ModelRef, Outcome, Session, TokenUsage } from '#services/session/domain/session.ts'
+import type { SessionState } from '#services/session/domain/session-state.ts'
+
+/** The fields of a session that rules read and change, as they are stored. */
+export interface StateRecord {
+  readonly id: string
+  readonly directory: string
+  readonly projectId: string
+  readonly agent: string | null
+  /** JSON. */
+  readonly model: string | null
+  /** Decimal. */
+  readonly costNanos: string
+  /** JSON. */
+  readonly tokens: string
+  readonly outcome: Outcome | null
+  readonly timeUpdated: number
+  readonly timeIdle: number | null
+  readonly seq: number
+  readonly due: 0 | 1
+  readonly running: 0 | 1
+  readonly interruptRequested: 0 | 1
+  /** JSON. */
+  readonly lastAdmitter: string | null
+  readonly fence: number
+  readonly attempts: number
+  readonly leaseUntil: number
+  readonly claimableAt: number | null
+}
+
+/** A session as it is stored. */
+export interface SessionRecord extends StateRecord {
+  readonly workspace: string
+  readonly parentId: string | null
+  readonly subpath: string
+  readonly title: string | null
+  /** The title in lower case. */
+  readonly titleSearch: string | null
+  /** JSON. */
+  readonly metadata: string | null
+  /** JSON. */
+  readonly permissions: string | null
+  /** Who holds or held the newest lease; for people. */
+  readonly leaseOwner: string | null
+  readonly timeCreated: number
+}
+
+/** What `toState` reads. */
+export const STATE_FIELDS = [
+  'id',
+  'directory',
+  'projectId',
+  'agent',
+  'model',
+  'costNanos',
+  'tokens',
+  'outcome',
+  'timeUpdated',
+  'timeIdle',
+  'seq',
+  'due',
+  'running',
+  'interruptRequested',
+  'lastAdmitter',
+  'fence',
+  'attempts',
+  'leaseUntil',
+  'claimableAt',
+] as const satisfies readonly (keyof StateRecord)[]
+
+/** What `toSession` reads. */
+export const SESSION_FIELDS = [
+  'id',
+  'parentId',
+  'title',
+  'agent',
+  'model',
+  'directory',
+  'projectId',
+  'subpath',
+  'metadata',
+  'permissions',
+  'costNanos',
+  'tokens',
+  'outcome',
+  'timeCreated',
+  'timeUpdated',
+  'timeIdle',
+] as const satisfies readonly (keyof SessionRecord)[]
+
+/** The members of a record that a session is made of. */
+export type PublicRecord = Pick<SessionRecord, (typeof SESSION_FIELDS)[number]>
+
+/** The whole record of a new session, in the state that its creation left it in. */
+export function newSessionRecord(workspace: string, session: Session, state: SessionState): SessionRecord {
+  const { title, metadata, permissions } = session
+  return {
+    ...(toStateChanges(state) as StateRecord),
+    workspace,
+    parentId: session.parentId ?? null,
+    subpath: session.location.subpath,
+    title: title ?? null,
+    titleSearch: title?.toLowerCase() ?? null,
+    metadata: toJson(metadata),
+    permissions: toJson(permissions),
+    leaseOwner: null,
+    timeCreated: session.timeCreated,
+  }
+}
+
+/** Changed fields of a state, as they are stored. */
+export function toStateChanges(changes: StateChanges): Partial<StateRecord> {
+  const record: Record<string, string | number | null> = {}
+  for (const key of Object.keys(changes) as (keyof SessionState)[]) {
+    const value = changes[key]
+    if (typeof value === 'boolean') record[key] = value ? 1 : 0
+    else if (typeof value === 'bigint') record[key] = value.toString()
+    else record[key] = typeof value === 'object' ? JSON.stringify(value) : (value ?? null)
+  }
+  return record
+}
+
+export function toState(record: StateRecord): SessionState {
+  return {
+    id: record.id,
+    directory: record.directory,
+    projectId: record.projectId,
+    agent: record.agent ?? undefined,
+    model: fromJson<ModelRef>(record.model),
+    costNanos: BigInt(record.costNanos),
+    tokens: JSON.parse(record.tokens) as TokenUsage,
+    outcome: record.outcome ?? undefined,
+    timeUpdated: record.timeUpdated,
+    timeIdle: record.timeIdle ?? undefined,
+    seq: record.seq,
+    due: record.due === 1,
+    running: record.running === 1,
+    interruptRequested: record.interruptRequested === 1,
+    lastAdmitter: fromJson<Admitter>(record.lastAdmitter),
+    fence: record.fence,
+    // Missing in documents of before.
+    attempts: record.attempts ?? 0,
+    leaseUntil: record.leaseUntil,
+    claimableAt: record.claimableAt ?? undefined,
+  }
+}
+
+export function toSession(record: PublicRecord): Session {
+  return {
+    id: record.id,
+    parentId: record.parentId ?? undefined,
+    title: record.title ?? undefined,
+    agent: record.agent ?? undefined,
+    model: fromJson<ModelRef>(record.model),
+    location: { directory: record.directory, projectId: record.projectId, subpath: record.subpath },
+    metadata: fromJson<JsonObject>(record.metadata),
+    permissions: fromJson<readonly PermissionRule[]>(record.permissions),
+    costNanos: BigInt(record.costNanos),
+    tokens: JSON.parse(record.tokens) as TokenUsage,
+    outcome: record.outcome ?? undefined,
+    timeCreated: record.timeCreated,
+    timeUpdated: record.timeUpdated,
+    timeIdle: record.timeIdle ?? undefined,
+  }
+}
+
+function toJson(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}
+
+function fromJson<T>(text: string | null): T | undefined {
+  return text === null ? undefined : (JSON.parse(text) as T)
+}

@@ -1,0 +1,130 @@
+import type { AnyBulkWriteOperation, ClientSession, Collection, Document } from 'mongodb'
+import type { Revision, Write } from '#services/session/domain/revision.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import {
+  admittedRecord,
+  eventRecord,
+  type MessageRecord,
+  messageRecord,
+  messageUpdate,
+  requestRecord,
+} from '../common/records.ts'
+import { type SessionRecord, toStateChanges } from '../common/session-record.ts'
+import { type Collections, keyOf, type Table } from './collections.ts'
+import { noticeOf } from './notices.ts'
+import { MongoReads, type ServerState, type Transaction } from './reads.ts'
+
+/** A document of any collection. */
+interface AnyDocument extends Document {
+  _id: string
+}
+
+type Operation = AnyBulkWriteOperation<AnyDocument>
+
+/**
+ * One attempt at a transaction on one session: use cases read through it and add revisions. These are written together
+ * at the end, or before something is read that they may have changed.
+ */
+export class MongoBatch implements Transaction {
+  readonly session: ClientSession
+  readonly reads: MongoReads
+  readonly #collections: Collections
+  readonly #workspace: string
+  readonly #sessionId: string
+  readonly #pending = new Map<Table, Operation[]>()
+  readonly #added = new Map<string, MessageRecord>()
+  #found: Promise<ServerState | undefined> | undefined
+
+  constructor(collections: Collections, workspace: string, sessionId: string, session: ClientSession) {
+    this.#collections = collections
+    this.#workspace = workspace
+    this.#sessionId = sessionId
+    this.session = session
+    this.reads = new MongoReads(collections, workspace, sessionId, this)
+  }
+
+  /** The session's state with the revisions so far. */
+  found(): Promise<ServerState | undefined> {
+    this.#found ??= this.reads.state()
+    return this.#found
+  }
+
+  added(id: string): MessageRecord | undefined {
+    return this.#added.get(id)
+  }
+
+  /** Writes a new session with a revision of it. */
+  create(record: SessionRecord, revision: Revision): void {
+    const document = { _id: keyOf(record.workspace, record.id), version: 1, ...record }
+    this.#found = undefined
+    this.#push('sessions', { insertOne: { document } })
+    this.#addWrites(revision)
+  }
+
+  /** Writes a revision. */
+  add(revision: Revision): void {
+    const { state, leaseNow } = revision
+    this.#found = Promise.resolve({ state, leaseNow })
+    const filter = { _id: keyOf(this.#workspace, this.#sessionId) }
+    const notice = revision.changed.length === 0 ? {} : { notice: noticeOf(revision.changed) }
+    const update = { $set: { ...toStateChanges(revision.changes), ...notice }, $inc: { version: 1 } }
+    this.#push('sessions', { updateOne: { filter, update } })
+    this.#addWrites(revision)
+  }
+
+  async flush(): Promise<void> {
+    for (const [table, operations] of this.#pending) {
+      const collection = this.#collections[table] as unknown as Collection<AnyDocument>
+      await collection.bulkWrite(operations, { session: this.session, maxTimeMS: MAX_TIME_MS })
+    }
+    this.#pending.clear()
+    this.#added.clear()
+  }
+
+  #addWrites(revision: Revision): void {
+    for (const write of revision.writes) this.#push(...this.#operation(write))
+  }
+
+  #operation(write: Write): [Table, Operation] {
+    const workspace = this.#workspace
+    const insert = (record: { readonly id: string }): Operation => {
+      return { insertOne: { document: { _id: keyOf(workspace, record.id), ...record } } }
+    }
+    const update = (id: string, changes: object): Operation => {
+      return { updateOne: { filter: { _id: keyOf(workspace, id) }, update: { $set: changes } } }
+    }
+    switch (write.type) {
+      case 'admit':
+        return ['messages', insert(this.#remember(admittedRecord(workspace, write)))]
+      case 'deliver':
+        return ['messages', update(write.id, { seq: write.seq, timeDelivered: write.timeDelivered })]
+      case 'insert':
+        return ['messages', insert(this.#remember(messageRecord(workspace, this.#sessionId, write)))]
+      case 'update':
+        return ['messages', update(write.message.id, messageUpdate(write.message))]
+      case 'event':
+        return ['events', insert(eventRecord(workspace, this.#sessionId, write))]
+      case 'ask':
+        return ['requests', insert(requestRecord(workspace, write))]
+      case 'answer':
+        return ['requests', update(write.requestId, write.answer)]
+      case 'approve': {
+        const { projectId, action, pattern } = write
+        const _id = JSON.stringify([workspace, projectId, action, pattern])
+        const $setOnInsert = { workspace, projectId, action, pattern }
+        return ['approvals', { updateOne: { filter: { _id }, update: { $setOnInsert }, upsert: true } }]
+      }
+    }
+  }
+
+  #remember(record: MessageRecord): MessageRecord {
+    this.#added.set(record.id, record)
+    return record
+  }
+
+  #push(table: Table, operation: Operation): void {
+    const operations = this.#pending.get(table)
+    if (operations === undefined) this.#pending.set(table, [operation])
+    else operations.push(operation)
+  }
+}

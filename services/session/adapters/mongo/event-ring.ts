@@ -1,0 +1,84 @@
+import type { EventRecord } from '../common/records.ts'
+import type { Place } from './change-stream.ts'
+
+/** So many events, and characters of them, are kept for readers at most. */
+const MAX_EVENTS = 1_000
+const MAX_CHARACTERS = 8 * 1024 * 1024
+
+/** An event, and its place in the server's log. */
+export interface PlacedEvent {
+  readonly place: Place
+  readonly record: EventRecord
+}
+
+/** The newest events, without a gap after `floor`. Readers hold the number of the next event that they want. */
+export class EventRing {
+  /** Events after this place are here. */
+  floor: Place
+  #events: PlacedEvent[] = []
+  /** Number of the first event. */
+  #start = 0
+  #characters = 0
+
+  constructor(floor: Place) {
+    this.floor = floor
+  }
+
+  /** Number of the event that comes next. */
+  get end(): number {
+    return this.#start + this.#events.length
+  }
+
+  /** Place of the newest event. */
+  get last(): Place {
+    return this.#events.at(-1)?.place ?? this.floor
+  }
+
+  push(event: PlacedEvent): void {
+    this.#events.push(event)
+    this.#characters += event.record.data.length
+    while (this.#events.length > MAX_EVENTS || (this.#characters > MAX_CHARACTERS && this.#events.length > 1)) {
+      const dropped = this.#events.shift() as PlacedEvent
+      this.#start++
+      this.#characters -= dropped.record.data.length
+      this.floor = dropped.place
+    }
+  }
+
+  /** Begins anew after a gap: whoever reads here has to fill it elsewhere. */
+  reset(floor: Place): void {
+    this.#start = this.end + 1
+    this.#events = []
+    this.#characters = 0
+    this.floor = floor
+  }
+
+  /**
+   * The first event from a number on that lies after a place; undefined when it has not come yet. Readers that come from the
+   * server's log, or from another process, may be further on than what is here.
+   */
+  next(number: number, place: Place): (PlacedEvent & { readonly number: number }) | undefined {
+    for (let n = number; n < this.end; n++) {
+      const event = this.#events[n - this.#start]
+      if (event !== undefined && event.place > place) return { ...event, number: n }
+    }
+    return undefined
+  }
+
+  /** Whether the event of that number is gone. */
+  isBehind(number: number): boolean {
+    return number < this.#start
+  }
+
+  /** Number of the first event after a place; undefined when the place lies before what is here. */
+  after(place: Place): number | undefined {
+    if (place < this.floor) return undefined
+    const index = this.#events.findIndex((event) => event.place > place)
+    return index < 0 ? this.end : this.#start + index
+  }
+
+  /** Whether an event has exactly that place. */
+  has(place: Place): boolean {
+    return this.#events.some((event) => event.place === place)
+  }
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openMongo } from '#shared/stores/mongo.ts'
+import { admission, ManualClock, newSession, W } from '#test/contract/session-store.support.ts'
+import { skipWithoutMongod, startOwnMongo } from '#test/support/own-mongo.ts'
+import { scratchDirectory } from '#test/support/processes.ts'
+import { withUseCases } from '#test/support/session-use-cases.ts'
+import { waitUntil } from '#test/support/wait-until.ts'
+import { openMongoSessionStore } from './session-store.ts'
+
+const MAX_TIME_EXPIRED = 50
+
+test('a server that is too slow for a claim is asked again soon, however often it was', {
+  skip: skipWithoutMongod,
+}, async () => {
+  using folder = scratchDirectory()
+  await using server = await startOwnMongo(folder.path)
+  await using mongo = await openMongo({ uri: server.uri, database: 'leases' })
+  await using store = withUseCases(await openMongoSessionStore({ mongo, clock: new ManualClock() }))
+  await store.createSession(W, newSession())
+  await store.admitPrompt(W, admission('msg_1'))
+  const data = { failCommands: ['findAndModify'], errorCode: MAX_TIME_EXPIRED }
+  await server.command({ configureFailPoint: 'failCommand', mode: { times: 12 }, data })
+  const begun = performance.now()
+  await waitUntil('the lease', () => store.acquireLease('own_1', 60_000))
+  // Like a lock, which is left for longer each time, it would have taken forty seconds.
+  assert.ok(performance.now() - begun < 20_000)
+})

@@ -1,0 +1,89 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ALL_CHANGES, type ChangeKind } from '#services/session/domain/change.ts'
+import type { SessionChange } from '#services/session/ports/session-store.ts'
+import { randomText } from '#shared/ids.ts'
+import { SessionChanges } from '../common/session-changes.ts'
+import { changesAfter, endOfLog } from './change-stream.ts'
+import type { Collections } from './collections.ts'
+
+/** Most writes of a run concern nobody who waits, and set no notice. */
+const PIPELINE = [
+  { $match: { operationType: 'update', 'updateDescription.updatedFields.notice': { $type: 'string' } } },
+  { $project: { documentKey: 1, 'updateDescription.updatedFields.notice': 1 } },
+]
+/** How long a silent stream counts as alive, and how long to wait for a new one, in milliseconds. */
+const PATIENCE_MS = 1_000
+const AWAIT_MS = 500
+
+/**
+ * Notices of change from every process: a change stream on the sessions. While it gives no sign of life, everything
+ * may have changed each second.
+ */
+export class MongoNotices implements AsyncDisposable {
+  readonly #collections: Collections
+  readonly #changes = new SessionChanges()
+  readonly #controller = new AbortController()
+  #running: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #alive = false
+
+  constructor(collections: Collections) {
+    this.#collections = collections
+  }
+
+  listen(listener: (change: SessionChange) => void): Disposable {
+    this.#running ??= this.#run()
+    this.#timer ??= setInterval(() => {
+      if (!this.#alive) this.#changes.tellAll()
+      this.#alive = false
+    }, PATIENCE_MS)
+    return this.#changes.listen(listener)
+  }
+
+  /** Tells those of this process, before the server does. */
+  tell(workspace: string, sessionId: string, kinds: readonly ChangeKind[]): void {
+    this.#changes.tell(workspace, sessionId, kinds)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#controller.abort()
+    clearInterval(this.#timer)
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#controller
+    while (!signal.aborted) {
+      try {
+        await this.#follow(signal)
+      } catch {
+        // Whatever it was: the timer tells meanwhile, and the next attempt starts from then.
+        await delay(PATIENCE_MS, undefined, { signal }).catch(() => {})
+      }
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { db, sessions } = this.#collections
+    const start = await endOfLog(db, 'sessions')
+    this.#changes.tellAll()
+    for await (const { change } of changesAfter(sessions, PIPELINE, start, signal, AWAIT_MS)) {
+      this.#alive = true
+      if (change?.operationType !== 'update') continue
+      const key = change.documentKey._id
+      const slash = key.indexOf('/')
+      const kinds = kindsOf(change.updateDescription.updatedFields?.notice ?? '')
+      this.tell(key.slice(0, slash), key.slice(slash + 1), kinds)
+    }
+  }
+}
+
+/** The text that tells of a change: its kinds, and something that no other text has, or the field would not be written. */
+export function noticeOf(kinds: readonly ChangeKind[]): string {
+  return [randomText(8), ...kinds].join(' ')
+}
+
+function kindsOf(notice: string): ChangeKind[] {
+  const words = notice.split(' ')
+  return ALL_CHANGES.filter((kind) => words.includes(kind))
+}

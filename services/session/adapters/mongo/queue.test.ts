@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { type ClientSession, MongoNetworkError } from 'mongodb'
+import type { Mongo } from '#shared/stores/mongo.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+import type { Collections } from './collections.ts'
+import { type JobLimits, MongoQueue } from './queue.ts'
+
+const LONG_MS = 1_000_000
+const CLIENT = { limitMs: LONG_MS, patient: false }
+
+/** A queue whose transactions do what the test wants; `jobs` says which ran in each. */
+function open(during: (transaction: number) => Promise<void>) {
+  const transactions: { readonly limitMs: number; readonly jobs: string[] }[] = []
+  const mongo = {
+    async transact<T>(work: (session: ClientSession) => Promise<T>, limitMs = 0): Promise<T> {
+      transactions.push({ limitMs, jobs: [] })
+      await during(transactions.length)
+      return await work({} as ClientSession)
+    },
+  } as Partial<Mongo> as Mongo
+  const queue = new MongoQueue(mongo, {} as Collections)
+  const run = (name: string, limits: JobLimits, content?: object) =>
+    queue.run('wrk_1', 'ses_1', limits, async () => {
+      transactions.at(-1)?.jobs.push(name)
+      return { name, content }
+    })
+  return { transactions, run, jobs: () => transactions.map(({ jobs }) => jobs) }
+}
+
+test('while a transaction hangs, what waits is given up and forgotten when its time is over', async () => {
+  const stuck = Promise.withResolvers<void>()
+  const { run, jobs } = open(() => stuck.promise)
+  const first = run('first', CLIENT)
+  await waitFor('the first is under way', () => jobs().length === 1)
+  const contents = Array.from({ length: 20 }, (_, i) => {
+    let content: object | undefined = { i }
+    const late = assert.rejects(run(`late ${i}`, { limitMs: 20, patient: i % 2 === 0 }, content), {
+      reason: 'STORE_UNAVAILABLE',
+    })
+    const weak = new WeakRef(content)
+    content = undefined
+    return { late, weak }
+  })
+  await Promise.all(contents.map(({ late }) => late))
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  await waitFor('their content is forgotten', () => {
+    collectGarbage()
+    return contents.every(({ weak }) => weak.deref() === undefined)
+  })
+  stuck.resolve()
+  await first
+  await run('next', CLIENT)
+  assert.deepEqual(jobs(), [['first'], ['next']])
+})
+
+test('no more than a thousand wait', async () => {
+  const stuck = Promise.withResolvers<void>()
+  const { run, jobs } = open(() => stuck.promise)
+  const first = run('first', CLIENT)
+  await waitFor('the first is under way', () => jobs().length === 1)
+  const waiting = Array.from({ length: 1_000 }, () => run('waiting', CLIENT))
+  await assert.rejects(run('one more', CLIENT), { reason: 'STORE_UNAVAILABLE' })
+  stuck.resolve()
+  await Promise.all([first, ...waiting])
+  assert.equal(jobs().flat().length, 1_001)
+})
+
+test('a write under a lease and one of a client never share a transaction, and each has its own limit', async () => {
+  const { transactions, run, jobs } = open(async () => {})
+  await Promise.all([
+    run('client 1', { limitMs: LONG_MS, patient: false }),
+    run('client 2', { limitMs: LONG_MS / 2, patient: false }),
+    run('leased', { limitMs: 4 * LONG_MS, patient: true }),
+    run('client 3', { limitMs: LONG_MS, patient: false }),
+  ])
+  assert.deepEqual(jobs(), [['client 1', 'client 2'], ['leased'], ['client 3']])
+  const limits = transactions.map(({ limitMs }) => Math.round(limitMs / LONG_MS / 0.1) * 0.1)
+  assert.deepEqual(limits, [0.5, 4, 1])
+})
+
+test('a transaction that fails is tried again for those only that have time left', async () => {
+  const { run, jobs } = open(async (transaction) => {
+    if (transaction === 1) throw new MongoNetworkError('connection closed')
+  })
+  const short = assert.rejects(run('short', { limitMs: LONG_MS / 2, patient: false }), MongoNetworkError)
+  const long = run('long', CLIENT)
+  await Promise.all([short, long])
+  assert.deepEqual(jobs(), [[], ['long']])
+})

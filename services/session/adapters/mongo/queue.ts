@@ -1,0 +1,160 @@
+import { MongoServerError } from 'mongodb'
+import { systemClock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { Mongo } from '#shared/stores/mongo.ts'
+import { mongoProblem } from '#shared/stores/mongo-problem.ts'
+import { CommitUnknown } from '#shared/stores/mongo-transactions.ts'
+import { storeUnavailable } from '#shared/stores/store-outage.ts'
+import { MongoBatch } from './batch.ts'
+import { type Collections, keyOf } from './collections.ts'
+
+/** Changes a session through a batch. May run several times, and must have no effect but on the batch. */
+export type MongoJob<T> = (batch: MongoBatch) => Promise<T>
+
+/** So many jobs share a transaction at most. */
+const BATCH = 50
+/** So many jobs of one session wait at most, beside those that are under way. */
+const MOST_WAITING = 1_000
+/** Jobs whose limits lie so close together, in milliseconds, are given up together. */
+const TOGETHER_MS = 500
+/** A record that another session's transaction inserts at the same time is seen by the next attempt. */
+const ATTEMPTS = 3
+const DUPLICATE_KEY = 11_000
+
+/** How long a job is tried. */
+export interface JobLimits {
+  readonly limitMs: number
+  /** Whoever called has nothing to do but to wait; such a job never shares a transaction with others, which end sooner. */
+  readonly patient: boolean
+}
+
+interface Waiting {
+  readonly job: MongoJob<unknown>
+  readonly patient: boolean
+  /** Monotonic time after which it is not begun any more. */
+  readonly until: number
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Outcome = { readonly answer: unknown } | { readonly rejection: Rejection }
+
+/**
+ * Runs the jobs of each session one after the other, and those that wait meanwhile in one transaction: callers at once
+ * would otherwise wait for each other's write conflicts, for seconds. Other processes may still come between; then the
+ * server refuses one of the two transactions, and it is run again.
+ */
+export class MongoQueue {
+  readonly #mongo: Mongo
+  readonly #collections: Collections
+  readonly #waiting = new Map<string, Waiting[]>()
+
+  constructor(mongo: Mongo, collections: Collections) {
+    this.#mongo = mongo
+    this.#collections = collections
+  }
+
+  /**
+   * Resolves after the commit with the job's answer; a Rejection of the job writes nothing and sinks no neighbour. A job that
+   * could not be begun within `limitMs`, or that too many are ahead of, rejects with STORE_UNAVAILABLE and is forgotten.
+   */
+  run<T>(workspace: string, sessionId: string, { limitMs, patient }: JobLimits, job: MongoJob<T>): Promise<T> {
+    const key = keyOf(workspace, sessionId)
+    const waiting = this.#waiting.get(key) ?? []
+    if (waiting.length >= MOST_WAITING) return Promise.reject(storeUnavailable('too many writes of the session wait'))
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const until = systemClock.monotonic() + limitMs
+    const entry = { job, patient, until, resolve: resolve as (answer: unknown) => void, reject }
+    waiting.push(entry)
+    if (!this.#waiting.has(key)) {
+      this.#waiting.set(key, waiting)
+      void this.#drain(workspace, sessionId, waiting)
+    }
+    const late = setTimeout(() => drop(entry, waiting), limitMs)
+    return promise.finally(() => clearTimeout(late))
+  }
+
+  /** Runs what waits until nothing does. */
+  async #drain(workspace: string, sessionId: string, waiting: Waiting[]): Promise<void> {
+    // Callers of the same turn go together.
+    await Promise.resolve()
+    const transact = (some: readonly Waiting[]) => this.#transact(workspace, sessionId, some)
+    for (let entries = take(waiting); entries.length > 0; entries = take(waiting)) {
+      try {
+        settle(entries, await transact(entries))
+      } catch (error) {
+        // There is no use in trying one by one.
+        if (mongoProblem(error) !== undefined) waiting.unshift(...giveUp(entries, error))
+        // One of them may be at fault: each has a transaction of its own.
+        else for (const entry of entries) await alone(entry, transact)
+      }
+    }
+    this.#waiting.delete(keyOf(workspace, sessionId))
+  }
+
+  #transact(workspace: string, sessionId: string, entries: readonly Waiting[]): Promise<Outcome[]> {
+    return this.#mongo.transact(async (session) => {
+      const batch = new MongoBatch(this.#collections, workspace, sessionId, session)
+      const outcomes: Outcome[] = []
+      for (const entry of entries) outcomes.push(await outcomeOf(entry, batch))
+      await batch.flush()
+      return outcomes
+    }, earliest(entries) - systemClock.monotonic())
+  }
+}
+
+/** The first of those that wait, and those after it that go with it. */
+function take(waiting: Waiting[]): Waiting[] {
+  const other = waiting.findIndex(({ patient }) => patient !== waiting[0]?.patient)
+  return waiting.splice(0, Math.min(BATCH, other === -1 ? BATCH : other))
+}
+
+function drop(entry: Waiting, waiting: Waiting[]): void {
+  const at = waiting.indexOf(entry)
+  if (at === -1) return
+  waiting.splice(at, 1)
+  entry.reject(storeUnavailable('the record was locked for too long'))
+}
+
+/** Nobody may hear of a failure while a write of theirs is still tried. Answers those who have time for another attempt. */
+function giveUp(entries: readonly Waiting[], error: unknown): Waiting[] {
+  const last = error instanceof CommitUnknown ? Number.POSITIVE_INFINITY : earliest(entries) + TOGETHER_MS
+  for (const { until, reject } of entries) if (until <= last) reject(error)
+  return entries.filter(({ until }) => until > last)
+}
+
+function earliest(entries: readonly Waiting[]): number {
+  return Math.min(...entries.map(({ until }) => until))
+}
+
+/** Rules reject before anything is written, so that a rejection leaves the transaction as it was. */
+async function outcomeOf({ job, until }: Waiting, batch: MongoBatch): Promise<Outcome> {
+  if (systemClock.monotonic() > until) return { rejection: storeUnavailable('the record was locked for too long') }
+  try {
+    return { answer: await job(batch) }
+  } catch (error) {
+    if (error instanceof Rejection) return { rejection: error }
+    throw error
+  }
+}
+
+async function alone(entry: Waiting, transact: (entries: readonly Waiting[]) => Promise<Outcome[]>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      settle([entry], await transact([entry]))
+      return
+    } catch (error) {
+      if (attempt < ATTEMPTS && error instanceof MongoServerError && error.code === DUPLICATE_KEY) continue
+      entry.reject(error)
+      return
+    }
+  }
+}
+
+function settle(entries: readonly Waiting[], outcomes: readonly Outcome[]): void {
+  for (const [i, entry] of entries.entries()) {
+    const outcome = outcomes[i] as Outcome
+    if ('answer' in outcome) entry.resolve(outcome.answer)
+    else entry.reject(outcome.rejection)
+  }
+}

@@ -1,0 +1,123 @@
+import type { ClientSession, Filter, FindOptions } from 'mongodb'
+import type { StepReads } from '#services/session/domain/begin-step.ts'
+import type { TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
+import type { AssistantMessage } from '#services/session/domain/message.ts'
+import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import type { SessionState } from '#services/session/domain/session-state.ts'
+import type { SessionReads } from '#services/session/ports/session-store.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import {
+  type MessageRecord,
+  type RequestRecord,
+  toKnownRequest,
+  toRequest,
+  toStoredMessage,
+  toTakenId,
+  toWaitingInput,
+} from '../common/records.ts'
+import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from '../common/session-record.ts'
+import { type Collections, type Keyed, keyOf, SERVER_NOW } from './collections.ts'
+
+const STATE_PROJECTION = { ...Object.fromEntries(STATE_FIELDS.map((field) => [field, 1])), leaseNow: SERVER_NOW }
+
+/** The transaction that is read in. */
+export interface Transaction {
+  readonly session: ClientSession
+  /** A message that the transaction adds but has not written yet. */
+  added(id: string): MessageRecord | undefined
+  /** Writes what is not written yet. */
+  flush(): Promise<void>
+}
+
+/** The state of a session, and the server's time. */
+export interface ServerState {
+  readonly state: SessionState
+  readonly leaseNow: number
+}
+
+/** What is read of one session, in a transaction or outside of any. */
+export class MongoReads implements SessionReads {
+  readonly #collections: Collections
+  readonly #workspace: string
+  readonly #sessionId: string
+  readonly #transaction: Transaction | undefined
+  readonly #options: { readonly session?: ClientSession; readonly maxTimeMS: number }
+
+  constructor(collections: Collections, workspace: string, sessionId: string, transaction?: Transaction) {
+    this.#collections = collections
+    this.#workspace = workspace
+    this.#sessionId = sessionId
+    this.#transaction = transaction
+    this.#options = { maxTimeMS: MAX_TIME_MS, ...(transaction === undefined ? {} : { session: transaction.session }) }
+  }
+
+  async state(): Promise<ServerState | undefined> {
+    await this.#transaction?.flush()
+    const record = await this.#collections.sessions.findOne<StateRecord & { readonly leaseNow: number }>(
+      { _id: keyOf(this.#workspace, this.#sessionId) },
+      { ...this.#options, projection: STATE_PROJECTION },
+    )
+    return record === null ? undefined : { state: toState(record), leaseNow: record.leaseNow }
+  }
+
+  async sessionIfAny(): Promise<Session | undefined> {
+    await this.#transaction?.flush()
+    const _id = keyOf(this.#workspace, this.#sessionId)
+    const record = await this.#collections.sessions.findOne<SessionRecord>({ _id }, this.#options)
+    return record === null ? undefined : toSession(record)
+  }
+
+  async message(id: string): Promise<MessageRecord | undefined> {
+    const added = this.#transaction?.added(id)
+    if (added !== undefined) return added
+    const _id = keyOf(this.#workspace, id)
+    return (await this.#collections.messages.findOne<MessageRecord>({ _id }, this.#options)) ?? undefined
+  }
+
+  async takenId(id: string): Promise<TakenId | undefined> {
+    const record = await this.message(id)
+    return record && toTakenId(record)
+  }
+
+  async stepReads(afterSeq: number): Promise<StepReads> {
+    const inputs = async (delivery: 'steer' | 'queue', limit: number): Promise<WaitingInput[]> => {
+      const records = await this.#messages({ seq: null, delivery }, { sort: { admitted: 1 }, limit })
+      return records.map(toWaitingInput)
+    }
+    const transcript = await this.#messages({ seq: { $gt: afterSeq } }, { sort: { seq: 1 } })
+    return {
+      session: (await this.sessionIfAny()) as Session,
+      waiting: { steers: await inputs('steer', 0), queued: await inputs('queue', 2) },
+      transcript: transcript.map(toStoredMessage),
+    }
+  }
+
+  async request(id: string): Promise<KnownRequest | undefined> {
+    await this.#transaction?.flush()
+    const filter = { _id: keyOf(this.#workspace, id), sessionId: this.#sessionId }
+    const record = await this.#collections.requests.findOne<RequestRecord>(filter, this.#options)
+    return record === null ? undefined : toKnownRequest(record)
+  }
+
+  async waitingRequests(): Promise<PermissionRequest[]> {
+    await this.#transaction?.flush()
+    const filter = { workspace: this.#workspace, sessionId: this.#sessionId, reply: null }
+    const cursor = this.#collections.requests.find(filter, { ...this.#options, sort: { seq: 1 } })
+    return (await cursor.toArray()).map(toRequest)
+  }
+
+  async leftovers(): Promise<{ steps: AssistantMessage[]; requests: PermissionRequest[] }> {
+    const steps = await this.#messages({ unfinished: 1 }, { sort: { seq: 1 } })
+    return {
+      steps: steps.map((record) => toStoredMessage(record).message as AssistantMessage),
+      requests: await this.waitingRequests(),
+    }
+  }
+
+  async #messages(filter: Filter<Keyed<MessageRecord>>, options: FindOptions): Promise<MessageRecord[]> {
+    await this.#transaction?.flush()
+    const own = { workspace: this.#workspace, sessionId: this.#sessionId, ...filter }
+    return this.#collections.messages.find(own, { ...this.#options, ...options }).toArray()
+  }
+}

@@ -1,0 +1,186 @@
+import type { StoredMessage } from '#services/session/domain/message.ts'
+import type { Creation } from '#services/session/domain/new-session.ts'
+import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission.ts'
+import { type NewId, Revision } from '#services/session/domain/revision.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import type { TailItem } from '#services/session/ports/event-log.ts'
+import type { AcquiredLease, Lease, LeaseState, SessionKey } from '#services/session/ports/lease.ts'
+import type { MessageQuery, Page, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type {
+  Maybe,
+  SessionChange,
+  SessionReads,
+  SessionStore,
+  SessionView,
+} from '#services/session/ports/session-store.ts'
+import type { Clock } from '#shared/clock.ts'
+import { timedId } from '#shared/ids.ts'
+import type { Mongo } from '#shared/stores/mongo.ts'
+import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
+import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
+import { toStoredMessage } from '../common/records.ts'
+import { leaseLost, requireSession } from '../common/refusals.ts'
+import { newSessionRecord } from '../common/session-record.ts'
+import { type Collections, collectionsOf } from './collections.ts'
+import { MongoEventLog } from './event-log.ts'
+import { listActive, MongoLeases } from './leases.ts'
+import { listMessages, listPermissionRequests, listSessions, savedApprovals } from './lists.ts'
+import { MongoNotices } from './notices.ts'
+import { type MongoJob, MongoQueue } from './queue.ts'
+import { MongoReads, type ServerState } from './reads.ts'
+import { SCHEMA } from './schema.ts'
+
+/**
+ * Sessions in MongoDB, shared by any number of processes; their form is made where there is none.
+ * Disposing the store leaves the connection open.
+ */
+export async function openMongoSessionStore(options: {
+  readonly mongo: Mongo
+  readonly clock: Clock
+  readonly newId?: NewId
+}): Promise<SessionStore> {
+  const { mongo, clock, newId = (prefix) => timedId(prefix, clock) } = options
+  await prepareMongoSchema(mongo, SCHEMA)
+  return new MongoSessionStore(mongo, collectionsOf(mongo.db), clock, newId)
+}
+
+/** How long a write under a lease is tried, in milliseconds: about as long as a lease lasts. */
+const LEASED_MS = 15_000
+
+class MongoSessionStore implements SessionStore {
+  readonly #mongo: Mongo
+  readonly #collections: Collections
+  readonly #queue: MongoQueue
+  readonly #leases: MongoLeases
+  readonly #clock: Clock
+  readonly #newId: NewId
+  readonly #notices: MongoNotices
+  readonly #log: MongoEventLog
+
+  constructor(mongo: Mongo, collections: Collections, clock: Clock, newId: NewId) {
+    this.#mongo = mongo
+    this.#collections = collections
+    this.#queue = new MongoQueue(mongo, collections)
+    this.#leases = new MongoLeases(mongo, collections)
+    this.#clock = clock
+    this.#newId = newId
+    this.#notices = new MongoNotices(collections)
+    this.#log = new MongoEventLog(collections)
+  }
+
+  probe(): Promise<void> {
+    return this.#mongo.probe('session')
+  }
+
+  createSession(
+    { workspace, sessionId }: SessionKey,
+    create: (now: number, newId: NewId) => Creation,
+  ): Promise<Session> {
+    return this.#run({ workspace, sessionId }, async (batch) => {
+      const existing = await batch.reads.sessionIfAny()
+      if (existing !== undefined) return existing
+      const { session, revision } = create(this.#clock.now(), this.#newId)
+      batch.create(newSessionRecord(workspace, session, revision.state), revision)
+      return session
+    })
+  }
+
+  async revise<R, T>(
+    key: SessionKey,
+    read: (reads: SessionReads) => Maybe<R>,
+    decide: (revision: Revision, read: R) => T,
+  ): Promise<T> {
+    const { result, revision } = await this.#run(key, async (batch) => {
+      const { state, now, leaseNow } = this.#require(key, await batch.found())
+      const revision = new Revision(state, now, leaseNow, this.#newId)
+      const result = decide(revision, await read(batch.reads))
+      revision.finish()
+      if (!revision.isEmpty) batch.add(revision)
+      return { result, revision }
+    })
+    this.#notices.tell(key.workspace, key.sessionId, revision.changed)
+    return result
+  }
+
+  async inspect<R, T>(
+    key: SessionKey,
+    read: (reads: SessionReads) => Maybe<R>,
+    view: (view: SessionView, read: R) => T,
+  ): Promise<T> {
+    const reads = this.#reads(key.workspace, key.sessionId)
+    const found = this.#require(key, await reads.state())
+    return view(found, await read(reads))
+  }
+
+  getSession(workspace: string, sessionId: string): Promise<Session | undefined> {
+    return this.#reads(workspace, sessionId).sessionIfAny()
+  }
+
+  listSessions(workspace: string, query: SessionQuery): Promise<Page<Session>> {
+    return listSessions(this.#collections, workspace, query)
+  }
+
+  async listMessages(workspace: string, sessionId: string, query: MessageQuery) {
+    const page = await listMessages(this.#collections, workspace, sessionId, query)
+    if (page.items.length === 0 && (await this.#reads(workspace, sessionId).state()) === undefined) return undefined
+    return page
+  }
+
+  async getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
+    const record = await this.#reads(workspace, sessionId).message(messageId)
+    if (record === undefined || record.seq === null || record.sessionId !== sessionId) return undefined
+    return toStoredMessage(record)
+  }
+
+  listActive(workspace: string): Promise<readonly string[]> {
+    return listActive(this.#collections, workspace)
+  }
+
+  listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {
+    return listPermissionRequests(this.#collections, workspace, sessionId, this.#clock.now())
+  }
+
+  savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]> {
+    return savedApprovals(this.#collections, workspace, projectId)
+  }
+
+  acquireLease(owner: string, durationMs: number, except: readonly string[] = []): Promise<AcquiredLease | undefined> {
+    return this.#leases.claim(owner, durationMs, except)
+  }
+
+  async renewLease(lease: Lease, durationMs: number): Promise<LeaseState> {
+    const state = await this.#leases.renew(lease, durationMs)
+    if (state === undefined) throw leaseLost(lease)
+    return state
+  }
+
+  onChange(listener: (change: SessionChange) => void): Disposable {
+    return this.#notices.listen(listener)
+  }
+
+  tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem> {
+    return this.#log.tail(workspace, position, signal)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#notices[Symbol.asyncDispose]()
+    await this.#log[Symbol.asyncDispose]()
+  }
+
+  #reads(workspace: string, sessionId: string): MongoReads {
+    return new MongoReads(this.#collections, workspace, sessionId)
+  }
+
+  #require(key: SessionKey, found: ServerState | undefined): SessionView {
+    const view = found && { ...found, now: this.#clock.now() }
+    requireSession(key, view)
+    return view
+  }
+
+  /** Whoever holds a lease waits for the store; a client is told that it is away. */
+  #run<T>({ workspace, sessionId, fence }: SessionKey, job: MongoJob<T>): Promise<T> {
+    const patient = fence !== undefined
+    const limitMs = patient ? LEASED_MS : storeTimeLeft(this.#mongo.limitMs)
+    return this.#queue.run(workspace, sessionId, { limitMs, patient }, job)
+  }
+}

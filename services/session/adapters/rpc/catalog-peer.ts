@@ -1,0 +1,127 @@
+import type { CallOptions, Client, Transport } from '@connectrpc/connect'
+import {
+  type Agent as AgentMessage,
+  PermissionRule_Effect as Effect,
+  type ToolContent as ToolContentMessage,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
+import { CatalogService, type RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import type { Agent, PreparedCall, ToolDescription } from '#services/session/domain/agent.ts'
+import type { JsonObject, SessionLocation } from '#services/session/domain/session.ts'
+import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '#services/session/domain/tool-run.ts'
+import type { Catalog } from '#services/session/ports/catalog.ts'
+import type { PeerCall } from '#services/session/ports/peer-call.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
+import { peerError, peerStream } from './peer-errors.ts'
+
+const TIMEOUT_MS = 20_000
+
+/** The catalog service, called by RPC. */
+export class RpcCatalogPeer implements Catalog {
+  readonly #client: Client<typeof CatalogService>
+
+  constructor(transport: Transport) {
+    this.#client = createClient(CatalogService, transport)
+  }
+
+  async resolveLocation(call: PeerCall, directory: string): Promise<SessionLocation> {
+    const { location } = await unary(call, (options) => this.#client.resolveLocation({ directory }, options))
+    const resolved = given(location)
+    return { directory: resolved.directory, projectId: given(resolved.project).projectId, subpath: resolved.subpath }
+  }
+
+  async getAgent(call: PeerCall, directory: string, agentId: string): Promise<Agent> {
+    const { agent } = await unary(call, (options) => this.#client.getAgent({ directory, agentId }, options))
+    return toAgent(given(agent))
+  }
+
+  async listTools(call: PeerCall, directory: string): Promise<readonly ToolDescription[]> {
+    const { tools } = await unary(call, (options) => this.#client.listTools({ directory }, options))
+    return tools.map(({ name, description, inputSchema = {} }) => ({ name, description, inputSchema }))
+  }
+
+  async readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile> {
+    const { data, mime, name } = await unary(call, (options) =>
+      this.#client.readAttachment({ directory, uri }, options),
+    )
+    return { data, mime, name }
+  }
+
+  async prepareTool(call: PeerCall, directory: string, name: string, input: JsonObject): Promise<PreparedCall> {
+    const request = { directory, name, input }
+    const { accesses, savePatterns } = await unary(call, (options) => this.#client.prepareTool(request, options))
+    const kept = accesses.map(({ action, resources, guardedPath }) => ({ action, resources, guardedPath }))
+    return { accesses: kept, savePatterns }
+  }
+
+  async *runTool(call: PeerCall, { fence, grant, ...run }: ToolRun): AsyncGenerator<ToolEvent> {
+    const accesses = grant.map(({ resources, ...access }) => ({ ...access, resources: [...resources] }))
+    const request = { ...run, fence: BigInt(fence), grant: accesses }
+    const events = this.#client.runTool(request, callOptions(call, { signal: call.signal }))
+    for await (const { event } of peerStream('catalog', events, call.signal)) {
+      const told = toToolEvent(event)
+      if (told !== undefined) yield told
+    }
+  }
+
+  async endTools(call: PeerCall, sessionId: string, fence: number): Promise<void> {
+    await unary(call, (options) => this.#client.endTools({ sessionId, fence: BigInt(fence) }, options))
+  }
+}
+
+async function unary<T>(call: PeerCall, run: (options: CallOptions) => Promise<T>): Promise<T> {
+  try {
+    return await run(callOptions(call, { signal: call.signal, timeoutMs: TIMEOUT_MS }))
+  } catch (error) {
+    throw peerError('catalog', error, call.signal)
+  }
+}
+
+const EFFECTS = {
+  [Effect.UNSPECIFIED]: 'ask',
+  [Effect.ALLOW]: 'allow',
+  [Effect.DENY]: 'deny',
+  [Effect.ASK]: 'ask',
+} as const
+
+function toAgent(agent: AgentMessage): Agent {
+  const { agentId, system, model, steps, permissions, requestHeaders, requestBody } = agent
+  return {
+    id: agentId,
+    system,
+    model: model && { providerId: model.providerId, modelId: model.modelId, variant: model.variant },
+    steps,
+    permissions: permissions.map(({ action, resource, effect }) => ({ action, resource, effect: EFFECTS[effect] })),
+    requestHeaders,
+    requestBody,
+  }
+}
+
+function toToolEvent(event: RunToolResponse['event']): ToolEvent | undefined {
+  switch (event.case) {
+    case 'progressed':
+      return { type: 'progressed', metadata: event.value.metadata ?? {} }
+    case 'completed':
+      return { type: 'completed', content: toOutputs(event.value.content), metadata: event.value.metadata }
+    case 'failed': {
+      const { type, message, content, metadata } = event.value
+      return { type: 'failed', error: { type: `tool.${type}`, message }, content: toOutputs(content), metadata }
+    }
+    case undefined:
+      return undefined
+  }
+}
+
+function toOutputs(contents: readonly ToolContentMessage[]): ToolOutput[] {
+  return contents.map(({ content }) => {
+    if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
+    const { data, mime, name } = content.value
+    return { type: 'file', data, mime, name }
+  })
+}
+
+function given<T>(value: T | undefined): T {
+  if (value === undefined) throw new Rejection('PEER_UNAVAILABLE', { peer: 'catalog', problem: 'The answer is empty' })
+  return value
+}

@@ -1,0 +1,196 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { Client, Transport } from '@connectrpc/connect'
+import {
+  FinishReason,
+  Message_Role,
+  type MessageSchema,
+  type Part as PartMessage,
+  type PartSchema,
+  ToolChoice_Mode,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import {
+  type GenerationEvent as EventMessage,
+  type GenerationFinished,
+  InferenceService,
+  PartStarted_Kind,
+} from '#gen/portico/inference/v1/inference_service_pb.js'
+import type {
+  GeneratedKind,
+  GenerationEvent,
+  GenerationRequest,
+  ModelContent,
+  ModelMessage,
+  ModelPart,
+} from '#services/session/domain/generation.ts'
+import type { Finish } from '#services/session/domain/message.ts'
+import type { ModelRef } from '#services/session/domain/session.ts'
+import type { Inference } from '#services/session/ports/inference.ts'
+import type { PeerCall } from '#services/session/ports/peer-call.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
+import { peerError, peerStream } from './peer-errors.ts'
+
+type Blobs = ReadonlyMap<string, Uint8Array>
+type PartInit = MessageInitShape<typeof PartSchema>
+
+const TIMEOUT_MS = 20_000
+/** Words for a variant that mean how hard the model should think; other variants are the provider's default. */
+const EFFORTS = new Set(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
+
+/** The inference service, called by RPC. */
+export class RpcInferencePeer implements Inference {
+  readonly #client: Client<typeof InferenceService>
+
+  constructor(transport: Transport) {
+    this.#client = createClient(InferenceService, transport)
+  }
+
+  async defaultModel(call: PeerCall): Promise<ModelRef> {
+    try {
+      const options = callOptions(call, { signal: call.signal, timeoutMs: TIMEOUT_MS })
+      const { defaultModel } = await this.#client.listModels({}, options)
+      const slash = defaultModel.indexOf('/')
+      return { providerId: defaultModel.slice(0, slash), modelId: defaultModel.slice(slash + 1), variant: '' }
+    } catch (error) {
+      throw peerError('inference', error, call.signal)
+    }
+  }
+
+  async *generate(call: PeerCall, request: GenerationRequest, blobs: Blobs): AsyncGenerator<GenerationEvent[]> {
+    const { requestId, sessionId, model, messages, tools, callTools, headers, body } = request
+    const generation = {
+      ...{ requestId, sessionId, origin: 'session', model: `${model.providerId}/${model.modelId}` },
+      messages: messages.map((message) => toMessage(message, blobs)),
+      tools: tools.map(({ name, description, inputSchema }) => ({ name, description, parameters: inputSchema })),
+      ...(tools.length > 0 && !callTools ? { toolChoice: { mode: ToolChoice_Mode.NONE } } : {}),
+      ...(EFFORTS.has(model.variant) ? { reasoning: { effort: model.variant } } : {}),
+      providerHeaders: headers,
+      ...(body === undefined ? {} : { providerBody: body }),
+    }
+    const stream = this.#client.streamGenerate({ generation }, callOptions(call, { signal: call.signal }))
+    for await (const { events } of peerStream('inference', stream, call.signal)) {
+      yield events.map(toEvent).filter((event) => event !== undefined)
+    }
+  }
+}
+
+const ROLES = {
+  system: Message_Role.SYSTEM,
+  user: Message_Role.USER,
+  assistant: Message_Role.ASSISTANT,
+  tool: Message_Role.TOOL,
+} as const
+
+function toMessage({ role, parts }: ModelMessage, blobs: Blobs): MessageInitShape<typeof MessageSchema> {
+  return { role: ROLES[role], parts: parts.map((part) => toPart(part, blobs)) }
+}
+
+function toPart(part: ModelPart, blobs: Blobs): PartInit {
+  switch (part.type) {
+    case 'reasoning':
+      return { part: { case: 'reasoning', value: part.thought } }
+    case 'tool-call':
+      return { part: { case: 'toolCall', value: { callId: part.callId, name: part.name, arguments: part.arguments } } }
+    case 'tool-result': {
+      const content = part.content.map((inner) => toContent(inner, blobs))
+      return { part: { case: 'toolResult', value: { callId: part.callId, content, failed: part.failed } } }
+    }
+    default:
+      return toContent(part, blobs)
+  }
+}
+
+function toContent(content: ModelContent, blobs: Blobs): PartInit {
+  if (content.type === 'text') return { part: { case: 'text', value: { text: content.text } } }
+  const { blob, mime, name = '' } = content
+  const data = blobs.get(blob.hash)
+  if (data === undefined) {
+    return { part: { case: 'text', value: { text: `(A file of type ${mime} was here: ${name || 'no name'}.)` } } }
+  }
+  if (isText(mime)) {
+    const text = new TextDecoder().decode(data)
+    return { part: { case: 'text', value: { text: name === '' ? text : `<file name="${name}">\n${text}\n</file>` } } }
+  }
+  const source = { case: 'data', value: data as Uint8Array<ArrayBuffer> } as const
+  return { part: { case: mime.startsWith('image/') ? 'image' : 'file', value: { source, mime, name } } }
+}
+
+/** Every model reads text; not every one takes it as a file. */
+function isText(mime: string): boolean {
+  return mime.startsWith('text/') || mime === 'application/json' || mime === 'application/x-directory'
+}
+
+const KINDS: Readonly<Record<PartStarted_Kind, GeneratedKind>> = {
+  [PartStarted_Kind.UNSPECIFIED]: 'other',
+  [PartStarted_Kind.TEXT]: 'text',
+  [PartStarted_Kind.REASONING]: 'reasoning',
+  [PartStarted_Kind.REASONING_SUMMARY]: 'reasoning',
+  [PartStarted_Kind.TOOL_CALL]: 'tool-call',
+  [PartStarted_Kind.REFUSAL]: 'text',
+  [PartStarted_Kind.IMAGE]: 'other',
+  [PartStarted_Kind.FILE]: 'other',
+}
+
+function toEvent({ event }: EventMessage): GenerationEvent | undefined {
+  switch (event.case) {
+    case 'partStarted': {
+      const { index, kind, callId, toolName } = event.value
+      return { type: 'part-started', index, kind: KINDS[kind] ?? 'other', callId, toolName }
+    }
+    case 'partExtended':
+      return { type: 'part-extended', index: event.value.index, text: event.value.text }
+    case 'partEnded':
+      return { type: 'part-ended', index: event.value.index, ...wholePart(event.value.part) }
+    case 'finished':
+      return toFinished(event.value)
+    default:
+      return undefined
+  }
+}
+
+function wholePart(
+  message: PartMessage | undefined,
+): Pick<Extract<GenerationEvent, { type: 'part-ended' }>, 'text' | 'thought'> {
+  const part = message?.part
+  switch (part?.case) {
+    case 'text':
+    case 'refusal':
+      return { text: part.value.text, thought: undefined }
+    case 'toolCall':
+      return { text: part.value.arguments, thought: undefined }
+    case 'reasoning': {
+      const { text, summary, signature, encrypted, id } = part.value
+      return { text, thought: { text, summary, signature, encrypted, id } }
+    }
+    default:
+      return { text: '', thought: undefined }
+  }
+}
+
+const FINISHES: Readonly<Record<FinishReason, Finish>> = {
+  [FinishReason.UNSPECIFIED]: 'unknown',
+  [FinishReason.STOP]: 'stop',
+  [FinishReason.LENGTH]: 'length',
+  [FinishReason.TOOL_CALLS]: 'tool-calls',
+  [FinishReason.CONTENT_FILTER]: 'content-filter',
+  [FinishReason.OTHER]: 'unknown',
+}
+
+function toFinished({ reason, rawReason, usage, costNanos }: GenerationFinished): GenerationEvent {
+  const count = (tokens: bigint | undefined): number => Number(tokens ?? 0n)
+  const cacheRead = count(usage?.cacheReadTokens)
+  const cacheWrite = count(usage?.cacheWriteTokens)
+  const reasoning = count(usage?.reasoningTokens)
+  return {
+    type: 'finished',
+    finish: FINISHES[reason] ?? 'unknown',
+    rawFinish: rawReason === '' ? undefined : rawReason,
+    // A provider that reports more of a kind than of all kinds together must not make a number negative.
+    tokens: {
+      input: Math.max(0, count(usage?.inputTokens) - cacheRead - cacheWrite),
+      output: Math.max(0, count(usage?.outputTokens) - reasoning),
+      ...{ reasoning, cacheRead, cacheWrite },
+    },
+    costNanos,
+  }
+}

@@ -1,0 +1,51 @@
+import type { AcquiredLease, Lease, LeaseState } from '#services/session/ports/lease.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+
+const OLDEST = `SELECT number FROM sessions
+  WHERE claimableAt <= ? AND workspace NOT IN (SELECT value FROM json_each(?)) ORDER BY claimableAt LIMIT 1`
+
+/** Whether a lease can be had, of other workspaces than these. */
+export function hasClaim(file: SqliteFile, now: number, except: readonly string[]): boolean {
+  return file.statement(OLDEST).get(now, JSON.stringify(except)) !== undefined
+}
+
+/** Gives the lease that could be had for the longest time; to be called in a job. */
+export function claimLease(
+  file: SqliteFile,
+  owner: string,
+  now: number,
+  durationMs: number,
+  except: readonly string[],
+): AcquiredLease | undefined {
+  const sql = `UPDATE sessions SET fence = fence + 1, attempts = attempts + 1, leaseOwner = ?, leaseUntil = ?, claimableAt = ?
+    WHERE number = (${OLDEST}) RETURNING workspace, id, fence, attempts, running`
+  const row = file.statement(sql).get(owner, now + durationMs, now + durationMs, now, JSON.stringify(except))
+  if (row === undefined) return undefined
+  return {
+    workspace: row.workspace as string,
+    sessionId: row.id as string,
+    fence: row.fence as number,
+    unfinished: row.running === 1,
+    attempt: row.attempts as number,
+  }
+}
+
+/** Extends a lease; undefined when it is lost. To be called in a job. */
+export function renewLease(
+  file: SqliteFile,
+  { workspace, sessionId, fence }: Lease,
+  now: number,
+  durationMs: number,
+): LeaseState | undefined {
+  const sql = `UPDATE sessions SET leaseUntil = ?, claimableAt = CASE WHEN running OR due THEN ? END
+    WHERE workspace = ? AND id = ? AND fence = ? AND leaseUntil > ? RETURNING interruptRequested`
+  const until = now + durationMs
+  const row = file.statement(sql).get(until, until, workspace, sessionId, fence, now)
+  return row && { interruptRequested: row.interruptRequested === 1 }
+}
+
+/** Ends every lease; what was leased can be had at once. To be called in a job. */
+export function voidLeases(file: SqliteFile, now: number): void {
+  const sql = `UPDATE sessions SET leaseUntil = 0, claimableAt = min(claimableAt, ?) WHERE leaseUntil > 0`
+  file.statement(sql).run(now)
+}

@@ -1,0 +1,102 @@
+import type { SQLInputValue } from 'node:sqlite'
+import type { StepReads } from '#services/session/domain/begin-step.ts'
+import type { TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
+import type { AssistantMessage } from '#services/session/domain/message.ts'
+import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import type { SessionReads } from '#services/session/ports/session-store.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import {
+  type MessageRecord,
+  type RequestRecord,
+  toKnownRequest,
+  toRequest,
+  toStoredMessage,
+  toTakenId,
+  toWaitingInput,
+} from '../common/records.ts'
+import {
+  type PublicRecord,
+  SESSION_FIELDS,
+  STATE_FIELDS,
+  type StateRecord,
+  toSession,
+  toState,
+} from '../common/session-record.ts'
+
+const SESSION_SQL = `SELECT ${SESSION_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
+const STATE_SQL = `SELECT number, ${STATE_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
+
+/** The number of a session in the file, of its workspace and id. */
+export const SESSION_NUMBER = '(SELECT number FROM sessions WHERE workspace = ? AND id = ?)'
+
+/** The state of a session and its number, or undefined when there is none. */
+export function readState(file: SqliteFile, workspace: string, sessionId: string) {
+  const record = file.statement(STATE_SQL).get(workspace, sessionId)
+  if (record === undefined) return undefined
+  return { number: record.number as number, state: toState(record as unknown as StateRecord) }
+}
+
+/** A session, or undefined when there is none. */
+export function readSession(file: SqliteFile, workspace: string, sessionId: string): Session | undefined {
+  const record = file.statement(SESSION_SQL).get(workspace, sessionId) as PublicRecord | undefined
+  return record && toSession(record)
+}
+
+/** A message or an input of a workspace. */
+export function readMessage(file: SqliteFile, workspace: string, id: string): MessageRecord | undefined {
+  const sql = 'SELECT * FROM messages WHERE workspace = ? AND id = ?'
+  return file.statement(sql).get(workspace, id) as MessageRecord | undefined
+}
+
+/** What is read of one session. */
+export class SqliteReads implements SessionReads {
+  readonly #file: SqliteFile
+  readonly #workspace: string
+  readonly #sessionId: string
+
+  constructor(file: SqliteFile, workspace: string, sessionId: string) {
+    this.#file = file
+    this.#workspace = workspace
+    this.#sessionId = sessionId
+  }
+
+  takenId(id: string): TakenId | undefined {
+    const record = readMessage(this.#file, this.#workspace, id)
+    return record && toTakenId(record)
+  }
+
+  stepReads(afterSeq: number): StepReads {
+    const inputs = (delivery: string, limit: number): WaitingInput[] => {
+      const where = 'seq IS NULL AND delivery = ? ORDER BY admitted LIMIT ?'
+      return this.#all<MessageRecord>('messages', where, delivery, limit).map(toWaitingInput)
+    }
+    return {
+      session: readSession(this.#file, this.#workspace, this.#sessionId) as Session,
+      waiting: { steers: inputs('steer', -1), queued: inputs('queue', 2) },
+      transcript: this.#all<MessageRecord>('messages', 'seq > ? ORDER BY seq', afterSeq).map(toStoredMessage),
+    }
+  }
+
+  request(id: string): KnownRequest | undefined {
+    return this.#all<RequestRecord>('requests', 'id = ?', id).map(toKnownRequest)[0]
+  }
+
+  waitingRequests(): PermissionRequest[] {
+    return this.#all<RequestRecord>('requests', 'reply IS NULL ORDER BY seq').map(toRequest)
+  }
+
+  leftovers(): { steps: AssistantMessage[]; requests: PermissionRequest[] } {
+    const steps = this.#all<MessageRecord>('messages', 'unfinished = 1 ORDER BY seq')
+    return {
+      steps: steps.map((record) => toStoredMessage(record).message as AssistantMessage),
+      requests: this.waitingRequests(),
+    }
+  }
+
+  #all<T>(table: string, where: string, ...values: SQLInputValue[]): T[] {
+    const session = table === 'messages' ? `session = ${SESSION_NUMBER}` : 'workspace = ? AND sessionId = ?'
+    const sql = `SELECT * FROM ${table} WHERE ${session} AND ${where}`
+    return this.#file.statement(sql).all(this.#workspace, this.#sessionId, ...values) as T[]
+  }
+}

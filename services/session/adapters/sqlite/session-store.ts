@@ -1,0 +1,186 @@
+import type { StoredMessage } from '#services/session/domain/message.ts'
+import type { Creation } from '#services/session/domain/new-session.ts'
+import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission.ts'
+import { type NewId, Revision } from '#services/session/domain/revision.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import type { TailItem } from '#services/session/ports/event-log.ts'
+import type { AcquiredLease, Lease, LeaseState, SessionKey } from '#services/session/ports/lease.ts'
+import type { MessageQuery, Page, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type {
+  Maybe,
+  SessionChange,
+  SessionReads,
+  SessionStore,
+  SessionView,
+} from '#services/session/ports/session-store.ts'
+import type { Clock } from '#shared/clock.ts'
+import { timedId } from '#shared/ids.ts'
+import { SqliteFile } from '#shared/stores/sqlite.ts'
+import { toStoredMessage } from '../common/records.ts'
+import { leaseLost, requireSession } from '../common/refusals.ts'
+import { SessionChanges } from '../common/session-changes.ts'
+import { newSessionRecord } from '../common/session-record.ts'
+import { SqliteEventLog } from './event-log.ts'
+import { claimLease, hasClaim, renewLease, voidLeases } from './leases.ts'
+import { listActive, listMessages, listPermissionRequests, listSessions, savedApprovals } from './lists.ts'
+import { readMessage, readSession, readState, SqliteReads } from './reads.ts'
+import { saveNewSession, saveRevision } from './save.ts'
+import { STEPS } from './schema.ts'
+
+/**
+ * Sessions in a SQLite file, which is made when it is missing, and kept from every other process. Opening it voids the
+ * leases in it: nobody else can hold one.
+ */
+export async function openSqliteSessionStore(options: {
+  readonly path: string
+  readonly clock: Clock
+  readonly newId?: NewId
+}): Promise<SessionStore> {
+  const { path, clock, newId = (prefix) => timedId(prefix, clock) } = options
+  const file = new SqliteFile(path, { steps: STEPS, exclusive: true })
+  try {
+    // 16 MiB instead of 4: pages that many writes touch are copied back less often.
+    file.statement('PRAGMA wal_autocheckpoint = 4000').get()
+    const log = await file.write(() => {
+      voidLeases(file, clock.now())
+      return new SqliteEventLog(file)
+    })
+    return new SqliteSessionStore(file, log, clock, newId)
+  } catch (error) {
+    await file[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+class SqliteSessionStore implements SessionStore {
+  readonly #file: SqliteFile
+  readonly #log: SqliteEventLog
+  readonly #clock: Clock
+  readonly #newId: NewId
+  readonly #changes = new SessionChanges()
+  #closed: Promise<void> | undefined
+
+  constructor(file: SqliteFile, log: SqliteEventLog, clock: Clock, newId: NewId) {
+    this.#file = file
+    this.#log = log
+    this.#clock = clock
+    this.#newId = newId
+  }
+
+  probe(): Promise<void> {
+    return this.#file.probe()
+  }
+
+  async createSession(
+    { workspace, sessionId }: SessionKey,
+    create: (now: number, newId: NewId) => Creation,
+  ): Promise<Session> {
+    const created = await this.#file.write(() => {
+      const existing = readSession(this.#file, workspace, sessionId)
+      if (existing !== undefined) return existing
+      const { session, revision } = create(this.#clock.now(), this.#newId)
+      saveNewSession(this.#file, this.#log, newSessionRecord(workspace, session, revision.state), revision)
+      return session
+    })
+    this.#log.wake(workspace)
+    return created
+  }
+
+  async revise<R, T>(
+    key: SessionKey,
+    read: (reads: SessionReads) => Maybe<R>,
+    decide: (revision: Revision, read: R) => T,
+  ): Promise<T> {
+    const { workspace, sessionId: id } = key
+    const { result, revision } = await this.#file.write(() => {
+      const { number, state, now } = this.#find(key)
+      const revision = new Revision(state, now, now, this.#newId)
+      // What SqliteReads returns is there at once.
+      const result = decide(revision, read(new SqliteReads(this.#file, workspace, id)) as R)
+      revision.finish()
+      if (!revision.isEmpty) saveRevision(this.#file, this.#log, { workspace, id, number }, revision)
+      return { result, revision }
+    })
+    this.#changes.tell(workspace, id, revision.changed)
+    if (revision.writes.length > 0) this.#log.wake(workspace)
+    return result
+  }
+
+  async inspect<R, T>(
+    key: SessionKey,
+    read: (reads: SessionReads) => Maybe<R>,
+    view: (view: SessionView, read: R) => T,
+  ): Promise<T> {
+    const found = this.#find(key)
+    return view(found, read(new SqliteReads(this.#file, key.workspace, key.sessionId)) as R)
+  }
+
+  async getSession(workspace: string, sessionId: string): Promise<Session | undefined> {
+    return readSession(this.#file, workspace, sessionId)
+  }
+
+  async listSessions(workspace: string, query: SessionQuery): Promise<Page<Session>> {
+    return listSessions(this.#file, workspace, query)
+  }
+
+  async listMessages(workspace: string, sessionId: string, query: MessageQuery) {
+    const page = listMessages(this.#file, workspace, sessionId, query)
+    if (page.items.length === 0 && readState(this.#file, workspace, sessionId) === undefined) return undefined
+    return page
+  }
+
+  async getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
+    const record = readMessage(this.#file, workspace, messageId)
+    if (record === undefined || record.seq === null || record.sessionId !== sessionId) return undefined
+    return toStoredMessage(record)
+  }
+
+  async listActive(workspace: string): Promise<readonly string[]> {
+    return listActive(this.#file, workspace, this.#clock.now())
+  }
+
+  async listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {
+    return listPermissionRequests(this.#file, workspace, sessionId, this.#clock.now())
+  }
+
+  async savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]> {
+    return savedApprovals(this.#file, workspace, projectId)
+  }
+
+  async acquireLease(
+    owner: string,
+    durationMs: number,
+    except: readonly string[] = [],
+  ): Promise<AcquiredLease | undefined> {
+    if (!hasClaim(this.#file, this.#clock.now(), except)) return undefined
+    return this.#file.write(() => claimLease(this.#file, owner, this.#clock.now(), durationMs, except))
+  }
+
+  async renewLease(lease: Lease, durationMs: number): Promise<LeaseState> {
+    const state = await this.#file.write(() => renewLease(this.#file, lease, this.#clock.now(), durationMs))
+    if (state === undefined) throw leaseLost(lease)
+    return state
+  }
+
+  onChange(listener: (change: SessionChange) => void): Disposable {
+    return this.#changes.listen(listener)
+  }
+
+  tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem> {
+    return this.#log.tail(workspace, position, signal)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#log[Symbol.dispose]()
+    this.#closed ??= this.#file[Symbol.asyncDispose]()
+    await this.#closed
+  }
+
+  #find(key: SessionKey): SessionView & { readonly number: number } {
+    const now = this.#clock.now()
+    const found = readState(this.#file, key.workspace, key.sessionId)
+    const view = found && { ...found, now, leaseNow: now }
+    requireSession(key, view)
+    return view
+  }
+}

@@ -1,0 +1,52 @@
+import type { Admitter, WaitingInputs } from './inbox.ts'
+import { promoteInputs } from './inputs.ts'
+import type { Message, StoredMessage } from './message.ts'
+import { type NextAction, nextAction } from './next-action.ts'
+import type { Revision } from './revision.ts'
+import type { Session } from './session.ts'
+
+/** What the beginning of a step is decided from, besides the state of the session. */
+export interface StepReads {
+  readonly session: Session
+  readonly waiting: WaitingInputs
+  /** What came into the conversation since it was read last. */
+  readonly transcript: readonly StoredMessage[]
+}
+
+/** How a run goes on. */
+export interface StepStart {
+  /** What the conversation goes on with, promoted inputs included. */
+  readonly messages: readonly StoredMessage[]
+  readonly session: Session
+  /** Who admitted the last input that was promoted; undefined before the first. */
+  readonly admitter: Admitter | undefined
+  /** Undefined: there is nothing to run; an interrupt, or nothing at all, stands behind the wake. */
+  readonly next: NextAction | undefined
+}
+
+/**
+ * Promotes what waits, and decides how the run goes on. Where none is begun it begins one, at an idle boundary. `known` is
+ * the conversation as far as it was read; `limited`: the agent has used up its steps, and only a new input gives it others.
+ */
+export function beginStep(
+  revision: Revision,
+  { session, waiting, transcript }: StepReads,
+  known: readonly Message[],
+  limited: boolean,
+): StepStart {
+  const { running } = revision.state
+  const start = (promoted: readonly StoredMessage[], next: NextAction | undefined): StepStart => {
+    return { messages: [...transcript, ...promoted], session, admitter: revision.state.lastAdmitter, next }
+  }
+  const conversation = [...known, ...transcript.map(({ message }) => message)]
+  // A rejected call ends the run before anything that was admitted since can enter it.
+  const ahead = nextAction(conversation)
+  if (running && ahead.type === 'end' && ahead.outcome === 'interrupted') return start([], ahead)
+  const promoted = promoteInputs(revision, waiting, running ? 'step' : 'idle')
+  if (!revision.state.running) return start([], undefined)
+  const next = nextAction([...conversation, ...promoted.map(({ message }) => message)])
+  if (next.type === 'step' && limited && promoted.length === 0) return start([], { ...SUCCEEDED })
+  return start(promoted, next)
+}
+
+const SUCCEEDED = { type: 'end', outcome: 'succeeded', error: undefined } as const

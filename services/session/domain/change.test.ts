@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { admission, assistant, newSession as input, request } from '#test/contract/session-store.support.ts'
+import type { ChangeKind } from './change.ts'
+import { admitPrompt, promoteInputs } from './inputs.ts'
+import { newSession } from './new-session.ts'
+import { askPermission, closeRequest } from './permission-answers.ts'
+import { Revision } from './revision.ts'
+import { endRun, giveBack, interruptRun, recordStep } from './run.ts'
+import { selectAgent } from './selection.ts'
+import type { SessionState } from './session-state.ts'
+
+const NOW = 1_000
+
+/** What a decision changes for those who wait, in a session in that state. */
+function changedBy(state: Partial<SessionState>, decide: (revision: Revision) => unknown): readonly ChangeKind[] {
+  const newId = (prefix: string): string => `${prefix}_1`
+  const before = newSession(input(), NOW, newId).revision.state
+  const revision = new Revision({ ...before, ...state }, NOW, NOW, newId)
+  decide(revision)
+  revision.finish()
+  return revision.changed
+}
+
+const leased = { running: true, fence: 1, leaseUntil: 2_000, claimableAt: 2_000 } as const
+const admit = (revision: Revision): unknown => admitPrompt(revision, undefined, admission('msg_1'))
+
+test('an admission is work, unless the session has an owner', () => {
+  assert.deepEqual(changedBy({}, admit), ['work', 'run'])
+  assert.deepEqual(changedBy(leased, admit), ['run'])
+  assert.deepEqual(changedBy({ due: true, claimableAt: 500 }, admit), ['work'], 'whoever tried before may try again')
+  const parked = (revision: Revision): unknown =>
+    admitPrompt(revision, undefined, { ...admission('msg_1'), wake: false })
+  assert.deepEqual(changedBy({}, parked), [])
+})
+
+test('what a run writes while it gets on changes nothing for those who wait', () => {
+  const record = { message: assistant('msg_step'), events: [] }
+  assert.deepEqual(
+    changedBy(leased, (revision) => recordStep(revision, undefined, record)),
+    [],
+  )
+  const { prompt } = admission('msg_1')
+  const item = { id: 'msg_1', sessionId: 'ses_1', prompt, delivery: 'steer', timeCreated: NOW } as const
+  const { admitter } = admission('msg_1')
+  const waiting = { steers: [{ seq: 1, item, admitter }], queued: [] }
+  assert.deepEqual(
+    changedBy(leased, (revision) => promoteInputs(revision, waiting, 'step')),
+    [],
+  )
+  assert.deepEqual(
+    changedBy({}, (revision) => selectAgent(revision, 'plan')),
+    [],
+  )
+})
+
+test('an interrupt, a permission request and the end of a run are told as such', () => {
+  assert.deepEqual(changedBy(leased, interruptRun), ['interrupt'])
+  assert.deepEqual(
+    changedBy(leased, (revision) => askPermission(revision, request('per_1'))),
+    ['permission'],
+  )
+  assert.deepEqual(
+    changedBy(leased, (revision) => closeRequest(revision, 'per_1', 'once')),
+    ['permission'],
+  )
+  assert.deepEqual(
+    changedBy(leased, (revision) => endRun(revision, 'succeeded', undefined)),
+    ['run'],
+  )
+  assert.deepEqual(
+    changedBy({ ...leased, due: true }, (revision) => endRun(revision, 'succeeded', undefined)),
+    ['work', 'run'],
+  )
+  assert.deepEqual(
+    changedBy(leased, (revision) => giveBack(revision, 1)),
+    ['work', 'run'],
+  )
+})

@@ -1,0 +1,26 @@
+import { type NewId, Revision } from './revision.ts'
+import { type NewSession, NO_TOKENS, type Session } from './session.ts'
+import { newState } from './session-state.ts'
+
+/** A session that is about to be written, and the revision that writes it. */
+export interface Creation {
+  readonly session: Session
+  readonly revision: Revision
+}
+
+/** Makes a session with its session-created event. */
+export function newSession(input: NewSession, now: number, newId: NewId): Creation {
+  const session: Session = {
+    ...input,
+    parentId: undefined,
+    costNanos: 0n,
+    tokens: NO_TOKENS,
+    outcome: undefined,
+    timeCreated: now,
+    timeUpdated: now,
+    timeIdle: undefined,
+  }
+  const revision = new Revision(newState(session), now, now, newId)
+  revision.event({ type: 'session-created', session })
+  return { session, revision }
+}

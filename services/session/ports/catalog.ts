@@ -1,0 +1,20 @@
+import type { Agent, PreparedCall, ToolDescription } from '../domain/agent.ts'
+import type { JsonObject, SessionLocation } from '../domain/session.ts'
+import type { ReadFile, ToolEvent, ToolRun } from '../domain/tool-run.ts'
+import type { PeerCall } from './peer-call.ts'
+
+/**
+ * The catalog service: directories, agents, tools. Rejects with the reasons of catalog_service.proto, and with
+ * PEER_UNAVAILABLE when it can't be reached or does not answer in time.
+ */
+export interface Catalog {
+  resolveLocation(call: PeerCall, directory: string): Promise<SessionLocation>
+  /** An empty id: the location's default agent. */
+  getAgent(call: PeerCall, directory: string, agentId: string): Promise<Agent>
+  listTools(call: PeerCall, directory: string): Promise<readonly ToolDescription[]>
+  readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile>
+  prepareTool(call: PeerCall, directory: string, name: string, input: JsonObject): Promise<PreparedCall>
+  /** Runs a call once, for as long as it takes; never to be repeated. */
+  runTool(call: PeerCall, run: ToolRun): AsyncIterable<ToolEvent>
+  endTools(call: PeerCall, sessionId: string, fence: number): Promise<void>
+}

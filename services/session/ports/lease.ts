@@ -1,0 +1,27 @@
+/** Names a session. With a fence, what is done is done under that lease. */
+export interface SessionKey {
+  readonly workspace: string
+  readonly sessionId: string
+  readonly fence?: number
+}
+
+/** The right to drain one session, until it expires or a newer fence exists. */
+export interface Lease extends SessionKey {
+  readonly fence: number
+}
+
+export interface AcquiredLease extends Lease {
+  /** A run was begun under an older fence and never ended: take over before anything else. */
+  readonly unfinished: boolean
+  /**
+   * How many leases the session was given since it last got on, this one included: since a step was completed without
+   * an error, or a run has ended. Those that were given back do not count.
+   */
+  readonly attempt: number
+}
+
+/** What a drain has to know between its writes. */
+export interface LeaseState {
+  /** Somebody requested that the run be interrupted. */
+  readonly interruptRequested: boolean
+}

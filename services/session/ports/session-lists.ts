@@ -1,0 +1,48 @@
+import type { StoredMessage } from '../domain/message.ts'
+import type { PermissionRequest, PermissionRule } from '../domain/permission.ts'
+import type { Session } from '../domain/session.ts'
+
+/** A page of a list. `more` says whether further items follow in the direction that was read. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly more: boolean
+}
+
+/** Filters are exact, but for `search`: part of the title, letter case ignored, `%` and `_` nothing special. */
+export interface SessionQuery {
+  readonly limit: number
+  readonly order: 'ascending' | 'descending'
+  readonly search?: string
+  readonly directory?: string
+  readonly projectId?: string
+  readonly subpath?: string
+  /** Null: root sessions only. */
+  readonly parentId?: string | null
+  /** Continues after this item (`next`) or before it (`previous`); items keep `order` either way. */
+  readonly anchor?: { readonly timeUpdated: number; readonly id: string; readonly direction: 'next' | 'previous' }
+}
+
+export interface MessageQuery {
+  readonly limit: number
+  readonly order: 'ascending' | 'descending'
+  readonly anchor?: { readonly seq: number; readonly direction: 'next' | 'previous' }
+}
+
+/** What is read of sessions for those who only look. */
+export interface SessionLists {
+  getSession(workspace: string, sessionId: string): Promise<Session | undefined>
+  /**
+   * Ordered by (timeUpdated, id). The cost of a page does not grow with the number of sessions, be it of all of them or
+   * of a directory's, but for what other filters pass over.
+   */
+  listSessions(workspace: string, query: SessionQuery): Promise<Page<Session>>
+  /** Ids of the sessions with a live lease. */
+  listActive(workspace: string): Promise<readonly string[]>
+  /** Ordered by seq. Undefined: no such session. */
+  listMessages(workspace: string, sessionId: string, query: MessageQuery): Promise<Page<StoredMessage> | undefined>
+  getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined>
+  /** Requests that wait for an answer and have not expired, oldest first, at most 1,000. */
+  listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]>
+  /** Approvals saved for a project, as `allow` rules. */
+  savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]>
+}

@@ -1,0 +1,99 @@
+import type { StepReads } from '../domain/begin-step.ts'
+import type { ChangeKind } from '../domain/change.ts'
+import type { TakenId } from '../domain/inbox.ts'
+import type { AssistantMessage } from '../domain/message.ts'
+import type { Creation } from '../domain/new-session.ts'
+import type { KnownRequest, PermissionRequest } from '../domain/permission.ts'
+import type { NewId, Revision } from '../domain/revision.ts'
+import type { Session } from '../domain/session.ts'
+import type { SessionState } from '../domain/session-state.ts'
+import type { EventLog } from './event-log.ts'
+import type { AcquiredLease, Lease, LeaseState, SessionKey } from './lease.ts'
+import type { SessionLists } from './session-lists.ts'
+
+/** What is at hand at once in one store, and has to be waited for in another. */
+export type Maybe<T> = T | Promise<T>
+
+/** What a decision may need to know besides the state of its session. */
+export interface SessionReads {
+  /** What an id of the workspace names, in whatever session. */
+  takenId(id: string): Maybe<TakenId | undefined>
+  /** What the next step begins with: messages after a place in the conversation (0: all), in order. */
+  stepReads(afterSeq: number): Maybe<StepReads>
+  request(id: string): Maybe<KnownRequest | undefined>
+  /** Requests without an answer, expired ones too, oldest first. */
+  waitingRequests(): Maybe<readonly PermissionRequest[]>
+  /** What an owner that is gone left unfinished: steps that are not completed, requests without an answer. */
+  leftovers(): Maybe<{ readonly steps: readonly AssistantMessage[]; readonly requests: readonly PermissionRequest[] }>
+}
+
+/** A session's state, and the time: the injected clock's, and the one that leases reckon with. */
+export interface SessionView {
+  readonly state: SessionState
+  readonly now: number
+  readonly leaseNow: number
+}
+
+/** What may have changed. May be told more often than needed; see SessionStore.onChange for how late it may come. */
+export interface SessionChange {
+  /** Undefined: any workspace and session. */
+  readonly workspace: string | undefined
+  readonly sessionId: string | undefined
+  readonly kinds: readonly ChangeKind[]
+}
+
+/**
+ * Sessions, their inbox, messages, events, leases and permission requests: one aggregate (design decision 2), changed in
+ * one way (design decision 1).
+ *
+ * Every method takes the workspace, and another workspace's record does not exist. Times are the injected clock's, but for
+ * leases in MongoDB, which reckon with the server's. A counter on the session, raised in the transaction that uses it,
+ * numbers its inbox items, messages and events; ids never sort anything.
+ *
+ * `revise` and `inspect` reject with SESSION_NOT_FOUND when the session is not there, and under a lease with LEASE_LOST, when
+ * a newer fence exists, the lease has expired or was released. Then nothing was written.
+ */
+export interface SessionStore extends SessionLists, EventLog, AsyncDisposable {
+  /** Writes something small of its own, as a sign that the store can be written. */
+  probe(): Promise<void>
+
+  /** Writes what `create` makes, unless the session is there already; returns the session that is there afterwards. */
+  createSession(key: SessionKey, create: (now: number, newId: NewId) => Creation): Promise<Session>
+  /**
+   * Changes a session: reads, lets `decide` fill in the revision, and writes it in one transaction with nobody in between.
+   * Resolves with the result of `decide` after the durable commit; after a crash either all of the revision is there or
+   * nothing. `decide` is pure, and both functions may run several times. When one of them throws, nothing is written and no
+   * other revision is concerned. Revisions of one session are made in the order of the calls, but those under a lease
+   * wait for the store, and others for as long as a client does.
+   */
+  revise<R, T>(
+    key: SessionKey,
+    read: (reads: SessionReads) => Maybe<R>,
+    decide: (revision: Revision, read: R) => T,
+  ): Promise<T>
+  /** Reads a session; what `read` fetches may be newer than the state, and the lease may be lost by then. */
+  inspect<R, T>(
+    key: SessionKey,
+    read: (reads: SessionReads) => Maybe<R>,
+    view: (view: SessionView, read: R) => T,
+  ): Promise<T>
+
+  /**
+   * Gives the lease of one session that has work (a run begun and not ended, or due inputs) and no live lease, with a
+   * fence that is higher than any before. The session that has waited longest comes first, but none of the workspaces in
+   * `except`. Undefined: there is none. Two callers never get one session at once.
+   */
+  acquireLease(owner: string, durationMs: number, except?: readonly string[]): Promise<AcquiredLease | undefined>
+  /** Extends a lease; rejects as `revise` does. It does not wait for revisions of the session that wait. */
+  renewLease(lease: Lease, durationMs: number): Promise<LeaseState>
+
+  /**
+   * Calls the listener when something of a session may have changed for those who wait: at once for writes of this
+   * process, within two seconds for those of others. A run's own writes are none of that. Never throws, and the listener
+   * must not either; ends when the returned object is disposed.
+   */
+  onChange(listener: (change: SessionChange) => void): Disposable
+}
+
+/** For decisions that need nothing but the state. */
+export const nothing = (): undefined => undefined

@@ -1,0 +1,163 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import {
+  PartRef_Kind,
+  type PartRefSchema,
+  type SessionEvent,
+  SessionEventSchema,
+} from '#gen/portico/session/v1/event_pb.js'
+import { type InboxItemSchema, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import type {
+  DurableEvent,
+  DurableEventData,
+  PartRef,
+  VolatileEvent,
+  VolatileEventData,
+} from '#services/session/domain/event.ts'
+import type { InboxItem } from '#services/session/domain/inbox.ts'
+import type { BlobRef } from '#services/session/domain/message.ts'
+import { type BlobContents, NO_BLOBS } from '../blob-contents.ts'
+import { errorToProto, promptToProto, toolContentToProto } from '../message/message-to-proto.ts'
+import {
+  DELIVERIES,
+  modelToProto,
+  OUTCOMES,
+  permissionRequestToProto,
+  sessionToProto,
+  tokensToProto,
+} from '../session/session-to-proto.ts'
+
+type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
+
+/** What an event refers to. */
+export function blobsOfEvent({ data }: DurableEvent | VolatileEvent): BlobRef[] {
+  if (data.type !== 'tool-succeeded' && data.type !== 'tool-failed') return []
+  return data.content.flatMap((content) => (content.type === 'file' ? [content.blob] : []))
+}
+
+/** An event as a message. */
+export function eventToProto(event: DurableEvent | VolatileEvent, blobs: BlobContents): SessionEvent {
+  const { id, sessionId, directory, timeCreated } = event
+  const place = 'position' in event ? { seq: BigInt(event.seq), position: event.position } : {}
+  return create(SessionEventSchema, {
+    ...{ eventId: id, createTime: timestampFromMs(timeCreated), sessionId, directory, ...place },
+    event: toData(event.data, blobs),
+  })
+}
+
+function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents): Init {
+  switch (data.type) {
+    case 'session-created':
+      return { case: 'sessionCreated', value: { session: sessionToProto(data.session) } }
+    case 'agent-selected':
+      return { case: 'agentSelected', value: { agent: data.agent, previous: data.previous ?? '' } }
+    case 'model-selected': {
+      const previous = data.previous === undefined ? {} : { previous: modelToProto(data.previous) }
+      return { case: 'modelSelected', value: { model: modelToProto(data.model), ...previous } }
+    }
+    case 'inbox-enqueued':
+      return { case: 'inboxEnqueued', value: { item: itemToProto(data.item) } }
+    case 'inbox-delivered':
+      return { case: 'inboxDelivered', value: { messageId: data.messageId } }
+    case 'execution-started':
+      return { case: 'executionStarted', value: {} }
+    case 'execution-ended': {
+      const { outcome, error, reason = '' } = data
+      const why = error === undefined ? {} : { error: errorToProto(error) }
+      return { case: 'executionEnded', value: { outcome: OUTCOMES[outcome], reason, ...why } }
+    }
+    case 'permission-asked':
+      return { case: 'permissionAsked', value: { request: permissionRequestToProto(data.request) } }
+    case 'permission-replied':
+      return { case: 'permissionReplied', value: { requestId: data.requestId, reply: REPLIES[data.reply] } }
+    default:
+      return toStepData(data, blobs)
+  }
+}
+
+type StepEventData = Extract<DurableEventData | VolatileEventData, { messageId: string } | { part: PartRef }>
+
+function toStepData(data: Exclude<StepEventData, { type: 'inbox-delivered' }>, blobs: BlobContents): Init {
+  switch (data.type) {
+    case 'step-started': {
+      const { messageId, agent, model } = data
+      return { case: 'stepStarted', value: { messageId, agent, model: modelToProto(model) } }
+    }
+    case 'step-streamed':
+      return { case: 'stepStreamed', value: { messageId: data.messageId } }
+    case 'step-ended': {
+      const { messageId, finish, rawFinish = '', costNanos, tokens } = data
+      return { case: 'stepEnded', value: { messageId, finish, rawFinish, costNanos, tokens: tokensToProto(tokens) } }
+    }
+    case 'step-failed':
+      return { case: 'stepFailed', value: { messageId: data.messageId, error: errorToProto(data.error) } }
+    case 'retry-scheduled':
+      return {
+        case: 'retryScheduled',
+        value: {
+          messageId: data.messageId,
+          retry: { attempt: data.attempt, startTime: timestampFromMs(data.at), error: errorToProto(data.error) },
+        },
+      }
+    case 'part-started':
+      return { case: 'partStarted', value: { part: toPartRef(data.part) } }
+    case 'part-extended':
+      return { case: 'partExtended', value: { part: toPartRef(data.part), delta: data.delta } }
+    case 'part-ended':
+      return { case: 'partEnded', value: { part: toPartRef(data.part), text: data.text } }
+    case 'tool-called': {
+      const { messageId, callId, input } = data
+      return { case: 'toolCalled', value: { messageId, callId, input } }
+    }
+    case 'tool-progressed': {
+      const { messageId, callId, metadata } = data
+      return { case: 'toolProgressed', value: { messageId, callId, metadata } }
+    }
+    case 'tool-succeeded':
+      return { case: 'toolSucceeded', value: toToolEnd(data, blobs) }
+    case 'tool-failed':
+      return { case: 'toolFailed', value: { ...toToolEnd(data, blobs), error: errorToProto(data.error) } }
+  }
+}
+
+function toToolEnd(data: Extract<DurableEventData, { type: 'tool-succeeded' | 'tool-failed' }>, blobs: BlobContents) {
+  const { messageId, callId, metadata } = data
+  return {
+    messageId,
+    callId,
+    content: data.content.map((each) => toolContentToProto(each, blobs)),
+    ...(metadata === undefined ? {} : { metadata }),
+  }
+}
+
+const REPLIES = { once: Reply.ONCE, always: Reply.ALWAYS, reject: Reply.REJECT } as const
+
+/** Files are left out: whoever wants them reads the message. */
+function itemToProto({
+  id,
+  sessionId,
+  timeCreated,
+  prompt,
+  delivery,
+}: InboxItem): MessageInitShape<typeof InboxItemSchema> {
+  const shown = promptToProto({ ...prompt, files: [] }, NO_BLOBS)
+  return {
+    messageId: id,
+    sessionId,
+    createTime: timestampFromMs(timeCreated),
+    prompt: shown,
+    delivery: DELIVERIES[delivery],
+  }
+}
+
+const KINDS = { text: PartRef_Kind.TEXT, reasoning: PartRef_Kind.REASONING, 'tool-input': PartRef_Kind.TOOL_INPUT }
+
+function toPartRef({
+  messageId,
+  kind,
+  ordinal,
+  callId = '',
+  toolName = '',
+}: PartRef): MessageInitShape<typeof PartRefSchema> {
+  return { messageId, kind: KINDS[kind], ordinal, callId, toolName }
+}

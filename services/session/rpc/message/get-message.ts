@@ -1,0 +1,27 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { readBlobs } from '../blob-contents.ts'
+import { sessionNotFound } from '../session/get-session.ts'
+import { messageToProto } from './message-to-proto.ts'
+
+/** Gets one message of a session. */
+export function getMessage(dependencies: {
+  readonly store: SessionStore
+  readonly blobs: BlobStore
+}): ServiceImpl<typeof SessionService>['getMessage'] {
+  const { store, blobs } = dependencies
+  return async ({ sessionId, messageId }, context) => {
+    const { workspaceId } = principalOf(context)
+    const found = await store.getMessage(workspaceId, sessionId, messageId)
+    if (found === undefined) {
+      if ((await store.getSession(workspaceId, sessionId)) === undefined) throw sessionNotFound(sessionId)
+      throw new Rejection('MESSAGE_NOT_FOUND', { session_id: sessionId, message_id: messageId })
+    }
+    const contents = await readBlobs(blobs, workspaceId, [found.message])
+    return { message: messageToProto(found.message, contents) }
+  }
+}

@@ -1,0 +1,77 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import { ListMessagesRequest_Order, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { StoredMessage } from '#services/session/domain/message.ts'
+import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { blobsOf, readBlobs } from '../blob-contents.ts'
+import { continuationOf, type Direction, pageTokens } from '../pages.ts'
+import { invalid, parsePageSize } from '../parse.ts'
+import { sessionNotFound } from '../session/get-session.ts'
+import { messageToProto } from './message-to-proto.ts'
+
+const DEFAULT_PAGE_SIZE = 50
+const MAX_PAGE_SIZE = 200
+/** Files of one page, in bytes: an answer must stay below the 64 MiB of a message between processes. */
+const MAX_FILES_SIZE = 40 * 1_048_576
+
+type Order = MessageQuery['order']
+
+/** Lists the messages of a session by their place in the conversation. A page ends early rather than grow too large. */
+export function listMessages(dependencies: {
+  readonly store: SessionStore
+  readonly blobs: BlobStore
+}): ServiceImpl<typeof SessionService>['listMessages'] {
+  const { store, blobs } = dependencies
+  return async (request, context) => {
+    const { workspaceId } = principalOf(context)
+    const scope = `messages ${workspaceId} ${request.sessionId}`
+    const limit = parsePageSize(request.pageSize, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
+    const continued = continuationOf<Order, { readonly seq: number }>(scope, request.pageToken, isOrder, isSeq)
+    const order = continued?.query ?? parseOrder(request.order)
+    const anchor = continued === undefined ? {} : { anchor: continued.anchor }
+    const found = await store.listMessages(workspaceId, request.sessionId, { order, limit, ...anchor })
+    if (found === undefined) throw sessionNotFound(request.sessionId)
+    const page = fitting(found, continued?.anchor.direction)
+    const messages = page.items.map(({ message }) => message)
+    const contents = await readBlobs(blobs, workspaceId, messages)
+    return {
+      messages: messages.map((message) => messageToProto(message, contents)),
+      ...pageTokens(scope, order, page, continued?.anchor.direction, ({ seq }) => ({ seq })),
+    }
+  }
+}
+
+/** What fits of a page, from the end where it was entered; at least one message. */
+function fitting(page: Page<StoredMessage>, direction: Direction | undefined): Page<StoredMessage> {
+  const entered = direction === 'previous' ? page.items.toReversed() : page.items
+  let size = 0
+  const beyond = entered.findIndex(({ message }, i) => {
+    for (const blob of blobsOf(message)) size += blob.size
+    return i > 0 && size > MAX_FILES_SIZE
+  })
+  if (beyond < 0) return page
+  const items = entered.slice(0, beyond)
+  return { items: direction === 'previous' ? items.toReversed() : items, more: true }
+}
+
+function parseOrder(order: ListMessagesRequest_Order): Order {
+  switch (order) {
+    case ListMessagesRequest_Order.UNSPECIFIED:
+    case ListMessagesRequest_Order.DESCENDING:
+      return 'descending'
+    case ListMessagesRequest_Order.ASCENDING:
+      return 'ascending'
+    default:
+      throw invalid('order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
+  }
+}
+
+function isOrder(value: unknown): value is Order {
+  return value === 'ascending' || value === 'descending'
+}
+
+function isSeq({ seq }: Record<string, unknown>): boolean {
+  return Number.isSafeInteger(seq)
+}

@@ -1,0 +1,22 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { sessionNotFound } from '../session/get-session.ts'
+import { permissionRequestToProto } from '../session/session-to-proto.ts'
+
+/** Gets a permission request that waits for an answer. */
+export function getPermissionRequest(dependencies: {
+  readonly store: SessionStore
+}): ServiceImpl<typeof SessionService>['getPermissionRequest'] {
+  const { store } = dependencies
+  return async ({ sessionId, requestId }, context) => {
+    const { workspaceId } = principalOf(context)
+    if ((await store.getSession(workspaceId, sessionId)) === undefined) throw sessionNotFound(sessionId)
+    const requests = await store.listPermissionRequests(workspaceId, sessionId)
+    const request = requests.find(({ id }) => id === requestId)
+    if (request === undefined) throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
+    return { request: permissionRequestToProto(request) }
+  }
+}

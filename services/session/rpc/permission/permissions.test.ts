@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import type { AcquiredLease } from '#services/session/ports/lease.ts'
+import { refusalOf } from '#test/support/rejects.ts'
+import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
+import { type Connect, forEachTransport } from '#test/support/transports.ts'
+
+const sessionId = 'ses_a'
+
+/** A session whose run asks twice. */
+async function asking(connect: Connect): Promise<{ service: SessionRpc; lease: AcquiredLease }> {
+  const service = await openSessionRpc(connect)
+  await service.client.createSession({ sessionId }, service.as())
+  await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a' }, service.as())
+  const lease = await service.store.acquireLease('owner', 60_000)
+  assert.ok(lease)
+  await service.store.promote(lease, 'idle')
+  for (const id of ['per_1', 'per_2']) {
+    await service.store.askPermission(lease, {
+      ...{
+        id,
+        sessionId,
+        action: 'bash',
+        resources: [id],
+        savePatterns: ['ls *'],
+        messageId: 'msg_2',
+        callId: `call_${id}`,
+      },
+      ...{ timeCreated: service.clock.time, timeExpires: service.clock.time + 1_000 },
+    })
+  }
+  return { service, lease }
+}
+
+forEachTransport((name, connect) => {
+  test(`waiting requests are listed oldest first, for a session and for the workspace (${name})`, async () => {
+    const { service } = await asking(connect)
+    await using _ = service
+    for (const request of [{}, { sessionId }]) {
+      const { requests } = await service.client.listPermissionRequests(request, service.as())
+      assert.deepEqual(
+        requests.map(({ requestId, action, resources, savePatterns, callId }) => [
+          requestId,
+          action,
+          resources,
+          savePatterns,
+          callId,
+        ]),
+        [
+          ['per_1', 'bash', ['per_1'], ['ls *'], 'call_per_1'],
+          ['per_2', 'bash', ['per_2'], ['ls *'], 'call_per_2'],
+        ],
+      )
+    }
+    assert.deepEqual((await service.client.listPermissionRequests({}, service.as('wrk_2'))).requests, [])
+    const { request } = await service.client.getPermissionRequest({ sessionId, requestId: 'per_2' }, service.as())
+    assert.equal(request?.requestId, 'per_2')
+  })
+
+  test(`an answer reaches the drain, is saved for always, and can be given once (${name})`, async () => {
+    const { service, lease } = await asking(connect)
+    await using _ = service
+    const { client, store } = service
+    const once = { sessionId, requestId: 'per_1', reply: PermissionReply.ONCE }
+    await client.replyPermissionRequest(once, service.as())
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'once', message: '' })
+    const again = await refusalOf(client.replyPermissionRequest(once, service.as()))
+    assert.deepEqual(
+      [again.code, again.reason, again.metadata.request_id],
+      ['NotFound', 'PERMISSION_REQUEST_NOT_FOUND', 'per_1'],
+    )
+    await client.replyPermissionRequest({ sessionId, requestId: 'per_2', reply: PermissionReply.ALWAYS }, service.as())
+    assert.deepEqual(
+      (await store.savedApprovals('wrk_1', 'global')).map((rule) => ({ ...rule })),
+      [{ action: 'bash', resource: 'ls *', effect: 'allow' }],
+    )
+  })
+
+  test(`a rejection with a message rejects whatever else the session asks (${name})`, async () => {
+    const { service, lease } = await asking(connect)
+    await using _ = service
+    const reply = PermissionReply.REJECT
+    await service.client.replyPermissionRequest(
+      { sessionId, requestId: 'per_1', reply, message: 'use git' },
+      service.as(),
+    )
+    assert.deepEqual(await service.store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: 'use git' })
+    assert.equal((await service.store.readPermissionAnswer(lease, 'per_2'))?.reply, 'reject')
+  })
+
+  test(`strangers, expired requests and bad answers are refused (${name})`, async () => {
+    const { service } = await asking(connect)
+    await using _ = service
+    const { client } = service
+    const answer = { sessionId, requestId: 'per_1', reply: PermissionReply.ONCE }
+    const reasonOf = async (call: Promise<unknown>) => (await refusalOf(call)).reason
+    assert.equal(await reasonOf(client.replyPermissionRequest(answer, service.as('wrk_2'))), 'SESSION_NOT_FOUND')
+    assert.equal(await reasonOf(client.listPermissionRequests({ sessionId }, service.as('wrk_2'))), 'SESSION_NOT_FOUND')
+    assert.equal(await reasonOf(client.getPermissionRequest(answer, service.as('wrk_2'))), 'SESSION_NOT_FOUND')
+    const none = { ...answer, reply: PermissionReply.UNSPECIFIED }
+    assert.equal(await reasonOf(client.replyPermissionRequest(none, service.as())), 'REQUEST_INVALID')
+    const long = { ...answer, message: 'x'.repeat(4_097) }
+    assert.equal(await reasonOf(client.replyPermissionRequest(long, service.as())), 'REQUEST_INVALID')
+    service.clock.time += 1_000
+    assert.equal(await reasonOf(client.replyPermissionRequest(answer, service.as())), 'PERMISSION_REQUEST_NOT_FOUND')
+    const unknown = { sessionId, requestId: 'per_9' }
+    assert.equal(await reasonOf(client.getPermissionRequest(unknown, service.as())), 'PERMISSION_REQUEST_NOT_FOUND')
+  })
+})

@@ -1,0 +1,46 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { CreateSessionRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { newSession } from '#services/session/domain/new-session.ts'
+import type { NewSession } from '#services/session/domain/session.ts'
+import type { Catalog } from '#services/session/ports/catalog.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { parseMetadata, parseSessionId, parseText } from '../parse.ts'
+import { peerCallOf } from '../peer-call.ts'
+import { parseModel, parseRules, sessionToProto } from './session-to-proto.ts'
+
+const MAX_NAME_LENGTH = 256
+const MAX_TITLE_LENGTH = 4_096
+const MAX_PATH_LENGTH = 4_096
+
+/** Makes a session in the location that the catalog resolves; a session that is there already is answered unchanged. */
+export function createSession(dependencies: {
+  readonly store: SessionStore
+  readonly catalog: Catalog
+}): ServiceImpl<typeof SessionService>['createSession'] {
+  const { store, catalog } = dependencies
+  return async (request, context) => {
+    const call = peerCallOf(context)
+    const parsed = parseCreateSession(request)
+    const directory = parseText('directory', request.directory, 0, MAX_PATH_LENGTH)
+    // Before its directory is looked at, which may be gone by now.
+    const existing = await store.getSession(call.principal.workspaceId, parsed.id)
+    if (existing !== undefined) return { session: sessionToProto(existing) }
+    const location = await catalog.resolveLocation(call, directory)
+    const key = { workspace: call.principal.workspaceId, sessionId: parsed.id }
+    const input = { ...parsed, location }
+    const session = await store.createSession(key, (now, newId) => newSession(input, now, newId))
+    return { session: sessionToProto(session) }
+  }
+}
+
+function parseCreateSession(request: CreateSessionRequest): Omit<NewSession, 'location'> {
+  const { title, agent, model } = request
+  return {
+    id: parseSessionId(request.sessionId),
+    title: title === undefined ? undefined : parseText('title', title, 0, MAX_TITLE_LENGTH),
+    agent: agent === '' ? undefined : parseText('agent', agent, 1, MAX_NAME_LENGTH),
+    model: model === undefined ? undefined : parseModel(model),
+    metadata: parseMetadata(request.metadata),
+    permissions: parseRules(request.permissions),
+  }
+}

@@ -1,0 +1,136 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { type ModelRef as ModelRefMessage, PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import {
+  Delivery,
+  Outcome,
+  type PermissionRequestSchema,
+  type PermissionRuleset,
+  PermissionRulesetSchema,
+  type Session as SessionMessage,
+  type TokenUsage as TokenUsageMessage,
+} from '#gen/portico/session/v1/session_pb.js'
+import type { Effect, PermissionRequest, PermissionRule } from '#services/session/domain/permission.ts'
+import type { ModelRef, Session, TokenUsage } from '#services/session/domain/session.ts'
+import { invalid } from '../parse.ts'
+
+const MAX_RULES = 1_000
+const MAX_RULE_LENGTH = 4_096
+const MAX_MODEL_LENGTH = 256
+
+/** How outcomes are named between services; `undefined` is a session that has not ended a run. */
+export const OUTCOMES = {
+  succeeded: Outcome.SUCCEEDED,
+  failed: Outcome.FAILED,
+  interrupted: Outcome.INTERRUPTED,
+} as const
+
+/** How deliveries are named between services. */
+export const DELIVERIES = { steer: Delivery.STEER, queue: Delivery.QUEUE } as const
+
+const EFFECTS = {
+  allow: PermissionRule_Effect.ALLOW,
+  deny: PermissionRule_Effect.DENY,
+  ask: PermissionRule_Effect.ASK,
+} as const
+
+/** A session as other services see it. Written out whole instead of made by `create`: nothing is read more often. */
+export function sessionToProto(session: Session): SessionMessage {
+  const { model, permissions, outcome, timeIdle } = session
+  return {
+    $typeName: 'portico.session.v1.Session',
+    sessionId: session.id,
+    title: session.title,
+    agent: session.agent ?? '',
+    model: model && modelToProto(model),
+    directory: session.location.directory,
+    projectId: session.location.projectId,
+    subpath: session.location.subpath,
+    metadata: session.metadata,
+    permissions: permissions && rulesToProto(permissions),
+    costNanos: session.costNanos,
+    tokens: tokensToProto(session.tokens),
+    outcome: outcome === undefined ? Outcome.UNSPECIFIED : OUTCOMES[outcome],
+    createTime: timeToProto(session.timeCreated),
+    updateTime: timeToProto(session.timeUpdated),
+    idleTime: timeIdle === undefined ? undefined : timeToProto(timeIdle),
+    parentId: session.parentId ?? '',
+  }
+}
+
+/** Token counts as other services see them. */
+export function tokensToProto({ input, output, reasoning, cacheRead, cacheWrite }: TokenUsage): TokenUsageMessage {
+  return {
+    $typeName: 'portico.session.v1.TokenUsage',
+    input: BigInt(input),
+    output: BigInt(output),
+    reasoning: BigInt(reasoning),
+    cacheRead: BigInt(cacheRead),
+    cacheWrite: BigInt(cacheWrite),
+  }
+}
+
+/** A model's name as other services see it. */
+export function modelToProto({ providerId, modelId, variant }: ModelRef): ModelRefMessage {
+  return { $typeName: 'portico.catalog.v1.ModelRef', providerId, modelId, variant }
+}
+
+/** A model's name as it came; its parts have at most 256 characters, and only the variant may be empty. */
+export function parseModel(model: ModelRefMessage): ModelRef {
+  const { providerId, modelId, variant } = model
+  const usable = (part: string): boolean => part.length > 0 && part.length <= MAX_MODEL_LENGTH
+  if (!usable(providerId) || !usable(modelId) || variant.length > MAX_MODEL_LENGTH) {
+    throw invalid('model', `must name a provider and a model of 1 to ${MAX_MODEL_LENGTH} characters`)
+  }
+  return { providerId, modelId, variant }
+}
+
+/** The rules of a session as they came; undefined when none were given. */
+export function parseRules(ruleset: PermissionRuleset | undefined): readonly PermissionRule[] | undefined {
+  if (ruleset === undefined) return undefined
+  if (ruleset.rules.length > MAX_RULES) throw invalid('permissions', `must be at most ${MAX_RULES} rules`)
+  return ruleset.rules.map(({ action, resource, effect }) => {
+    if (action.length > MAX_RULE_LENGTH || resource.length > MAX_RULE_LENGTH) {
+      throw invalid('permissions', `patterns must have at most ${MAX_RULE_LENGTH} characters`)
+    }
+    return { action, resource, effect: parseEffect(effect) }
+  })
+}
+
+/** A permission request as other services see it. */
+export function permissionRequestToProto(request: PermissionRequest): MessageInitShape<typeof PermissionRequestSchema> {
+  return {
+    requestId: request.id,
+    sessionId: request.sessionId,
+    action: request.action,
+    resources: [...request.resources],
+    savePatterns: [...request.savePatterns],
+    messageId: request.messageId,
+    callId: request.callId,
+    createTime: timestampFromMs(request.timeCreated),
+    expireTime: timestampFromMs(request.timeExpires),
+  }
+}
+
+function timeToProto(milliseconds: number): Timestamp {
+  const seconds = Math.floor(milliseconds / 1_000)
+  const nanos = (milliseconds - seconds * 1_000) * 1_000_000
+  return { $typeName: 'google.protobuf.Timestamp', seconds: BigInt(seconds), nanos }
+}
+
+function rulesToProto(rules: readonly PermissionRule[]): PermissionRuleset {
+  return create(PermissionRulesetSchema, { rules: rules.map((rule) => ({ ...rule, effect: EFFECTS[rule.effect] })) })
+}
+
+function parseEffect(effect: PermissionRule_Effect): Effect {
+  switch (effect) {
+    case PermissionRule_Effect.ALLOW:
+      return 'allow'
+    case PermissionRule_Effect.DENY:
+      return 'deny'
+    case PermissionRule_Effect.ASK:
+      return 'ask'
+    default:
+      throw invalid('permissions', 'each rule must have an effect')
+  }
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { refusalOf } from '#test/support/rejects.ts'
+import { openSessionRpc } from '#test/support/session-rpc.ts'
+import { connectHttp2, forEachTransport } from '#test/support/transports.ts'
+
+const sessionId = 'ses_a'
+
+forEachTransport((name, connect) => {
+  test(`an idle session is waited for no time, a parked input included (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    await service.client.createSession({ sessionId }, service.as())
+    await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a', parked: true }, service.as())
+    await service.client.waitSession({ sessionId }, service.as())
+  })
+
+  test(`a due session is waited for until its run has ended (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    await service.client.createSession({ sessionId }, service.as())
+    await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a' }, service.as())
+    const seen: string[] = []
+    const waiting = service.client.waitSession({ sessionId }, service.as()).then(() => seen.push('idle'))
+    const lease = await service.store.acquireLease('owner', 60_000)
+    assert.ok(lease)
+    await service.store.promote(lease, 'idle')
+    seen.push('ran')
+    await service.store.endRun(lease, 'succeeded')
+    await waiting
+    assert.deepEqual(seen, ['ran', 'idle'])
+  })
+
+  test(`a caller that hangs up ends its wait (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    await service.client.createSession({ sessionId }, service.as())
+    await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a' }, service.as())
+    const gone = new AbortController()
+    const waiting = service.client.waitSession({ sessionId }, { ...service.as(), signal: gone.signal })
+    setImmediate(() => gone.abort())
+    await assert.rejects(waiting, (error) => error instanceof ConnectError && error.code === Code.Canceled)
+  })
+
+  test(`an unknown session is not found (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    assert.equal((await refusalOf(service.client.waitSession({ sessionId }, service.as()))).reason, 'SESSION_NOT_FOUND')
+  })
+})
+
+test('a server that stops ends each wait, and says why', async () => {
+  const service = await openSessionRpc(connectHttp2)
+  await service.client.createSession({ sessionId }, service.as())
+  await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a' }, service.as())
+  const entered = Promise.withResolvers<void>()
+  const { inspect } = service.store
+  service.store.inspect = (key, read, view) => inspect(key, read, view).finally(entered.resolve)
+  const call = assert.rejects(
+    service.client.waitSession({ sessionId }, service.as()),
+    (error) => error instanceof ConnectError && error.code === Code.Unavailable,
+  )
+  await entered.promise
+  await service.server?.drain(3_600_000)
+  await call
+  await service[Symbol.asyncDispose]()
+})

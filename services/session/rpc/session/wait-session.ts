@@ -1,0 +1,24 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { isBusy } from '#services/session/domain/session-state.ts'
+import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
+import type { SessionWatchers } from '#services/session/run/session-watchers.ts'
+import { drainSignalOf, principalOf } from '#shared/rpc/call-context.ts'
+
+/** Returns when nothing runs in the session and nothing is due to. A server that stops rejects it (SERVICE_CLOSING). */
+export function waitSession(dependencies: {
+  readonly store: SessionStore
+  readonly watchers: SessionWatchers
+}): ServiceImpl<typeof SessionService>['waitSession'] {
+  const { store, watchers } = dependencies
+  return async ({ sessionId }, context) => {
+    const { workspaceId: workspace } = principalOf(context)
+    const signal = AbortSignal.any([context.signal, drainSignalOf(context)])
+    const key = { workspace, sessionId }
+    await watchers.until(key, 'run', signal, async () => {
+      const isIdle = await store.inspect(key, nothing, ({ state, leaseNow }) => !isBusy(state, leaseNow))
+      return isIdle ? 'idle' : undefined
+    })
+    return {}
+  }
+}

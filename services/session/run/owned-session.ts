@@ -1,0 +1,122 @@
+import { Rejection } from '#shared/rejection.ts'
+import { beginStep, type StepStart } from '../domain/begin-step.ts'
+import type { Admitter } from '../domain/inbox.ts'
+import type { AssistantMessage, Message, StructuredError } from '../domain/message.ts'
+import type { KnownRequest, PermissionAnswer, PermissionReply, PermissionRequest } from '../domain/permission.ts'
+import { askPermission, closeRequest } from '../domain/permission-answers.ts'
+import type { Revision } from '../domain/revision.ts'
+import { abandonRun, endRun, recordStep, type StepRecord } from '../domain/run.ts'
+import type { Outcome } from '../domain/session.ts'
+import { settleAborted } from '../domain/settle-aborted.ts'
+import type { Lease, LeaseState } from '../ports/lease.ts'
+import { type Maybe, nothing, type SessionReads, type SessionStore } from '../ports/session-store.ts'
+
+/** Who owns a session, as long as it does. */
+interface Owner {
+  readonly lease: Lease
+  /** Throws when the lease is lost. */
+  checkHeld(): void
+  /** Takes notice of what a write found. */
+  heed(state: LeaseState): void
+}
+
+/** The conversation as far as it was read. */
+export interface Conversation {
+  readonly messages: readonly Message[]
+  /** Place of the last message. */
+  readonly lastSeq: number
+}
+
+/** A session under a lease: what its run writes. Each write also reads the state of the lease. */
+export class OwnedSession {
+  readonly #store: Pick<SessionStore, 'revise' | 'inspect'>
+  readonly #owner: Owner
+
+  constructor(store: Pick<SessionStore, 'revise' | 'inspect'>, owner: Owner) {
+    this.#store = store
+    this.#owner = owner
+  }
+
+  /** Who admitted the last input that was promoted; undefined before the first. */
+  lastAdmitter(): Promise<Admitter | undefined> {
+    return this.#store.inspect(this.#owner.lease, nothing, ({ state }) => state.lastAdmitter)
+  }
+
+  /** Settles what an older owner, or this one, left unfinished. */
+  settleAborted(): Promise<void> {
+    return this.#revise(
+      (reads) => reads.leftovers(),
+      (revision, { steps, requests }) => settleAborted(revision, steps, requests),
+    )
+  }
+
+  /** See `beginStep`. */
+  beginStep({ messages, lastSeq }: Conversation, limited: boolean): Promise<StepStart> {
+    return this.#revise(
+      (reads) => reads.stepReads(lastSeq),
+      (revision, reads) => beginStep(revision, reads, messages, limited),
+    )
+  }
+
+  /** See `recordStep`. */
+  recordStep(before: AssistantMessage | undefined, record: StepRecord): Promise<number> {
+    return this.#revise(nothing, (revision) => recordStep(revision, before, record))
+  }
+
+  /** Writes a request that waits, with its event. */
+  askPermission(request: PermissionRequest): Promise<void> {
+    return this.#revise(nothing, (revision) => askPermission(revision, request))
+  }
+
+  /**
+   * The answer to a request; undefined while nobody has answered it, be its time over. One that was closed has the reply
+   * that it was closed with.
+   */
+  permissionAnswer(requestId: string): Promise<PermissionAnswer | undefined> {
+    return this.#store.inspect(
+      this.#owner.lease,
+      (reads) => reads.request(requestId),
+      (_, known) => required(known, requestId).answer,
+    )
+  }
+
+  /**
+   * Ends a request that nobody answered in time or that is no longer needed, with its event. False: it was answered before,
+   * and stays as it is.
+   */
+  closePermission(requestId: string, reply: PermissionReply): Promise<boolean> {
+    return this.#revise(
+      (reads) => reads.request(requestId),
+      (revision, known) => {
+        if (required(known, requestId).answer !== undefined) return false
+        closeRequest(revision, requestId, reply)
+        return true
+      },
+    )
+  }
+
+  /** See `endRun`. */
+  endRun(outcome: Outcome, error?: StructuredError): Promise<void> {
+    return this.#revise(nothing, (revision) => endRun(revision, outcome, error))
+  }
+
+  /** See `abandonRun`. */
+  abandonRun(error: StructuredError): Promise<void> {
+    return this.#revise(nothing, (revision) => abandonRun(revision, error))
+  }
+
+  async #revise<R, T>(read: (reads: SessionReads) => Maybe<R>, decide: (revision: Revision, read: R) => T): Promise<T> {
+    this.#owner.checkHeld()
+    const { result, interruptRequested } = await this.#store.revise(this.#owner.lease, read, (revision, read) => {
+      const result = decide(revision, read)
+      return { result, interruptRequested: revision.state.interruptRequested }
+    })
+    this.#owner.heed({ interruptRequested })
+    return result
+  }
+}
+
+function required(known: KnownRequest | undefined, requestId: string): KnownRequest {
+  if (known === undefined) throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
+  return known
+}

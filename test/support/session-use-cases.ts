@@ -1,0 +1,110 @@
+import type { Admission, Admitter, InboxItem } from '#services/session/domain/inbox.ts'
+import { admitPrompt, promoteInputs } from '#services/session/domain/inputs.ts'
+import type { AssistantMessage, StoredMessage, StructuredError } from '#services/session/domain/message.ts'
+import { newSession } from '#services/session/domain/new-session.ts'
+import type { PermissionAnswer, PermissionReply, PermissionRequest } from '#services/session/domain/permission.ts'
+import { answerRequest } from '#services/session/domain/permission-answers.ts'
+import { giveBack, interruptRun, type StepRecord } from '#services/session/domain/run.ts'
+import { selectAgent, selectModel } from '#services/session/domain/selection.ts'
+import type { ModelRef, NewSession, Outcome, Session } from '#services/session/domain/session.ts'
+import { isBusy } from '#services/session/domain/session-state.ts'
+import type { Lease, LeaseState } from '#services/session/ports/lease.ts'
+import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
+import { type Conversation, OwnedSession } from '#services/session/run/owned-session.ts'
+import { Rejection } from '#shared/rejection.ts'
+
+/** An input for a session. */
+export type TestAdmission = Admission & { readonly sessionId: string }
+
+/** What is promised of a session's store together with its rules: each method is one use case, as `rpc/` and `run/` do it. */
+export type UseCases = Omit<SessionStore, 'createSession'> & ReturnType<typeof casesOf>
+
+/** A store with its use cases. */
+export function withUseCases(port: SessionStore): UseCases {
+  const cases = casesOf(port)
+  return new Proxy(port, {
+    get(target, key) {
+      if (Object.hasOwn(cases, key)) return Reflect.get(cases, key)
+      const member: unknown = Reflect.get(target, key, target)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  }) as unknown as UseCases
+}
+
+function casesOf(port: SessionStore) {
+  const owned = (lease: Lease): OwnedSession => new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
+  return {
+    createSession: (workspace: string, input: NewSession): Promise<Session> =>
+      port.createSession({ workspace, sessionId: input.id }, (now, newId) => newSession(input, now, newId)),
+    admitPrompt: (workspace: string, { sessionId, ...admission }: TestAdmission) =>
+      port.revise(
+        { workspace, sessionId },
+        (reads) => reads.takenId(admission.id),
+        (revision, taken) => {
+          const item = admitPrompt(revision, taken, admission)
+          if (item === undefined) throw new Rejection('PROMPT_CONFLICT', { message_id: admission.id })
+          return item
+        },
+      ),
+    getInput: (workspace: string, sessionId: string, id: string): Promise<InboxItem | undefined> =>
+      port.inspect(
+        { workspace, sessionId },
+        (reads) => reads.takenId(id),
+        (_, taken) => (taken?.sessionId === sessionId ? taken.input?.item : undefined),
+      ),
+    selectAgent: (workspace: string, sessionId: string, agent: string) =>
+      port.revise({ workspace, sessionId }, nothing, (revision) => selectAgent(revision, agent)),
+    selectModel: (workspace: string, sessionId: string, model: ModelRef) =>
+      port.revise({ workspace, sessionId }, nothing, (revision) => selectModel(revision, model)),
+    isBusy: (workspace: string, sessionId: string): Promise<boolean> =>
+      port.inspect({ workspace, sessionId }, nothing, ({ state, leaseNow }) => isBusy(state, leaseNow)),
+    requestInterrupt: (workspace: string, sessionId: string): Promise<boolean> =>
+      port.revise({ workspace, sessionId }, nothing, interruptRun),
+    replyPermission: (workspace: string, sessionId: string, requestId: string, answer: PermissionAnswer) =>
+      port.revise(
+        { workspace, sessionId },
+        (reads) => reads.waitingRequests(),
+        (revision, waiting) => {
+          if (answerRequest(revision, waiting, requestId, answer)) return
+          throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
+        },
+      ),
+    settleAborted: (lease: Lease) => owned(lease).settleAborted(),
+    beginStep: (lease: Lease, known: Conversation = { messages: [], lastSeq: 0 }, limited = false) =>
+      owned(lease).beginStep(known, limited),
+    readLeased: (lease: Lease): Promise<{ session: Session } & LeaseState> =>
+      port.inspect(
+        lease,
+        (reads) => reads.stepReads(0),
+        ({ state: { interruptRequested } }, { session }) => ({ session, interruptRequested }),
+      ),
+    readTranscript: (lease: Lease, afterSeq: number): Promise<readonly StoredMessage[]> =>
+      port.inspect(
+        lease,
+        (reads) => reads.stepReads(afterSeq),
+        (_, { transcript }) => transcript,
+      ),
+    lastAdmitter: (lease: Lease) => owned(lease).lastAdmitter(),
+    promote: (lease: Lease, boundary: 'step' | 'idle') =>
+      port.revise(
+        lease,
+        (reads) => reads.stepReads(0),
+        (revision, { waiting }): { messages: readonly StoredMessage[]; admitter: Admitter | undefined } => {
+          const messages = promoteInputs(revision, waiting, boundary)
+          return { messages, admitter: messages.length === 0 ? undefined : revision.state.lastAdmitter }
+        },
+      ),
+    recordStep: async (lease: Lease, record: StepRecord): Promise<number> => {
+      const before = await port.getMessage(lease.workspace, lease.sessionId, record.message.id)
+      return owned(lease).recordStep(before?.message as AssistantMessage | undefined, record)
+    },
+    askPermission: (lease: Lease, request: PermissionRequest) => owned(lease).askPermission(request),
+    readPermissionAnswer: (lease: Lease, requestId: string) => owned(lease).permissionAnswer(requestId),
+    closePermission: (lease: Lease, requestId: string, reply: PermissionReply) =>
+      owned(lease).closePermission(requestId, reply),
+    endRun: (lease: Lease, outcome: Outcome, error?: StructuredError) => owned(lease).endRun(outcome, error),
+    abandonRun: (lease: Lease, error: StructuredError) => owned(lease).abandonRun(error),
+    releaseLease: ({ workspace, sessionId, fence }: Lease) =>
+      port.revise({ workspace, sessionId }, nothing, (revision) => giveBack(revision, fence)),
+  }
+}
