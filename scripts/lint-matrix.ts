@@ -46,6 +46,14 @@ export const MATRIX: readonly MatrixRow[] = [
       ...CONNECT,
     ],
   },
+  ...SERVICES.map((service) => ({
+    name: 'handlers in folders know the same',
+    files: [`services/${service}/rpc/*/**`],
+    allow: [
+      ...['./**', '../**', 'node:async_hooks', 'node:crypto', ...KERNEL, ...CONNECT],
+      ...['domain', 'run', 'ports'].map((folder) => `#services/${service}/${folder}/**`),
+    ],
+  })),
   {
     name: 'routes only merge handlers',
     files: ['services/*/routes.ts', 'services/*/reasons.ts'],

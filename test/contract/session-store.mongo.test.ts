@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
+import { recordStep } from '#services/session/domain/run.ts'
+import { nothing } from '#services/session/ports/session-store.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { type UseCases, withUseCases } from '#test/support/session-use-cases.ts'
@@ -235,5 +237,20 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.deepEqual(plain(await slow.events(10)), plain(fast))
     await store.selectAgent(W, 'ses_1', 'plan')
     assert.equal((await slow.events(1))[0]?.data.type, 'agent-selected')
+  })
+
+  test('renew a lease while many writes of the session wait', async () => {
+    await using fixture = await open()
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    let written = 0
+    const message = assistant('msg_step', { parts: [{ type: 'text', text: 'x'.repeat(10_000) }] })
+    const writes = Array.from({ length: 400 }, async () => {
+      await store.revise(lease, nothing, (revision) => recordStep(revision, message, { message, events: [] }))
+      written++
+    })
+    await store.renewLease(lease, longMs)
+    assert.ok(written < writes.length / 2, `${written} writes came first`)
+    await Promise.all(writes)
   })
 })

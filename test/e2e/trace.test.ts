@@ -27,7 +27,7 @@ const REQUESTS = [
   ['create', 'POST', '/api/session', {}, 'POST /api/session', 'SessionStore.createSession'],
   [
     ...(['prompt', 'POST', '/api/session/ses_trace/prompt', { text: '/length 2' }] as const),
-    ...(['POST /api/session/:sessionID/prompt', 'SessionStore.admitPrompt'] as const),
+    ...(['POST /api/session/:sessionID/prompt', 'SessionStore.revise'] as const),
   ],
   [
     ...(['responses', 'POST', '/api/v1/responses', { model: 'portico/echo', input: 'Hi' }] as const),

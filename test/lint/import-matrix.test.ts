@@ -12,6 +12,7 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
   ['services/x/ports.ts', '#gen/portico/session/v1/session_pb.js'],
   ['services/x/ports/a.ts', '../adapters/a.ts'],
   ['services/x/rpc/a.ts', '../adapters/a.ts'],
+  ['services/session/rpc/x/a.ts', '#services/session/adapters/a.ts'],
   ['services/x/run/a.ts', '#shared/stores/sqlite.ts'],
   ['services/x/routes.ts', './adapters/a.ts'],
   ['services/catalog/adapters/files/a.ts', '#services/session/ports.ts'],
@@ -27,6 +28,7 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
 const ALLOWED: readonly (readonly [file: string, specifier: string])[] = [
   ['services/y/rpc/a.ts', '#shared/rejection.ts'],
   ['services/y/rpc/b.ts', '../ports/b.ts'],
+  ['services/session/rpc/y/b.ts', '#services/session/domain/b.ts'],
   ['services/catalog/adapters/a.ts', '#shared/stores/sqlite.ts'],
   ['services/catalog/adapters/files/b.ts', '#services/catalog/domain/a.ts'],
   ['services/y/rpc/a.test.ts', '../adapters/a.ts'],

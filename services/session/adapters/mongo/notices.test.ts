@@ -5,7 +5,7 @@ import { skipWithoutMongod, startOwnMongo } from '#test/support/own-mongo.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { collectionsOf } from './collections.ts'
-import { MongoNotices } from './notices.ts'
+import { MongoNotices, noticeOf } from './notices.ts'
 
 test('while no change stream stands, everything may have changed, again and again; afterwards it is told exactly', {
   skip: skipWithoutMongod,
@@ -23,8 +23,12 @@ test('while no change stream stands, everything may have changed, again and agai
   })
   const sessions = mongo.db.collection<{ _id: string }>('sessions')
   let writes = 0
+  const write = async (sessionId: string): Promise<void> => {
+    await sessions.insertOne({ _id: `wrk_1/${sessionId}` })
+    await sessions.updateOne({ _id: `wrk_1/${sessionId}` }, { $set: { notice: noticeOf(['run']) } })
+  }
   const streams = async (): Promise<boolean> => {
-    await sessions.insertOne({ _id: `wrk_1/ses_${writes++}` })
+    await write(`ses_${writes++}`)
     return told.includes(`ses_${writes - 2}`)
   }
   await waitFor('the stream tells of a write', streams)
@@ -34,7 +38,7 @@ test('while no change stream stands, everything may have changed, again and agai
   const before = any
   await waitFor('everything may have changed, three times', () => any >= before + 3)
   const last = told.length
-  await sessions.insertOne({ _id: 'wrk_1/ses_unheard' })
+  await write('ses_unheard')
   const then = any
   await waitFor('the poll comes after the write', () => any > then + 1)
   assert.equal(told.length, last, 'the stream was really broken')

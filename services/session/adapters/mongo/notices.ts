@@ -9,7 +9,7 @@ import type { Collections } from './collections.ts'
 /** Most writes of a run concern nobody who waits, and set no notice. */
 const PIPELINE = [
   { $match: { operationType: 'update', 'updateDescription.updatedFields.notice': { $type: 'string' } } },
-  { $project: { documentKey: 1, 'updateDescription.updatedFields.notice': 1 } },
+  { $project: { operationType: 1, documentKey: 1, 'updateDescription.updatedFields.notice': 1 } },
 ]
 /** How long a silent stream counts as alive, and how long to wait for a new one, in milliseconds. */
 const PATIENCE_MS = 1_000
