@@ -69,7 +69,7 @@ export class MongoLeases {
       const record = await this.#sessions.findOneAndUpdate(live, [{ $set: changes }], options)
       return record === null ? undefined : { interruptRequested: record.interruptRequested === 1 }
     } catch (error) {
-      if (isLocked(error)) void this.#mongo.endDeadTransactions()
+      if (isLocked(error)) void this.#endDeadTransactions()
       throw error
     }
   }
