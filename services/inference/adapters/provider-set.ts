@@ -1,4 +1,4 @@
-import { Agent } from 'undici'
+import type { Agent } from 'undici'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { isTracing } from '#shared/telemetry/tracing.ts'
 import type { ProviderConfig } from '../config-file.ts'
@@ -19,16 +19,11 @@ const DIALECTS: Readonly<Record<string, OpenaiDialect>> = { openai: 'openai', op
 /** The configured providers and the built-in one, by id; with spans when tracing is on by now. Disposing it closes their connections. */
 export class ProviderSet implements AsyncDisposable {
   readonly byId: ReadonlyMap<string, ModelProvider>
-  readonly #agent: Agent
+  readonly #timeoutMs: number
+  #agent: Agent | undefined
 
   constructor(providers: readonly ProviderConfig[], timeoutMs: number, logger: Logger) {
-    this.#agent = new Agent({
-      allowH2: false,
-      pipelining: 1,
-      connect: { timeout: CONNECT_TIMEOUT_MS },
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    })
+    this.#timeoutMs = timeoutMs
     const byId = new Map<string, ModelProvider>([[echoEntry.id, new EchoProvider(echoEntry.id)]])
     for (const provider of providers) byId.set(provider.id, this.#open(provider, logger))
     if (isTracing()) for (const [id, provider] of byId) byId.set(id, new TracedProvider(id, provider))
@@ -38,7 +33,7 @@ export class ProviderSet implements AsyncDisposable {
   #open({ id, protocol, baseUrl, apiKey, apiKeyFile, headers }: ProviderConfig, logger: Logger): ModelProvider {
     const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     const key = apiKey === undefined ? undefined : new ApiKey(apiKey, apiKeyFile, logger)
-    const common = { providerId: id, key, agent: this.#agent }
+    const common = { providerId: id, key, agent: () => this.#connections() }
     if (protocol === 'anthropic') {
       const upstream = new Upstream({
         ...common,
@@ -54,6 +49,19 @@ export class ProviderSet implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#agent.destroy()
+    await this.#agent?.destroy()
+  }
+
+  /** A start without providers, and each until its first generation, does without the client. */
+  async #connections(): Promise<Agent> {
+    const { Agent } = await import('undici')
+    this.#agent ??= new Agent({
+      allowH2: false,
+      pipelining: 1,
+      connect: { timeout: CONNECT_TIMEOUT_MS },
+      headersTimeout: this.#timeoutMs,
+      bodyTimeout: this.#timeoutMs,
+    })
+    return this.#agent
   }
 }

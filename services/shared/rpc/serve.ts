@@ -16,7 +16,6 @@ import { listenProblem } from '#shared/process/listen-problem.ts'
 import { toConnectError } from '#shared/rejection.ts'
 import { createHealth } from '#shared/rpc/health.ts'
 import { CONNECTION_MEMORY_MEGABYTES, MAX_MESSAGE_BYTES } from '#shared/rpc/limits.ts'
-import { createReflection } from '#shared/rpc/reflection.ts'
 import { rejectInterceptor } from '#shared/rpc/reject-interceptor.ts'
 import type { Routes, ServiceRoute } from '#shared/rpc/routes.ts'
 import { scopeInterceptor } from '#shared/rpc/rpc-span.ts'
@@ -58,7 +57,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     writeMaxBytes: MAX_MESSAGE_BYTES,
     shutdownSignal: shutdown.signal,
   })
-  register(router, options)
+  await register(router, options)
   mount(router, health.route)
 
   const handler = createHttp2Handler(router, draining.signal, options.logger)
@@ -98,13 +97,17 @@ export async function serve(options: ServeOptions): Promise<Server> {
   }
 }
 
-function register(router: ConnectRouter, { routes: all, secret, logger, reflection }: ServeOptions): void {
+async function register(
+  router: ConnectRouter,
+  { routes: all, secret, logger, reflection }: ServeOptions,
+): Promise<void> {
   const requestGate = secretGate(secret, logger)
   for (const routes of all) {
     const interceptors = [scopeInterceptor, rejectInterceptor(routes, logger)]
     for (const each of routes.services) mount(router, each, { requestGate, interceptors })
   }
   if (reflection !== true) return
+  const { createReflection } = await import('#shared/rpc/reflection.ts')
   mount(router, createReflection(all.flatMap(({ services }) => services)), { requestGate })
 }
 

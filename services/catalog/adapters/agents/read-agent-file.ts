@@ -1,5 +1,4 @@
 import { type ParseError, parse as parseJson } from 'jsonc-parser'
-import { parse as parseYaml } from 'yaml'
 import type { AgentDocument } from '#services/catalog/domain/agent.ts'
 import { DocumentError, readConfigDocument, readMarkdownAgent } from '#services/catalog/domain/agent-document.ts'
 import { splitFrontMatter } from '#services/catalog/domain/front-matter.ts'
@@ -21,6 +20,8 @@ export async function readAgentFile(
     return readConfigDocument(parseDocument((await readBounded(path, MAX_CONFIG_BYTES)).toString()), onProblem)
   }
   const { matter, body } = splitFrontMatter((await readBounded(path, MAX_MARKDOWN_BYTES)).toString())
+  // Many projects have no such file.
+  const { parse: parseYaml } = await import('yaml')
   const entry = readMarkdownAgent(parseYaml(matter), body, kind === 'mode' ? 'primary' : undefined)
   return { permissions: [], agents: new Map([[id, entry]]) }
 }

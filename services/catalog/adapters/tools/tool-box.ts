@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
 import { savePatternsOf } from '#services/catalog/domain/access.ts'
 import type { Location } from '#services/catalog/domain/location.ts'
 import type { PreparedCall, ToolDescription, ToolOutcome, Tools } from '#services/catalog/ports/tools.ts'
@@ -7,27 +7,18 @@ import { Rejection } from '#shared/rejection.ts'
 import type { GuardedFiles } from '../files/guarded-files.ts'
 import { InputError, type Plan, type Tool, type ToolContext, ToolError } from './tool.ts'
 
-interface Entry {
-  readonly tool: Tool<JsonObject>
-  readonly validate: ValidateFunction
-}
-
-/** A fixed set of tools, their schemas compiled once. */
+/** A fixed set of tools. The schema of each is compiled when it is first called: that takes longer than the rest of a start. */
 export class ToolBox implements Tools {
   readonly #guarded: GuardedFiles
-  readonly #entries = new Map<string, Entry>()
+  readonly #tools: ReadonlyMap<string, Tool<JsonObject>>
+  readonly #validators = new Map<string, ValidateFunction>()
+  #ajv: Ajv | undefined
   readonly #descriptions: readonly ToolDescription[]
 
   /** Each tool's `plan` gets only input that its schema admits. */
   constructor(tools: readonly Tool<never>[], guarded: GuardedFiles) {
     this.#guarded = guarded
-    const ajv = new Ajv({ strict: true })
-    for (const tool of tools) {
-      this.#entries.set(tool.name, {
-        tool: tool as unknown as Tool<JsonObject>,
-        validate: ajv.compile(tool.inputSchema),
-      })
-    }
+    this.#tools = new Map(tools.map((tool) => [tool.name, tool as unknown as Tool<JsonObject>]))
     this.#descriptions = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
   }
 
@@ -36,9 +27,9 @@ export class ToolBox implements Tools {
   }
 
   async prepare(location: Location, name: string, input: JsonObject): Promise<PreparedCall> {
-    const entry = this.#entries.get(name)
-    if (entry === undefined) throw new Rejection('TOOL_NOT_FOUND', { name: name.slice(0, 100) })
-    const { tool, validate } = entry
+    const tool = this.#tools.get(name)
+    if (tool === undefined) throw new Rejection('TOOL_NOT_FOUND', { name: name.slice(0, 100) })
+    const validate = await this.#validatorOf(tool)
     if (!validate(input)) {
       throw new Rejection('TOOL_INPUT_INVALID', { name, problem: problemOf(validate.errors?.[0]) })
     }
@@ -51,6 +42,14 @@ export class ToolBox implements Tools {
       savePatterns: savePatternsOf(accesses),
       run: (signal, progress) => runPlan(plan, { signal, progress }),
     }
+  }
+
+  async #validatorOf({ name, inputSchema }: ToolDescription): Promise<ValidateFunction> {
+    const { Ajv } = await import('ajv')
+    this.#ajv ??= new Ajv({ strict: true })
+    const validate = this.#validators.get(name) ?? this.#ajv.compile(inputSchema)
+    this.#validators.set(name, validate)
+    return validate
   }
 }
 

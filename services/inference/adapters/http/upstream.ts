@@ -22,7 +22,8 @@ export interface UpstreamOptions {
   readonly key: ApiKey | undefined
   /** The headers, names in lower case, that carry a key; those of `headers` replace them. */
   readonly credentials: (key: string) => Readonly<Record<string, string>>
-  readonly agent: Agent
+  /** The connections to all providers. */
+  readonly agent: () => Promise<Agent>
 }
 
 /** What is sent to a provider. */
@@ -66,8 +67,9 @@ export class Upstream {
     for (const [name, value] of Object.entries(headers)) {
       if (!OURS.has(name.toLowerCase())) merged[name.toLowerCase()] = value
     }
+    const agent = await this.#options.agent()
     const reader = new ResponseReader(this.#options.providerId, signal)
-    this.#options.agent.dispatch(
+    agent.dispatch(
       {
         ...{ origin: this.#origin, path: this.#path + path, method: 'POST', headers: { ...merged, ...own }, body },
         ...(whole && { headersTimeout: 0 }),

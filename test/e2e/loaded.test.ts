@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { scratchDirectory, startProcess } from '#test/support/processes.ts'
+
+/** Preloaded: writes down the address of each module that is loaded. */
+const HOOK = `import { appendFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+registerHooks({
+  load(url, context, next) {
+    appendFileSync(process.env.LOADED, url + '\\n')
+    return next(url, context)
+  },
+})`
+const UPSTREAM = ['undici']
+const TRACING = /^@opentelemetry\/(sdk|exporter|resources|core)/
+const WIRE = ['@connectrpc/connect-node', '@grpc/grpc-js']
+
+/** What a process has loaded when it has started and answered once: packages, and files of the product. */
+async function loadedBy(entry: string, environment: Record<string, string>): Promise<ReadonlySet<string>> {
+  using folder = scratchDirectory()
+  const [hook, list] = [join(folder.path, 'hook.mjs'), join(folder.path, 'loaded')]
+  writeFileSync(hook, HOOK)
+  mkdirSync(join(folder.path, 'project'))
+  const server = await startProcess(entry, {
+    ...{
+      PORTICO_PORT: '0',
+      PORTICO_DATA_DIR: join(folder.path, 'data'),
+      PORTICO_DIRECTORY: join(folder.path, 'project'),
+    },
+    ...{ NODE_OPTIONS: `--import=${pathToFileURL(hook)}`, LOADED: list },
+    ...environment,
+  })
+  if (entry === 'main.ts') assert.equal((await fetch(`${server.url}/api/session`)).status, 200)
+  await server.stop()
+  const urls = readFileSync(list, 'utf8').split('\n')
+  return new Set(
+    urls.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? url.replace(/.*\/(?=services\/)/, '')),
+  )
+}
+
+test('a start of the single process loads nothing that only MongoDB, tracing, a provider or a tool needs', async () => {
+  const loaded = await loadedBy('main.ts', {})
+  assert.ok(loaded.has('express') && loaded.has('services/session/open.ts'))
+  const unwanted = ['mongodb', 'bson', ...UPSTREAM, ...WIRE, 'ajv', 'yaml', 'services/shared/rpc/reflection.ts']
+  assert.deepEqual(
+    [...loaded].filter((name) => unwanted.includes(name) || TRACING.test(name)),
+    [],
+  )
+})
+
+test('a process of its own loads the driver, and nothing that only the gateway, tracing or reflection needs', {
+  skip: skipWithoutMongo,
+}, async () => {
+  const database = freshDatabaseName()
+  const own = { PORTICO_SERVICE_PORT: '0', PORTICO_INTERNAL_SECRET: 'a secret of processes' }
+  const store = { PORTICO_MONGODB_URI: mongoUri() ?? '', PORTICO_MONGODB_DATABASE: database }
+  try {
+    const loaded = await loadedBy('services/identity/main.ts', { ...own, ...store })
+    assert.ok(loaded.has('mongodb'))
+    const unwanted = ['express', ...UPSTREAM, ...WIRE, 'services/shared/rpc/reflection.ts']
+    assert.deepEqual(
+      [...loaded].filter((name) => unwanted.includes(name) || TRACING.test(name)),
+      [],
+    )
+  } finally {
+    await dropDatabase(database)
+  }
+})
