@@ -11,12 +11,13 @@ import {
   GenerationEventSchema,
   PartStarted_Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { Part } from '../domain/conversation.ts'
 import type { FinishReason, PartKind, Usage } from '../domain/generation.ts'
 import type { MeteredEvent } from '../domain/meter.ts'
 import type { Endpoint } from '../domain/model-list.ts'
 
-const KINDS: Readonly<Record<PartKind, PartStarted_Kind>> = {
+const kinds = enumTable<PartKind, PartStarted_Kind>({
   text: PartStarted_Kind.TEXT,
   reasoning: PartStarted_Kind.REASONING,
   'reasoning-summary': PartStarted_Kind.REASONING_SUMMARY,
@@ -24,18 +25,18 @@ const KINDS: Readonly<Record<PartKind, PartStarted_Kind>> = {
   refusal: PartStarted_Kind.REFUSAL,
   image: PartStarted_Kind.IMAGE,
   file: PartStarted_Kind.FILE,
-}
+})
 
-const FINISH_REASONS: Readonly<Record<FinishReason, FinishReasonMessage>> = {
+const finishReasons = enumTable<FinishReason, FinishReasonMessage>({
   stop: FinishReasonMessage.STOP,
   length: FinishReasonMessage.LENGTH,
   'tool-calls': FinishReasonMessage.TOOL_CALLS,
   'content-filter': FinishReasonMessage.CONTENT_FILTER,
   other: FinishReasonMessage.OTHER,
-}
+})
 
 /** An event as a message of the stream. */
-export function toEvent(event: MeteredEvent, { providerId, modelId }: Endpoint): EventMessage {
+export function eventToProto(event: MeteredEvent, { providerId, modelId }: Endpoint): EventMessage {
   switch (event.type) {
     case 'part-extended':
       return extended(event.index, event.text)
@@ -46,30 +47,36 @@ export function toEvent(event: MeteredEvent, { providerId, modelId }: Endpoint):
     }
     case 'part-started': {
       const { index, callId, toolName } = event
-      const value = { index, kind: KINDS[event.kind], callId, toolName }
+      const value = { index, kind: kinds.toProto(event.kind), callId, toolName }
       return create(GenerationEventSchema, { event: { case: 'partStarted', value } })
     }
     case 'part-ended': {
-      const value = { index: event.index, part: toPart(event.part) }
+      const value = { index: event.index, part: partToProto(event.part) }
       return create(GenerationEventSchema, { event: { case: 'partEnded', value } })
     }
     case 'source':
       return create(GenerationEventSchema, { event: { case: 'source', value: given({ ...event.source }) } })
     case 'finished': {
       const { rawReason, usage, costNanos, outputCostNanos } = event
-      const value = { reason: FINISH_REASONS[event.reason], rawReason, costNanos, outputCostNanos, ...toUsage(usage) }
+      const value = {
+        reason: finishReasons.toProto(event.reason),
+        rawReason,
+        costNanos,
+        outputCostNanos,
+        ...usageToProto(usage),
+      }
       return create(GenerationEventSchema, { event: { case: 'finished', value } })
     }
   }
 }
 
 /** A whole generation, from all its events; throws where the last one is missing. */
-export function toGeneration(events: readonly MeteredEvent[], endpoint: Endpoint): GenerationMessage {
+export function generationToProto(events: readonly MeteredEvent[], endpoint: Endpoint): GenerationMessage {
   const generation = create(GenerationSchema)
   let finished = false
   for (const event of events) {
     if (event.type === 'part-started' || event.type === 'part-extended') continue
-    const { event: message } = toEvent(event, endpoint)
+    const { event: message } = eventToProto(event, endpoint)
     switch (message.case) {
       case 'started':
         generation.model = message.value.model
@@ -100,7 +107,7 @@ function extended(index: number, text: string): EventMessage {
   return { $typeName: 'portico.inference.v1.GenerationEvent', event: { case: 'partExtended', value } }
 }
 
-function toUsage(usage: Usage | undefined) {
+function usageToProto(usage: Usage | undefined) {
   return usage === undefined ? {} : { usage: { ...usage } }
 }
 
@@ -109,7 +116,7 @@ function given<T extends object>(record: T) {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))
 }
 
-function toPart(part: Part): PartMessage {
+function partToProto(part: Part): PartMessage {
   const { providerMetadata } = part
   const metadata = providerMetadata === undefined ? {} : { providerMetadata: providerMetadata as JsonObject }
   return create(PartSchema, { part: partInit(part), ...metadata })
@@ -137,7 +144,7 @@ function partInit(part: Part): NonNullable<MessageInitShape<typeof PartSchema>['
       return { case: 'toolCall', value: { callId: part.callId, name: part.name, arguments: part.arguments } }
     case 'tool-result': {
       const { callId, content, failed } = part
-      return { case: 'toolResult', value: { callId, content: content.map(toPart), failed } }
+      return { case: 'toolResult', value: { callId, content: content.map(partToProto), failed } }
     }
   }
 }

@@ -2,7 +2,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { MeteredEvent } from '../domain/meter.ts'
 import type { GenerationDependencies } from '../run/generation.ts'
-import { toGeneration } from './convert.ts'
+import { generationToProto } from './convert.ts'
 import { startGeneration } from './start-generation.ts'
 
 /** Generates an answer and returns it whole; see inference_service.proto. */
@@ -11,6 +11,6 @@ export function generate(dependencies: GenerationDependencies): ServiceImpl<type
     const { answer, endpoint } = await startGeneration(request.generation, 'whole', context, dependencies)
     const events: MeteredEvent[] = []
     for await (const batch of answer) events.push(...batch)
-    return { generation: toGeneration(events, endpoint) }
+    return { generation: generationToProto(events, endpoint) }
   }
 }

@@ -6,8 +6,9 @@ import {
   type ToolChoice as ToolChoiceMessage,
   type Tool as ToolMessage,
 } from '#gen/portico/inference/v1/inference_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { GenerationRequest, ResponseFormat, Sampling, Tool, ToolChoice } from '../domain/generation.ts'
-import { check, invalid } from './check.ts'
+import { check } from './check.ts'
 import { parseMessages } from './parse-messages.ts'
 
 const MAX_TOOLS = 1_024
@@ -56,27 +57,26 @@ function parseTools(tools: readonly ToolMessage[]): Tool[] {
   })
 }
 
+const modes = enumTable<ToolChoice['mode'], ToolChoice_Mode>({
+  auto: ToolChoice_Mode.AUTO,
+  none: ToolChoice_Mode.NONE,
+  required: ToolChoice_Mode.REQUIRED,
+  named: ToolChoice_Mode.NAMED,
+})
+
 function parseToolChoice(choice: ToolChoiceMessage | undefined, tools: readonly Tool[]): ToolChoice | undefined {
-  switch (choice?.mode) {
-    case undefined:
-      return undefined
-    case ToolChoice_Mode.AUTO:
-      return { mode: 'auto' }
-    case ToolChoice_Mode.NONE:
-      return { mode: 'none' }
-    case ToolChoice_Mode.REQUIRED:
-      check(tools.length > 0, 'tool_choice', 'demands a call, but there are no tools')
-      return { mode: 'required' }
-    case ToolChoice_Mode.NAMED:
-      check(
-        tools.some(({ name }) => name === choice.name),
-        'tool_choice.name',
-        'must be one of the tools',
-      )
-      return { mode: 'named', name: choice.name }
-    default:
-      throw invalid('tool_choice.mode', 'is not known')
-  }
+  if (choice === undefined) return undefined
+  const mode = modes.fromProto(choice.mode)
+  check(mode !== undefined, 'tool_choice.mode', 'is not known')
+  if (mode === 'required') check(tools.length > 0, 'tool_choice', 'demands a call, but there are no tools')
+  if (mode !== 'named') return { mode }
+  const { name } = choice
+  check(
+    tools.some((tool) => tool.name === name),
+    'tool_choice.name',
+    'must be one of the tools',
+  )
+  return { mode, name }
 }
 
 function parseSampling(sampling: SamplingMessage | undefined): Sampling | undefined {

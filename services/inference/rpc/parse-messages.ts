@@ -4,26 +4,26 @@ import {
   type Message as MessageMessage,
   type Part as PartMessage,
 } from '#gen/portico/inference/v1/inference_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { MediaSource, Message, Part } from '../domain/conversation.ts'
 import { check, invalid } from './check.ts'
 
 const MAX_MESSAGES = 20_000
 const MAX_DATA_BYTES = 20 * 1024 * 1024
 
-const ROLES: Readonly<Record<Message_Role, Message['role'] | undefined>> = {
-  [Message_Role.UNSPECIFIED]: undefined,
-  [Message_Role.SYSTEM]: 'system',
-  [Message_Role.USER]: 'user',
-  [Message_Role.ASSISTANT]: 'assistant',
-  [Message_Role.TOOL]: 'tool',
-}
+const roles = enumTable<Message['role'], Message_Role>({
+  system: Message_Role.SYSTEM,
+  user: Message_Role.USER,
+  assistant: Message_Role.ASSISTANT,
+  tool: Message_Role.TOOL,
+})
 
 /** The conversation; rejects with GENERATION_INVALID. */
 export function parseMessages(messages: readonly MessageMessage[]): Message[] {
   check(messages.length > 0, 'messages', 'must not be empty')
   check(messages.length <= MAX_MESSAGES, 'messages', `must be at most ${MAX_MESSAGES}`)
   return messages.map((message, i) => {
-    const role = ROLES[message.role]
+    const role = roles.fromProto(message.role)
     check(role !== undefined, `messages[${i}].role`, 'is not known')
     return { role, parts: message.parts.map((part, j) => parsePart(part, `messages[${i}].parts[${j}]`)) }
   })

@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { GenerationDependencies } from '../run/generation.ts'
-import { toEvent } from './convert.ts'
+import { eventToProto } from './convert.ts'
 import { startGeneration } from './start-generation.ts'
 
 /** Generates an answer as a stream; see inference_service.proto. */
@@ -12,7 +12,7 @@ export function streamGenerate(
     const { answer, endpoint } = await startGeneration(request.generation, 'streamed', context, dependencies)
     for await (const batch of answer) {
       // What `create` makes, written out.
-      const events = batch.map((event) => toEvent(event, endpoint))
+      const events = batch.map((event) => eventToProto(event, endpoint))
       yield { $typeName: 'portico.inference.v1.StreamGenerateResponse', events }
     }
   }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '#services/inference/domain/conversation.ts'
+import { isObject } from '#shared/json.ts'
 
 const MAX_DEPTH = 32
 
@@ -98,15 +99,11 @@ function follow(root: JsonObject, reference: string): unknown {
   let target: unknown = root
   for (const step of reference.slice(1).split('/').filter(Boolean)) {
     const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
-    target = isObject(target) || Array.isArray(target) ? (target as JsonObject)[name] : undefined
+    target = isObject(target) || Array.isArray(target) ? (target as Record<string, unknown>)[name] : undefined
   }
   return target
 }
 
 function numberOr(value: unknown, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,9 +1,11 @@
+import { isObject } from '#shared/json.ts'
+
 /** A JSON object from outside: nothing is known about its members. */
 export type Json = { readonly [name: string]: unknown }
 
 /** The value when it is an object, else undefined. */
 export function objectAt(value: unknown): Json | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined
+  return isObject(value) ? value : undefined
 }
 
 /** The value when it is a list, else an empty one. */
