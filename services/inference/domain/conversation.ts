@@ -1,6 +1,4 @@
-/** A JSON object as it came; never changed. */
-export type JsonObject = { readonly [name: string]: unknown }
-
+import type { JsonObject } from '#shared/json.ts'
 /** Asks the provider to cache what comes before. */
 export interface CacheControl {
   /** `5m` or `1h`; empty: the provider's default. */

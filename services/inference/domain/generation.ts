@@ -1,4 +1,5 @@
-import type { JsonObject, Message, Part } from './conversation.ts'
+import type { JsonObject } from '#shared/json.ts'
+import type { Message, Part } from './conversation.ts'
 
 /** A function that the model may call. */
 export interface Tool {

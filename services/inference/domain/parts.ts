@@ -1,4 +1,5 @@
-import type { JsonObject, Part } from './conversation.ts'
+import type { JsonObject } from '#shared/json.ts'
+import type { Part } from './conversation.ts'
 import type { GenerationEvent, PartKind, Source } from './generation.ts'
 
 /** The text-like kinds of part, which grow. */

@@ -1,4 +1,4 @@
-import { create, type JsonObject, type MessageInitShape } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import {
   FinishReason as FinishReasonMessage,
   type Generation as GenerationMessage,
@@ -118,7 +118,7 @@ function given<T extends object>(record: T) {
 
 function partToProto(part: Part): PartMessage {
   const { providerMetadata } = part
-  const metadata = providerMetadata === undefined ? {} : { providerMetadata: providerMetadata as JsonObject }
+  const metadata = providerMetadata === undefined ? {} : { providerMetadata: providerMetadata }
   return create(PartSchema, { part: partInit(part), ...metadata })
 }
 function partInit(part: Part): NonNullable<MessageInitShape<typeof PartSchema>['part']> {

@@ -1,7 +1,8 @@
 import type { FinishReason, GenerationEvent, Usage, Warning } from '#services/inference/domain/generation.ts'
 import { type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
+import type { JsonObject } from '#shared/json.ts'
 import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
-import { countAt, type Json, listAt, objectAt, textAt } from '../http/json.ts'
+import { countAt, listAt, objectAt, textAt } from '../http/json.ts'
 import { rejectionForStatus, unavailable } from '../http/provider-errors.ts'
 
 const MAX_BLOCKS = 4_096
@@ -48,7 +49,7 @@ export class AnthropicMapper implements ProviderMapper {
     this.#warnings = warnings
   }
 
-  whole(message: Json): void {
+  whole(message: JsonObject): void {
     if (objectAt(message.error) !== undefined) throw this.#failure(objectAt(message.error))
     this.#start(message)
     for (const [index, block] of listAt(message.content).entries()) {
@@ -98,13 +99,13 @@ export class AnthropicMapper implements ProviderMapper {
     this.#finish()
   }
 
-  #start(message: Json): void {
+  #start(message: JsonObject): void {
     this.#started = true
     this.#writer.push({ type: 'started', warnings: this.#warnings })
     this.#usage(objectAt(message.usage))
   }
 
-  #begin(index: unknown, block: Json): void {
+  #begin(index: unknown, block: JsonObject): void {
     if (++this.#count > MAX_BLOCKS) throw unavailable(this.#providerId, 'It sent too many blocks')
     let part: OpenPart | undefined
     if (block.type === 'text') part = this.#writer.start('text')
@@ -122,7 +123,7 @@ export class AnthropicMapper implements ProviderMapper {
     for (const citation of listAt(block.citations)) cite(this.#writer, part, objectAt(citation))
   }
 
-  #extend(index: unknown, delta: Json): void {
+  #extend(index: unknown, delta: JsonObject): void {
     const block = this.#blocks.get(index)
     if (block === undefined) return
     if (delta.type === 'signature_delta') {
@@ -144,7 +145,7 @@ export class AnthropicMapper implements ProviderMapper {
   }
 
   /** Numbers are totals so far, not additions; a missing or null one leaves what was known. */
-  #usage(usage: Json | undefined): void {
+  #usage(usage: JsonObject | undefined): void {
     if (usage === undefined) return
     this.#input = countAt(usage.input_tokens) ?? this.#input
     this.#cacheRead = countAt(usage.cache_read_input_tokens) ?? this.#cacheRead
@@ -169,14 +170,14 @@ export class AnthropicMapper implements ProviderMapper {
     this.#writer.push({ type: 'finished', reason, rawReason: this.#rawReason })
   }
 
-  #failure(error: Json | undefined): Error {
+  #failure(error: JsonObject | undefined): Error {
     const status = STATUSES[textAt(error?.type)] ?? 500
     return rejectionForStatus(this.#providerId, status, textAt(error?.message) || 'It broke off with an error')
   }
 }
 
 /** What a text rests on: an address, or a document of the request. The citation itself goes on as it came. */
-function cite(writer: PartWriter, part: OpenPart, citation: Json | undefined): void {
+function cite(writer: PartWriter, part: OpenPart, citation: JsonObject | undefined): void {
   if (citation === undefined) return
   const title = textAt(citation.title) || textAt(citation.document_title)
   const source = { url: textAt(citation.url), title, start: undefined, end: undefined }

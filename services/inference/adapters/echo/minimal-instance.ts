@@ -1,5 +1,7 @@
-import type { JsonObject } from '#services/inference/domain/conversation.ts'
 import { isObject } from '#shared/json.ts'
+
+/** A JSON Schema; nothing is known about its members. */
+type Schema = Readonly<Record<string, unknown>>
 
 const MAX_DEPTH = 32
 
@@ -8,11 +10,11 @@ const MAX_DEPTH = 32
  * members, as few items and characters as allowed. It knows `const`, `enum`, `default`, `type`, `properties`, `required`, `items`,
  * `prefixItems`, `anyOf`, `oneOf`, `allOf`, local `$ref` and the bounds of numbers, texts and lists, but not `pattern`.
  */
-export function minimalInstance(schema: JsonObject): unknown {
+export function minimalInstance(schema: Schema): unknown {
   return instance(schema, schema, 0)
 }
 
-function instance(schema: unknown, root: JsonObject, depth: number): unknown {
+function instance(schema: unknown, root: Schema, depth: number): unknown {
   if (!isObject(schema) || depth > MAX_DEPTH) return null
   if (typeof schema.$ref === 'string') return instance(follow(root, schema.$ref), root, depth + 1)
   if ('const' in schema) return schema.const
@@ -39,7 +41,7 @@ function instance(schema: unknown, root: JsonObject, depth: number): unknown {
   }
 }
 
-function objectOf(schema: JsonObject, root: JsonObject, depth: number): unknown {
+function objectOf(schema: Schema, root: Schema, depth: number): unknown {
   const properties = isObject(schema.properties) ? schema.properties : {}
   const required = Array.isArray(schema.required) ? schema.required : []
   const entries = required
@@ -48,13 +50,13 @@ function objectOf(schema: JsonObject, root: JsonObject, depth: number): unknown 
   return Object.fromEntries(entries)
 }
 
-function arrayOf(schema: JsonObject, root: JsonObject, depth: number): unknown {
+function arrayOf(schema: Schema, root: Schema, depth: number): unknown {
   const prefix: unknown[] = Array.isArray(schema.prefixItems) ? schema.prefixItems : []
   const length = Math.min(numberOr(schema.minItems, 0), 100)
   return Array.from({ length }, (_, i) => instance(i < prefix.length ? prefix[i] : schema.items, root, depth + 1))
 }
 
-function numberOf(schema: JsonObject): number {
+function numberOf(schema: Schema): number {
   const step = numberOr(schema.multipleOf, schema.type === 'number' ? 0 : 1)
   const least = Math.max(numberOr(schema.minimum, -Infinity), numberOr(schema.exclusiveMinimum, -Infinity))
   const most = Math.min(numberOr(schema.maximum, Infinity), numberOr(schema.exclusiveMaximum, Infinity))
@@ -71,16 +73,16 @@ function numberOf(schema: JsonObject): number {
   return bound + (least > 0 ? 1 : -1)
 }
 
-function typeOf(schema: JsonObject): unknown {
+function typeOf(schema: Schema): unknown {
   if (Array.isArray(schema.type)) return schema.type[0]
   if (schema.type !== undefined) return schema.type
   if ('properties' in schema || 'required' in schema) return 'object'
   return 'items' in schema ? 'array' : 'null'
 }
 
-function merge(schema: JsonObject, all: readonly unknown[], root: JsonObject): JsonObject {
+function merge(schema: Schema, all: readonly unknown[], root: Schema): Schema {
   const { allOf: _, ...own } = schema
-  let merged: JsonObject = own
+  let merged: Schema = own
   for (const one of all) {
     const next = isObject(one) && typeof one.$ref === 'string' ? follow(root, one.$ref) : one
     if (!isObject(next)) continue
@@ -94,7 +96,7 @@ function merge(schema: JsonObject, all: readonly unknown[], root: JsonObject): J
   return merged
 }
 
-function follow(root: JsonObject, reference: string): unknown {
+function follow(root: Schema, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined
   let target: unknown = root
   for (const step of reference.slice(1).split('/').filter(Boolean)) {

@@ -1,5 +1,6 @@
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
-import { type Json, objectAt } from './json.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { objectAt } from './json.ts'
 import { unavailable } from './provider-errors.ts'
 import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
@@ -13,7 +14,7 @@ export interface ProviderMapper {
   /** Nothing that follows counts any more. */
   readonly done: boolean
   /** Takes in a whole answer. */
-  whole(answer: Json): void
+  whole(answer: JsonObject): void
   /** Takes in the data of one event of a stream. */
   push(data: string): void
   /** The stream is over; throws when the answer is not. */
@@ -72,7 +73,7 @@ export async function* streamedAnswer({
 }
 
 /** What a provider sent, which has to be a JSON object. */
-export function jsonObject(text: string, providerId: string, what: 'an answer' | 'an event'): Json {
+export function jsonObject(text: string, providerId: string, what: 'an answer' | 'an event'): JsonObject {
   try {
     const value = objectAt(JSON.parse(text))
     if (value !== undefined) return value

@@ -1,15 +1,12 @@
-import { isObject } from '#shared/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
 
-/** A JSON object from outside: nothing is known about its members. */
-export type Json = { readonly [name: string]: unknown }
-
-/** The value when it is an object, else undefined. */
-export function objectAt(value: unknown): Json | undefined {
-  return isObject(value) ? value : undefined
+/** The value when it is an object, else undefined. It has to be parsed JSON. */
+export function objectAt(value: unknown): JsonObject | undefined {
+  return isObject(value) ? (value as JsonObject) : undefined
 }
 
-/** The value when it is a list, else an empty one. */
-export function listAt(value: unknown): readonly unknown[] {
+/** The value when it is a list, else an empty one. It has to be parsed JSON. */
+export function listAt(value: unknown): readonly JsonValue[] {
   return Array.isArray(value) ? value : []
 }
 

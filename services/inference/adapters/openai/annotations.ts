@@ -1,8 +1,9 @@
 import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
-import { type Json, listAt, objectAt, textAt } from '../http/json.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { listAt, objectAt, textAt } from '../http/json.ts'
 
 /** What a text rests on. Only addresses are sources; every annotation goes on as it came. */
-export function annotate(writer: PartWriter, part: OpenPart, annotation: Json | undefined): void {
+export function annotate(writer: PartWriter, part: OpenPart, annotation: JsonObject | undefined): void {
   if (annotation === undefined) return
   part.metadata = { annotations: [...listAt(part.metadata?.annotations), annotation] }
   if (annotation.type !== 'url_citation') return

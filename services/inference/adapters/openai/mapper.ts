@@ -1,8 +1,9 @@
 import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
 import { type GrowingKind, type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
+import type { JsonObject } from '#shared/json.ts'
 import { fromUrl } from '../http/data-url.ts'
 import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
-import { type Json, listAt, objectAt, textAt } from '../http/json.ts'
+import { listAt, objectAt, textAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { annotate } from './annotations.ts'
 import { openaiError } from './error.ts'
@@ -37,7 +38,7 @@ export class OpenaiMapper implements ProviderMapper {
     this.#calls = new OpenaiToolCalls(providerId, this.#writer)
   }
 
-  whole(completion: Json): void {
+  whole(completion: JsonObject): void {
     const choice = this.#take(completion)
     // Each call of a whole message is one of its own, whatever its index and id.
     const message = objectAt(choice?.message)
@@ -77,7 +78,7 @@ export class OpenaiMapper implements ProviderMapper {
   }
 
   /** The first choice of a completion or of a chunk, once it is known to be no error. */
-  #take({ error, choices }: Json): Json | undefined {
+  #take({ error, choices }: JsonObject): JsonObject | undefined {
     if (error !== undefined && error !== null) throw openaiError(this.#providerId, error)
     if (!this.#started) {
       this.#started = true
@@ -86,19 +87,19 @@ export class OpenaiMapper implements ProviderMapper {
     return objectAt(listAt(choices)[0])
   }
 
-  #usage(chunk: Json): void {
+  #usage(chunk: JsonObject): void {
     const reported = objectAt(chunk.usage)
     const usage = reported === undefined ? undefined : openaiUsage(reported)
     if (usage !== undefined) this.#writer.push({ type: 'usage', usage })
   }
 
-  #learn(data: string, choice: Json): void {
+  #learn(data: string, choice: JsonObject): void {
     const delta = objectAt(choice.delta)
     const text = textAt(delta?.content)
     if (delta !== undefined && text !== '') this.#template.learn(data, delta, text)
   }
 
-  #choice(choice: Json): void {
+  #choice(choice: JsonObject): void {
     const delta = objectAt(choice.delta)
     if (delta !== undefined) this.#delta(delta)
     const reason = textAt(choice.finish_reason)
@@ -109,7 +110,7 @@ export class OpenaiMapper implements ProviderMapper {
     if (reason === 'error') throw unavailable(this.#providerId, 'It ended the answer with an error')
   }
 
-  #delta(delta: Json): void {
+  #delta(delta: JsonObject): void {
     const { content, refusal, tool_calls: calls, images, reasoning_details: details } = delta
     this.#reasoning(textAt(delta.reasoning ?? delta.reasoning_content), details)
     if (typeof content === 'string' && content !== '') this.#grow('text', content)

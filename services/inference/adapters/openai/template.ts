@@ -1,4 +1,4 @@
-import type { Json } from '../http/json.ts'
+import type { JsonObject } from '#shared/json.ts'
 
 const KEY = '"content":"'
 
@@ -23,7 +23,7 @@ export class OpenaiTemplate {
   }
 
   /** Learns from a chunk whose `delta` adds a text and which says nothing besides. */
-  learn(data: string, delta: Json, text: string): void {
+  learn(data: string, delta: JsonObject, text: string): void {
     const at = data.indexOf(KEY)
     const start = at + KEY.length
     // The only `content`, written without escapes: what stands around it is the rest of the chunk.
@@ -34,7 +34,7 @@ export class OpenaiTemplate {
   }
 }
 
-function isPlain(delta: Json): boolean {
+function isPlain(delta: JsonObject): boolean {
   for (const name in delta) if (name !== 'content' && name !== 'role' && delta[name] !== null) return false
   return true
 }

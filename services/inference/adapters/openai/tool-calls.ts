@@ -1,6 +1,7 @@
 import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { randomId } from '#shared/ids.ts'
-import { type Json, objectAt, textAt } from '../http/json.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { objectAt, textAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 
 const MAX_CALLS = 512
@@ -31,7 +32,7 @@ export class OpenaiToolCalls {
     return this.#calls.length
   }
 
-  push(delta: Json): void {
+  push(delta: JsonObject): void {
     const id = textAt(delta.id)
     const called = objectAt(delta.function)
     const name = textAt(called?.name)

@@ -1,8 +1,9 @@
 import type { Usage } from '#services/inference/domain/generation.ts'
-import { countAt, type Json, objectAt } from '../http/json.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { countAt, objectAt } from '../http/json.ts'
 
 /** Usage as chat completions report it; undefined when the numbers are missing. */
-export function openaiUsage(usage: Json): Usage | undefined {
+export function openaiUsage(usage: JsonObject): Usage | undefined {
   const inputTokens = countAt(usage.prompt_tokens)
   const outputTokens = countAt(usage.completion_tokens)
   if (inputTokens === undefined && outputTokens === undefined) return undefined
