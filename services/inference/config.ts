@@ -9,7 +9,7 @@ import {
 } from '#shared/config/config.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
 import { fileVariable, type ProviderConfig } from './config-file.ts'
-import { echoEntry, type ProviderEntry, resolveModel } from './domain/model-list.ts'
+import { modelListOf, resolveModel } from './domain/model-list.ts'
 
 /** Settings of the inference service. */
 export interface Config {
@@ -96,11 +96,6 @@ function providersOf(values: Values, env: Environment): Pick<Config, 'providers'
   const defaultModel =
     file?.defaultModel ?? (first === undefined ? 'portico/echo' : `${first.id}/${first.models[0]?.id}`)
   return { providers, defaultModel }
-}
-
-/** What can be asked for: the configured providers, which pass on models that are not listed, and the built-in one. */
-export function modelListOf(providers: readonly ProviderConfig[]): readonly ProviderEntry[] {
-  return [...providers.map(({ id, protocol, models }) => ({ id, protocol, models, closed: false })), echoEntry]
 }
 
 function wellKnown(values: Values, env: Environment): ProviderConfig[] {

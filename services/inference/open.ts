@@ -10,13 +10,14 @@ import { storePort } from '#shared/stores/store-port.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { SCHEMA } from './adapters/mongo/schema.ts'
-import { ProviderSet } from './adapters/provider-set.ts'
+import { ProviderSet } from './adapters/providers/provider-set.ts'
 import { RpcKeyChecker } from './adapters/rpc/key-checker.ts'
 import { SqliteLedger } from './adapters/sqlite/ledger.ts'
 import { STEPS } from './adapters/sqlite/schema.ts'
-import { type Config, modelListOf } from './config.ts'
+import type { Config } from './config.ts'
+import { modelListOf } from './domain/model-list.ts'
 import type { Ledger } from './ports/ledger.ts'
-import { inferenceRoutes } from './routes.ts'
+import { createRoutes } from './routes.ts'
 import { RowCloser } from './run/row-closer.ts'
 import { longestOpen, RowSettler } from './run/row-settler.ts'
 
@@ -29,6 +30,11 @@ export const storeSchema: StoreSchema = {
   mongo: SCHEMA,
 }
 
+/** An open inference service. Disposal closes its connections and its store. */
+export interface Opened extends AsyncDisposable {
+  readonly routes: Routes
+}
+
 /** What the inference service needs from outside. */
 export interface Dependencies {
   readonly clock: Clock
@@ -37,8 +43,8 @@ export interface Dependencies {
   readonly identity: Transport
 }
 
-/** Opens the service. Disposing the answer closes its connections and its store. */
-export async function open(config: Config, dependencies: Dependencies): Promise<{ routes: Routes } & AsyncDisposable> {
+/** Opens the service. */
+export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock, logger, identity } = dependencies
   await using opening = new AsyncDisposableStack()
   const { ledger: opened, mongo } = await openLedger(config, clock, opening)
@@ -49,7 +55,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const closer = opening.use(new RowCloser(ledger, logger))
   opening.use(new RowSettler(ledger, { clock, logger, longestMs: longestOpen(config.generationTimeoutMs) }))
   const providers = opening.use(new ProviderSet(config.providers, config.providerTimeoutMs, logger))
-  const routes = inferenceRoutes({
+  const routes = createRoutes({
     modelList: modelListOf(config.providers),
     defaultModel: config.defaultModel,
     providers: providers.byId,

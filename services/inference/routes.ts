@@ -6,8 +6,11 @@ import { listModels } from './rpc/list-models.ts'
 import { streamGenerate } from './rpc/stream-generate.ts'
 import type { GenerationDependencies } from './run/generation.ts'
 
-/** What the inference service offers. */
-export function inferenceRoutes(dependencies: GenerationDependencies): Routes {
+/** What the handlers need. */
+export type HandlerDependencies = GenerationDependencies
+
+/** The routes of the inference service. */
+export function createRoutes(dependencies: HandlerDependencies): Routes {
   const implementation = {
     generate: generate(dependencies),
     streamGenerate: streamGenerate(dependencies),

@@ -71,3 +71,10 @@ export const echoEntry: ProviderEntry = {
     },
   ],
 }
+
+/** What can be asked for: the configured providers, which pass on models that are not listed, and the built-in one. */
+export function modelListOf(
+  providers: readonly Pick<ProviderEntry, 'id' | 'protocol' | 'models'>[],
+): readonly ProviderEntry[] {
+  return [...providers.map(({ id, protocol, models }) => ({ id, protocol, models, closed: false })), echoEntry]
+}

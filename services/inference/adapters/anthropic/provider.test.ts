@@ -5,7 +5,7 @@ import { eventsOf, generationRequest } from '#test/support/generation.ts'
 import { fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
-import { ProviderSet } from '../provider-set.ts'
+import { ProviderSet } from '../providers/provider-set.ts'
 import { anthropicBody } from './request.ts'
 
 const thought = { type: 'reasoning', text: '', summary: '', signature: '', encrypted: '', id: '' } as const

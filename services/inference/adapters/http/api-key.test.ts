@@ -7,7 +7,7 @@ import { eventsOf } from '#test/support/generation.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
-import { ProviderSet } from '../provider-set.ts'
+import { ProviderSet } from '../providers/provider-set.ts'
 
 const PROTOCOLS = [
   ['openai', 'authorization', 'Bearer ', 'openai-text.sse'],

@@ -5,7 +5,7 @@ import { eventsOf, generationRequest } from '#test/support/generation.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import { ProviderSet } from '../provider-set.ts'
+import { ProviderSet } from '../providers/provider-set.ts'
 
 const signal = new AbortController().signal
 const chunk = (text: string, more = '') =>

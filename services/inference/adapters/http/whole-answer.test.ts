@@ -9,7 +9,7 @@ import { answers, fixture, startStub, streams } from '#test/support/provider-stu
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import { ProviderSet } from '../provider-set.ts'
+import { ProviderSet } from '../providers/provider-set.ts'
 
 const key = 'sk-very-secret-key'
 const protocols = ['openai', 'anthropic'] as const

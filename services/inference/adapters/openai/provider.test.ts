@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { eventsOf } from '#test/support/generation.ts'
 import { fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { silentLogger } from '#test/support/transports.ts'
-import { ProviderSet } from '../provider-set.ts'
+import { ProviderSet } from '../providers/provider-set.ts'
 
 /** A provider that talks to the stub, which answers with the fixture. */
 async function open(id: string, name: string) {

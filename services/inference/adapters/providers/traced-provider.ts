@@ -1,6 +1,6 @@
+import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { type Attributes, inSpan, type OpenSpan, streamInSpan } from '#shared/telemetry/tracing.ts'
-import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
-import type { ModelProvider } from '../ports/provider.ts'
 
 /**
  * A provider whose every generation has a span. Names are those of the GenAI semantic conventions, 2026-10 (all of them still
