@@ -56,7 +56,7 @@ function answerError(facade: Facade) {
     if (response.destroyed) return
     const { status, body, headers } = explain(facade, call, error)
     if (status >= 500) call.error = error
-    // A stream tells its own failures; whatever comes here after the headers can only cut the answer off.
+    // A stream reports its own failures; whatever comes here after the headers can only cut the answer off.
     if (response.headersSent) response.destroy()
     else sendJson(response, status, body, headers)
   }

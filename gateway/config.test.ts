@@ -26,7 +26,7 @@ test('basic needs a password', () => {
   assert.deepEqual(auth, { mode: 'basic', username: 'portico', password: 'p' })
 })
 
-test('every problem is told at once, with the values', () => {
+test('every problem is reported at once, with the values', () => {
   const env = {
     PORTICO_PORT: '12abc',
     PORTICO_AUTH: 'oauth',

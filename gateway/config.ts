@@ -26,7 +26,7 @@ export interface Config {
   readonly heartbeatMs: number
   /** Of the product. */
   readonly version: string
-  /** What `GET /api/info` tells of the machine. */
+  /** What `GET /api/info` says of the machine. */
   readonly paths: { readonly home: string; readonly tmp: string }
 }
 

@@ -67,7 +67,7 @@ test('without its peers the process lives, is not ready, and refuses with 503; a
   assert.deepEqual(await ended, [0, null])
 })
 
-test('settings that cannot be used are told all at once, without a stack', async () => {
+test('settings that cannot be used are reported all at once, without a stack', async () => {
   const more = { PORTICO_HOST: '0.0.0.0', PORTICO_PORT: '99999', PORTICO_INTERNAL_SECRET: 'short' }
   const [code, text] = await failure(start(more))
   assert.equal(code, 1)

@@ -7,14 +7,14 @@ import { callOptions } from '#shared/rpc/call-context.ts'
 import type { StoreHealth } from '#shared/stores/store-watch.ts'
 import type { Clients } from './clients.ts'
 
-/** Whether requests should be sent here, and the state of each service. Strangers may read it: it names no path and no host. */
+/** Whether requests should be sent here, and the state of each service. Anybody may read it: it names no path and no host. */
 export interface ReadinessReport {
   readonly ready: boolean
   readonly reason?: string
   readonly services: Readonly<Record<string, 'ready' | 'unavailable'>>
 }
 
-/** What `/readyz` tells. */
+/** What `/readyz` says. */
 export interface Readiness {
   report(): Promise<ReadinessReport>
 }

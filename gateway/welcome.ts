@@ -1,6 +1,6 @@
 import type { Auth } from './config.ts'
 
-/** What a person who starts the server is told. */
+/** What a person who starts the server reads. */
 export interface Welcome {
   readonly url: string
   readonly auth: Auth

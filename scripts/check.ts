@@ -11,7 +11,7 @@ import { lastWords, startMongo } from './test-mongo.ts'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 process.env.PATH = `${join(process.cwd(), 'node_modules/.bin')}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH}`
-// A check tells nobody of itself.
+// A check reports itself to nobody.
 Object.assign(process.env, { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' })
 const scratch = mkdtempSync(join(tmpdir(), 'portico-check-'))
 const started = performance.now()

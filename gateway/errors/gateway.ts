@@ -81,10 +81,10 @@ function providerError(reason: Reason): PublicError {
 }
 
 /** Whole seconds or a date, whatever form the provider chose; nothing where it is neither. */
-function retryHeader(wish: string): { headers?: readonly string[] } {
-  if (/^\d{1,9}(\.\d+)?$/.test(wish)) return { headers: ['retry-after', String(Math.ceil(Number(wish)))] }
-  return /^[A-Z][\w ,:+-]{1,63}$/.test(wish) && !Number.isNaN(Date.parse(wish))
-    ? { headers: ['retry-after', wish] }
+function retryHeader(value: string): { headers?: readonly string[] } {
+  if (/^\d{1,9}(\.\d+)?$/.test(value)) return { headers: ['retry-after', String(Math.ceil(Number(value)))] }
+  return /^[A-Z][\w ,:+-]{1,63}$/.test(value) && !Number.isNaN(Date.parse(value))
+    ? { headers: ['retry-after', value] }
     : {}
 }
 

@@ -22,7 +22,7 @@ type Shape<E> = E extends { readonly type: infer T; readonly data: infer D exten
 /** Type of an event, and its data beside `sessionID`. */
 export type Described = Shape<EventJson>
 
-/** Version of the event shapes, as durable events tell it. */
+/** Version of the event shapes, as durable events carry it. */
 const EVENT_VERSION = 1
 
 /** Undefined for an event of a kind that only a newer session service knows. */

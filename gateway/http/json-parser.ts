@@ -41,7 +41,7 @@ class Parser {
   #over = false
   /** Where the clock is looked at next. */
   #pause = 0
-  /** Up to where a string that was begun before the last pause is read; 0: none was. */
+  /** Up to where a string that began before the last pause is read; 0: none was. */
   #read = 0
   #escapes = false
 

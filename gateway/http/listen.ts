@@ -97,7 +97,7 @@ function explain(error: NodeJS.ErrnoException, config: Config): Error {
   return listenProblem(error, { ...config, hostSetting: 'PORTICO_HOST', portSetting: 'PORTICO_PORT' })
 }
 
-/** Somebody else listens there. Told in one line: other agent servers use port 4096 too. */
+/** Somebody else listens there. Reported in one line: other agent servers use port 4096 too. */
 class PortInUseError extends ConfigError {
   constructor({ host, port }: Config) {
     super([{ variable: 'PORTICO_PORT', problem: 'is in use' }])

@@ -28,7 +28,7 @@ export interface EventSource<T> {
   readonly heartbeatMs: number
   /**
    * When the server stops: for how much of the time that it has left the stream may go on, and its last frames. Left out: it
-   * ends at once and tells the client when to come back.
+   * ends at once and says when the client shall come back.
    */
   readonly stop?: { readonly share: number; readonly frames: () => string }
   readonly lifecycle: Lifecycle

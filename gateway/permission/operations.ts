@@ -58,7 +58,7 @@ export const replyToSessionPermission = operation({
   method: 'post',
   path: '/api/session/{sessionID}/permission/{requestID}/reply',
   family: 'instance',
-  summary: 'Answers a permission request',
+  summary: 'Replies to a permission request',
   params,
   body: z.strictObject({ reply: permissionReply, message: z.string().nullish() }),
   answer: noContent,

@@ -49,7 +49,7 @@ export const waitForSession = operation({
   method: 'post',
   path: '/api/experimental/session/{sessionID}/wait',
   family: 'instance',
-  summary: 'Answers when the session is idle, however long it takes',
+  summary: 'Waits until the session is idle, however long it takes',
   params,
   deadlineMs: WAIT_ROUND_MS,
   answer: noContent,

@@ -67,7 +67,7 @@ const item = z.discriminatedUnion(
   [message, functionCall, functionCallOutput, reasoning],
   typeErrors((type) =>
     type === 'item_reference'
-      ? 'nothing is stored here: send the item itself, as clients do when told "store: false"'
+      ? 'nothing is stored here: send the item itself, as clients do with "store: false"'
       : `items of the type "${type.slice(0, 64)}" are not supported`,
   ),
 )

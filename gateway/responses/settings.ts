@@ -37,7 +37,7 @@ const MAX_SETTINGS = 256
 const slugs = z.array(z.string().min(1)).max(MAX_SETTINGS).nullish()
 
 /**
- * Which upstream to use. There is one for each model, so wishes that only order several are idle, and demands that might exclude
+ * Which upstream to use. There is one for each model, so preferences that only order several have no effect, and demands that might exclude
  * it are refused. The object is closed (`contract/gateway-facts.md` 6.1).
  */
 export const provider = z

@@ -142,7 +142,7 @@ test('only the allowed ones of the tools are offered', () => {
   assert.deepEqual(plain(named.toolChoice), { mode: ToolChoice_Mode.NAMED, name: 'g' })
 })
 
-test('thinking is switched by enabled, and told by effort or tokens', () => {
+test('thinking is switched by enabled, and measured by effort or tokens', () => {
   const reasoning = (value: object): unknown => plain(generation({ reasoning: value }).reasoning)
   assert.deepEqual(reasoning({ enabled: true }), { effort: 'medium', summary: '', maxTokens: 0 })
   assert.deepEqual(reasoning({ enabled: false }), { effort: 'none', summary: '', maxTokens: 0 })

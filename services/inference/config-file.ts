@@ -72,7 +72,7 @@ function provider(env: Environment) {
     .transform(({ id, protocol, baseURL, headers, models, ...keys }, context): ProviderConfig => {
       if (id === 'portico') context.addIssue({ code: 'custom', path: ['id'], message: 'portico is built in' })
       const refuse = (member: string, message: string): undefined => {
-        // It goes on, so that what else is wrong is told with it.
+        // It goes on, so that what else is wrong is reported with it.
         context.addIssue({ code: 'custom', path: [member], message, continue: true })
       }
       return { id, protocol, baseUrl: baseURL, apiKey: keyOf(keys, env, refuse), ...fileOf(keys), headers, models }

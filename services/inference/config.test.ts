@@ -147,7 +147,7 @@ test('a file lists any number of providers, models and prices, and stands before
   assert.equal(config.defaultModel, 'openai/gpt-x')
 })
 
-test('every problem of the variables and the file is told at once', async () => {
+test('every problem of the variables and the file is reported at once', async () => {
   const text = `{
     "providers": [
       { "id": "portico", "protocol": "openai", "baseURL": "http://a" },

@@ -101,7 +101,7 @@ test('400: what would change the answer and cannot be done is refused, not passe
     [{ debug: { echo_upstream_body: true } }, 'debug.echo_upstream_body: echoing upstream bodies is not supported'],
     [
       { input: [{ type: 'item_reference', id: 'msg_1' }] },
-      'input.0.type: nothing is stored here: send the item itself, as clients do when told "store: false"',
+      'input.0.type: nothing is stored here: send the item itself, as clients do with "store: false"',
     ],
     [
       { input: [{ type: 'web_search_call', id: 'ws_1' }] },

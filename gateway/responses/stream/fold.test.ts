@@ -78,7 +78,7 @@ test('a refusal is a part of a message', () => {
   assert.equal(response.output_text, '')
 })
 
-test('a thought is told with its text, and its proof comes with its end', () => {
+test('a thought is sent with its text, and its proof comes with its end', () => {
   const value = { text: 'hm', signature: 'sig' }
   const { events, output } = streamed(
     begin(0, Kind.REASONING),
@@ -153,7 +153,7 @@ test('a picture is an item of its own', () => {
   assert.deepEqual(output, [item])
 })
 
-test('calls that grow side by side are told one by one, in the order in which they began', () => {
+test('calls that grow side by side are sent one by one, in the order in which they began', () => {
   const { events, output } = streamed(
     begin(0, Kind.TOOL_CALL, 'c0', 'f'),
     begin(1, Kind.TOOL_CALL, 'c1', 'g'),

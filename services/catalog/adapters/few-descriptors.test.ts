@@ -95,7 +95,7 @@ const ATTEMPTS: Readonly<Record<string, readonly [imports: string, attempt: stri
 }
 
 for (const [name, [imports, attempt, failure]] of Object.entries(ATTEMPTS)) {
-  test(`${name} that gets no descriptors is told so, and ends nothing else`, linux, async () => {
+  test(`${name} that gets no descriptors says so, and ends nothing else`, linux, async () => {
     const answers = await withFew(imports, attempt)
     const begins = answers.indexOf('done')
     assert.ok(begins > 0, String(answers))

@@ -8,7 +8,7 @@ export class DocumentError extends Error {
 }
 
 /**
- * Reads what a configuration document says about agents. An agent that is malformed is left out and told to
+ * Reads what a configuration document says about agents. An agent that is malformed is left out and reported to
  * `onProblem`. Malformed rules for all agents become one rule that asks for everything: whoever meant to deny something
  * must not end up with it allowed.
  */

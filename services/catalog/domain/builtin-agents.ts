@@ -84,7 +84,8 @@ export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, A
       mode: 'primary',
       hidden: true,
       description: 'Says in a few words what was done',
-      system: 'Say in two or three sentences what was done in the conversation, as its author would tell a colleague.',
+      system:
+        'Say in two or three sentences what was done in the conversation, as its author would put it to a colleague.',
       permissions: NOTHING,
     },
   ],

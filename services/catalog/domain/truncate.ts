@@ -24,7 +24,7 @@ export function truncateLines(lines: readonly string[], note: string, more = fal
 
 /**
  * Keeps the beginning and the end of a stream of bytes and forgets the middle: what a command prints first and last is
- * what tells most. Holds no more than `limit` bytes, which are allocated once, and copies what it keeps.
+ * what says most. Holds no more than `limit` bytes, which are allocated once, and copies what it keeps.
  */
 export class OutputWindow {
   readonly #half: number

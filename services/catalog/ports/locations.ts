@@ -7,7 +7,7 @@ export interface Locations {
    * Resolves an absolute path, or the default project directory when it is empty. What is answered was true at most one
    * second ago. Rejects (metadata `directory`) with LOCATION_INVALID when it is not absolute or no directory,
    * LOCATION_NOT_FOUND when it is not there, LOCATION_FORBIDDEN when it is unreadable or when the principal is not the
-   * local operator and it lies outside the roots of its workspace; whether something outside exists is not told.
+   * local operator and it lies outside the roots of its workspace; whether something outside exists is not revealed.
    */
   resolve(principal: Principal, directory: string): Promise<Location>
 

@@ -26,7 +26,7 @@ export type ToolContent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly data: Uint8Array; readonly mime: string; readonly name: string }
 
-/** How a tool call ended; a failure is one that the model is told of. */
+/** How a tool call ended; a failure is one for the model to read. */
 export type ToolOutcome =
   | { readonly type: 'completed'; readonly content: readonly ToolContent[]; readonly metadata: JsonObject }
   | {

@@ -8,7 +8,7 @@ import {
   rejection,
 } from '#test/support/catalog.ts'
 
-/** Starts a command that does not end by itself; resolves when it has told something. */
+/** Starts a command that does not end by itself; resolves when it has reported something. */
 async function start({ client }: CatalogFixture, sessionId: string, callId: string, fence: bigint, tag: string) {
   const command = `trap '' TERM; setsid sleep ${tag} & echo up; sleep ${tag}; sleep ${tag}`
   const grant = [{ action: 'bash', resources: [command] }]

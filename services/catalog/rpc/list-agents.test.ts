@@ -252,8 +252,9 @@ catalogTest('what cannot be read is skipped and logged, and the rest counts', as
   await list(catalog)
   const problems = catalog.warnings.map(({ path, problem }) => [path?.split('/').slice(-2).join('/'), problem])
   assert.deepEqual(problems.length, 11, 'each once, not again for files that did not change')
-  const told = new Set(problems.map(([path]) => path))
-  for (const name of ['broken', 'listed', 'modelled', 'nan', 'large']) assert.ok(told.has(`agents/${name}.md`), name)
+  const reported = new Set(problems.map(([path]) => path))
+  for (const name of ['broken', 'listed', 'modelled', 'nan', 'large'])
+    assert.ok(reported.has(`agents/${name}.md`), name)
   assert.deepEqual(
     problems.filter(([path]) => path === 'config/opencode.jsonc').map(([, problem]) => problem),
     [

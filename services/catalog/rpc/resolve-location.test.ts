@@ -177,7 +177,7 @@ test('an unreadable directory is LOCATION_FORBIDDEN', {
   await assert.rejects(locationOf(catalog, directory), rejection('LOCATION_FORBIDDEN', { directory }))
 })
 
-test('a key works only below the roots of its workspace, and is not told what exists elsewhere', async () => {
+test('a key works only below the roots of its workspace, and does not learn what exists elsewhere', async () => {
   await using bare = await openCatalog()
   await mkdir(join(bare.project, 'inner'))
   await symlink(bare.outside, join(bare.project, 'way-out'))

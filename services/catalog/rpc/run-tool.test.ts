@@ -91,7 +91,7 @@ catalogTest('no grant opens what lies outside of the location', async (catalog) 
   await assert.rejects(readFile(join(catalog.outside, 'new')), { code: 'ENOENT' })
 })
 
-catalogTest('a command tells how far it is, and at last its exit code', async (catalog) => {
+catalogTest('a command reports how far it is, and at last its exit code', async (catalog) => {
   const { text, metadata, progress } = await runTool(catalog, 'bash', {
     command: 'echo first; echo wrong >&2; sleep 0.6; echo second; exit 3',
   })
@@ -115,7 +115,7 @@ catalogTest('aborting the stream ends all that the call started', async (catalog
     },
     (error) => error instanceof ConnectError && error.code === Code.Canceled,
   )
-  // Answers when nothing of the call is left.
+  // Returns when nothing of the call is left.
   await catalog.client.endTools({ sessionId: 'ses_1', fence: 2n }, asOperator)
   assert.deepEqual(await processesWith(tag), [])
 })

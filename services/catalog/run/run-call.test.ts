@@ -31,30 +31,30 @@ function toolsOf(run: Run, prepared: Promise<void> = Promise.resolve()): Tools {
 /** Ways to go on printing after the end was asked for, each over many turns of the event loop. */
 const PRINTERS: Readonly<Record<string, Run>> = {
   'from a timer': async (signal, progress) => {
-    for (let told = 0, left = 20; left > 0; told++) {
-      progress({ told })
+    for (let count = 0, left = 20; left > 0; count++) {
+      progress({ count })
       await delay(1)
       if (signal.aborted) left--
     }
     throw signal.reason
   },
   'many times at once': async (signal, progress) => {
-    for (let told = 0, left = 20; left > 0; ) {
-      for (let i = 0; i < 100; i++) progress({ told: told++ })
+    for (let count = 0, left = 20; left > 0; ) {
+      for (let i = 0; i < 100; i++) progress({ count: count++ })
       await delay(1)
       if (signal.aborted) left--
     }
     throw signal.reason
   },
   'once, at the moment of the end': async (signal, progress) => {
-    progress({ told: 0 })
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(progress({ told: 1 }))))
+    progress({ count: 0 })
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(progress({ count: 1 }))))
     await delay(20)
     throw signal.reason
   },
   'and completes all the same': async (signal, progress) => {
-    for (let told = 0, left = 20; left > 0; told++) {
-      progress({ told })
+    for (let count = 0, left = 20; left > 0; count++) {
+      progress({ count })
       await delay(1)
       if (signal.aborted) left--
     }
@@ -78,9 +78,9 @@ for (const [printing, run] of Object.entries(PRINTERS)) {
       assert.equal((await events.next()).value?.type, 'progressed')
       const rest = Array.fromAsync(events)
       void end(calls, caller)
-      const told = await rest.catch(() => [])
+      const seen = await rest.catch(() => [])
       assert.deepEqual(
-        told.filter(({ type }) => type === 'progressed'),
+        seen.filter(({ type }) => type === 'progressed'),
         [],
         'nothing is passed on after the end was asked for',
       )
@@ -101,21 +101,21 @@ test('of the progress only the newest is kept for a slow reader, and the outcome
   const calls = new ToolCalls()
   const goOn = Promise.withResolvers<void>()
   const run: Run = async (_, progress) => {
-    progress({ told: 1 })
+    progress({ count: 1 })
     await goOn.promise
-    for (const told of [2, 3, 4]) progress({ told })
+    for (const count of [2, 3, 4]) progress({ count })
     await delay(1)
     return COMPLETED
   }
   const call = await calls.begin('w', 's', 'c', 1n)
   const events = runCall(toolsOf(run), LOCATION, call, REQUEST, new AbortController().signal)
-  const told: CallEvent[] = []
+  const received: CallEvent[] = []
   for await (const event of events) {
-    told.push(event)
+    received.push(event)
     goOn.resolve()
   }
   const progress = (metadata: JsonObject): CallEvent => ({ type: 'progressed', metadata })
-  assert.deepEqual(told, [progress({ told: 1 }), progress({ told: 4 }), COMPLETED])
+  assert.deepEqual(received, [progress({ count: 1 }), progress({ count: 4 }), COMPLETED])
 })
 
 for (const [why, end] of Object.entries(ENDS)) {

@@ -13,12 +13,12 @@ export interface CallRequest {
   readonly grant: readonly ToolAccess[]
 }
 
-/** What a running call tells: how far it is, any number of times, and at last how it ended. */
+/** What a running call reports: how far it is, any number of times, and at last how it ended. */
 export type CallEvent = { readonly type: 'progressed'; readonly metadata: JsonObject } | ToolOutcome
 
 /**
  * Runs an admitted call. The work does not depend on anybody pulling: it goes on, and settles the call, by itself. Of
- * what is told of the progress only the newest is kept for a slow reader. Aborting the caller's signal, or leaving the
+ * what is reported of the progress only the newest is kept for a slow reader. Aborting the caller's signal, or leaving the
  * iteration, ends the work; the iteration ends, by a throw of the signal's reason, when nothing of it is left.
  * Rejects with TOOL_ACCESS_CHANGED when the call touches something else than permission was given for.
  */

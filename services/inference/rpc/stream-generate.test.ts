@@ -174,11 +174,15 @@ forEachTransport((name, connect) => {
     await service.remove()
   })
 
-  test(`${name}: a failing provider is told by its reason, and the row is closed as failed`, async () => {
+  test(`${name}: a failing provider is reported by its reason, and the row is closed as failed`, async () => {
     const { service, connection, client } = await open()
     const call = (id: string, text: string) =>
       refusalOf(collect(client.streamGenerate({ generation: hello(id, text) }, callOptions({ principal: operator }))))
-    const told = (status: string) => ({ provider: 'portico', status, message: `The prompt asked for status ${status}` })
+    const metadata = (status: string) => ({
+      provider: 'portico',
+      status,
+      message: `The prompt asked for status ${status}`,
+    })
     for (const [status, reason, code] of [
       ['402', 'PROVIDER_REFUSED', 'FailedPrecondition'],
       ['429', 'PROVIDER_RATE_LIMITED', 'ResourceExhausted'],
@@ -186,7 +190,7 @@ forEachTransport((name, connect) => {
       ['504', 'PROVIDER_TIMEOUT', 'DeadlineExceeded'],
     ] as const) {
       const refusal = await call(`req_${status}`, `/fail ${status}`)
-      assert.deepEqual([refusal.reason, refusal.code, refusal.metadata], [reason, code, told(status)])
+      assert.deepEqual([refusal.reason, refusal.code, refusal.metadata], [reason, code, metadata(status)])
     }
     assert.equal((await call('req_after', '/fail 500 after 2\nHello')).reason, 'PROVIDER_UNAVAILABLE')
     await connection[Symbol.asyncDispose]()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type MongoClient, MongoServerError } from 'mongodb'
 import { deadTransactionEnder } from './mongo-transactions.ts'
 
-/** A client whose server answers each look with the next of these, and the sessions that it was told to end. */
+/** A client whose server answers each look with the next of these, and the sessions that it was asked to end. */
 function scripted(...looks: (Error | readonly unknown[])[]) {
   const killed: unknown[] = []
   let looked = 0

@@ -89,7 +89,7 @@ const UNAUTHORIZED = 13
 
 /**
  * Makes a function that ends the transactions, of processes with that name, whose owner is gone: the server would keep their
- * locks for a minute. A process that was only paused runs its transaction again. Answers whether there were any. It looks at
+ * locks for a minute. A process that was only paused runs its transaction again. Returns whether there were any. It looks at
  * most once a second; where the server's user may not do so, nothing happens.
  */
 export function deadTransactionEnder(

@@ -119,7 +119,7 @@ function suite(start: StartCommand, reaped: boolean): void {
     assert.deepEqual(await processesWith(tag), [])
   })
 
-  test('a directory that is not there, and a system that starts nothing, are told', async () => {
+  test('a directory that is not there, and a system that starts nothing, are reported', async () => {
     const options = { shell: '/bin/sh', command: 'true', directory: '/nowhere', environment: { PATH } }
     await assert.rejects(start(options), { name: 'ToolError', kind: 'not_started' })
   })
@@ -182,8 +182,8 @@ function supervisorSuite(start: StartCommand): void {
         .join('\n')}
         trap '' TERM HUP; ${stopped ? `kill -STOP ${outer};` : ''} echo up ${outer}; sleep ${tag}; sleep ${tag}`
       const server = spawn(process.execPath, [script, command], { stdio: ['ignore', 'pipe', 'inherit'] })
-      const [told] = await once(server.stdout, 'data')
-      const supervisorPid = /up (\d+)/.exec(String(told))?.[1] ?? assert.fail(String(told))
+      const [output] = await once(server.stdout, 'data')
+      const supervisorPid = /up (\d+)/.exec(String(output))?.[1] ?? assert.fail(String(output))
       assert.ok((await processesWith(tag)).filter((pid) => pid !== server.pid).length >= 5)
       server.kill('SIGKILL')
       await once(server, 'exit')

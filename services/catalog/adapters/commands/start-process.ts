@@ -24,7 +24,7 @@ export async function startProcess(
   }
 }
 
-/** What the model is told of a process that the system did not start for this reason. */
+/** What the model reads of a process that the system did not start for this reason. */
 export function notStarted(error: unknown): ToolError {
   const code = codeOf(error)
   return new ToolError('not_started', `The system cannot start a process now${code === undefined ? '' : `: ${code}`}`)

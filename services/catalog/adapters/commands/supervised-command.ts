@@ -87,7 +87,7 @@ export class SupervisedCommand implements Command {
     try {
       const [watcher, leader] = await Promise.all(starting)
       const group = leader.pid as number
-      // The command begins only when the watcher is sure to hear of it.
+      // The command begins only when the watcher is sure to notice it.
       await new Promise((written) => watcher.stdin?.write(`${group}\n${mark}\n`, written))
       const gate = leader.stdio[3] as Writable
       gate.end('go\n')

@@ -74,7 +74,7 @@ export function handlePath(handle: FileHandle, path: string): string {
   return process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path
 }
 
-/** Turns an error of the file system into one that the model is told of; any other error is answered as it is. */
+/** Turns an error of the file system into one for the model to read; any other error is returned as it is. */
 export function toToolError(error: unknown, name: string): unknown {
   switch (codeOf(error)) {
     case 'ENOENT':

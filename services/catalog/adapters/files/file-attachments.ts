@@ -66,9 +66,9 @@ function pathOf(url: URL): string {
 }
 
 function toRejection(error: unknown): unknown {
-  const told = toToolError(error, 'the file')
-  if (told instanceof ToolError || told instanceof AttachmentUriError || told instanceof UnreadableFileError) {
-    return new Rejection('ATTACHMENT_INVALID', { problem: told.message }, { cause: error })
+  const failure = toToolError(error, 'the file')
+  if (failure instanceof ToolError || failure instanceof AttachmentUriError || failure instanceof UnreadableFileError) {
+    return new Rejection('ATTACHMENT_INVALID', { problem: failure.message }, { cause: error })
   }
   return error
 }

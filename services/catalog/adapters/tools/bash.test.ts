@@ -52,7 +52,7 @@ test('output is capped: the beginning and the end are kept', async () => {
   assert.deepEqual(metadata, { exit_code: 0, bytes: 5_000_012, truncated: true })
 })
 
-test('after its time a command is ended, and what it printed is told', async () => {
+test('after its time a command is ended, and what it printed is reported', async () => {
   await using catalog = await openCatalog()
   const tag = longSleep()
   const { failure, text } = await runTool(catalog, 'bash', {

@@ -92,11 +92,11 @@ async function execute(
   progress: ToolContext['progress'],
 ): Promise<CommandEnd | undefined> {
   await using command = await start(options)
-  let told = 0
+  let reported = 0
   const timer = setInterval(() => {
-    if (output.total === told) return
-    told = output.total
-    progress({ output: output.tail(PROGRESS_TAIL_BYTES), bytes: told })
+    if (output.total === reported) return
+    reported = output.total
+    progress({ output: output.tail(PROGRESS_TAIL_BYTES), bytes: reported })
   }, PROGRESS_INTERVAL_MS)
   const aborted = Promise.withResolvers<undefined>()
   const onAbort = (): void => aborted.resolve(undefined)

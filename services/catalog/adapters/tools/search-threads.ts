@@ -127,7 +127,7 @@ export class SearchThread implements AsyncDisposable {
   }
 
   /**
-   * Searches the texts of a request, and tells what it finds of each as soon as it is known. One request at a time. Throws
+   * Searches the texts of a request, and reports what it finds of each as soon as it is known. One request at a time. Throws
    * the signal's reason when it aborts, and ToolError when the thread fails, for want of memory for instance; it is ended then.
    */
   search(request: SearchRequest, signal: AbortSignal, found: (matches: readonly Match[]) => void): Promise<void> {

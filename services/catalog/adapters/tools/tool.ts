@@ -16,7 +16,7 @@ export interface Plan {
   /** Longest time that it may take. */
   readonly timeoutMs: number
   /**
-   * Does it, to the real paths that were looked at and to no others. Throws ToolError for what the model is told of.
+   * Does it, to the real paths that were looked at and to no others. Throws ToolError for what the model shall read.
    * Whatever it started has ended when it settles, and when the signal aborts it settles soon.
    */
   run(context: ToolContext): Promise<ToolSuccess>
@@ -33,7 +33,7 @@ export interface ToolSuccess {
   readonly metadata: JsonObject
 }
 
-/** A call ended badly, in a way that the model is told of. */
+/** A call ended badly, in a way that the model shall read. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   /** `not_found`, `outside_location`, … */

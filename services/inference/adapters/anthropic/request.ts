@@ -63,7 +63,7 @@ interface Thinking {
   readonly budget: number
 }
 
-/** How the model is told to think. */
+/** How the model is asked to think. */
 export function thinkingOf({ reasoning, modelId, maxOutputTokens }: GenerationRequest): Thinking {
   const nothing: Thinking = { thinking: undefined, effort: undefined, budget: 0 }
   if (reasoning === undefined) return nothing

@@ -23,26 +23,26 @@ export function nextLook(tools: readonly Tool[], done: readonly Exchange[]): Scr
   return readme === undefined ? undefined : { name: 'read', arguments: pathArgument(read, readme.replace(/@$/, '')) }
 }
 
-/** Tells what was seen. */
-export function tellProject(done: readonly Exchange[]): string {
+/** Says what was seen. */
+export function describeProject(done: readonly Exchange[]): string {
   const listing = done.find(({ call }) => call.name === 'list')
   const reading = done.find(({ call }) => call.name === 'read')
-  const told: string[] = []
+  const sentences: string[] = []
   if (listing !== undefined) {
     const entries = entriesOf(listing)
     const more = entries.length > MAX_ENTRIES ? ` and ${entries.length - MAX_ENTRIES} more` : ''
-    if (listing.result?.failed === true) told.push('I could not list the directory.')
-    else if (entries.length === 0) told.push('The directory is empty.')
-    else told.push(`The directory holds ${entries.slice(0, MAX_ENTRIES).join(', ')}${more}.`)
+    if (listing.result?.failed === true) sentences.push('I could not list the directory.')
+    else if (entries.length === 0) sentences.push('The directory is empty.')
+    else sentences.push(`The directory holds ${entries.slice(0, MAX_ENTRIES).join(', ')}${more}.`)
   }
   if (reading?.result !== undefined) {
-    if (reading.result.failed) told.push('I could not read its README.')
-    else told.push(...tellReadme(textOf(reading.result.content)))
-  } else if (listing?.result?.failed === false) told.push('It has no README.')
-  return `${told.join('\n\n')}\n\n${HOW_TO_GO_ON}`
+    if (reading.result.failed) sentences.push('I could not read its README.')
+    else sentences.push(...describeReadme(textOf(reading.result.content)))
+  } else if (listing?.result?.failed === false) sentences.push('It has no README.')
+  return `${sentences.join('\n\n')}\n\n${HOW_TO_GO_ON}`
 }
 
-function tellReadme(text: string): string[] {
+function describeReadme(text: string): string[] {
   const lines = text.split('\n').map((line) => line.replace(/^\s*\d+\s*[:|\t→]\s?/, ''))
   const heading = lines.find((line) => /^#+\s+\S/.test(line))?.replace(/^#+\s+/, '')
   const from = heading === undefined ? 0 : lines.findIndex((line) => /^#+\s+\S/.test(line)) + 1
@@ -53,8 +53,8 @@ function tellReadme(text: string): string[] {
     if (line.trim() === '') break
     paragraph.push(line.trim())
   }
-  const told = paragraph.join(' ').slice(0, MAX_PARAGRAPH)
-  return [`Its README is called “${heading ?? 'README'}”${told === '' ? '.' : ` and begins: ${told}`}`]
+  const beginning = paragraph.join(' ').slice(0, MAX_PARAGRAPH)
+  return [`Its README is called “${heading ?? 'README'}”${beginning === '' ? '.' : ` and begins: ${beginning}`}`]
 }
 
 function entriesOf({ result }: Exchange): string[] {

@@ -120,26 +120,26 @@ test('a demanded call is made, with the least arguments that its schema allows',
   assert.deepEqual([calls, reason], [[['weather', '{"city":"xx","days":1}']], 'tool-calls'])
 })
 
-test('asked about a project it lists the directory, reads the README, and tells what it saw', async () => {
+test('asked about a project it lists the directory, reads the README, and says what it saw', async () => {
   const ask = [user('What is this project?')]
   const first = await turn(ask, { tools: files, requestId: 'req_1' })
   assert.deepEqual(first.calls, [['list', '{"path":"."}']])
   const listed = answered(ask, first, ['docs/\nREADME.md\nsrc/'])
   const second = await turn(listed, { tools: files, requestId: 'req_2' })
   assert.deepEqual(second.calls, [['read', '{"path":"README.md"}']])
-  const readme = '1: # Weather\n2: \n3: ![badge](x)\n4: \n5: Tells the weather,\n6: plainly.\n7: \n8: More.'
+  const readme = '1: # Weather\n2: \n3: ![badge](x)\n4: \n5: Shows the weather,\n6: plainly.\n7: \n8: More.'
   const third = await turn(answered(listed, second, [readme]), { tools: files, requestId: 'req_3' })
   assert.equal(
     third.text,
     'The directory holds docs/, README.md, src/.\n\n' +
-      'Its README is called “Weather” and begins: Tells the weather, plainly.\n\n' +
+      'Its README is called “Weather” and begins: Shows the weather, plainly.\n\n' +
       'I am portico/echo, the built-in model: I need no network and only follow a script. For a real model, set ' +
       'OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST, or name a file in PORTICO_CONFIG, and start again.',
   )
   assert.deepEqual([third.calls, third.reason], [[], 'stop'])
 })
 
-test('a project without a README, or that it may not look into, is told as such', async () => {
+test('a project without a README, or that it may not look into, is described as such', async () => {
   const ask = [user('What is this project?')]
   const first = await turn(ask, { tools: files })
   const bare = await turn(answered(ask, first, ['a.txt']), { tools: files })

@@ -6,7 +6,7 @@ import {
 } from '#services/inference/domain/conversation.ts'
 import type { GenerationRequest, Tool } from '#services/inference/domain/generation.ts'
 import { minimalInstance } from './minimal-instance.ts'
-import { nextLook, tellProject } from './project.ts'
+import { describeProject, nextLook } from './project.ts'
 import { type EchoScript, parseScript, type ScriptedCall } from './script.ts'
 import { tale } from './words.ts'
 
@@ -68,22 +68,22 @@ function answerOf(
   if (format?.type === 'json-schema') return JSON.stringify(minimalInstance(format.schema))
   if (format?.type === 'json-object') return JSON.stringify({ echo: script.rest })
   if (script.length !== undefined) return tale(script.length)
-  const told: string[] = []
+  const sentences: string[] = []
   if (
     done.length > 0 &&
     looksAround(script) &&
     done.every(({ call }) => call.name === 'list' || call.name === 'read')
   ) {
-    return tellProject(done)
+    return describeProject(done)
   }
   for (const { call, result } of done) {
     const verb = result === undefined ? 'has not answered' : result.failed ? 'failed:\n' : 'answered:\n'
-    told.push(`${call.name} ${verb}${result === undefined ? '.' : textOf(result.content)}`)
+    sentences.push(`${call.name} ${verb}${result === undefined ? '.' : textOf(result.content)}`)
   }
   for (const { name } of script.calls) {
-    if (!tools.some((tool) => tool.name === name)) told.push(`The tool ${name} is not available.`)
+    if (!tools.some((tool) => tool.name === name)) sentences.push(`The tool ${name} is not available.`)
   }
-  if (told.length > 0) return told.join('\n\n')
+  if (sentences.length > 0) return sentences.join('\n\n')
   const said = script.rest === '' ? '' : ` You said: ${script.rest.slice(0, MAX_SAID).toWellFormed()}`
   return `This is portico/echo, the built-in model that needs no network.${said}`
 }

@@ -51,7 +51,7 @@ for (const [protocol, header, scheme, file] of PROTOCOLS) {
     assert.equal(await sent(), `${scheme}key-4`)
     rmSync(path)
     await sent()
-    assert.equal(lines.length, 2, 'the next absence is told again')
+    assert.equal(lines.length, 2, 'the next absence is reported again')
   })
 }
 

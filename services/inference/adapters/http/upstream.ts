@@ -88,11 +88,11 @@ export class Upstream {
 
   #refusal(status: number, body: string, retryAfter: string): Error {
     const { providerId, key } = this.#options
-    const told = messageOf(body)
+    const given = messageOf(body)
     if (status < 300) {
-      return told === '' ? unavailable(providerId, 'The answer is no event stream') : unavailable(providerId, told)
+      return given === '' ? unavailable(providerId, 'The answer is no event stream') : unavailable(providerId, given)
     }
-    let message = told === '' ? `Status ${status}` : told
+    let message = given === '' ? `Status ${status}` : given
     for (const secret of key?.used ?? []) message = message.replaceAll(secret, '***')
     return rejectionForStatus(providerId, status, message.replace(/\bsk-[\w*.-]{4,}/g, 'sk-***'), retryAfter)
   }

@@ -16,9 +16,9 @@ const STATUSES: Readonly<Record<string, number>> = {
 
 /** An error object in a stream: `code` is a status (OpenRouter), or `code` or `type` is a word (OpenAI). */
 export function openaiError(providerId: string, error: unknown): Error {
-  const told = objectAt(error)
-  const message = textAt(told?.message) || textAt(error) || 'It broke off with an error'
-  const { code, type } = told ?? {}
+  const given = objectAt(error)
+  const message = textAt(given?.message) || textAt(error) || 'It broke off with an error'
+  const { code, type } = given ?? {}
   const number = Number(code)
   const status = number >= 400 && number <= 599 ? number : (STATUSES[textAt(code)] ?? STATUSES[textAt(type)] ?? 502)
   return rejectionForStatus(providerId, status, message)

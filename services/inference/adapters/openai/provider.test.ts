@@ -53,7 +53,7 @@ test('text: deltas, the whole text, usage from the last chunk, which has no choi
   ])
 })
 
-test('several tool calls are told apart by their index', async () => {
+test('several tool calls are distinguished by their index', async () => {
   await using opened = await open('openai', 'openai-tools.sse')
   assert.deepEqual(await eventsOf(opened.provider), [
     { type: 'started', warnings: [] },
@@ -107,7 +107,7 @@ test('OpenRouter: comments are passed over, thoughts keep their signature, pictu
   ])
 })
 
-test('Ollama: calls of one index are told apart by their id, `stop` beside calls waits for results, usage may be missing', async () => {
+test('Ollama: calls of one index are distinguished by their id, `stop` beside calls waits for results, usage may be missing', async () => {
   await using opened = await open('ollama', 'ollama-tools.sse')
   assert.deepEqual(await eventsOf(opened.provider), [
     { type: 'started', warnings: [] },

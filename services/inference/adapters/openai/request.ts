@@ -59,10 +59,10 @@ function reasoningOf({ reasoning }: GenerationRequest, dialect: OpenaiDialect): 
   if (reasoning === undefined) return {}
   const { effort, summary, maxTokens } = reasoning
   if (dialect !== 'openrouter') return effort === '' ? {} : { reasoning_effort: effort }
-  const told = {
+  const asked = {
     ...(effort === '' ? {} : { effort }),
     ...(summary === '' ? {} : { summary }),
     ...(maxTokens === 0 ? {} : { max_tokens: maxTokens }),
   }
-  return Object.keys(told).length === 0 ? {} : { reasoning: told }
+  return Object.keys(asked).length === 0 ? {} : { reasoning: asked }
 }
