@@ -73,26 +73,26 @@ while ((my $digit = read_exactly(1)) ne "\n") { $length .= $digit }
 my $command = read_exactly($length);
 close $output;
 
-pipe(my $heed, my $report) or exit 125;
+pipe(my $ended, my $ending) or exit 125;
 pipe(my $leash, my $hand) or exit 125;
 my $outer = $$;
 my $inner = fork;
 exit 125 unless defined $inner;
 inner() if $inner == 0;
-close $_ for $writer, $report, $leash;
+close $_ for $writer, $ending, $leash;
 
 # The outer process: until the server closes its end, or the inner one says how the command ended, or is gone.
 my @first;
-@first = await_any(\*STDIN, $heed) until @first;
+@first = await_any(\*STDIN, $ended) until @first;
 my $end = '';
 # Nothing is sent after the command: the server closed its end. What the inner process said meanwhile counts all the same.
-sysread($heed, $end, 100) if grep { $_ == $heed } @first;
+sysread($ended, $end, 100) if grep { $_ == $ended } @first;
 end_all();
 report($end) if $end ne '';
 exit 0;
 
 sub inner {
-  close $_ for $heed, $hand;
+  close $_ for $ended, $hand;
   reaper();
   $SIG{CHLD} = sub { };
   my $pid = fork;
@@ -111,7 +111,7 @@ sub inner {
     }
     while ((my $ended = waitpid(-1, $NO_WAIT)) > 0) {
       next if $ended != $pid;
-      syswrite($report, $? & 127 ? 'signal ' . ($? & 127) : 'exit ' . ($? >> 8));
+      syswrite($ending, $? & 127 ? 'signal ' . ($? & 127) : 'exit ' . ($? >> 8));
       # The outer process ends what is left.
       exit 0;
     }

@@ -123,7 +123,7 @@ def inner():
             if not isinstance(ended, bool) and ended[0] == pid:
                 status = ended[1]
                 low = status & 127
-                os.write(report, b"signal %d" % low if low else b"exit %d" % (status >> 8))
+                os.write(ending, b"signal %d" % low if low else b"exit %d" % (status >> 8))
                 os._exit(0)
 
 
@@ -153,19 +153,19 @@ while (digit := read_exactly(1)) != b"\n":
 command = read_exactly(int(length))
 os.close(output)
 
-heed, report = os.pipe()
+ended, ending = os.pipe()
 leash, hand = os.pipe()
 outer = os.getpid()
 if os.fork() == 0:
-    os.close(heed)
+    os.close(ended)
     os.close(hand)
     inner()
-for descriptor in (writer, report, leash):
+for descriptor in (writer, ending, leash):
     os.close(descriptor)
 first = []
 while not first:
-    first = await_any(0, heed)
-how = os.read(heed, 100) if heed in first else b""
+    first = await_any(0, ended)
+how = os.read(ended, 100) if ended in first else b""
 end_all()
 if how:
     say(how)
