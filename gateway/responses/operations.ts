@@ -1,4 +1,4 @@
-import { randomText } from '#shared/ids.ts'
+import { timedText } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { jsonOrEvents, stream } from '../kinds.ts'
 import { operation } from '../operation.ts'
@@ -42,8 +42,8 @@ export const createResponse = operation({
     const dialect = chooseDialect(headers)
     refusePresets(body)
     if (wantsHistoryIds(headers, dialect)) requireHistoryIds(body.input)
-    // One random text for all ids of a response; its generation goes by it in the ledger.
-    const text = randomText(24)
+    // One text for all ids of a response; its generation goes by it in the ledger.
+    const text = timedText(24, facade.clock)
     call.headers.push('x-generation-id', `gen-${text}`)
     const request = { generation: toGenerationRequest(body, `gen-${text}`, headers['x-session-id'] ?? '') }
     const seconds = (): number => Math.floor(facade.clock.now() / 1_000)

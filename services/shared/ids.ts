@@ -30,6 +30,16 @@ export function randomId(prefix: RandomPrefix): string {
   return `${prefix}_${randomText(24)}`
 }
 
+/**
+ * Letters and digits that begin with the time: 8 characters of milliseconds, the rest random. Rows with ids that were made one after
+ * another stand side by side in an index, so that a commit that writes many of them writes few pages.
+ */
+export function timedText(length: number, clock: Clock): string {
+  let time = ''
+  for (let rest = clock.now(); time.length < 8; rest = Math.floor(rest / 62)) time = `${BASE62[rest % 62]}${time}`
+  return time + randomText(length - time.length)
+}
+
 // Asking the system costs 10 µs however little is asked for.
 const pool = Buffer.alloc(4_096)
 let used = pool.length
