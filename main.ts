@@ -8,7 +8,7 @@ import { leave } from '#shared/leave.ts'
 import { runUntilSignal } from '#shared/lifecycle.ts'
 import { createLocalTransport } from '#shared/local-transport.ts'
 import { readSingleProcessConfig } from '#shared/process-config.ts'
-import { noteWholeStores, requireWholeStores } from '#shared/store-files.ts'
+import { lockStores, noteWholeStores, requireWholeStores } from '#shared/store-files.ts'
 import { createApp } from './gateway/app.ts'
 import { createClients } from './gateway/clients.ts'
 import { readConfig as readGatewayConfig } from './gateway/config.ts'
@@ -65,6 +65,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const { logger, opened } = await beginProcess('portico', begun, resources)
   const listener = await listen(config.gateway, logger)
 
+  resources.use(lockStores(config.session.store))
   requireWholeStores(config.session.store)
   const identity = resources.use(await openIdentity(config.identity, { clock, logger }))
   const { createdManagementKey, createdApiKey, workspaceId } = identity.bootstrap

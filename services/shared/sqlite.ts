@@ -45,11 +45,7 @@ export class SqliteFile implements AsyncDisposable {
   constructor(path: string, options: SqliteOptions) {
     this.#path = path
     makeDataDirectory(dirname(path), basename(path))
-    try {
-      this.#database = new DatabaseSync(path, { timeout: options.exclusive ? 0 : 5_000 })
-    } catch (error) {
-      throw unusable(path, error)
-    }
+    this.#database = openDatabase(path, options.exclusive ? 0 : 5_000)
     try {
       if (options.exclusive) this.#database.exec('PRAGMA locking_mode = EXCLUSIVE')
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
@@ -58,10 +54,7 @@ export class SqliteFile implements AsyncDisposable {
       this.#database.exec(`BEGIN IMMEDIATE; ${[PROBES, ...options.schema].join(';\n')}; COMMIT`)
     } catch (error) {
       this.#database.close()
-      if (error instanceof Error && /database is locked/.test(error.message)) {
-        throw new SqliteBusyError(path, { cause: error })
-      }
-      throw unusable(path, error)
+      throw isBusy(error) ? new SqliteBusyError(path, { cause: error }) : unusable(path, error)
     }
   }
 
@@ -149,6 +142,34 @@ export class SqliteFile implements AsyncDisposable {
     if (diskProblem(error) !== undefined && error instanceof Error) error.message = `${this.#path}: ${error.message}`
     return error
   }
+}
+
+/**
+ * Locks a file that holds nothing else, which is made where there is none, until it is disposed. Throws SqliteBusyError, which
+ * names `folder`, when somebody has locked it.
+ */
+export function lockFile(path: string, folder: string): Disposable {
+  const database = openDatabase(path, 0)
+  try {
+    // With its journal in memory, a transaction that is never committed makes no other file and leaves this one empty.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    throw isBusy(error) ? new SqliteBusyError(folder, { cause: error }) : unusable(path, error)
+  }
+  return database
+}
+
+function openDatabase(path: string, timeout: number): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { timeout })
+  } catch (error) {
+    throw unusable(path, error)
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && /database is locked/.test(error.message)
 }
 
 function unusable(path: string, error: unknown): ConfigError {

@@ -64,6 +64,7 @@ export class StoreWatch implements StoreHealth, Disposable {
   #probing = false
   #suspected: StoreProblem | undefined
   #disposed = false
+  #begun = true
   #failures = 0
   #kind: StoreProblem['kind'] = 'away'
   #awaySince = 0
@@ -76,6 +77,16 @@ export class StoreWatch implements StoreHealth, Disposable {
     this.#probeMs = options.probeMs ?? PROBE_MS
     this.#againMs = Math.min(AGAIN_MS, this.#probeMs)
     this.#schedule(this.#probeMs)
+  }
+
+  /**
+   * Looks at the store for the first time, at once; to be called before anybody asks. A store in which this look could not write
+   * counts as unusable until another one can.
+   */
+  async begin(): Promise<void> {
+    this.#begun = false
+    await this.#probe()
+    this.#begun = true
   }
 
   state(): StoreState {
@@ -160,9 +171,9 @@ export class StoreWatch implements StoreHealth, Disposable {
   }
 
   #failed(problem: StoreProblem): void {
-    this.#failures++
+    this.#failures += this.#begun ? 1 : FAILURES
     this.#kind = problem.kind
-    if (this.#failures === 1) {
+    if (this.#failures === 1 || !this.#begun) {
       this.#awaySince = this.#options.clock.monotonic()
       this.#log(problem, 'The store is away')
     }
