@@ -20,6 +20,8 @@ export interface StoreProblem {
   readonly text: string
   /** The write may have been done all the same. */
   readonly outcomeUnknown?: boolean
+  /** Somebody else was writing the same record all the time that the call had; the store itself may be well. */
+  readonly locked?: boolean
 }
 
 export interface StoreWatchOptions {
@@ -108,7 +110,7 @@ export class StoreWatch implements StoreHealth, Disposable {
     } catch (error) {
       const problem = this.#problemOf(error)
       if (problem === undefined) throw error
-      this.#suspect(problem)
+      if (problem.locked !== true) this.#suspect(problem)
       const { kind, text, outcomeUnknown = false } = problem
       throw storeUnavailable(text, { cause: error, outcomeUnknown, damaged: kind === 'damaged' })
     }
