@@ -14,6 +14,8 @@ import { readBounded } from './read-bounded.ts'
 
 const MAX_CONFIG_BYTES = 1 << 20
 const MAX_MARKDOWN_BYTES = 256 << 10
+/** Characters; the time to parse YAML grows with their square, to 20 s for 256 KiB of quotes. */
+const MAX_MATTER = 16 << 10
 
 interface Options {
   /** Global configuration directory. */
@@ -25,7 +27,8 @@ interface Options {
 
 /**
  * Agents of configuration files (`contract/instance-facts.md` 3.12). The files are looked for on each call, and read
- * again when one of them has changed. A document has at most 1 MiB, a Markdown file 256 KiB.
+ * again when one of them has changed. A document has at most 1 MiB, a Markdown file 256 KiB,
+ * of which its front matter 16 KiB.
  */
 export class FileAgents implements Agents {
   readonly #options: Options
@@ -73,6 +76,7 @@ function parseDocument(text: string): unknown {
 
 function readMarkdown(file: AgentFile, text: string): AgentDocument {
   const { matter, body } = splitFrontMatter(text)
+  if (matter.length > MAX_MATTER) throw new DocumentError(`the front matter has more than ${MAX_MATTER} characters`)
   const entry = readMarkdownAgent(parseYaml(matter), body, file.kind === 'mode' ? 'primary' : undefined)
   return { permissions: [], agents: new Map([[file.id, entry]]) }
 }
