@@ -34,12 +34,12 @@ export const switchAgentBody = z.strictObject({ agent: name(256) })
 export const switchModelBody = z.strictObject({ model: modelRef })
 
 const position = z.int().min(0).max(2_147_483_647)
-const mention = z.strictObject({ start: position, end: position, text: z.string() })
+const mention = z.strictObject({ start: position, end: position, text: z.string().max(1_048_576) })
 const file = z
   .strictObject({
     uri: name(Number.MAX_SAFE_INTEGER),
     name: name(1_024).nullish(),
-    description: z.string().nullish(),
+    description: z.string().max(16_384).nullish(),
     mention: mention.nullish(),
   })
   .transform((given) => ({
