@@ -9,7 +9,7 @@ import { leave } from '#shared/process/leave.ts'
 import { runUntilSignal } from '#shared/process/lifecycle.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { migrateStores } from '#shared/stores/migrate-stores.ts'
-import { noteWholeStores, requireWholeStores } from '#shared/stores/store-files.ts'
+import { lockStores, noteWholeStores, requireWholeStores } from '#shared/stores/store-files.ts'
 import { createApp } from './gateway/app.ts'
 import { createClients } from './gateway/clients.ts'
 import { readConfig as readGatewayConfig } from './gateway/config.ts'
@@ -66,6 +66,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const { logger, opened } = await beginProcess('portico', begun, resources)
   const listener = await listen(config.gateway, logger)
 
+  resources.use(lockStores(config.session.store))
   requireWholeStores(config.session.store)
   await migrateStores(config.session.store, [sessionSchema, inferenceSchema, identitySchema], reportStep)
   const identity = resources.use(await openIdentity(config.identity, { clock, logger }))

@@ -45,6 +45,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   await using opening = new AsyncDisposableStack()
   const { store: opened, mongo } = await openStore(config.store, opening)
   const health = opening.use(watchStore(opened, { name: 'identity', mongo, ...dependencies }))
+  await health.begin()
   const store = storePort(tracedPort(opened, 'IdentityStore', { 'db.system.name': kind }), health, {
     writes: ['createKey'],
   })

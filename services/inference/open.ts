@@ -49,6 +49,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   await using opening = new AsyncDisposableStack()
   const { ledger: opened, mongo } = await openLedger(config, clock, opening)
   const health = opening.use(watchStore(opened, { name: 'inference', mongo, clock, logger }))
+  await health.begin()
   const ledger = storePort(tracedPort(opened, 'Ledger', { 'db.system.name': config.store.kind }), health, {
     writes: ['open', 'close', 'settle'],
   })

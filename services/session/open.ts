@@ -125,6 +125,7 @@ async function openStores(
   const attributes = { 'db.system.name': config.kind }
   const { store, blobs, mongo } = await openAdapters(config, clock, resources)
   const health = resources.use(watchStore(store, { name: 'session', mongo, clock, logger }))
+  await health.begin()
   const traced = {
     store: tracedPort(store, 'SessionStore', attributes),
     blobs: tracedPort(blobs, 'BlobStore', mongo === undefined ? {} : attributes),

@@ -3,8 +3,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { MongoClient } from 'mongodb'
+import { pino } from 'pino'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
+import { systemClock } from '#shared/clock.ts'
 import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
+import { storePort } from '#shared/stores/store-port.ts'
+import { StoreWatch } from '#shared/stores/store-watch.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
@@ -61,6 +65,46 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo 
     await admit(store, 'steer', 'msg_later')
     const lease = await waitUntil('the session can be had', () => second.acquireLease('own_2', 60_000))
     assert.equal(lease.sessionId, 'ses_1')
+  })
+
+  test('is no reason to suspect the store, and says nothing in the log', async () => {
+    await using fixture = await open()
+    const { mongo, stores, uri, database } = fixture
+    const lines: string[] = []
+    let probes = 0
+    using watch = new StoreWatch({
+      ...{ name: 'session', clock: systemClock, problemOf: mongo.problemOf, limitMs: mongo.limitMs, probeMs: 50 },
+      logger: pino({ base: null }, { write: (line: string) => void lines.push(line) }),
+      async probe() {
+        await stores[0].probe()
+        probes++
+      },
+    })
+    const store = storePort(stores[0], watch, { writes: ['admitPrompt'] })
+    await store.createSession(W, newSession())
+    await using client = await new MongoClient(uri).connect()
+    const session = client.startSession()
+    session.startTransaction()
+    const sessions = client.db(database).collection<{ _id: string }>('sessions')
+    await sessions.updateOne({ _id: `${W}/ses_1` }, { $inc: { version: 1 } }, { session })
+    await assert.rejects(store.admitPrompt(W, admission('msg_1')), { reason: 'STORE_UNAVAILABLE' })
+    const seen = probes
+    await waitUntil('the store is looked at again', async () => probes > seen + 2 || undefined)
+    assert.deepEqual(lines, [])
+    await session.abortTransaction()
+    await session.endSession()
+    await store.admitPrompt(W, admission('msg_2'))
+  })
+
+  test('is written by all in the end, when several write it all the time', async () => {
+    await using fixture = await open()
+    const [store] = fixture.stores
+    await store.createSession(W, newSession())
+    await Promise.all(
+      fixture.stores.map(async (one, writer) => {
+        for (let n = 0; n < 15; n++) await one.admitPrompt(W, admission(`msg_${writer}_${n}`))
+      }),
+    )
   })
 
   test('however many there are, and whenever another session comes after them', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -71,6 +71,45 @@ test('a data folder in use is one line that names the setting, and the first ser
     await server.stop()
   }
 })
+
+test('a second server on a data folder changes nothing in it: its keys are those of nobody', async () => {
+  using data = scratchDirectory()
+  const environment = { PORTICO_DATA_DIR: data.path, PORTICO_PORT: '0' }
+  const key = 'sk-portico-of-the-second-server'
+  const server = await startProcess('main.ts', environment)
+  try {
+    // So that it writes nothing meanwhile.
+    server.pause()
+    const before = contents(data.path)
+    const { code, stdout, stderr } = await runToEnd('main.ts', [], { ...environment, PORTICO_BOOTSTRAP_API_KEY: key })
+    const why = `${data.path} is in use by another process: set PORTICO_DATA_DIR to another folder\n`
+    assert.deepEqual([code, stdout, stderr], [1, '', why])
+    assert.deepEqual(contents(data.path), before)
+    server.resume()
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ model: 'portico/echo', input: 'Hello' })
+    const answer = await fetch(`${server.url}/api/v1/responses`, { method: 'POST', headers, body })
+    assert.equal(answer.status, 401)
+  } finally {
+    server.resume()
+    await server.stop()
+  }
+  // Nor does what was locked stay so.
+  const next = await startProcess('main.ts', environment)
+  assert.equal(await next.stop(), 0)
+})
+
+/** Path → content and time of change of every file and folder. */
+function contents(directory: string): Record<string, string> {
+  const found = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort()
+  return Object.fromEntries(
+    ['', ...found].map((name) => {
+      const path = join(directory, name)
+      const stats = statSync(path)
+      return [name, `${stats.mtimeMs} ${stats.isFile() ? readFileSync(path, 'base64') : ''}`]
+    }),
+  )
+}
 
 test('an address that others can reach is not served without credentials', async () => {
   using data = scratchDirectory()

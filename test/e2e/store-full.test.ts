@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { InstanceClient } from '#test/support/instance-client.ts'
-import { KEYS, scratchDirectory } from '#test/support/processes.ts'
+import { KEYS, scratchDirectory, startProcess } from '#test/support/processes.ts'
 import { startSingle } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
@@ -82,5 +82,26 @@ test('while the disk is full, writes are 503 in each family and reads go on; wit
     ])
   } finally {
     await product.stop()
+  }
+})
+
+test('a server that starts on a full disk is not ready before there is room', async (t) => {
+  using disk = smallDisk()
+  if (disk === undefined) return t.skip('no file system can be mounted')
+  using project = scratchDirectory()
+  const setting = { dataDirectory: join(disk.path, 'data'), project: project.path }
+  const filler = join(disk.path, 'filler')
+  await (await startSingle(setting)).kill()
+  assert.throws(() => writeFileSync(filler, Buffer.alloc(DISK_BYTES)), { code: 'ENOSPC' })
+  const server = await startProcess('main.ts', {
+    ...{ PORTICO_DATA_DIR: setting.dataDirectory, PORTICO_DIRECTORY: project.path, PORTICO_PORT: '0' },
+  })
+  try {
+    const first = await fetch(`${server.url}/readyz`)
+    assert.deepEqual([first.status, (await first.text()).includes('store full')], [503, true])
+    rmSync(filler)
+    await waitFor('it is ready', async () => (await fetch(`${server.url}/readyz`)).status === 200)
+  } finally {
+    await server.stop()
   }
 })

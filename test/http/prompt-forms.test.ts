@@ -48,3 +48,22 @@ test('both forms at once are 400, whichever member it is, and so is neither; not
   }
   assert.equal(await inbox(portico), 0)
 })
+
+test('what is said of a file, and where, has limits; a path of megabytes is not repeated', async () => {
+  await using portico = await openPortico()
+  await portico.post('/api/session', { id: 'ses_1' })
+  const uri = 'data:,a'
+  const long = 'x'.repeat(20_000_000)
+  for (const file of [
+    { uri, description: long },
+    { uri, name: long },
+    { uri, mention: { start: 0, end: 1, text: long } },
+    { uri: `file:///${long}` },
+  ]) {
+    const answer = await send(portico, { text: 'x', files: [file] })
+    assert.equal(answer.status, 400)
+    assert.ok((await answer.text()).length < 2_000)
+  }
+  const answer = await send(portico, { text: 'x', files: [{ uri, description: 'x'.repeat(16_384) }], resume: false })
+  assert.equal(answer.status, 200)
+})

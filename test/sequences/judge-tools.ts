@@ -22,13 +22,13 @@ function callsOf({ id, content = [] }: WireMessage): Call[] {
   })
 }
 
-function judgeLines(calls: readonly Call[], { lines, killed }: Evidence): string[] {
+function judgeLines(calls: readonly Call[], { lines, takenOver }: Evidence): string[] {
   const problems: string[] = []
   for (const token of new Set([...lines, ...calls.map((call) => call.token)])) {
     const own = calls.filter((call) => call.token === token)
     const [least, most] = [
       own.filter((call) => hasRun(call)).length,
-      own.filter((call) => mayHaveRun(call, killed)).length,
+      own.filter((call) => mayHaveRun(call, takenOver)).length,
     ]
     const written = lines.filter((line) => line === token).length
     if (written >= least && written <= most) continue
@@ -43,12 +43,12 @@ function hasRun({ part }: Call): boolean {
 }
 
 /** A call that was cut off may have run or not; one that was not even begun has not. */
-function mayHaveRun({ part }: Call, killed: boolean): boolean {
+function mayHaveRun({ part }: Call, takenOver: boolean): boolean {
   if (part.state?.status === 'completed') return true
   const type = part.state?.error?.type ?? ''
   if (/^(permission\.|tool\.(refused|not_found|input_invalid|access_changed))/.test(type)) return false
-  // What a process that was killed had not written down yet is lost.
-  return type !== 'aborted' || killed || part.time?.ran !== undefined
+  // What its owner had not written down yet is lost.
+  return type !== 'aborted' || takenOver || part.time?.ran !== undefined
 }
 
 function judgeReplies(calls: readonly Call[], { history, events }: Evidence): string[] {

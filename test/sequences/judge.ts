@@ -11,8 +11,8 @@ export interface Evidence {
   readonly events: readonly WireEvent[]
   /** What its tools wrote, by line. */
   readonly lines: readonly string[]
-  /** Whether a process was killed meanwhile. */
-  readonly killed: boolean
+  /** Whether a run may have been taken over from an owner that could not write any more. */
+  readonly takenOver: boolean
 }
 
 /** Holds a session to the contract; answers what is wrong. */

@@ -79,7 +79,7 @@ async function playOne(world: World, sequence: Sequence, tally: Tally): Promise<
     messages,
     events: world.follower.of(sessionId),
     lines: linesOf(history.calls),
-    killed: world.restarts.kills > 0,
+    takenOver: world.takenOver,
   }
   const problems = judge(evidence)
   tallyUp(tally, evidence)

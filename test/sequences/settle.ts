@@ -3,9 +3,11 @@ import type { Driver } from './drive.ts'
 import { before, type History, type SentPrompt, stoppers } from './history.ts'
 import { isLong } from './step.ts'
 
-/** Nothing that is not long takes so much time, and nothing goes on so long after an interrupt, on a machine however busy. */
-const QUIET_MS = 90_000
+/** No run does nothing for so long, unless what it does is long, nor after an interrupt, on a machine however busy. */
+const STILL_MS = 90_000
 const STOP_MS = 60_000
+/** Nor does one get on for so long without an end. */
+const ENDLESS_MS = 600_000
 
 /**
  * Brings a session to its end: waits until it is idle (what would take too long is interrupted), holds it to what had to
@@ -57,21 +59,24 @@ async function quiet(driver: Driver): Promise<void> {
   const { sessionId, prompts, problems } = history
   const long = new Set(prompts.filter(({ work }) => isLong(work)).map(({ id }) => id))
   const begun = Date.now()
+  let [moved, seen] = [begun, '']
   let interrupted: number | undefined
   for (;;) {
     if (await driver.wait(long.size > 0 ? 400 : 3_000)) return
     if (client.dead) return void problems.push('the server was given up')
-    const late = interrupted === undefined ? Date.now() - begun > QUIET_MS : Date.now() - interrupted > STOP_MS
-    if (late) {
-      const after = interrupted === undefined ? '' : ` ${Date.now() - interrupted} ms after an interrupt`
-      const last = (await client.messages(sessionId)).at(-1)
+    const messages = await client.messages(sessionId)
+    const last = `${messages.length} ${JSON.stringify(messages.at(-1))}`
+    if (last !== seen) [moved, seen] = [Date.now(), last]
+    const still = Date.now() - Math.max(moved, interrupted ?? 0)
+    if (still > (interrupted === undefined ? STILL_MS : STOP_MS) || Date.now() - begun > ENDLESS_MS) {
+      const after = interrupted === undefined ? '' : `, ${Date.now() - interrupted} ms after an interrupt`
       problems.push(
-        `still busy${after} after ${Date.now() - begun} ms; its last message: ${JSON.stringify(last)?.slice(0, 2_000)}`,
+        `still busy after ${Date.now() - begun} ms, the last ${still} of them without a change${after}; its last message: ${last.slice(0, 2_000)}`,
       )
       return
     }
     if (long.size === 0 || interrupted !== undefined) continue
-    const running = (await client.messages(sessionId)).findLast(({ type }) => type === 'user')
+    const running = messages.findLast(({ type }) => type === 'user')
     // One whose id the server made and nobody was told may be long too.
     const minted = running !== undefined && !prompts.some(({ id }) => id === running.id)
     if (running !== undefined && (long.has(running.id) || (minted && long.has(undefined)))) {

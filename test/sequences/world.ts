@@ -13,7 +13,8 @@ export interface World extends Scene, AsyncDisposable {
   readonly follower: Follower
   /** What went wrong with the server itself. */
   readonly problems: string[]
-  readonly restarts: { readonly kills: number }
+  /** Whether a run may have been taken over from an owner that could not write any more: it ended, or lost its lease. */
+  readonly takenOver: boolean
   restart(how: Restart['how']): Promise<void>
 }
 
@@ -65,16 +66,19 @@ export async function openWorld({ mongo, environment = {} }: WorldSetting): Prom
       },
     ),
   )
-  const restarts = { kills: 0 }
+  let restarted = false
   const owned = stack.move()
   return {
-    ...{ ...scene, follower, problems, restarts },
+    ...{ ...scene, follower, problems },
     get dead() {
       return scene.dead
     },
+    get takenOver() {
+      return restarted || server.output().includes('A session was lost')
+    },
     restart: (how) =>
       calm.during(async () => {
-        if (how === 'kill') restarts.kills++
+        restarted = true
         await Promise.race([inTime(problems, server.restart(how), server.product()), watch.frozen])
       }),
     async [Symbol.asyncDispose]() {

@@ -1,3 +1,5 @@
+/** Characters of a `file:` URI: a path of 4 KiB in escapes, and more. */
+const MAX_FILE_URI = 16_384
 const PERCENT = 0x25
 const LINE_FEED = 0x0a
 
@@ -27,6 +29,7 @@ export class AttachmentUriError extends Error {
 export function readAttachmentUri(uri: string, limit: number): AttachmentUri {
   if (/^data:/i.test(uri)) return { type: 'data', data: readData(uri, limit) }
   if (!/^file:/i.test(uri)) throw new AttachmentUriError('only data: and file: are read')
+  if (uri.length > MAX_FILE_URI) throw new AttachmentUriError('it is longer than any path')
   const url = URL.parse(uri)
   if (url === null) throw new AttachmentUriError('it is no URI')
   const [start, end] = [lineOf(url, 'start'), lineOf(url, 'end')]

@@ -3,6 +3,7 @@ import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent_Mode as Mode, PermissionRule_Effect as RuleEffect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { asOperator, type CatalogFixture, catalogTest, writeFiles } from '#test/support/catalog.ts'
+import { heldDuring } from '#test/support/held.ts'
 
 async function list(catalog: CatalogFixture, directory = '') {
   return (await catalog.client.listAgents({ directory }, asOperator)).agents
@@ -264,6 +265,22 @@ catalogTest('what cannot be read is skipped and logged, and the rest counts', as
       'agents.ruled.permissions is no list',
     ],
   )
+})
+
+catalogTest('front matter that takes long to read is skipped, and holds nobody up', async (catalog) => {
+  const room = (256 << 10) - 20
+  const file = (matter: string) => `---\n${matter.slice(0, room)}\n---\nText.`
+  await writeFiles(catalog.config, {
+    'agents/anchors.md': file('&a '.repeat(room)),
+    'agents/keys.md': file(Array.from({ length: 22_000 }, (_, i) => `k${i}: 1\n`).join('')),
+    'agents/quotes.md': file('"'.repeat(room)),
+    'agents/small.md': file(`description: ${'x'.repeat(15_000)}`),
+  })
+  const held = await heldDuring(async () => {
+    const agents = (await list(catalog)).slice(7).map(({ agentId }) => agentId)
+    assert.deepEqual(agents, ['small'])
+  })
+  assert.ok(held < 500, `${held} ms`)
 })
 
 catalogTest('rules for all agents that cannot be read ask for everything', async (catalog) => {

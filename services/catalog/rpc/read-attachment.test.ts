@@ -74,6 +74,7 @@ catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {
     ['data:,100%', 'a percent sign is not followed by two digits'],
     [`data:;base64,${'A'.repeat(4 * Math.ceil((20 << 20) / 3) + 4)}`, 'it has more than 20971520 bytes'],
     [`data:,${'a'.repeat((20 << 20) + 1)}`, 'it has more than 20971520 bytes'],
+    [`file:///${'%41'.repeat(10_000_000)}`, 'it is longer than any path'],
     ['file://elsewhere/a', 'it names no path of this machine'],
     ['file:///a%2Fb', 'it names no path of this machine'],
     ['file:///a%00b', 'it names no path of this machine'],

@@ -9,7 +9,7 @@ import {
   MongoTopologyClosedError,
 } from 'mongodb'
 import { maskCredentials } from '#shared/config/config-print.ts'
-import { CommitUnknown, LOCKED_CODES, OutOfTime } from '#shared/stores/mongo-transactions.ts'
+import { CommitUnknown, isLocked, isSlow, LOCKED_CODES, OutOfTime } from '#shared/stores/mongo-transactions.ts'
 import type { StoreProblem } from '#shared/stores/store-watch.ts'
 
 /** Errors of the driver itself: no server, no connection, or none in time. */
@@ -73,7 +73,8 @@ export function mongoProblem(error: unknown): StoreProblem | undefined {
     DRIVER_NAMES.has(error.name) ||
     PASSING_LABELS.some((label) => error.hasErrorLabel(label)) ||
     (error instanceof MongoServerError && codesOf(error).some((code) => AWAY.has(code)))
-  return away ? { kind: 'away', text } : undefined
+  if (!away) return undefined
+  return isLocked(error) && !isSlow(error) ? { kind: 'away', text, locked: true } : { kind: 'away', text }
 }
 
 /** Of the error, and of the write that was done but not replicated in time. */

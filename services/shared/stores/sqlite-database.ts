@@ -18,12 +18,7 @@ export class SqliteBusyError extends ConfigError {
  */
 export function openDatabase(path: string, exclusive: boolean, begin: (database: DatabaseSync) => void): DatabaseSync {
   makeDataDirectory(dirname(path), basename(path))
-  let database: DatabaseSync
-  try {
-    database = new DatabaseSync(path, { timeout: exclusive ? 0 : 5_000 })
-  } catch (error) {
-    throw unusable(path, error)
-  }
+  const database = openFile(path, exclusive ? 0 : 5_000)
   try {
     if (exclusive) database.exec('PRAGMA locking_mode = EXCLUSIVE')
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
@@ -34,11 +29,36 @@ export function openDatabase(path: string, exclusive: boolean, begin: (database:
   } catch (error) {
     database.close()
     if (error instanceof ConfigError) throw error
-    if (error instanceof Error && /database is locked/.test(error.message)) {
-      throw new SqliteBusyError(path, { cause: error })
-    }
+    throw isBusy(error) ? new SqliteBusyError(path, { cause: error }) : unusable(path, error)
+  }
+}
+
+/**
+ * Locks a file that holds nothing else, which is made where there is none, until it is disposed. Throws SqliteBusyError, which
+ * names `folder`, when somebody has locked it.
+ */
+export function lockFile(path: string, folder: string): Disposable {
+  const database = openFile(path, 0)
+  try {
+    // With its journal in memory, a transaction that is never committed makes no other file and leaves this one empty.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    throw isBusy(error) ? new SqliteBusyError(folder, { cause: error }) : unusable(path, error)
+  }
+  return database
+}
+
+function openFile(path: string, timeout: number): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { timeout })
+  } catch (error) {
     throw unusable(path, error)
   }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && /database is locked/.test(error.message)
 }
 
 /** Runs work in a transaction of its own, which is undone when it throws. */

@@ -3,11 +3,25 @@ import { join } from 'node:path'
 import { ConfigError } from '#shared/config/config.ts'
 import type { StoreConfig } from '#shared/config/store-config.ts'
 import { makeDataDirectory } from '#shared/stores/data-directory.ts'
+import { lockFile } from '#shared/stores/sqlite-database.ts'
 
 /** What the single process keeps in its data folder, once it has started there. */
 const PARTS = ['identity.sqlite', 'inference.sqlite', 'session.sqlite', 'blobs']
 /** Lists the parts that were all there: what is missing later was lost, and not yet to be made. */
 const LIST = 'stores.json'
+/** Locked by the process whose folder it is; empty, since nothing is ever written. */
+const LOCK = 'lock'
+
+/**
+ * Keeps every other server out of the data folder before anything in it is opened, until it is disposed or the process is
+ * gone: a start that is refused changes nothing. The folder is made where there is none. Throws SqliteBusyError. A MongoDB store has no
+ * lock.
+ */
+export function lockStores(store: StoreConfig): Disposable {
+  if (store.kind !== 'sqlite') return { [Symbol.dispose]() {} }
+  makeDataDirectory(store.directory, LOCK)
+  return lockFile(join(store.directory, LOCK), store.directory)
+}
 
 /**
  * Refuses a data folder in which a part is missing or empty that was there: beginning anew beside the others would hide the

@@ -82,6 +82,23 @@ test('a store that goes and comes back is reported by one line each, and is unus
   )
 })
 
+test('a store that can not be written from the beginning is unusable until it can', async () => {
+  for (const probeMs of [5, 1_000_000]) {
+    const { store, watch, lines } = open({ probeMs })
+    using _ = watch
+    store.failure = FULL
+    await watch.begin()
+    assert.deepEqual([watch.state(), store.probes], [{ ok: false, kind: 'full' }, 1])
+    assert.deepEqual([lines.length, lines[0]?.msg], [1, 'The store is away: no space left on device'])
+    store.failure = undefined
+    await waitFor('the store counts as usable', () => watch.state().ok)
+  }
+  const { watch, lines } = open({ probeMs: 1_000_000 })
+  using _ = watch
+  await watch.begin()
+  assert.deepEqual([watch.state(), lines], [{ ok: true }, []])
+})
+
 test('two failures in a row are none', async () => {
   const { store, watch } = open({})
   using _ = watch

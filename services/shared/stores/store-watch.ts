@@ -20,6 +20,8 @@ export interface StoreProblem {
   readonly text: string
   /** The write may have been done all the same. */
   readonly outcomeUnknown?: boolean
+  /** Somebody else was writing the same record all the time that the call had; the store itself may be well. */
+  readonly locked?: boolean
 }
 
 export interface StoreWatchOptions {
@@ -64,6 +66,7 @@ export class StoreWatch implements StoreHealth, Disposable {
   #probing = false
   #suspected: StoreProblem | undefined
   #disposed = false
+  #begun = true
   #failures = 0
   #kind: StoreProblem['kind'] = 'away'
   #awaySince = 0
@@ -76,6 +79,16 @@ export class StoreWatch implements StoreHealth, Disposable {
     this.#probeMs = options.probeMs ?? PROBE_MS
     this.#againMs = Math.min(AGAIN_MS, this.#probeMs)
     this.#schedule(this.#probeMs)
+  }
+
+  /**
+   * Looks at the store for the first time, at once; to be called before anybody asks. A store in which this look could not write
+   * counts as unusable until another one can.
+   */
+  async begin(): Promise<void> {
+    this.#begun = false
+    await this.#probe()
+    this.#begun = true
   }
 
   state(): StoreState {
@@ -97,7 +110,7 @@ export class StoreWatch implements StoreHealth, Disposable {
     } catch (error) {
       const problem = this.#problemOf(error)
       if (problem === undefined) throw error
-      this.#suspect(problem)
+      if (problem.locked !== true) this.#suspect(problem)
       const { kind, text, outcomeUnknown = false } = problem
       throw storeUnavailable(text, { cause: error, outcomeUnknown, damaged: kind === 'damaged' })
     }
@@ -160,9 +173,9 @@ export class StoreWatch implements StoreHealth, Disposable {
   }
 
   #failed(problem: StoreProblem): void {
-    this.#failures++
+    this.#failures += this.#begun ? 1 : FAILURES
     this.#kind = problem.kind
-    if (this.#failures === 1) {
+    if (this.#failures === 1 || !this.#begun) {
       this.#awaySince = this.#options.clock.monotonic()
       this.#log(problem, 'The store is away')
     }

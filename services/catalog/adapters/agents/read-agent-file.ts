@@ -7,9 +7,12 @@ import type { AgentFile } from './agent-files.ts'
 
 const MAX_CONFIG_BYTES = 1 << 20
 const MAX_MARKDOWN_BYTES = 256 << 10
+/** Characters; the time to parse YAML grows with their square, to 20 s for 256 KiB of quotes. */
+const MAX_MATTER = 16 << 10
 
 /**
- * Reads a file that defines agents: a JSON document of at most 1 MiB, or a Markdown file of at most 256 KiB. Parts that are
+ * Reads a file that defines agents: a JSON document of at most 1 MiB, or a Markdown file of at most 256 KiB, its front
+ * matter of at most 16 KiB. Parts that are
  * malformed are left out and reported to `onProblem`; throws when nothing can be made of the file.
  */
 export async function readAgentFile(
@@ -20,6 +23,7 @@ export async function readAgentFile(
     return readConfigDocument(parseDocument((await readBounded(path, MAX_CONFIG_BYTES)).toString()), onProblem)
   }
   const { matter, body } = splitFrontMatter((await readBounded(path, MAX_MARKDOWN_BYTES)).toString())
+  if (matter.length > MAX_MATTER) throw new DocumentError(`the front matter has more than ${MAX_MATTER} characters`)
   // Many projects have no such file.
   const { parse: parseYaml } = await import('yaml')
   const entry = readMarkdownAgent(parseYaml(matter), body, kind === 'mode' ? 'primary' : undefined)

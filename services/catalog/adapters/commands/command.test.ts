@@ -10,8 +10,8 @@ import { longSleep, processesWith } from '#test/support/catalog.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import type { Command, CommandEnd, StartCommand } from './command.ts'
-import { findSupervisor, supervisors } from './find-supervisor.ts'
-import { ReapedCommand } from './reaped-command.ts'
+import { supervisors } from './find-supervisor.ts'
+import { ReapedCommand, type Supervisor } from './reaped-command.ts'
 import { SupervisedCommand } from './supervised-command.ts'
 
 const PATH = process.env.PATH ?? '/usr/bin:/bin'
@@ -19,13 +19,17 @@ const found = await supervisors(PATH)
 const [perl] = found.filter(({ program }) => program.endsWith('perl'))
 const [python] = found.filter(({ program }) => program.endsWith('python3'))
 
-const STARTERS: readonly (readonly [name: string, start: StartCommand | undefined, reaped: boolean])[] = [
-  ['perl', perl && ((options) => ReapedCommand.start(perl, options)), true],
-  ['python3', python && ((options) => ReapedCommand.start(python, options)), true],
+const STARTERS: readonly (readonly [
+  name: string,
+  start: StartCommand | undefined,
+  supervisor: Supervisor | undefined,
+])[] = [
+  ['perl', perl && ((options) => ReapedCommand.start(perl, options)), perl],
+  ['python3', python && ((options) => ReapedCommand.start(python, options)), python],
   [
     'a mark alone',
     process.platform === 'linux' ? (options) => SupervisedCommand.start(options, tmpdir()) : undefined,
-    false,
+    undefined,
   ],
 ]
 
@@ -46,13 +50,25 @@ const HIDING: Readonly<Record<string, (tag: string) => string>> = {
     `env -i setsid sh -c 'n=0; while [ $n -lt 60 ]; do n=$((n+1)); setsid sleep ${tag} & done; wait' >/dev/null 2>&1 & sleep 0.3`,
 }
 
-for (const [name, start, reaped] of STARTERS) {
+/** What a command does last before the server is killed: it says so when it is done. */
+const LAST_DEEDS: Readonly<Record<string, string>> = {
+  '': 'echo up $outer $inner; sleep TAG',
+  ' and the outer supervisor is stopped': 'kill -STOP $outer; echo up $outer $inner; sleep TAG',
+  ' and the inner supervisor is stopped': 'kill -STOP $inner; echo up $outer $inner; sleep TAG',
+  ' and both supervisors are stopped': 'kill -STOP $outer $inner; echo up $outer $inner; sleep TAG',
+  ' and the outer supervisor is stopped, the inner one killed':
+    'kill -STOP $outer; kill -9 $inner; echo up $outer $inner; sleep TAG',
+  ' and the command that stopped a supervisor has ended': 'kill -STOP $outer; echo up $outer $inner',
+}
+
+for (const [name, start, supervisor] of STARTERS) {
   describe(`commands watched by ${name}`, { skip: start === undefined && 'there is none' }, () => {
-    if (start !== undefined) suite(start, reaped)
+    if (start !== undefined) suite(start, supervisor)
   })
 }
 
-function suite(start: StartCommand, reaped: boolean): void {
+function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
+  const reaped = supervisor !== undefined
   const ways = Object.entries({ ...LEAVING, ...(reaped ? HIDING : {}) })
 
   for (const [way, command] of ways) {
@@ -124,10 +140,10 @@ function suite(start: StartCommand, reaped: boolean): void {
     await assert.rejects(start(options), { name: 'ToolError', kind: 'not_started' })
   })
 
-  if (reaped) supervisorSuite(start)
+  if (reaped) supervisorSuite(start, supervisor)
 }
 
-function supervisorSuite(start: StartCommand): void {
+function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
   const hide = HIDING['a daemon that forks twice and closes everything'] ?? assert.fail()
   // The parent of a command is the inner supervisor, whose parent is the outer one.
   const outer = `$(sed 's/.*) . \\([0-9]*\\) .*/\\1/' /proc/$PPID/stat)`
@@ -161,14 +177,40 @@ function supervisorSuite(start: StartCommand): void {
     assert.equal(text, 'on\n')
   })
 
-  for (const stopped of [false, true]) {
-    const title = stopped ? ' and one supervisor is stopped' : ''
+  for (const [which, victims] of [
+    ['inner', '$PPID'],
+    ['outer', outer],
+  ] as const) {
+    test(`a command that stops its ${which} supervisor goes on, and its end is told`, async () => {
+      const tag = longSleep()
+      const begun = await begin(start, `${hide(tag)}; kill -STOP ${victims}; echo stopped; exit 3`)
+      let end: CommandEnd | undefined
+      void begun.command.ended.then((how) => {
+        end = how
+      })
+      // Nobody disposes it, which would continue them as well.
+      await waitFor('the end of the command', () => end !== undefined)
+      assert.deepEqual(end, { code: 3, signal: null })
+      await waitFor('the end of all', async () => (await processesWith(tag)).length === 0)
+      assert.equal(begun.text(), 'stopped\n')
+      await begun.command[Symbol.asyncDispose]()
+    })
+  }
+
+  test('a supervisor that is stopped goes on when the one above it is killed', async () => {
+    const tag = longSleep()
+    const { command } = await begin(start, `${hide(tag)}; o=${outer}; kill -STOP $PPID; kill -9 $o; sleep ${tag}`)
+    await assert.rejects(command.ended, { kind: 'supervision_lost' })
+    await waitFor('the end of all', async () => (await processesWith(tag)).length === 0)
+    await command[Symbol.asyncDispose]()
+  })
+
+  for (const [title, last] of Object.entries(LAST_DEEDS)) {
     test(`when this process is killed${title}, nothing that a command started stays`, async () => {
       using folder = scratchDirectory()
       const tag = longSleep()
       const module = fileURLToPath(new URL('reaped-command.ts', import.meta.url))
       const script = join(folder.path, 'server.ts')
-      const supervisor = await findSupervisor(PATH)
       writeFileSync(
         script,
         `import { ReapedCommand } from ${JSON.stringify(module)}
@@ -180,15 +222,14 @@ function supervisorSuite(start: StartCommand): void {
       const command = `${Object.values(HIDING)
         .map((way) => way(tag))
         .join('\n')}
-        trap '' TERM HUP; ${stopped ? `kill -STOP ${outer};` : ''} echo up ${outer}; sleep ${tag}; sleep ${tag}`
+        trap '' TERM HUP; outer=${outer}; inner=$PPID; ${last.replace('TAG', tag)}`
       const server = spawn(process.execPath, [script, command], { stdio: ['ignore', 'pipe', 'inherit'] })
       const [output] = await once(server.stdout, 'data')
-      const supervisorPid = /up (\d+)/.exec(String(output))?.[1] ?? assert.fail(String(output))
-      assert.ok((await processesWith(tag)).filter((pid) => pid !== server.pid).length >= 5)
+      const pids = /up (\d+) (\d+)/.exec(String(output))?.slice(1) ?? assert.fail(String(output))
       server.kill('SIGKILL')
       await once(server, 'exit')
       await waitFor('the end of all', async () => (await processesWith(tag)).length === 0)
-      await waitFor('the end of the supervisor', () => !existsSync(`/proc/${supervisorPid}`))
+      await waitFor('the end of the supervisors', () => pids.every((pid) => !existsSync(`/proc/${pid}`)))
     })
   }
 }

@@ -1,4 +1,5 @@
 import { access, constants } from 'node:fs/promises'
+import { constants as system } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { settledWithin } from './command.ts'
@@ -36,7 +37,8 @@ export async function supervisors(path: string): Promise<Supervisor[]> {
     const file = fileURLToPath(new URL(script, import.meta.url))
     for (const folder of folders) {
       const program = join(folder, name)
-      if (await executable(program)) found.push({ program, words: [...flags, file, String(prctl)] })
+      if (await executable(program))
+        found.push({ program, words: [...flags, file, `${prctl}`, `${system.signals.SIGCONT}`] })
     }
   }
   return found

@@ -1,17 +1,21 @@
 # Runs a shell command and ends everything that it started, wherever that has gone: two processes, of which each is the
 # reaper of what is below it (PR_SET_CHILD_SUBREAPER), so that nobody's orphan leaves the tree. Each ends all when the
-# other one is gone, or the server is. No module is loaded: the start of a command waits for it.
-# Usage: perl supervisor.pl NUMBER_OF_PRCTL SHELL
+# other one is gone, or the server is. A command may stop them: each continues the other one, and the system continues
+# whoever's parent is gone (PR_SET_PDEATHSIG). No module is loaded: the start of a command waits for it.
+# Usage: perl supervisor.pl NUMBER_OF_PRCTL NUMBER_OF_SIGCONT SHELL
 #   0: from the server: the length of the command in a line, then the command; its end means that all is to end
 #   3: to the server: `pipe FD` (what the command writes is to be read there), `pid N` (group of the command), and when
 #      nothing is left `exit N` or `signal N`. It is closed when both processes are gone.
 use strict;
 
-my ($prctl, $shell) = @ARGV;
+my ($prctl, $continue, $shell) = @ARGV;
 my @ignored = qw(HUP INT QUIT USR1 USR2 PIPE ALRM TERM TSTP TTIN TTOU);
 my ($NO_WAIT, $LOOK_SECONDS, $ROUNDS) = (1, 0.25, 400);
 
-sub reaper { syscall($prctl + 0, 36, 1, 0, 0, 0) == 0 or exit 125 }
+sub become_reaper {
+  # PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG
+  for my $words ([36, 1], [1, $continue + 0]) { syscall($prctl + 0, @$words, 0, 0, 0) == 0 or exit 125 }
+}
 
 # What is below this process: pid => group.
 sub descendants {
@@ -65,7 +69,8 @@ open(my $report, '>&', 3) or exit 125;
 { open(my $original, '>&=', 3); close $original }
 sub report { syswrite($report, "@_\n") }
 
-reaper();
+# Before the server hears of this process, and hands the command over: one that is gone by now never does.
+become_reaper();
 pipe(my $output, my $writer) or exit 125;
 report('pipe', fileno $output);
 my $length = '';
@@ -83,7 +88,7 @@ close $_ for $writer, $ending, $leash;
 
 # The outer process: until the server closes its end, or the inner one says how the command ended, or is gone.
 my @first;
-@first = await_any(\*STDIN, $ended) until @first;
+until (@first = await_any(\*STDIN, $ended)) { kill 'CONT', $inner }
 my $end = '';
 # Nothing is sent after the command: the server closed its end. What the inner process said meanwhile counts all the same.
 sysread($ended, $end, 100) if grep { $_ == $ended } @first;
@@ -93,7 +98,8 @@ exit 0;
 
 sub inner {
   close $_ for $ended, $hand;
-  reaper();
+  become_reaper();
+  exit 0 if getppid != $outer;
   $SIG{CHLD} = sub { };
   my $pid = fork;
   exit 125 unless defined $pid;
@@ -105,18 +111,21 @@ sub inner {
   for (;;) {
     if (await_any(\*STDIN, $leash)) {
       end_all();
-      # The command may have stopped the outer process.
-      kill 'CONT', $outer if getppid == $outer;
+      continue_outer();
       exit 0;
     }
     while ((my $ended = waitpid(-1, $NO_WAIT)) > 0) {
       next if $ended != $pid;
       syswrite($ending, $? & 127 ? 'signal ' . ($? & 127) : 'exit ' . ($? >> 8));
       # The outer process ends what is left.
+      continue_outer();
       exit 0;
     }
+    continue_outer();
   }
 }
+
+sub continue_outer { kill 'CONT', $outer if getppid == $outer }
 
 sub run {
   setpgrp(0, 0);

@@ -1,5 +1,5 @@
 # What supervisor.pl does, for systems without perl; see there.
-# Usage: python3 -I -S supervisor.py NUMBER_OF_PRCTL SHELL
+# Usage: python3 -I -S supervisor.py NUMBER_OF_PRCTL NUMBER_OF_SIGCONT SHELL
 import ctypes
 import os
 import re
@@ -8,15 +8,16 @@ import signal
 import sys
 import time
 
-number, shell = int(sys.argv[1]), sys.argv[2]
+number, shell = int(sys.argv[1]), sys.argv[3]
 IGNORED = [getattr(signal, "SIG" + name) for name in "HUP INT QUIT USR1 USR2 PIPE ALRM TERM TSTP TTIN TTOU".split()]
 LOOK_SECONDS, ROUNDS = 0.25, 400
 
 
 def become_reaper():
     libc = ctypes.CDLL(None)
-    if libc.syscall(ctypes.c_long(number), ctypes.c_long(36), *[ctypes.c_long(n) for n in (1, 0, 0, 0)]) != 0:
-        os._exit(125)
+    for words in ((36, 1), (1, signal.SIGCONT)):
+        if libc.syscall(*[ctypes.c_long(n) for n in (number, *words, 0, 0, 0)]) != 0:
+            os._exit(125)
 
 
 def descendants():
@@ -95,6 +96,8 @@ def say(text):
 
 def inner():
     become_reaper()
+    if os.getppid() != outer:
+        os._exit(0)
     # Python goes on waiting after a signal: this is what ends it.
     woken, wake = os.pipe()
     for descriptor in (woken, wake):
@@ -114,8 +117,7 @@ def inner():
         ready = await_any(0, leash, woken)
         if 0 in ready or leash in ready:
             end_all()
-            if os.getppid() == outer:
-                os.kill(outer, signal.SIGCONT)
+            continue_outer()
             os._exit(0)
         if woken in ready:
             os.read(woken, 4096)
@@ -124,7 +126,14 @@ def inner():
                 status = ended[1]
                 low = status & 127
                 os.write(ending, b"signal %d" % low if low else b"exit %d" % (status >> 8))
+                continue_outer()
                 os._exit(0)
+        continue_outer()
+
+
+def continue_outer():
+    if os.getppid() == outer:
+        os.kill(outer, signal.SIGCONT)
 
 
 def run():
@@ -156,15 +165,15 @@ os.close(output)
 ended, ending = os.pipe()
 leash, hand = os.pipe()
 outer = os.getpid()
-if os.fork() == 0:
+child = os.fork()
+if child == 0:
     os.close(ended)
     os.close(hand)
     inner()
 for descriptor in (writer, ending, leash):
     os.close(descriptor)
-first = []
-while not first:
-    first = await_any(0, ended)
+while not (first := await_any(0, ended)):
+    os.kill(child, signal.SIGCONT)
 how = os.read(ended, 100) if ended in first else b""
 end_all()
 if how:

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, symlink } from 'node:fs/promises'
+import { mkdir, rename, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { asOperator, type CatalogFixture, catalogTest, git, openCatalog, writeFiles } from '#test/support/catalog.ts'
@@ -130,6 +130,42 @@ catalogTest("git's own directory is guarded wherever its pointer says it is", as
   assert.equal(await guardOf(catalog, 'meta/hooks/post-checkout'), join(project, 'meta/hooks/post-checkout'))
   assert.equal(await guardOf(catalog, 'meta2/x'), '')
 })
+
+catalogTest(
+  "a directory of git's is guarded with all below it, whatever its name and whoever's it is",
+  async (catalog) => {
+    const { project } = catalog
+    await writeFiles(project, { 'almost/HEAD': 'ref: refs/heads/main', 'objects/a': '', 'sub/objects/a': '' })
+    git(project, 'init', '-q', `--separate-git-dir=${join(project, 'my git')}`, join(project, 'wt'))
+    git(project, 'init', '-q', '--bare', join(project, 'deep/er/bare'))
+    const main = join(project, 'main')
+    git(project, 'init', '-q', main)
+    git(main, 'commit', '-q', '--allow-empty', '-m', 'a')
+    git(main, 'worktree', 'add', '-q', join(project, 'linked'))
+    await rename(join(main, '.git/worktrees/linked'), join(project, 'moved'))
+    for (const path of [
+      ...['my git/config', 'my git/hooks/pre-commit', 'my git/new/at/all', 'my git/HEAD'],
+      ...['deep/er/bare/config', 'deep/er/bare/hooks/update', 'moved/commondir', 'moved/config.worktree', 'wt/.git'],
+    ]) {
+      assert.equal(await guardOf(catalog, path), join(project, path), path)
+    }
+    for (const path of [
+      'wt/a',
+      'deep/er/a',
+      'deep/bare/config',
+      'almost/config',
+      'objects/b',
+      'sub/config',
+      'linked/a',
+    ]) {
+      assert.equal(await guardOf(catalog, path), '', path)
+    }
+    const { client } = catalog
+    const input = { path: 'hooks/update', content: '' }
+    const within = { directory: join(project, 'deep/er/bare'), name: 'write', input }
+    assert.notEqual((await client.prepareTool(within, asOperator)).accesses[0]?.guardedPath, '')
+  },
+)
 
 catalogTest('a link to a repository that is not there yet is guarded where it leads', async (catalog) => {
   const { project } = catalog

@@ -1,16 +1,17 @@
-import { join } from 'node:path'
+import { lstat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Location } from '#services/catalog/domain/location.ts'
 import { findAgentFiles } from '../agents/agent-files.ts'
 import { findRepository } from '../locations/git-repository.ts'
 import { realPathOf } from './confinement.ts'
-import { isInside } from './paths.ts'
+import { isInside, isOutOfDescriptors } from './paths.ts'
 
 const GUARDED_NAMES = new Set(['.git', '.opencode'])
 const GUARDED_FILES = new Set(['opencode.json', 'opencode.jsonc'])
 
 /**
  * Knows which files decide what agents may do, or what a program does that a person runs later: `.opencode` and `.git`
- * wherever they lie, `opencode.json` and `opencode.jsonc`, the user's configuration directory, and whatever links and git's
+ * wherever they lie, whatever else is a directory of git's, `opencode.json` and `opencode.jsonc`, the user's configuration directory, and whatever links and git's
  * own pointers make of other files the same: wherever agents are looked for (`findAgentFiles`), there or not yet.
  */
 export class GuardedFiles {
@@ -25,6 +26,7 @@ export class GuardedFiles {
   async has(location: Location, real: string): Promise<boolean> {
     const names = folded(real).split('/')
     if (names.some((name) => GUARDED_NAMES.has(name)) || GUARDED_FILES.has(names.at(-1) ?? '')) return true
+    if (await isInGitDirectory(real)) return true
     const places = await Promise.all((await this.#places(location)).map((place) => realPathOf(place)))
     return places.some((place) => isInside(folded(place), folded(real)))
   }
@@ -39,6 +41,29 @@ export class GuardedFiles {
       ...(repository === undefined ? [] : [repository.gitDirectory, repository.commonDirectory]),
     ]
   }
+}
+
+/**
+ * Whether a file lies in what git takes for a repository, whatever its name: a bare one, or one that a pointer elsewhere names
+ * (`git init --separate-git-dir`).
+ */
+async function isInGitDirectory(real: string): Promise<boolean> {
+  const levels = [dirname(real)]
+  for (let up = dirname(levels[0] ?? real); up !== levels.at(-1); up = dirname(up)) levels.push(up)
+  return (await Promise.all(levels.map(isGitDirectory))).includes(true)
+}
+
+/** Whether git would take it for a directory of its own (gitrepository-layout(5)), or for one of a worktree. */
+async function isGitDirectory(directory: string): Promise<boolean> {
+  const has = (name: string): Promise<boolean> =>
+    lstat(join(directory, name)).then(
+      () => true,
+      (error: unknown) => {
+        if (isOutOfDescriptors(error)) throw error
+        return false
+      },
+    )
+  return (await has('HEAD')) && ((await has('objects')) || (await has('commondir')))
 }
 
 // As the most careless file system takes names for the same: without regard to case, to the form of a character, to

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Message } from '#services/inference/domain/conversation.ts'
 import type { GenerationEvent, GenerationRequest, Tool } from '#services/inference/domain/generation.ts'
 import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { heldDuring } from '#test/support/held.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { EchoProvider } from './provider.ts'
 
@@ -238,4 +239,35 @@ test('a long answer lets others work', async () => {
   await turn([user('/length 10000')])
   clearImmediate(next)
   assert.ok(turns >= 9, `${turns} turns of the event loop`)
+})
+
+test('the first 10,000 lines may ask for something, what stands behind them is text', async () => {
+  const padding = '\n'.repeat(9_999)
+  assert.deepEqual((await turn([user(`${padding}/reasoning thought`)])).reasoning, 'thought')
+  const later = await turn([user(`/reasoning thought\n${padding}/reasoning more\n/length 2\nend`)])
+  assert.equal(later.reasoning, 'thought')
+  assert.match(later.text, /You said: \/reasoning more\n\/length 2\nend$/)
+})
+
+test('a token is what lies between characters that a regular expression takes for space', async () => {
+  const codes = Array.from({ length: 0x10000 }, (_, code) => code)
+  const text = codes.map((code) => `a${String.fromCharCode(code)}`).join('')
+  const usage = (await eventsOf(echo, { messages: [user(text)] })).findLast((event) => event.type === 'usage')
+  assert.equal(usage?.type === 'usage' && usage.usage.inputTokens, BigInt(text.match(/\S+/g)?.length ?? 0))
+})
+
+test('questions of 30 MB hold nobody up, whatever they consist of', async () => {
+  for (const text of [
+    '\n'.repeat(30e6),
+    '/reasoning x\n'.repeat(2e6),
+    '/length 2\n'.repeat(3e6),
+    '\u{1f600}'.repeat(7e6),
+  ]) {
+    for (const responseFormat of [undefined, { type: 'json-object' } as const]) {
+      const held = await heldDuring(() =>
+        eventsOf(echo, { messages: [user(text)], ...(responseFormat && { responseFormat }) }),
+      )
+      assert.ok(held < 500, `${text.slice(0, 12)}: ${held} ms`)
+    }
+  }
 })

@@ -21,10 +21,13 @@ export interface EchoScript {
 
 const MAX_SLOW_MS = 60_000
 const MAX_LENGTH = 100_000
+/** Lines of a prompt that may ask for something; there may be millions. */
+const MAX_LINES = 10_000
 
 /**
- * Reads the lines of a prompt: `/tool NAME {json}`, `/reasoning TEXT`, `/slow MS` (at most 60,000), `/fail STATUS`,
- * `/fail STATUS after N`, `/length N` (at most 100,000). A line that follows none of these forms is text.
+ * Reads the first 10,000 lines of a prompt: `/tool NAME {json}`, `/reasoning TEXT`, `/slow MS` (at most 60,000), `/fail STATUS`,
+ * `/fail STATUS after N`, `/length N` (at most 100,000). A line that follows none of these forms is text, and so is all behind
+ * them.
  */
 export function parseScript(prompt: string): EchoScript {
   const calls: ScriptedCall[] = []
@@ -33,7 +36,8 @@ export function parseScript(prompt: string): EchoScript {
   let slowMs = 0
   let failure: EchoScript['failure']
   let length: number | undefined
-  for (const line of prompt.split('\n')) {
+  const { lines, behind } = firstLines(prompt)
+  for (const line of lines) {
     const [, word = '', argument = ''] = /^\/(tool|reasoning|slow|fail|length)\s+(.*)$/s.exec(line.trim()) ?? []
     const number = /^\d{1,9}$/.test(argument) ? Number(argument) : undefined
     const fail = /^([45]\d\d)(?:\s+after\s+(\d{1,9}))?$/.exec(argument)
@@ -46,5 +50,18 @@ export function parseScript(prompt: string): EchoScript {
     else if (word === 'fail' && fail !== null) failure = { status: Number(fail[1]), afterWords: Number(fail[2] ?? 0) }
     else rest.push(line)
   }
+  rest.push(behind)
   return { calls, reasoning: reasoning.join('\n'), slowMs, failure, length, rest: rest.join('\n').trim() }
+}
+
+/** The lines of a text that may ask for something, and what stands behind them, as it is. */
+function firstLines(text: string): { readonly lines: readonly string[]; readonly behind: string } {
+  const lines: string[] = []
+  let at = 0
+  while (lines.length < MAX_LINES && at <= text.length) {
+    const end = text.indexOf('\n', at)
+    lines.push(text.slice(at, end === -1 ? text.length : end))
+    at = end === -1 ? text.length + 1 : end + 1
+  }
+  return { lines, behind: text.slice(at) }
 }

@@ -66,7 +66,8 @@ function answerOf(
 ): string {
   const format = request.responseFormat
   if (format?.type === 'json-schema') return JSON.stringify(minimalInstance(format.schema))
-  if (format?.type === 'json-object') return JSON.stringify({ echo: script.rest })
+  const said = script.rest.slice(0, MAX_SAID).toWellFormed()
+  if (format?.type === 'json-object') return JSON.stringify({ echo: said })
   if (script.length !== undefined) return tale(script.length)
   const sentences: string[] = []
   if (
@@ -84,8 +85,7 @@ function answerOf(
     if (!tools.some((tool) => tool.name === name)) sentences.push(`The tool ${name} is not available.`)
   }
   if (sentences.length > 0) return sentences.join('\n\n')
-  const said = script.rest === '' ? '' : ` You said: ${script.rest.slice(0, MAX_SAID).toWellFormed()}`
-  return `This is portico/echo, the built-in model that needs no network.${said}`
+  return `This is portico/echo, the built-in model that needs no network.${said === '' ? '' : ` You said: ${said}`}`
 }
 
 function looksAround(script: EchoScript): boolean {
