@@ -1,4 +1,5 @@
 import {
+  MongoBulkWriteError,
   MongoClientClosedError,
   MongoError,
   MongoNetworkError,
@@ -66,6 +67,10 @@ export function mongoProblem(error: unknown): StoreProblem | undefined {
     return { kind: 'away', text: maskCredentials(error.message), outcomeUnknown: true }
   if (error instanceof OutOfTime) return { kind: 'away', text: error.message }
   if (!(error instanceof MongoError)) return undefined
+  // The driver wraps what made a bulk write fail, labels and class included.
+  if (error instanceof MongoBulkWriteError && error.errorResponse instanceof Error) {
+    return mongoProblem(error.errorResponse)
+  }
   const text = maskCredentials(error.message)
   if (error instanceof MongoServerError && codesOf(error).includes(OUT_OF_DISK_SPACE)) return { kind: 'full', text }
   const away =
