@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
+import { serviceClosing } from '#shared/rpc/server-reasons.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { FileAgents } from './adapters/agents/file-agents.ts'
 import type { StartCommand } from './adapters/commands/command.ts'
@@ -67,12 +68,14 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     opened,
     calls,
   })
+  const draining = new AbortController()
   const dispose = async (): Promise<void> => {
+    draining.abort(serviceClosing())
     await calls.close()
     opened[Symbol.dispose]()
     await threads[Symbol.asyncDispose]()
   }
-  return { routes, [Symbol.asyncDispose]: dispose }
+  return { routes: { ...routes, draining: draining.signal }, [Symbol.asyncDispose]: dispose }
 }
 
 async function commandStarter(path: string, scratch: string, logger: Logger): Promise<StartCommand> {

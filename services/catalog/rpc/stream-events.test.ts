@@ -150,3 +150,10 @@ test('a server that stops ends the streams with SERVICE_CLOSING', async () => {
   await assert.rejects(events.next(), rejection('SERVICE_CLOSING'))
   await drained
 })
+
+test('streams within the process end with SERVICE_CLOSING when the service is closed', async () => {
+  const catalog = await openCatalog()
+  using events = await listen(catalog)
+  const waiting = events.next()
+  await Promise.all([assert.rejects(waiting, rejection('SERVICE_CLOSING')), catalog[Symbol.asyncDispose]()])
+})

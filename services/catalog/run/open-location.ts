@@ -25,8 +25,8 @@ interface Digests {
   readonly tools: string
 }
 
-/** Generations of a location that are kept: a step that began with an older one has to begin anew. */
-const KEPT_GENERATIONS = 4
+/** Generations of a location that are kept, the ones that were used last: a step that names another has to begin anew. */
+const KEPT_GENERATIONS = 16
 
 /** How long changes are collected before they are looked at, in milliseconds (`contract/instance-facts.md` 3.12). */
 const DEBOUNCE_MS = 100
@@ -47,7 +47,7 @@ export class OpenLocation implements Disposable {
   readonly #options: Options
   readonly #agents: OpenSource<AgentSet>
   readonly #tools: OpenSource<Tools>
-  /** Id → generation, the newest last. */
+  /** Id → generation, the one that was used last at the end. */
   readonly #generations = new Map<string, Generation>()
   #digests: Digests | undefined
   /** Reloads that began, and the last of them that counted. */
@@ -92,8 +92,9 @@ export class OpenLocation implements Disposable {
    */
   async generation(id?: string): Promise<Generation> {
     const kept = id === undefined ? undefined : this.#generations.get(id)
-    const generation = kept ?? (await this.reload())
-    if (id === undefined || generation.id === id) return generation
+    if (kept !== undefined) return this.#keep(kept)
+    const present = await this.reload()
+    if (id === undefined || present.id === id) return present
     throw new Rejection('LOCATION_GENERATION_GONE', { directory: this.location.directory, generation: id })
   }
 
@@ -101,7 +102,8 @@ export class OpenLocation implements Disposable {
   async reload(): Promise<Generation> {
     const turn = ++this.#begun
     const [agents, tools] = await Promise.all([this.#agents.read(), this.#tools.read()])
-    const generation = this.#keep(agents, tools)
+    const id = idOf(agents, tools)
+    const generation = this.#keep(this.#generations.get(id) ?? { id, agents: agents.value, tools: tools.value })
     // One that began later may have ended earlier, and knows better.
     if (turn < this.#counted) return generation
     this.#counted = turn
@@ -117,13 +119,15 @@ export class OpenLocation implements Disposable {
     this.#tools[Symbol.dispose]()
   }
 
-  #keep(agents: Offer<AgentSet>, tools: Offer<Tools>): Generation {
-    const id = hash('sha256', JSON.stringify([agents.digest, tools.digest]), 'hex').slice(0, 32)
-    const generation = this.#generations.get(id) ?? { id, agents: agents.value, tools: tools.value }
-    this.#generations.delete(id)
-    this.#generations.set(id, generation)
+  #keep(generation: Generation): Generation {
+    this.#generations.delete(generation.id)
+    this.#generations.set(generation.id, generation)
     const [oldest] = this.#generations.keys()
     if (this.#generations.size > KEPT_GENERATIONS && oldest !== undefined) this.#generations.delete(oldest)
     return generation
   }
+}
+
+function idOf(agents: Offer<AgentSet>, tools: Offer<Tools>): string {
+  return hash('sha256', JSON.stringify([agents.digest, tools.digest]), 'hex').slice(0, 32)
 }

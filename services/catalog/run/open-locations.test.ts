@@ -75,12 +75,17 @@ test('a generation that is not kept any more, or never was, is LOCATION_GENERATI
   const { world, locations } = begin(t)
   const open = locations.open(at('/a'))
   const ids: string[] = []
-  for (world.offered = 1; world.offered <= 5; world.offered++) ids.push((await open.generation()).id)
-  world.offered = 5
+  for (world.offered = 1; world.offered <= 17; world.offered++) ids.push((await open.generation()).id)
+  world.offered = 17
   const [oldest = '', ...kept] = ids
   for (const id of kept) assert.equal((await open.generation(id)).id, id)
   const reason = 'LOCATION_GENERATION_GONE'
-  for (const generation of [oldest, 'x']) {
+  // The one that was used last is kept longest.
+  await open.generation(ids[1])
+  world.offered = 18
+  await open.generation()
+  assert.equal((await open.generation(ids[1])).id, ids[1])
+  for (const generation of [oldest, ids[2] ?? '', 'x']) {
     await assert.rejects(open.generation(generation), { reason, metadata: { directory: '/a', generation } })
   }
 })
