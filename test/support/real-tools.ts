@@ -1,4 +1,5 @@
 import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Routes } from '#shared/rpc/routes.ts'
 import { type CatalogFixture, openCatalog } from '#test/support/catalog.ts'
 import { asKey, openSessionService, type SessionFixture, scriptedPeers } from '#test/support/session-service.ts'
 
@@ -14,11 +15,14 @@ export interface RealTools extends AsyncDisposable {
   }): Promise<void>
 }
 
-/** Opens both, with folders of their own. A rule is written as `edit src/* allow`. */
-export async function openRealTools(): Promise<RealTools> {
+/**
+ * Opens both, with folders of their own. A rule is written as `edit src/* allow`. `wrap` makes the routes that the session
+ * service calls of those of the catalog.
+ */
+export async function openRealTools(wrap = (routes: Routes): Routes => routes): Promise<RealTools> {
   await using opening = new AsyncDisposableStack()
   const catalog = opening.use(await openCatalog({ roots: { wrk_1: ['/'] } }))
-  const peers = Object.assign(scriptedPeers(), { catalog: catalog.routes })
+  const peers = Object.assign(scriptedPeers(), { catalog: wrap(catalog.routes) })
   const service = opening.use(await openSessionService({ peers }))
   const resources = opening.move()
   return {

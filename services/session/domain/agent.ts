@@ -16,6 +16,13 @@ export interface Agent {
   readonly requestBody: JsonObject | undefined
 }
 
+/** A directory as one step sees it: what the catalog offered there when the step began. */
+export interface PinnedLocation {
+  readonly directory: string
+  /** As the catalog named it; an older catalog names none. */
+  readonly generation?: string
+}
+
 /** A tool as the model sees it. */
 export interface ToolDescription {
   readonly name: string

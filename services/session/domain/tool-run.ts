@@ -1,10 +1,10 @@
-import type { ToolAccess } from './agent.ts'
+import type { PinnedLocation, ToolAccess } from './agent.ts'
 import type { StructuredError } from './message.ts'
 import type { JsonObject } from './session.ts'
 
 /** A tool call that is to run. `fence` is its drain's, `grant` what permission was given for. */
 export interface ToolRun {
-  readonly directory: string
+  readonly location: PinnedLocation
   readonly sessionId: string
   readonly callId: string
   readonly fence: number

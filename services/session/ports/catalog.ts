@@ -1,4 +1,4 @@
-import type { Agent, PreparedCall, ToolDescription } from '../domain/agent.ts'
+import type { Agent, PinnedLocation, PreparedCall, ToolDescription } from '../domain/agent.ts'
 import type { JsonObject, SessionLocation } from '../domain/session.ts'
 import type { ReadFile, ToolEvent, ToolRun } from '../domain/tool-run.ts'
 import type { PeerCall } from './peer-call.ts'
@@ -9,11 +9,11 @@ import type { PeerCall } from './peer-call.ts'
  */
 export interface Catalog {
   resolveLocation(call: PeerCall, directory: string): Promise<SessionLocation>
-  /** An empty id: the location's default agent. */
-  getAgent(call: PeerCall, directory: string, agentId: string): Promise<Agent>
-  listTools(call: PeerCall, directory: string): Promise<readonly ToolDescription[]>
+  /** An empty id: the location's default agent. With it comes the location as it is now, for the calls of one step. */
+  getAgent(call: PeerCall, directory: string, agentId: string): Promise<{ agent: Agent; location: PinnedLocation }>
+  listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]>
   readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile>
-  prepareTool(call: PeerCall, directory: string, name: string, input: JsonObject): Promise<PreparedCall>
+  prepareTool(call: PeerCall, location: PinnedLocation, name: string, input: JsonObject): Promise<PreparedCall>
   /** Runs a call once, for as long as it takes; never to be repeated. */
   runTool(call: PeerCall, run: ToolRun): AsyncIterable<ToolEvent>
   endTools(call: PeerCall, sessionId: string, fence: number): Promise<void>

@@ -1,14 +1,22 @@
 import { Rejection } from '#shared/rejection.ts'
-import type { Agent, ToolDescription } from '../domain/agent.ts'
+import type { Agent, PinnedLocation, ToolDescription } from '../domain/agent.ts'
 import type { Message } from '../domain/message.ts'
 import { stepsSinceInput } from '../domain/next-action.ts'
 import type { ModelRef } from '../domain/session.ts'
+import type { PeerCall } from '../ports/peer-call.ts'
 import { isPassing, type RunContext, RunFailure, runCall, tryPeer } from './run-context.ts'
+
+type Ask = <T>(question: () => Promise<T>) => Promise<T>
+
+/** A location that changes faster than that is one that cannot be used. */
+const MOST_TRIES = 3
 
 /** Who answers in a step, and with what. */
 export interface StepPlan {
   readonly agent: Agent
   readonly model: ModelRef
+  /** Where tools are called: as it was when the agent was read. */
+  readonly location: PinnedLocation
   readonly tools: readonly ToolDescription[]
   /** The agent may do no other step: it is told so, and calls no tools. */
   readonly lastStep: boolean
@@ -19,22 +27,36 @@ export interface StepPlan {
  * Throws RunFailure when there is no such agent, or when the peers stay away.
  */
 export async function planStep(run: RunContext, conversation: readonly Message[]): Promise<StepPlan> {
-  const { session, catalog, inference, tenure } = run
-  const { directory } = session.location
+  const { session, inference, tenure } = run
   const call = runCall(run)
-  const ask = <T>(question: () => Promise<T>): Promise<T> => tryPeer(run, tenure.signal, question)
+  const ask: Ask = (question) => tryPeer(run, tenure.signal, question)
   try {
-    const [agent, tools] = await Promise.all([
-      ask(() => catalog.getAgent(call, directory, session.agent ?? '')),
-      ask(() => catalog.listTools(call, directory)),
-    ])
+    const { agent, location, tools } = await pinLocation(run, call, ask)
     const model = session.model ?? agent.model ?? (await ask(() => inference.defaultModel(call)))
     const lastStep = agent.steps > 0 && stepsSinceInput(conversation) + 1 >= agent.steps
-    return { agent, tools, model, lastStep }
+    return { agent, location, tools, model, lastStep }
   } catch (error) {
     tenure.check()
     throw new RunFailure(planError(error, session.agent), { cause: error })
   }
+}
+
+/** Agent and tools of one generation of the location; another try where it has changed between the two. */
+async function pinLocation({ session, catalog }: RunContext, call: PeerCall, ask: Ask) {
+  for (let tries = 1; ; tries++) {
+    const { directory } = session.location
+    const { agent, location } = await ask(() => catalog.getAgent(call, directory, session.agent ?? ''))
+    try {
+      return { agent, location, tools: await ask(() => catalog.listTools(call, location)) }
+    } catch (error) {
+      if (tries === MOST_TRIES || !isGenerationGone(error)) throw error
+    }
+  }
+}
+
+/** Whether the catalog does not know the location any more as the step saw it. */
+export function isGenerationGone(error: unknown): boolean {
+  return error instanceof Rejection && error.reason === 'LOCATION_GENERATION_GONE'
 }
 
 function planError(error: unknown, agent: string | undefined) {

@@ -5,10 +5,16 @@ import type { CallOutcome } from '../domain/step-draft.ts'
 import type { ToolEvent, ToolOutput } from '../domain/tool-run.ts'
 import { askLeave } from './ask-leave.ts'
 import { isPassing, type RunContext, runCall, tryPeer } from './run-context.ts'
-import type { StepPlan } from './step-plan.ts'
+import { isGenerationGone, type StepPlan } from './step-plan.ts'
 import type { StepRecorder } from './step-recorder.ts'
 
 const UNKNOWN: StructuredError = { type: 'aborted', message: 'The tool call was cut off; what it has done is unknown' }
+
+/** The next step begins with what there is now. */
+const CHANGED: StructuredError = {
+  type: 'tool.location_changed',
+  message: 'The agents or tools of the project have changed; the call was not run. Make it again',
+}
 
 const NO_MORE: StructuredError = { type: 'tool.refused', message: 'No tools can be called in the last step' }
 
@@ -24,7 +30,7 @@ export async function doToolCall(
   signal: AbortSignal,
 ): Promise<void> {
   if (plan.lastStep) return step.settle(part.callId, failed(NO_MORE))
-  const prepared = await prepare(run, part, signal)
+  const prepared = await prepare(run, plan, part, signal)
   if ('error' in prepared) return step.settle(part.callId, failed(prepared.error))
   const refused = await askLeave(run, plan, step.draft.message.id, part.callId, prepared, signal)
   if (refused !== undefined) return step.settle(part.callId, failed(refused))
@@ -32,19 +38,19 @@ export async function doToolCall(
   signal.throwIfAborted()
   run.tenure.check()
   step.ran(part.callId)
-  const outcome = await runTool(run, step, part, prepared, signal)
+  const outcome = await runTool(run, plan, step, part, prepared, signal)
   signal.throwIfAborted()
   await step.settle(part.callId, outcome)
 }
 
 async function prepare(
   run: RunContext,
+  { location }: StepPlan,
   { name, input }: ToolPart,
   signal: AbortSignal,
 ): Promise<PreparedCall | { readonly error: StructuredError }> {
-  const { directory } = run.session.location
   try {
-    return await tryPeer(run, signal, () => run.catalog.prepareTool(runCall(run, signal), directory, name, input))
+    return await tryPeer(run, signal, () => run.catalog.prepareTool(runCall(run, signal), location, name, input))
   } catch (error) {
     signal.throwIfAborted()
     return { error: refusal(error, name) }
@@ -52,6 +58,7 @@ async function prepare(
 }
 
 function refusal(error: unknown, name: string): StructuredError {
+  if (isGenerationGone(error)) return CHANGED
   if (isPassing(error) || !(error instanceof Rejection)) {
     return { type: 'service.unavailable', message: 'The tools are unavailable' }
   }
@@ -64,6 +71,7 @@ function refusal(error: unknown, name: string): StructuredError {
 /** Runs the call and follows it to its end. Whatever cuts it off leaves open what it has done. */
 async function runTool(
   run: RunContext,
+  { location }: StepPlan,
   step: StepRecorder,
   part: ToolPart,
   { accesses }: PreparedCall,
@@ -73,7 +81,7 @@ async function runTool(
   const { callId, name, input } = part
   const events = catalog
     .runTool(runCall(run, signal), {
-      directory: session.location.directory,
+      location,
       sessionId: session.id,
       // Providers number their calls anew in each answer.
       callId: `${step.draft.message.id}/${callId}`,
@@ -103,6 +111,7 @@ function cutOffBy(run: RunContext, error: unknown): StructuredError {
     run.tenure.stop('lost')
     run.tenure.check()
   }
+  if (isGenerationGone(error)) return CHANGED
   if (reason !== 'TOOL_ACCESS_CHANGED') return UNKNOWN
   return {
     type: 'tool.access_changed',

@@ -5,7 +5,7 @@ import {
   type ToolContent as ToolContentMessage,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { CatalogService, type RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import type { Agent, PreparedCall, ToolDescription } from '#services/session/domain/agent.ts'
+import type { Agent, PinnedLocation, PreparedCall, ToolDescription } from '#services/session/domain/agent.ts'
 import type { JsonObject, SessionLocation } from '#services/session/domain/session.ts'
 import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '#services/session/domain/tool-run.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
@@ -31,13 +31,17 @@ export class RpcCatalogPeer implements Catalog {
     return { directory: resolved.directory, projectId: given(resolved.project).projectId, subpath: resolved.subpath }
   }
 
-  async getAgent(call: PeerCall, directory: string, agentId: string): Promise<Agent> {
-    const { agent } = await unary(call, (options) => this.#client.getAgent({ directory, agentId }, options))
-    return toAgent(given(agent))
+  async getAgent(
+    call: PeerCall,
+    directory: string,
+    agentId: string,
+  ): Promise<{ agent: Agent; location: PinnedLocation }> {
+    const { agent, generation } = await unary(call, (options) => this.#client.getAgent({ directory, agentId }, options))
+    return { agent: toAgent(given(agent)), location: { directory, ...(generation !== '' && { generation }) } }
   }
 
-  async listTools(call: PeerCall, directory: string): Promise<readonly ToolDescription[]> {
-    const { tools } = await unary(call, (options) => this.#client.listTools({ directory }, options))
+  async listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]> {
+    const { tools } = await unary(call, (options) => this.#client.listTools({ ...location }, options))
     return tools.map(({ name, description, inputSchema = {} }) => ({ name, description, inputSchema }))
   }
 
@@ -48,16 +52,16 @@ export class RpcCatalogPeer implements Catalog {
     return { data, mime, name }
   }
 
-  async prepareTool(call: PeerCall, directory: string, name: string, input: JsonObject): Promise<PreparedCall> {
-    const request = { directory, name, input }
+  async prepareTool(call: PeerCall, location: PinnedLocation, name: string, input: JsonObject): Promise<PreparedCall> {
+    const request = { ...location, name, input }
     const { accesses, savePatterns } = await unary(call, (options) => this.#client.prepareTool(request, options))
     const kept = accesses.map(({ action, resources, guardedPath }) => ({ action, resources, guardedPath }))
     return { accesses: kept, savePatterns }
   }
 
-  async *runTool(call: PeerCall, { fence, grant, ...run }: ToolRun): AsyncGenerator<ToolEvent> {
+  async *runTool(call: PeerCall, { fence, grant, location, ...run }: ToolRun): AsyncGenerator<ToolEvent> {
     const accesses = grant.map(({ resources, ...access }) => ({ ...access, resources: [...resources] }))
-    const request = { ...run, fence: BigInt(fence), grant: accesses }
+    const request = { ...run, ...location, fence: BigInt(fence), grant: accesses }
     const events = this.#client.runTool(request, callOptions(call, { signal: call.signal }))
     for await (const { event } of peerStream('catalog', events, call.signal)) {
       const told = toToolEvent(event)
