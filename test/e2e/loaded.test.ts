@@ -16,7 +16,7 @@ registerHooks({
   },
 })`
 const UPSTREAM = ['undici']
-const TRACING = /^@opentelemetry\/(sdk|exporter|resources|core)/
+const TRACING = /^@opentelemetry\//
 const WIRE = ['@connectrpc/connect-node', '@grpc/grpc-js']
 
 /** What a process has loaded when it has started and answered once: packages, and files of the product. */

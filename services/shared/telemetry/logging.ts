@@ -1,8 +1,8 @@
-import { isSpanContextValid, trace } from '@opentelemetry/api'
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 import { z } from 'zod'
 import { mustBe } from '#shared/config/config.ts'
 import { currentRequestId } from '#shared/telemetry/request-scope.ts'
+import { currentSpan } from '#shared/telemetry/tracing.ts'
 
 export type { Logger } from 'pino'
 
@@ -46,8 +46,8 @@ function requestFields(): Record<string, string> {
   const fields: Record<string, string> = {}
   const requestId = currentRequestId()
   if (requestId !== undefined) fields.requestId = requestId
-  const span = trace.getActiveSpan()?.spanContext()
-  if (span !== undefined && isSpanContextValid(span)) {
+  const span = currentSpan()
+  if (span !== undefined) {
     fields.traceId = span.traceId
     fields.spanId = span.spanId
   }

@@ -1,7 +1,6 @@
-import { context, logs, propagation, trace } from '@opentelemetry/api'
 import type { SpanProcessor } from '@opentelemetry/sdk-trace'
 import type { TelemetryConfig } from '#shared/config/telemetry-config.ts'
-import { setTracer } from '#shared/telemetry/tracing.ts'
+import { setTracing } from '#shared/telemetry/tracing.ts'
 
 const EXPORT_TIMEOUT_MS = 3_000
 
@@ -22,9 +21,11 @@ export async function startTelemetry(service: string, { tracesUrl }: TelemetryCo
 
 /** Turns on tracing with a processor of spans; `startTelemetry` and tests do. */
 export async function startTracing(service: string, processor: SpanProcessor): Promise<Telemetry> {
+  const { context, logs, propagation, trace } = await import('@opentelemetry/api')
   const { NodeSDK } = await import('@opentelemetry/sdk-node')
   const { resourceFromAttributes } = await import('@opentelemetry/resources')
   const { W3CTraceContextPropagator } = await import('@opentelemetry/core')
+  const { createTracing } = await import('#shared/telemetry/spans.ts')
   const sdk = new NodeSDK({
     resource: resourceFromAttributes({ 'service.name': service, 'service.namespace': 'portico' }),
     spanProcessors: [processor],
@@ -33,10 +34,10 @@ export async function startTracing(service: string, processor: SpanProcessor): P
     ...{ autoDetectResources: false, logRecordProcessors: [], metricReaders: [] },
   })
   sdk.start()
-  setTracer(trace.getTracer('portico'))
+  setTracing(createTracing(trace.getTracer('portico')))
   return {
     async [Symbol.asyncDispose]() {
-      setTracer(undefined)
+      setTracing(undefined)
       await withinTime(sdk.shutdown())
       for (const api of [trace, propagation, context, logs]) api.disable()
     },

@@ -1,5 +1,11 @@
-import { trace } from '@opentelemetry/api'
-import { type Attributes, isTracing, type OpenSpan, openSpan, pullInSpan } from '#shared/telemetry/tracing.ts'
+import {
+  type Attributes,
+  currentSpan,
+  isTracing,
+  type OpenSpan,
+  openSpan,
+  pullInSpan,
+} from '#shared/telemetry/tracing.ts'
 
 /**
  * A port whose every call within a span has one of its own, `NAME.method`; what is looked at by and by in the background
@@ -26,7 +32,7 @@ export function tracedPort<P extends object>(port: P, name: string, attributes: 
 }
 
 function call(work: () => unknown, name: string, attributes: Attributes): unknown {
-  const span = trace.getActiveSpan() && openSpan(name, { kind: 'client', attributes })
+  const span = currentSpan() && openSpan(name, { kind: 'client', attributes })
   return span === undefined ? work() : follow(span, work)
 }
 

@@ -1,18 +1,4 @@
-import { Code, ConnectError } from '@connectrpc/connect'
-import { codeToString } from '@connectrpc/connect/protocol-connect'
-import {
-  type Attributes,
-  type Context,
-  context,
-  propagation,
-  ROOT_CONTEXT,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
-import { Rejection, reasonOf } from '#shared/rejection.ts'
+import type { Attributes } from '@opentelemetry/api'
 import { wrapSteps } from '#shared/streams.ts'
 import { withRequestId } from '#shared/telemetry/request-scope.ts'
 
@@ -48,40 +34,36 @@ export interface OpenSpan {
   end(outcome?: SpanOutcome): void
 }
 
-const KINDS = { server: SpanKind.SERVER, internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const
-// The codes that gRPC's conventions count as the server's fault.
-const OWN_FAULTS: ReadonlySet<Code> = new Set([
-  Code.Unknown,
-  Code.DeadlineExceeded,
-  Code.Unimplemented,
-  Code.Internal,
-  Code.Unavailable,
-  Code.DataLoss,
-])
-let tracer: Tracer | undefined
+/** What makes spans while tracing is on; nothing of it is loaded before. */
+export interface Tracing {
+  /** Opens a span, as a child of the one this runs in or of the carrier's. */
+  open(name: string, options: SpanOptions): OpenSpan
+  /** Trace and span that this runs in. */
+  ids(): { readonly traceId: string; readonly spanId: string } | undefined
+  /** Runs work outside of every span. */
+  outside<T>(work: () => T): T
+}
+
+let tracing: Tracing | undefined
 
 /** Turns tracing on or off for this process; `startTelemetry` does. */
-export function setTracer(next: Tracer | undefined): void {
-  tracer = next
+export function setTracing(next: Tracing | undefined): void {
+  tracing = next
 }
 
 /** Whether spans are made. */
 export function isTracing(): boolean {
-  return tracer !== undefined
+  return tracing !== undefined
 }
 
 /** Opens a span, as a child of the one this runs in or of the carrier's. Undefined when tracing is off. */
 export function openSpan(name: string, options: SpanOptions = {}): OpenSpan | undefined {
-  if (tracer === undefined) return undefined
-  const here = context.active()
-  const parent = options.carrier === undefined ? here : propagation.extract(here, options.carrier)
-  const { attributes } = options
-  const span = tracer.startSpan(
-    name,
-    { kind: KINDS[options.kind ?? 'internal'], ...(attributes === undefined ? {} : { attributes }) },
-    parent,
-  )
-  return new RunningSpan(span, trace.setSpan(parent, span), options.kind)
+  return tracing?.open(name, options)
+}
+
+/** The trace and the span that this runs in; undefined outside of every span. */
+export function currentSpan(): ReturnType<Tracing['ids']> {
+  return tracing?.ids()
 }
 
 /** Runs work in a span that ends with it. */
@@ -129,52 +111,6 @@ export function pullInSpan<T>(span: OpenSpan, stream: AsyncIterable<T>): AsyncIt
 
 /** Starts work that outlives the request it was started in: its log lines and spans do not belong to that request. */
 export function detached<T>(work: () => T): T {
-  return context.with(ROOT_CONTEXT, () => withRequestId(undefined, work))
-}
-
-class RunningSpan implements OpenSpan {
-  readonly #span: Span
-  readonly #context: Context
-  readonly #kind: SpanOptions['kind']
-  #ended = false
-
-  constructor(span: Span, inside: Context, kind: SpanOptions['kind']) {
-    this.#span = span
-    this.#kind = kind
-    this.#context = inside
-  }
-
-  run<T>(work: () => T): T {
-    return context.with(this.#context, work)
-  }
-
-  inject(carrier: Carrier): void {
-    propagation.inject(this.#context, carrier)
-  }
-
-  end({ error, attributes, name }: SpanOutcome = {}): void {
-    if (this.#ended) return
-    this.#ended = true
-    if (name !== undefined) this.#span.updateName(name)
-    if (attributes !== undefined) this.#span.setAttributes(attributes)
-    if (error !== undefined) {
-      this.#span.setAttributes(errorAttributes(error))
-      if (this.#blamed(error)) this.#span.setStatus({ code: SpanStatusCode.ERROR })
-    }
-    this.#span.end()
-  }
-
-  /** A call that was answered with a planned rejection went well for whoever answered it. */
-  #blamed(error: unknown): boolean {
-    return this.#kind === 'client' || !(error instanceof ConnectError) || OWN_FAULTS.has(error.code)
-  }
-}
-
-function errorAttributes(error: unknown): Attributes {
-  if (error instanceof ConnectError) {
-    const code = codeToString(error.code).toUpperCase()
-    return { 'rpc.status_code': code, 'error.type': reasonOf(error)?.reason ?? code }
-  }
-  if (error instanceof Rejection) return { 'error.type': error.reason }
-  return { 'error.type': error instanceof Error ? error.name : typeof error }
+  const own = (): T => withRequestId(undefined, work)
+  return tracing === undefined ? own() : tracing.outside(own)
 }
