@@ -26,7 +26,7 @@ export const subscribeToEvents = operation({
   query: z.object({ after: position.meta({ description: 'As `Last-Event-ID`, for who cannot set headers' }) }),
   headers: z.object({ 'last-event-id': position.meta({ description: 'The last `id:` that was read' }) }),
   answer: events(event),
-  errors: ['EVENTS_OVERFLOWED', 'REQUEST_INVALID'],
+  errors: ['EVENTS_OVERFLOWED'],
   handle: ({ session, catalog }, { query, headers, call, facade: { clock } }) =>
     stream({
       messages: mergeEvents({

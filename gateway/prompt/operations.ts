@@ -53,7 +53,7 @@ export const waitForSession = operation({
   params,
   deadlineMs: WAIT_ROUND_MS,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND', 'NOT_READY'],
+  errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params, call, facade }) => waitUntilIdle(session, params.sessionID, call, facade.lifecycle),
 })
 
@@ -66,6 +66,6 @@ export const waitForSessionOf1x = operation({
   params,
   deadlineMs: WAIT_ROUND_MS,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND', 'NOT_READY'],
+  errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params, call, facade }) => waitUntilIdle(session, params.sessionID, call, facade.lifecycle),
 })

@@ -24,4 +24,4 @@ export const notReady = z.strictObject({
 })
 
 /** `GET /openapi.json`. */
-export const openapi = freeObject('OpenAPI says what an OpenAPI document is.')
+export const openapi = freeObject('OpenAPI says what an OpenAPI document is.', 100)

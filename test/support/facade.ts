@@ -1,10 +1,12 @@
 import type { DescService } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ServiceImpl, type Transport } from '@connectrpc/connect'
+import type { Express } from 'express'
 import pino from 'pino'
 import { createApp } from '#gateway/app.ts'
 import { createClients } from '#gateway/clients.ts'
 import { readConfig } from '#gateway/config.ts'
 import { type Listener, listen } from '#gateway/http/listen.ts'
+import type { Operation } from '#gateway/operation.ts'
 import { PeerReadiness } from '#gateway/readiness.ts'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
@@ -15,6 +17,7 @@ import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { systemClock } from '#shared/clock.ts'
 import { type ReasonTable, Rejection } from '#shared/rejection.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
+import { AnswerJudge } from '#test/support/answer-judge.ts'
 import { type Connect, connectLocal } from '#test/support/transports.ts'
 
 /** Handlers that a test gives; whatever else is called answers UNIMPLEMENTED. */
@@ -33,6 +36,7 @@ export interface Stubs {
 export interface TestFacade extends AsyncDisposable {
   readonly url: string
   readonly listener: Listener
+  readonly app: Express
   readonly readiness: PeerReadiness
   /** Lines that were logged, parsed. */
   readonly log: Record<string, unknown>[]
@@ -50,6 +54,7 @@ export async function openFacade(
   stubs: Stubs = {},
   env: Record<string, string> = {},
   connect: Connect = connectLocal,
+  operations?: readonly Operation[],
 ): Promise<TestFacade> {
   const log: Record<string, unknown>[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(JSON.parse(line)) })
@@ -65,8 +70,9 @@ export async function openFacade(
     made ??= new PeerReadiness(clients)
     return made
   }
-  listener.serve(
-    createApp({
+  const judge = new AnswerJudge({ declared: false, operations })
+  const app = createApp(
+    {
       config,
       clients,
       clock: systemClock,
@@ -74,11 +80,14 @@ export async function openFacade(
       lifecycle,
       readiness: { report: () => readiness().report() },
       urls: () => [url],
-    }),
+    },
+    operations,
   )
+  listener.serve(judge.wrap(app))
   return {
     url,
     listener,
+    app,
     get readiness() {
       return readiness()
     },
@@ -88,6 +97,7 @@ export async function openFacade(
       made?.[Symbol.dispose]()
       await listener[Symbol.asyncDispose]()
       await connection[Symbol.asyncDispose]()
+      judge[Symbol.dispose]()
     },
   }
 }

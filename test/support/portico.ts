@@ -17,6 +17,7 @@ import { readConfig as readSessionConfig } from '#services/session/config.ts'
 import { open as openSession } from '#services/session/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
+import { AnswerJudge } from '#test/support/answer-judge.ts'
 
 /** Keys that exist in the first workspace. */
 export const PORTICO_KEYS = { api: 'sk-portico-of-the-tests', management: 'mk-portico-of-the-tests' }
@@ -42,6 +43,7 @@ export async function openPortico(
   files: Readonly<Record<string, string>> = {},
 ): Promise<Portico> {
   const stack = new AsyncDisposableStack()
+  const judge = stack.use(new AnswerJudge({ declared: true }))
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'portico-')))
   stack.defer(() => rm(folder, { recursive: true, force: true }))
   const [project, outside, home] = ['project', 'outside', 'home'].map((name) => join(folder, name)) as [
@@ -81,7 +83,8 @@ export async function openPortico(
   const services = { identity, catalog, session, inference }
   const stores = Object.entries(services).map(([name, { routes }]) => [name, routes.store] as const)
   const readiness = ownReadiness(Object.fromEntries(stores))
-  listener.serve(createApp({ ...common, config, clients, lifecycle, readiness, urls: () => [url] }))
+  const app = createApp({ ...common, config, clients, lifecycle, readiness, urls: () => [url] })
+  listener.serve(judge.wrap(app))
   return {
     url,
     listener,

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import test from 'node:test'
+import { z } from 'zod'
+import type { Operation } from '#gateway/operation.ts'
+import { OPERATIONS } from '#gateway/operations.ts'
+import { openFacade } from '#test/support/facade.ts'
+import { openapiDocument } from './openapi.ts'
+
+/** JSON of the document, as the walk reads it. */
+interface Node {
+  readonly [member: string]: unknown
+}
+
+const document = JSON.parse(JSON.stringify(openapiDocument())) as {
+  readonly paths: Record<string, Record<string, Node>>
+}
+
+/** Members that the contract leaves free, and why. */
+const FREE: Readonly<Record<string, readonly string[]>> = {
+  'Data of the client, which the server only keeps (`Session.Metadata`)': [
+    'session.create.metadata',
+    'session.prompt.metadata',
+    'session.prompt.prompt.metadata',
+    'Session.Info.metadata',
+    'Session.Inbox.User.payload.metadata',
+    'Session.Message.Info.metadata',
+    'Event.data.metadata',
+    'Event.data.item.payload.metadata',
+  ],
+  'Each tool has arguments of its own, and shows what it wants': [
+    'Session.Message.Info.content[].state.input',
+    'Session.Message.Info.content[].state.metadata',
+    'Event.data.input',
+  ],
+  'Data of a provider, which gets it back untouched': ['Session.Message.Info.content[].state'],
+  'Settings of the agent’s files, which the provider reads': ['Agent.Info.request.settings', 'Agent.Info.request.body'],
+  'A JSON Schema, which the provider reads': [
+    'responses.create.tools[].parameters',
+    'TextFormat.schema',
+    'TextFormatOutput.schema',
+    'Response.tools[].parameters',
+  ],
+  'Each image model has settings of its own': ['responses.create.image_config'],
+  'OpenAPI says what an OpenAPI document is': ['openapi.get'],
+}
+
+test('GET /openapi.json answers the document that is checked in, without credentials, in every mode', async () => {
+  const written = readFileSync(new URL('../docs/openapi.json', import.meta.url), 'utf8')
+  for (const mode of [{}, { PORTICO_AUTH: 'basic', PORTICO_BASIC_PASSWORD: 'secret' }, { PORTICO_AUTH: 'bearer' }]) {
+    await using facade = await openFacade({}, mode)
+    const answer = await facade.fetch('/openapi.json')
+    assert.equal(answer.status, 200)
+    assert.deepEqual(await answer.json(), JSON.parse(written))
+  }
+})
+
+test('the document has every operation once, by its id, and the server has no route that is no operation', async () => {
+  const known = OPERATIONS.map(({ method, path, id }) => `${method} ${path} ${id}`).toSorted()
+  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
+  )
+  assert.deepEqual(described.toSorted(), known)
+  assert.equal(new Set(OPERATIONS.map(({ id }) => id)).size, OPERATIONS.length)
+  await using facade = await openFacade()
+  const served = facade.app.router.stack.flatMap(({ route }) =>
+    (route?.stack ?? []).flatMap(({ method }) => (method === undefined ? [] : [`${method} ${route?.path}`])),
+  )
+  const routes = OPERATIONS.map(({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`)
+  assert.deepEqual(served.toSorted(), routes.toSorted())
+})
+
+test('no path takes the requests of one that comes later', () => {
+  const paths = [...new Set(OPERATIONS.map(({ path }) => path))]
+  for (const [i, path] of paths.entries()) {
+    const earlier = paths.slice(0, i).find((other) => fits(other, path))
+    assert.equal(earlier, undefined, path)
+  }
+})
+
+test('no schema says unknown, or takes any member, but for those that the contract leaves free', () => {
+  const free = new Set<string>()
+  walk(document, '', free)
+  assert.deepEqual([...free].toSorted(), Object.values(FREE).flat().toSorted())
+})
+
+test('each schema converts nothing: it is JSON Schema of the draft 2020-12, in and out', () => {
+  let schemas = 0
+  for (const operation of OPERATIONS) {
+    for (const schema of schemasOf(operation)) {
+      for (const io of ['input', 'output'] as const) {
+        assert.ok(z.toJSONSchema(schema, { target: 'draft-2020-12', io }).$schema, operation.id)
+        schemas++
+      }
+    }
+  }
+  assert.ok(schemas > 50)
+})
+
+function schemasOf({ params, query, headers, body, answer }: Operation): z.ZodType[] {
+  const of = (kind: z.ZodType | object | undefined): z.ZodType[] => {
+    if (kind === undefined) return []
+    if (kind instanceof z.ZodType) return [kind]
+    return Object.values(kind).flatMap((member) => (typeof member === 'object' ? of(member as object) : []))
+  }
+  return [params, query, headers, body, answer].flatMap(of)
+}
+
+function fits(template: string, path: string): boolean {
+  const [parts, given] = [template.split('/'), path.split('/')]
+  return parts.length === given.length && parts.every((part, i) => part.startsWith('{') || part === given[i])
+}
+
+const SAYING = ['$ref', 'anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'type']
+
+/** Collects where schemas are open; `at` is the operation or component, and the members down to it. */
+function walk(value: unknown, at: string, open: Set<string>, schema = false): void {
+  if (typeof value !== 'object' || value === null) return
+  if (Array.isArray(value)) {
+    for (const item of value) walk(item, at, open, schema)
+    return
+  }
+  const node = value as Node
+  if (!schema) {
+    for (const [name, member] of Object.entries(node)) {
+      if (name === 'schemas') for (const [id, each] of Object.entries(member as Node)) walk(each, id, open, true)
+      else walk(member, String(node.operationId ?? at), open, name === 'schema')
+    }
+    return
+  }
+  if (isOpen(node)) {
+    open.add(at)
+    return
+  }
+  for (const [name, member] of Object.entries((node.properties ?? {}) as Node))
+    walk(member, `${at}.${name}`, open, true)
+  for (const inner of [node.items, node.additionalProperties]) walk(inner, `${at}[]`, open, true)
+  for (const inner of [node.anyOf, node.oneOf, node.allOf]) walk(inner, at, open, true)
+}
+
+function isOpen(node: Node): boolean {
+  if (!SAYING.some((word) => word in node)) return true
+  const { type, additionalProperties: more } = node
+  if (type === 'array') return node.items === undefined
+  if (type !== 'object' || 'properties' in node || 'oneOf' in node || 'anyOf' in node) return false
+  return more === undefined || more === true || (typeof more === 'object' && Object.keys(more as Node).length === 0)
+}

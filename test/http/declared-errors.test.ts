@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Code } from '@connectrpc/connect'
+import { publicError } from '#gateway/errors/public-error.ts'
+import type { Operation } from '#gateway/operation.ts'
+import { OPERATIONS } from '#gateway/operations.ts'
+import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { type AnyReason, Rejection } from '#shared/rejection.ts'
+import { openFacade, type Stubs, TEST_KEYS } from '#test/support/facade.ts'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+
+/** What provokes an error of an operation; a member that is left out is that of `VALID`. */
+interface Provocation {
+  readonly path?: string
+  readonly body?: unknown
+  /** The real services, as they are started, where keys are needed, or stubs that reject with the reason: a peer is away. */
+  readonly by?: 'services' | 'services with keys' | 'stubs'
+}
+
+const unknown = '/api/session/ses_unknown'
+const known = '/api/session/ses_known'
+const long = 'x'.repeat(5_000)
+const model = { id: 'a', providerID: 'b' }
+const away = { by: 'stubs' } as const
+const noSession = (path = ''): Provocation => ({ path: `${unknown}${path}` })
+
+/** How each error that an operation declares is provoked. */
+const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, Provocation>>>>> = {
+  'session.list': {
+    INVALID_CURSOR: { path: '/api/session?cursor=x' },
+    REQUEST_INVALID: { path: `/api/session?search=${long}` },
+  },
+  'session.create': {
+    REQUEST_INVALID: { body: { title: long } },
+    LOCATION_INVALID: { body: { location: { directory: 'relative' } } },
+    LOCATION_NOT_FOUND: { body: { location: { directory: '/does/not/exist' } } },
+    LOCATION_FORBIDDEN: { body: { location: { directory: '/' } }, by: 'services with keys' },
+    PEER_UNAVAILABLE: { body: {}, ...away },
+  },
+  'session.get': { SESSION_NOT_FOUND: noSession() },
+  'session.switchAgent': {
+    SESSION_NOT_FOUND: { ...noSession('/agent'), body: { agent: 'plan' } },
+    REQUEST_INVALID: { path: `${known}/agent`, body: { agent: long } },
+  },
+  'session.switchModel': {
+    SESSION_NOT_FOUND: { ...noSession('/model'), body: { model } },
+    REQUEST_INVALID: { path: `${known}/model`, body: { model: { ...model, id: long } } },
+  },
+  'session.prompt': {
+    SESSION_NOT_FOUND: { ...noSession('/prompt'), body: { text: 'Hi' } },
+    PROMPT_CONFLICT: { path: `${known}/prompt`, body: { id: 'msg_known', text: 'other' } },
+    ATTACHMENT_INVALID: { path: `${known}/prompt`, body: { text: 'Hi', files: [{ uri: 'https://example.com' }] } },
+    REQUEST_INVALID: { path: `${known}/prompt`, body: { text: 'Hi', agents: [{ name: long }] } },
+    PEER_UNAVAILABLE: { path: `${known}/prompt`, body: { text: 'Hi' }, ...away },
+  },
+  'session.interrupt': { SESSION_NOT_FOUND: noSession('/interrupt') },
+  'experimental.session.wait': { SESSION_NOT_FOUND: { path: '/api/experimental/session/ses_unknown/wait' } },
+  'session.wait': { SESSION_NOT_FOUND: noSession('/wait') },
+  'session.messages': {
+    SESSION_NOT_FOUND: noSession('/message'),
+    INVALID_CURSOR: { path: `${known}/message?cursor=x` },
+  },
+  'session.message': {
+    SESSION_NOT_FOUND: noSession('/message/msg_1'),
+    MESSAGE_NOT_FOUND: { path: `${known}/message/msg_unknown` },
+  },
+  'event.subscribe': { EVENTS_OVERFLOWED: { path: '/api/event', ...away } },
+  'session.permission.list': { SESSION_NOT_FOUND: noSession('/permission') },
+  'session.permission.get': {
+    SESSION_NOT_FOUND: noSession('/permission/per_1'),
+    PERMISSION_REQUEST_NOT_FOUND: { path: `${known}/permission/per_unknown` },
+  },
+  'session.permission.reply': {
+    SESSION_NOT_FOUND: { ...noSession('/permission/per_1/reply'), body: { reply: 'once' } },
+    PERMISSION_REQUEST_NOT_FOUND: { path: `${known}/permission/per_unknown/reply`, body: { reply: 'once' } },
+    REQUEST_INVALID: { path: `${known}/permission/per_unknown/reply`, body: { reply: 'once', message: long } },
+  },
+  'agent.list': ofLocation('/api/agent'),
+  'agent.get': { ...ofLocation('/api/agent/build'), AGENT_NOT_FOUND: { path: '/api/agent/nobody' } },
+  'location.get': ofLocation('/api/location'),
+  'responses.create': Object.fromEntries(
+    OPERATIONS.find(({ id }) => id === 'responses.create')?.errors.map((reason) => [
+      reason,
+      { body: { model: 'a/b', input: 'Hi' }, ...away },
+    ]) ?? [],
+  ),
+}
+
+function ofLocation(path: string): Partial<Record<AnyReason, Provocation>> {
+  const at = (directory: string) => `${path}?location[directory]=${directory}`
+  return {
+    LOCATION_INVALID: { path: at('relative') },
+    LOCATION_NOT_FOUND: { path: at('/does/not/exist') },
+    LOCATION_FORBIDDEN: { path: at('/'), by: 'services with keys' },
+  }
+}
+
+function requestOf(
+  { method, path }: Operation,
+  { path: given, body }: Provocation,
+  key: string,
+): [string, RequestInit] {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  return [
+    given ?? path,
+    { method: method.toUpperCase(), headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) },
+  ]
+}
+
+async function expectShown(answer: Response, operation: Operation, reason: AnyReason): Promise<void> {
+  const { status, body } = publicError(operation.family, new Rejection(reason))
+  const given = (await answer.json()) as Record<string, unknown>
+  assert.deepEqual(
+    [answer.status, given._tag],
+    [status, body._tag],
+    `${operation.id} ${reason}: ${JSON.stringify(given)}`,
+  )
+}
+
+test('each error that an operation declares has a provocation, and nothing else has one', () => {
+  const declared = OPERATIONS.flatMap(({ id, errors }) => errors.map((reason) => `${id} ${reason}`))
+  const provoked = Object.entries(PROVOCATIONS).flatMap(([id, each]) =>
+    Object.keys(each).map((name) => `${id} ${name}`),
+  )
+  assert.deepEqual(provoked.toSorted(), declared.toSorted())
+})
+
+test('the real services answer each provocation with the error that is declared', async () => {
+  await using portico = await openPortico()
+  await using locked = await openPortico({ PORTICO_AUTH: 'bearer' })
+  await portico.post('/api/session', { id: 'ses_known' })
+  await portico.post(`${known}/prompt`, { id: 'msg_known', text: 'Hi', resume: false })
+  for (const [operation, reason, provocation] of provocations()) {
+    if (provocation.by === 'stubs') continue
+    const server: Portico = provocation.by === 'services with keys' ? locked : portico
+    const answer = await server.fetch(...requestOf(operation, provocation, PORTICO_KEYS.api))
+    await expectShown(answer, operation, reason)
+  }
+})
+
+test('what only a service that is away or behind rejects with is shown as declared', async () => {
+  let reason: AnyReason = 'PEER_UNAVAILABLE'
+  const reject = (): never => {
+    throw new Rejection(reason)
+  }
+  const all = (service: { readonly methods: readonly { readonly localName: string }[] }) =>
+    Object.fromEntries(service.methods.map(({ localName }) => [localName, reject]))
+  const reasons: Stubs['reasons'] = Object.fromEntries(
+    OPERATIONS.flatMap(({ errors }) => errors.map((each) => [each, { code: Code.Unknown, message: 'M' }])),
+  )
+  await using facade = await openFacade({ session: all(SessionService), inference: all(InferenceService), reasons })
+  for (const [operation, each, provocation] of provocations()) {
+    if (provocation.by !== 'stubs') continue
+    reason = each
+    await expectShown(await facade.fetch(...requestOf(operation, provocation, TEST_KEYS.workspace)), operation, each)
+  }
+})
+
+function provocations(): [Operation, AnyReason, Provocation][] {
+  return OPERATIONS.flatMap((operation) =>
+    operation.errors.map((reason): [Operation, AnyReason, Provocation] => {
+      const provocation = PROVOCATIONS[operation.id]?.[reason]
+      assert.ok(provocation, `${operation.id} ${reason}`)
+      return [operation, reason, provocation]
+    }),
+  )
+}

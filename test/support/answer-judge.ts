@@ -1,0 +1,127 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { z } from 'zod'
+import { familyOf } from '#gateway/call.ts'
+import { errorSchemas } from '#gateway/errors/schemas.ts'
+import type { Operation } from '#gateway/operation.ts'
+import { errorsOf, statusesOf } from '#gateway/operation-errors.ts'
+import { OPERATIONS } from '#gateway/operations.ts'
+
+/** So much of an answer is kept; the rest of a stream is not judged. */
+const MOST = 8_000_000
+
+/**
+ * Judges every answer of an app by the schema of its operation, and throws what it found when it is disposed. Answers are
+ * checked in tests only, by this. `declared`: errors must also be those that the operation declares; stubs reject with anything.
+ */
+export class AnswerJudge implements Disposable {
+  readonly #findings: string[] = []
+  readonly #declared: boolean
+  readonly #operations: readonly Operation[]
+
+  constructor(options: { readonly declared: boolean; readonly operations?: readonly Operation[] | undefined }) {
+    this.#declared = options.declared
+    this.#operations = options.operations ?? OPERATIONS
+  }
+
+  wrap(app: RequestListener): RequestListener {
+    return (request, response) => {
+      const text = keepText(response)
+      const { method = '', url = '' } = request
+      response.on('close', () => this.#judge(request, response, `${method} ${url.slice(0, 200)}`, text()))
+      app(request, response)
+    }
+  }
+
+  #judge({ method = '', url = '' }: IncomingMessage, response: ServerResponse, what: string, text: string): void {
+    // A proxy's request names the server, too.
+    const path = url.replace(/^\w+:\/\/[^/?]*/, '').split('?', 1)[0] as string
+    if (!response.headersSent || method === 'HEAD' || method === 'OPTIONS') return
+    const operation = this.#operations.find((each) => each.method.toUpperCase() === method && matches(each.path, path))
+    const { statusCode: status, writableFinished: whole } = response
+    const judged = operation === undefined ? undefined : schemaOf(operation, status, response)
+    if (judged === 'nothing') {
+      if (text !== '') this.#findings.push(`${what}: ${status} with a body`)
+    } else if (judged !== undefined && 'events' in judged) {
+      for (const data of dataOf(text)) this.#check(judged.events, data, `${what}: an event`)
+    } else if (whole) {
+      this.#check(judged?.schema ?? errorSchemas[familyOf(path)], text, `${what}: ${status}`)
+      if (judged === undefined && operation !== undefined && this.#declared)
+        this.#checkDeclared(operation, status, what)
+    }
+  }
+
+  #check(schema: z.ZodType, text: string, what: string): void {
+    const result = schema.safeParse(JSON.parse(text))
+    if (!result.success) this.#findings.push(`${what}: ${z.prettifyError(result.error)}\n${text.slice(0, 2_000)}`)
+  }
+
+  #checkDeclared(operation: Operation, status: number, what: string): void {
+    if (errorsOf(operation).some((reason) => statusesOf(operation, reason).includes(status))) return
+    this.#findings.push(`${what}: ${operation.id} declares no error that is ${status}`)
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#findings.length > 0) throw new Error(`Answers do not fit their schemas:\n${this.#findings.join('\n')}`)
+  }
+}
+
+type Judged = { readonly schema: z.ZodType } | { readonly events: z.ZodType } | 'nothing'
+
+/** What an answer has to fit; undefined: an error. */
+function schemaOf({ answer }: Operation, status: number, response: ServerResponse): Judged | undefined {
+  if ('kind' in answer && answer.kind === 'by status' && answer.schemas[status] !== undefined) {
+    return { schema: answer.schemas[status] }
+  }
+  if (status >= 400) return undefined
+  if (!('kind' in answer)) return { schema: answer }
+  switch (answer.kind) {
+    case 'none':
+      return 'nothing'
+    case 'events':
+      return { events: answer.schema }
+    case 'json or events':
+      return String(response.getHeader('content-type') ?? headersOf(response)).includes('text/event-stream')
+        ? { events: answer.events }
+        : { schema: answer.json }
+    case 'by status':
+      return undefined
+  }
+}
+
+/** Headers as they were sent, where `writeHead` got a list. */
+function headersOf(response: ServerResponse): string {
+  return (response as ServerResponse & { readonly _header?: string })._header ?? ''
+}
+
+function matches(template: string, path: string): boolean {
+  const [parts, given] = [template.split('/'), path.split('/')]
+  return parts.length === given.length && parts.every((part, i) => part.startsWith('{') || part === given[i])
+}
+
+/** The JSON of each whole event. */
+function dataOf(text: string): string[] {
+  const frames = text.split('\n\n').slice(0, -1)
+  const data = frames.flatMap((frame) => frame.split('\n').filter((line) => line.startsWith('data: ')))
+  return data.map((line) => line.slice('data: '.length)).filter((json) => json !== '[DONE]')
+}
+
+/** Collects what is written to a response. */
+function keepText(response: ServerResponse): () => string {
+  const chunks: string[] = []
+  let size = 0
+  const keep = (chunk: unknown): void => {
+    if (size > MOST || (typeof chunk !== 'string' && !(chunk instanceof Uint8Array))) return
+    chunks.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'))
+    size += chunk.length
+  }
+  for (const name of ['write', 'end'] as const) {
+    const send = response[name]
+    Object.assign(response, {
+      [name](...words: unknown[]) {
+        keep(words[0])
+        return Reflect.apply(send, response, words)
+      },
+    })
+  }
+  return () => chunks.join('')
+}
