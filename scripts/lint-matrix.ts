@@ -12,6 +12,12 @@ export interface MatrixRow {
 
 const KERNEL = ['#shared/**', '-#shared/stores/sqlite*.ts', '-#shared/stores/mongo*.ts']
 const CONNECT = ['@bufbuild/protobuf', '@bufbuild/protobuf/**', '@connectrpc/connect', '#gen/**']
+/** What every feature of the facade may know. */
+const FEATURE = [
+  ...['../records/**', '../operation.ts', '../kinds.ts', '../shape.ts', '../call.ts', '../clients.ts'],
+  ...['../errors/{schemas,provider,public-error}.ts', '../http/{sse,lifecycle,json-gauge}.ts'],
+  ...['#shared/{ids,clock,rejection}.ts', 'node:timers/promises', 'node:fs', 'zod', ...CONNECT],
+]
 
 const SERVICES = ['session', 'catalog', 'inference', 'identity']
 
@@ -107,6 +113,40 @@ export const MATRIX: readonly MatrixRow[] = [
       'zod',
       'pino',
       '@opentelemetry/api',
+      ...KERNEL,
+      ...CONNECT,
+    ],
+  },
+  {
+    name: 'a feature of the facade knows the records and how operations are said, no other feature and no Express',
+    files: ['gateway/*/**', '!gateway/{auth,errors,http,records}/**', '!gateway/*/*/**'],
+    allow: ['./**', ...FEATURE],
+  },
+  {
+    name: 'a folder within a feature of the facade knows the feature as well',
+    files: ['gateway/*/*/**'],
+    allow: ['./**', '../*.ts', ...FEATURE.map((pattern) => pattern.replace(/^\.\.\//, '#gateway/'))],
+  },
+  {
+    name: 'records of the facade know only how JSON is said',
+    files: ['gateway/records/**'],
+    allow: ['./**', '../kinds.ts', '../shape.ts', '#shared/rejection.ts', 'zod', ...CONNECT],
+  },
+  {
+    name: 'errors of the facade know reasons',
+    files: ['gateway/errors/**'],
+    allow: ['./**', '../call.ts', '#shared/rejection.ts', 'node:crypto', 'pino', 'zod', ...CONNECT],
+  },
+  {
+    name: 'what says operations knows no Express and no feature',
+    files: ['gateway/{operation,kinds,operation-errors,shape,facade,clients,readiness,welcome}.ts'],
+    allow: [
+      './*.ts',
+      './errors/**',
+      './http/{lifecycle,sse}.ts',
+      './records/json.ts',
+      'pino',
+      'zod',
       ...KERNEL,
       ...CONNECT,
     ],

@@ -19,7 +19,13 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
   ['services/x/config.ts', 'mongodb'],
   ['services/x/open.ts', '#services/identity/open.ts'],
   ['services/x/main.ts', './adapters/a.ts'],
-  ['gateway/routes/a.ts', 'mongodb'],
+  ['gateway/http/a.ts', 'mongodb'],
+  ['gateway/session/a.ts', '../message/mappers.ts'],
+  ['gateway/event/a.ts', 'express'],
+  ['gateway/responses/stream/a.ts', '#gateway/session/mappers.ts'],
+  ['gateway/records/a.ts', '../session/mappers.ts'],
+  ['gateway/errors/a.ts', '../app.ts'],
+  ['gateway/operation.ts', './session/mappers.ts'],
   ['main.ts', './services/x/adapters/a.ts'],
   ['test/a.ts', '../../services/x/open.ts'],
 ]
@@ -32,7 +38,9 @@ const ALLOWED: readonly (readonly [file: string, specifier: string])[] = [
   ['services/catalog/adapters/a.ts', '#shared/stores/sqlite.ts'],
   ['services/catalog/adapters/files/b.ts', '#services/catalog/domain/a.ts'],
   ['services/y/rpc/a.test.ts', '../adapters/a.ts'],
-  ['gateway/routes/b.ts', 'express'],
+  ['gateway/http/b.ts', 'express'],
+  ['gateway/session/b.ts', '../records/ids.ts'],
+  ['gateway/responses/stream/b.ts', '../events.ts'],
   ['test/b.ts', '#services/session/open.ts'],
 ]
 
