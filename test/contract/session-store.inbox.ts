@@ -37,7 +37,14 @@ export function inboxCases(test: StoreTest): void {
       agents: [{ name: 'plan', mention: undefined }],
       metadata: { $where: { 'a.b': 1e300 } },
     }
-    const expected = { id: 'msg_1', sessionId: 'ses_1', prompt, delivery: 'queue', timeCreated: clock.now() }
+    const expected = {
+      type: 'prompt',
+      id: 'msg_1',
+      sessionId: 'ses_1',
+      prompt,
+      delivery: 'queue',
+      timeCreated: clock.now(),
+    }
     const [event] = await eventsOf(store, 1, async () => {
       const item = await store.admitPrompt(W, admission('msg_1', { prompt, delivery: 'queue' }))
       assert.deepEqual(plain(item), plain(expected))

@@ -36,7 +36,9 @@ after(async () => {
 /** Two stores on the same data, as two processes have them. */
 async function open(): Promise<StoreFixture & { readonly second: UseCases }> {
   assert.ok(mongo)
-  for (const collection of await mongo.db.collections()) await collection.deleteMany({})
+  for (const collection of await mongo.db.collections()) {
+    if (collection.collectionName !== 'store_versions') await collection.deleteMany({})
+  }
   const clock = new ManualClock()
   const store = withUseCases(await openMongoSessionStore({ mongo, clock }))
   const second = withUseCases(await openMongoSessionStore({ mongo, clock }))

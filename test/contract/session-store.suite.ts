@@ -4,6 +4,7 @@ import { inboxCases } from './session-store.inbox.ts'
 import { interruptCases } from './session-store.interrupts.ts'
 import { leaseCases } from './session-store.leases.ts'
 import { listCases } from './session-store.lists.ts'
+import { partCases } from './session-store.parts.ts'
 import { permissionCases } from './session-store.permissions.ts'
 import { promotionCases } from './session-store.promotion.ts'
 import { runCases } from './session-store.runs.ts'
@@ -24,7 +25,7 @@ export function sessionStoreSuite(
         await body(fixture)
       })
     }
-    const groups = { sessionCases, listCases, inboxCases, promotionCases, runCases, transcriptCases }
+    const groups = { sessionCases, listCases, inboxCases, promotionCases, runCases, transcriptCases, partCases }
     const others = { leaseCases, interruptCases, permissionCases, eventCases, changeCases }
     for (const cases of Object.values({ ...groups, ...others })) cases(run)
   })

@@ -100,6 +100,7 @@ export function assistant(id: string, changes: Partial<AssistantMessage> = {}): 
     agent: 'build',
     model: { providerId: 'portico', modelId: 'echo', variant: '' },
     parts: [],
+    attempt: 1,
     finish: undefined,
     rawFinish: undefined,
     costNanos: undefined,

@@ -41,7 +41,7 @@ test('what a run writes while it gets on changes nothing for those who wait', ()
     [],
   )
   const { prompt } = admission('msg_1')
-  const item = { id: 'msg_1', sessionId: 'ses_1', prompt, delivery: 'steer', timeCreated: NOW } as const
+  const item = { type: 'prompt', id: 'msg_1', sessionId: 'ses_1', prompt, delivery: 'steer', timeCreated: NOW } as const
   const { admitter } = admission('msg_1')
   const waiting = { steers: [{ seq: 1, item, admitter }], queued: [] }
   assert.deepEqual(

@@ -19,6 +19,7 @@ function user(text: string): Message {
 function step(changes: Partial<AssistantMessage> = {}): AssistantMessage {
   return {
     ...{ type: 'assistant', id: 'msg_a', timeCreated: 0, agent: 'build', model, parts: [{ type: 'text', text: 'Hi' }] },
+    attempt: 1,
     ...{ finish: 'stop', rawFinish: undefined, costNanos: 0n, tokens: undefined, error: undefined, retry: undefined },
     ...{ timeStreamed: 1, timeCompleted: 2 },
     ...changes,

@@ -12,8 +12,12 @@ export interface Admitter {
   readonly kind: 'workspace' | 'personal' | 'management' | 'local-operator'
 }
 
-/** An admitted input that waits for its turn. */
-export interface InboxItem {
+/** What was admitted and has its turn in the conversation; each type says what it holds. */
+export type InboxItem = PromptItem
+
+/** What a user said. */
+export interface PromptItem {
+  readonly type: 'prompt'
   /** Also the id of the user message that it becomes. */
   readonly id: string
   readonly sessionId: string

@@ -16,7 +16,7 @@ export function admitPrompt(
   if (taken !== undefined && (taken.sessionId !== sessionId || taken.input?.digest !== digest)) return undefined
   if (wake && !revision.state.due) revision.set({ due: true })
   if (taken?.input !== undefined) return taken.input.item
-  const item = { id, sessionId, prompt, delivery, timeCreated: revision.now }
+  const item = { type: 'prompt', id, sessionId, prompt, delivery, timeCreated: revision.now } as const
   revision.writes.push({ type: 'admit', seq: revision.nextSeq(), item, digest, admitter })
   revision.event({ type: 'inbox-enqueued', item })
   revision.touch()
@@ -45,8 +45,8 @@ export function promoteInputs(
   }
   const messages = inputs.map(({ item }) => {
     const message: UserMessage = { type: 'user', id: item.id, timeCreated: revision.now, prompt: item.prompt }
-    const seq = revision.nextSeq()
-    revision.writes.push({ type: 'deliver', id: item.id, seq, timeDelivered: revision.now })
+    revision.writes.push({ type: 'deliver', id: item.id, timeDelivered: revision.now })
+    const seq = revision.insert(message)
     revision.event({ type: 'inbox-delivered', messageId: item.id })
     return { seq, message }
   })

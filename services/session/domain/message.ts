@@ -108,6 +108,8 @@ export interface AssistantMessage extends MessageBase {
   readonly agent: string
   readonly model: ModelRef
   readonly parts: readonly AssistantPart[]
+  /** The attempt at the generation that the parts are of, from 1. */
+  readonly attempt: number
   readonly finish: Finish | undefined
   readonly rawFinish: string | undefined
   readonly costNanos: bigint | undefined

@@ -1,7 +1,7 @@
 import { type ChangeKind, changesBy } from './change.ts'
 import type { DurableEventData } from './event.ts'
 import type { Admitter, InboxItem } from './inbox.ts'
-import type { Message } from './message.ts'
+import type { AssistantMessage, Message } from './message.ts'
 import type { PermissionAnswer, PermissionRequest } from './permission.ts'
 import type { TokenUsage } from './session.ts'
 import { nextClaim, type SessionState } from './session-state.ts'
@@ -15,9 +15,10 @@ export type Write =
       readonly digest: string
       readonly admitter: Admitter
     }
-  | { readonly type: 'deliver'; readonly id: string; readonly seq: number; readonly timeDelivered: number }
+  | { readonly type: 'deliver'; readonly id: string; readonly timeDelivered: number }
   | { readonly type: 'insert'; readonly seq: number; readonly message: Message }
-  | { readonly type: 'update'; readonly message: Message }
+  /** `changed`: numbers of the parts that differ from what was written before. */
+  | { readonly type: 'update'; readonly message: AssistantMessage; readonly changed: readonly number[] }
   | {
       readonly type: 'event'
       readonly id: string
@@ -114,6 +115,13 @@ export class Revision {
     const seq = this.nextSeq()
     this.writes.push({ type: 'insert', seq, message })
     return seq
+  }
+
+  /** Writes a step again; the parts that are the same objects as before are left as they are. */
+  update(before: AssistantMessage, message: AssistantMessage): void {
+    const isNew = before.attempt !== message.attempt
+    const changed = [...message.parts.keys()].filter((n) => isNew || message.parts[n] !== before.parts[n])
+    this.writes.push({ type: 'update', message, changed })
   }
 
   /** The id and time of a message that no client named. */

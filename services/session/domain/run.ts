@@ -35,7 +35,7 @@ export function recordStep(
   { message, events, usage }: StepRecord,
 ): number {
   if (before === undefined) revision.insert(message)
-  else revision.writes.push({ type: 'update', message })
+  else revision.update(before, message)
   for (const data of events) revision.event(data)
   if (usage !== undefined) revision.addUsage(usage.costNanos, usage.tokens)
   if (message.timeCompleted !== undefined && message.error === undefined) revision.set({ attempts: 0 })

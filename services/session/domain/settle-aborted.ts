@@ -20,7 +20,7 @@ export function settleAborted(
   for (const step of unfinished) {
     const { message, events } = cutOff(step, STEP_ABORTED, revision.now)
     for (const data of events) revision.event(data)
-    revision.writes.push({ type: 'update', message })
+    revision.update(step, message)
     // The answer was complete, and what it used was to be added when the step ends.
     if (step.costNanos !== undefined && step.tokens !== undefined) revision.addUsage(step.costNanos, step.tokens)
   }

@@ -32,7 +32,16 @@ export class StepDraft {
       type: 'assistant',
       id,
       timeCreated: now,
-      ...{ agent, model, parts: [], finish: undefined, rawFinish: undefined, costNanos: undefined, tokens: undefined },
+      ...{
+        agent,
+        model,
+        parts: [],
+        attempt: 1,
+        finish: undefined,
+        rawFinish: undefined,
+        costNanos: undefined,
+        tokens: undefined,
+      },
       ...{ error: undefined, retry: undefined, timeStreamed: undefined, timeCompleted: undefined },
     }
     this.#message = this.#begun
@@ -63,7 +72,7 @@ export class StepDraft {
   retry(attempt: number, at: number, error: StructuredError): DurableEventData {
     this.#parts = []
     this.#open.clear()
-    this.#message = { ...this.#begun, retry: { attempt, at, error } }
+    this.#message = { ...this.#begun, attempt: this.#message.attempt + 1, retry: { attempt, at, error } }
     return { type: 'retry-scheduled', messageId: this.#message.id, attempt, at, error }
   }
 

@@ -1,20 +1,6 @@
 import type { DurableEventData } from '#services/session/domain/event.ts'
-import type { Message } from '#services/session/domain/message.ts'
 
 // JSON knows no int64: money is a decimal text in what is stored. A member that was undefined is absent afterwards.
-
-/** A message as text. */
-export function encodeMessage(message: Message): string {
-  if (message.type !== 'assistant') return JSON.stringify(message)
-  return JSON.stringify({ ...message, costNanos: message.costNanos?.toString() })
-}
-
-/** Reads what `encodeMessage` wrote. */
-export function decodeMessage(text: string): Message {
-  const message = JSON.parse(text)
-  if (message.costNanos !== undefined) message.costNanos = BigInt(message.costNanos)
-  return message
-}
 
 /** What happened, as text. */
 export function encodeEvent(data: DurableEventData): string {

@@ -1,16 +1,11 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Document } from 'mongodb'
 import type { Revision, Write } from '#services/session/domain/revision.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import {
-  admittedRecord,
-  eventRecord,
-  type MessageRecord,
-  messageRecord,
-  messageUpdate,
-  requestRecord,
-} from '../common/records.ts'
+import { deliveredUpdate, type InboxRecord, inboxRecord } from '../common/inbox-record.ts'
+import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
+import { eventRecord, requestRecord } from '../common/records.ts'
 import { type SessionRecord, toStateChanges } from '../common/session-record.ts'
-import { type Collections, keyOf, type Table } from './collections.ts'
+import { type Collections, keyOf, partKey, type Table } from './collections.ts'
 import { noticeOf } from './notices.ts'
 import { MongoReads, type ServerState, type Transaction } from './reads.ts'
 
@@ -32,7 +27,7 @@ export class MongoBatch implements Transaction {
   readonly #workspace: string
   readonly #sessionId: string
   readonly #pending = new Map<Table, Operation[]>()
-  readonly #added = new Map<string, MessageRecord>()
+  readonly #added = new Map<string, InboxRecord>()
   #found: Promise<ServerState | undefined> | undefined
 
   constructor(collections: Collections, workspace: string, sessionId: string, session: ClientSession) {
@@ -49,7 +44,7 @@ export class MongoBatch implements Transaction {
     return this.#found
   }
 
-  added(id: string): MessageRecord | undefined {
+  added(id: string): InboxRecord | undefined {
     return this.#added.get(id)
   }
 
@@ -82,7 +77,10 @@ export class MongoBatch implements Transaction {
   }
 
   #addWrites(revision: Revision): void {
-    for (const write of revision.writes) this.#push(...this.#operation(write))
+    for (const write of revision.writes) {
+      this.#push(...this.#operation(write))
+      if (write.type === 'insert' || write.type === 'update') this.#addParts(write)
+    }
   }
 
   #operation(write: Write): [Table, Operation] {
@@ -95,11 +93,11 @@ export class MongoBatch implements Transaction {
     }
     switch (write.type) {
       case 'admit':
-        return ['messages', insert(this.#remember(admittedRecord(workspace, write)))]
+        return ['inbox', insert(this.#remember(inboxRecord(workspace, write)))]
       case 'deliver':
-        return ['messages', update(write.id, { seq: write.seq, timeDelivered: write.timeDelivered })]
+        return ['inbox', update(write.id, deliveredUpdate(write))]
       case 'insert':
-        return ['messages', insert(this.#remember(messageRecord(workspace, this.#sessionId, write)))]
+        return ['messages', insert(messageRecord(workspace, this.#sessionId, write))]
       case 'update':
         return ['messages', update(write.message.id, messageUpdate(write.message))]
       case 'event':
@@ -117,7 +115,14 @@ export class MongoBatch implements Transaction {
     }
   }
 
-  #remember(record: MessageRecord): MessageRecord {
+  #addParts(write: Extract<Write, { type: 'insert' | 'update' }>): void {
+    for (const part of partRecords(this.#workspace, write)) {
+      const replacement = { _id: partKey(part), ...part }
+      this.#push('parts', { replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } })
+    }
+  }
+
+  #remember(record: InboxRecord): InboxRecord {
     this.#added.set(record.id, record)
     return record
   }

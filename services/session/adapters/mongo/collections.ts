@@ -1,5 +1,7 @@
 import type { Collection, Db } from 'mongodb'
-import type { ApprovalRecord, EventRecord, MessageRecord, RequestRecord } from '../common/records.ts'
+import type { InboxRecord } from '../common/inbox-record.ts'
+import type { MessageRecord, PartRecord } from '../common/message-record.ts'
+import type { ApprovalRecord, EventRecord, RequestRecord } from '../common/records.ts'
 import type { SessionRecord } from '../common/session-record.ts'
 
 /** A record with its key: workspace and id. */
@@ -12,11 +14,13 @@ export type SessionDocument = Keyed<SessionRecord> & {
   readonly notice?: string
 }
 
-/** The collections of the session service. `messages` also holds the inbox: inputs without a place (`seq`) yet. */
+/** The collections of the session service. */
 export interface Collections {
   readonly db: Db
   readonly sessions: Collection<SessionDocument>
+  readonly inbox: Collection<Keyed<InboxRecord>>
   readonly messages: Collection<Keyed<MessageRecord>>
+  readonly parts: Collection<Keyed<PartRecord>>
   readonly events: Collection<Keyed<EventRecord>>
   readonly requests: Collection<Keyed<RequestRecord>>
   readonly approvals: Collection<Keyed<ApprovalRecord>>
@@ -30,12 +34,19 @@ export function keyOf(workspace: string, id: string): string {
   return `${workspace}/${id}`
 }
 
+/** The key of a part. */
+export function partKey({ workspace, message, attempt, ordinal }: PartRecord): string {
+  return `${keyOf(workspace, message)}/${attempt}/${ordinal}`
+}
+
 /** The collections; their form is made by the steps of `schema.ts`. */
 export function collectionsOf(db: Db): Collections {
   return {
     db,
     sessions: db.collection('sessions'),
+    inbox: db.collection('inbox'),
     messages: db.collection('messages'),
+    parts: db.collection('parts'),
     events: db.collection('events'),
     requests: db.collection('requests'),
     approvals: db.collection('approvals'),

@@ -4,10 +4,11 @@ import type { PermissionRequest, PermissionRule } from '#services/session/domain
 import type { Session } from '#services/session/domain/session.ts'
 import type { MessageQuery, Page, SessionQuery } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { toRequest, toStoredMessage } from '../common/records.ts'
+import { toRequest } from '../common/records.ts'
 import { readsForward, toPage } from '../common/session-lists.ts'
 import { toSession } from '../common/session-record.ts'
 import type { Collections, SessionDocument } from './collections.ts'
+import { readStored } from './messages.ts'
 
 export async function listSessions(
   { sessions }: Collections,
@@ -51,18 +52,19 @@ function sessionListIndex(query: SessionQuery): string {
 }
 
 export async function listMessages(
-  { messages }: Collections,
+  collections: Collections,
   workspace: string,
   sessionId: string,
   query: MessageQuery,
 ): Promise<Page<StoredMessage>> {
   const forward = readsForward(query)
   const from = query.anchor?.seq ?? (forward ? 0 : Number.MAX_SAFE_INTEGER)
-  const cursor = messages.find(
+  const cursor = collections.messages.find(
     { workspace, sessionId, seq: forward ? { $gt: from } : { $gt: 0, $lt: from } },
     { sort: { seq: forward ? 1 : -1 }, limit: query.limit + 1, maxTimeMS: MAX_TIME_MS },
   )
-  return toPage(await cursor.toArray(), query, toStoredMessage)
+  const { items, more } = toPage(await cursor.toArray(), query, (record) => record)
+  return { items: await readStored(collections, items, { maxTimeMS: MAX_TIME_MS }), more }
 }
 
 export async function listPermissionRequests(

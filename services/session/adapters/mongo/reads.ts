@@ -1,31 +1,26 @@
-import type { ClientSession, Filter, FindOptions } from 'mongodb'
+import type { ClientSession, Filter } from 'mongodb'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage } from '#services/session/domain/message.ts'
+import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import {
-  type MessageRecord,
-  type RequestRecord,
-  toKnownRequest,
-  toRequest,
-  toStoredMessage,
-  toTakenId,
-  toWaitingInput,
-} from '../common/records.ts'
+import { type InboxRecord, toTakenId, toWaitingInput } from '../common/inbox-record.ts'
+import type { MessageRecord } from '../common/message-record.ts'
+import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from '../common/session-record.ts'
 import { type Collections, type Keyed, keyOf, SERVER_NOW } from './collections.ts'
+import { readStored } from './messages.ts'
 
 const STATE_PROJECTION = { ...Object.fromEntries(STATE_FIELDS.map((field) => [field, 1])), leaseNow: SERVER_NOW }
 
 /** The transaction that is read in. */
 export interface Transaction {
   readonly session: ClientSession
-  /** A message that the transaction adds but has not written yet. */
-  added(id: string): MessageRecord | undefined
+  /** An inbox item that the transaction adds but has not written yet. */
+  added(id: string): InboxRecord | undefined
   /** Writes what is not written yet. */
   flush(): Promise<void>
 }
@@ -68,28 +63,39 @@ export class MongoReads implements SessionReads {
     return record === null ? undefined : toSession(record)
   }
 
-  async message(id: string): Promise<MessageRecord | undefined> {
-    const added = this.#transaction?.added(id)
-    if (added !== undefined) return added
-    const _id = keyOf(this.#workspace, id)
-    return (await this.#collections.messages.findOne<MessageRecord>({ _id }, this.#options)) ?? undefined
+  async message(id: string): Promise<StoredMessage | undefined> {
+    const filter = { _id: keyOf(this.#workspace, id), sessionId: this.#sessionId }
+    const record = await this.#collections.messages.findOne<MessageRecord>(filter, this.#options)
+    return record === null ? undefined : (await readStored(this.#collections, [record], this.#options))[0]
   }
 
   async takenId(id: string): Promise<TakenId | undefined> {
-    const record = await this.message(id)
-    return record && toTakenId(record)
+    const added = this.#transaction?.added(id)
+    if (added !== undefined) return toTakenId(added)
+    const _id = keyOf(this.#workspace, id)
+    const { inbox, messages } = this.#collections
+    // The id of a message that was no input is never another's: what any reader sees will do, and it costs no time.
+    const named = { projection: { sessionId: 1 }, maxTimeMS: MAX_TIME_MS } as const
+    const [item, message] = await Promise.all([
+      inbox.findOne<InboxRecord>({ _id }, this.#options),
+      messages.findOne<Pick<MessageRecord, 'sessionId'>>({ _id }, named),
+    ])
+    if (item !== null) return toTakenId(item)
+    return message === null ? undefined : { sessionId: message.sessionId, input: undefined }
   }
 
   async stepReads(afterSeq: number): Promise<StepReads> {
     const inputs = async (delivery: 'steer' | 'queue', limit: number): Promise<WaitingInput[]> => {
-      const records = await this.#messages({ seq: null, delivery }, { sort: { admitted: 1 }, limit })
-      return records.map(toWaitingInput)
+      const filter = { workspace: this.#workspace, sessionId: this.#sessionId, state: 'waiting', delivery } as const
+      const options = { ...this.#options, sort: { seq: 1 }, limit } as const
+      return (await this.#collections.inbox.find<InboxRecord>(filter, options).toArray()).map(toWaitingInput)
     }
-    const transcript = await this.#messages({ seq: { $gt: afterSeq } }, { sort: { seq: 1 } })
+    // Before anything else is read: it writes what is not written yet.
+    const transcript = await this.#messages({ seq: { $gt: afterSeq } })
     return {
       session: (await this.sessionIfAny()) as Session,
       waiting: { steers: await inputs('steer', 0), queued: await inputs('queue', 2) },
-      transcript: transcript.map(toStoredMessage),
+      transcript,
     }
   }
 
@@ -108,16 +114,17 @@ export class MongoReads implements SessionReads {
   }
 
   async leftovers(): Promise<{ steps: AssistantMessage[]; requests: PermissionRequest[] }> {
-    const steps = await this.#messages({ unfinished: 1 }, { sort: { seq: 1 } })
+    const steps = await this.#messages({ unfinished: 1 })
     return {
-      steps: steps.map((record) => toStoredMessage(record).message as AssistantMessage),
+      steps: steps.map(({ message }) => message as AssistantMessage),
       requests: await this.waitingRequests(),
     }
   }
 
-  async #messages(filter: Filter<Keyed<MessageRecord>>, options: FindOptions): Promise<MessageRecord[]> {
+  async #messages(filter: Filter<Keyed<MessageRecord>>): Promise<StoredMessage[]> {
     await this.#transaction?.flush()
     const own = { workspace: this.#workspace, sessionId: this.#sessionId, ...filter }
-    return this.#collections.messages.find(own, { ...this.#options, ...options }).toArray()
+    const records = await this.#collections.messages.find(own, { ...this.#options, sort: { seq: 1 } }).toArray()
+    return readStored(this.#collections, records, this.#options)
   }
 }

@@ -1,5 +1,6 @@
 import type { CreateIndexesOptions, Db, Document } from 'mongodb'
 import type { MongoSchema } from '#shared/stores/mongo-schema.ts'
+import { splitMessages } from './schema-parts.ts'
 
 type Index = readonly [name: string, key: Record<string, 1>, options?: CreateIndexesOptions]
 
@@ -31,7 +32,10 @@ const FIRST: Readonly<Record<string, readonly Index[]>> = {
 export const SCHEMA: MongoSchema = {
   name: 'session',
   collection: 'sessions',
-  steps: [{ version: 1, name: 'the first form', up: first }],
+  steps: [
+    { version: 1, name: 'the first form', up: first },
+    { version: 2, name: 'inbox items and the parts of messages have documents of their own', up: splitMessages },
+  ],
 }
 
 async function first(db: Db): Promise<void> {

@@ -18,7 +18,6 @@ import { timedId } from '#shared/ids.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
 import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
-import { toStoredMessage } from '../common/records.ts'
 import { leaseLost, requireSession } from '../common/refusals.ts'
 import { newSessionRecord } from '../common/session-record.ts'
 import { type Collections, collectionsOf } from './collections.ts'
@@ -126,10 +125,8 @@ class MongoSessionStore implements SessionStore {
     return page
   }
 
-  async getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
-    const record = await this.#reads(workspace, sessionId).message(messageId)
-    if (record === undefined || record.seq === null || record.sessionId !== sessionId) return undefined
-    return toStoredMessage(record)
+  getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
+    return this.#reads(workspace, sessionId).message(messageId)
   }
 
   listActive(workspace: string): Promise<readonly string[]> {

@@ -4,9 +4,11 @@ import type { PermissionRequest, PermissionRule } from '#services/session/domain
 import type { Session } from '#services/session/domain/session.ts'
 import type { MessageQuery, Page, SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { type MessageRecord, type RequestRecord, toRequest, toStoredMessage } from '../common/records.ts'
+import type { MessageRecord } from '../common/message-record.ts'
+import { type RequestRecord, toRequest } from '../common/records.ts'
 import { readsForward, toPage } from '../common/session-lists.ts'
 import { type PublicRecord, SESSION_FIELDS, toSession } from '../common/session-record.ts'
+import { readStored } from './messages.ts'
 import { SESSION_NUMBER } from './reads.ts'
 
 const SESSION_COLUMNS = SESSION_FIELDS.join(', ')
@@ -47,7 +49,7 @@ export function listMessages(
   const sql = `SELECT * FROM messages WHERE session = ${SESSION_NUMBER} AND seq ${forward ? '>' : '<'} ?
     ORDER BY seq ${forward ? 'ASC' : 'DESC'} LIMIT ?`
   const rows = file.statement(sql).all(workspace, sessionId, from, query.limit + 1)
-  return toPage(rows as unknown as MessageRecord[], query, toStoredMessage)
+  return toPage(rows as unknown as MessageRecord[], query, (record) => readStored(file, record))
 }
 
 export function listPermissionRequests(

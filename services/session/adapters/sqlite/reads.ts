@@ -1,20 +1,14 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage } from '#services/session/domain/message.ts'
+import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import {
-  type MessageRecord,
-  type RequestRecord,
-  toKnownRequest,
-  toRequest,
-  toStoredMessage,
-  toTakenId,
-  toWaitingInput,
-} from '../common/records.ts'
+import { type InboxRecord, toTakenId, toWaitingInput } from '../common/inbox-record.ts'
+import type { MessageRecord } from '../common/message-record.ts'
+import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import {
   type PublicRecord,
   SESSION_FIELDS,
@@ -23,6 +17,7 @@ import {
   toSession,
   toState,
 } from '../common/session-record.ts'
+import { readMessage, readStored } from './messages.ts'
 
 const SESSION_SQL = `SELECT ${SESSION_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
 const STATE_SQL = `SELECT number, ${STATE_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
@@ -43,12 +38,6 @@ export function readSession(file: SqliteFile, workspace: string, sessionId: stri
   return record && toSession(record)
 }
 
-/** A message or an input of a workspace. */
-export function readMessage(file: SqliteFile, workspace: string, id: string): MessageRecord | undefined {
-  const sql = 'SELECT * FROM messages WHERE workspace = ? AND id = ?'
-  return file.statement(sql).get(workspace, id) as MessageRecord | undefined
-}
-
 /** What is read of one session. */
 export class SqliteReads implements SessionReads {
   readonly #file: SqliteFile
@@ -62,19 +51,22 @@ export class SqliteReads implements SessionReads {
   }
 
   takenId(id: string): TakenId | undefined {
-    const record = readMessage(this.#file, this.#workspace, id)
-    return record && toTakenId(record)
+    const sql = 'SELECT * FROM inbox WHERE workspace = ? AND id = ?'
+    const item = this.#file.statement(sql).get(this.#workspace, id) as InboxRecord | undefined
+    if (item !== undefined) return toTakenId(item)
+    const message = readMessage(this.#file, this.#workspace, id)
+    return message && { sessionId: message.sessionId, input: undefined }
   }
 
   stepReads(afterSeq: number): StepReads {
     const inputs = (delivery: string, limit: number): WaitingInput[] => {
-      const where = 'seq IS NULL AND delivery = ? ORDER BY admitted LIMIT ?'
-      return this.#all<MessageRecord>('messages', where, delivery, limit).map(toWaitingInput)
+      const where = "state = 'waiting' AND delivery = ? ORDER BY seq LIMIT ?"
+      return this.#all<InboxRecord>('inbox', where, delivery, limit).map(toWaitingInput)
     }
     return {
       session: readSession(this.#file, this.#workspace, this.#sessionId) as Session,
       waiting: { steers: inputs('steer', -1), queued: inputs('queue', 2) },
-      transcript: this.#all<MessageRecord>('messages', 'seq > ? ORDER BY seq', afterSeq).map(toStoredMessage),
+      transcript: this.#messages('seq > ? ORDER BY seq', afterSeq),
     }
   }
 
@@ -87,15 +79,16 @@ export class SqliteReads implements SessionReads {
   }
 
   leftovers(): { steps: AssistantMessage[]; requests: PermissionRequest[] } {
-    const steps = this.#all<MessageRecord>('messages', 'unfinished = 1 ORDER BY seq')
-    return {
-      steps: steps.map((record) => toStoredMessage(record).message as AssistantMessage),
-      requests: this.waitingRequests(),
-    }
+    const steps = this.#messages('unfinished = 1 ORDER BY seq')
+    return { steps: steps.map(({ message }) => message as AssistantMessage), requests: this.waitingRequests() }
+  }
+
+  #messages(where: string, ...values: SQLInputValue[]): StoredMessage[] {
+    return this.#all<MessageRecord>('messages', where, ...values).map((record) => readStored(this.#file, record))
   }
 
   #all<T>(table: string, where: string, ...values: SQLInputValue[]): T[] {
-    const session = table === 'messages' ? `session = ${SESSION_NUMBER}` : 'workspace = ? AND sessionId = ?'
+    const session = table !== 'requests' ? `session = ${SESSION_NUMBER}` : 'workspace = ? AND sessionId = ?'
     const sql = `SELECT * FROM ${table} WHERE ${session} AND ${where}`
     return this.#file.statement(sql).all(this.#workspace, this.#sessionId, ...values) as T[]
   }

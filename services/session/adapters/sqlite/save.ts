@@ -1,14 +1,9 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { Revision, Write } from '#services/session/domain/revision.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import {
-  admittedRecord,
-  eventRecord,
-  type MessageRecord,
-  messageRecord,
-  messageUpdate,
-  requestRecord,
-} from '../common/records.ts'
+import { deliveredUpdate, inboxRecord } from '../common/inbox-record.ts'
+import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
+import { eventRecord, requestRecord } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, toStateChanges } from '../common/session-record.ts'
 import type { SqliteEventLog } from './event-log.ts'
 
@@ -24,16 +19,22 @@ const insertSession = inserter('sessions', [
   ...(['workspace', 'parentId', 'subpath', 'title', 'titleSearch', 'metadata', 'permissions'] as const),
   ...(['leaseOwner', 'timeCreated'] as const),
 ])
-const insertMessage = inserter('messages', [
-  ...(['session', 'workspace', 'id', 'sessionId', 'seq', 'type', 'data', 'unfinished'] as const),
-  ...(['admitted', 'delivery', 'digest', 'admitter', 'timeCreated', 'timeDelivered'] as const),
+const insertItem = inserter('inbox', [
+  ...(['session', 'workspace', 'id', 'sessionId', 'seq', 'kind', 'state', 'delivery', 'data', 'digest'] as const),
+  ...(['admitter', 'timeCreated', 'timeSettled'] as const),
 ])
+const insertMessage = inserter('messages', [
+  ...(['session', 'workspace', 'id', 'sessionId', 'seq', 'type', 'data', 'unfinished', 'attempt'] as const),
+  'timeCreated',
+])
+const putPart = `INSERT INTO parts (workspace, message, attempt, ordinal, data) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET data = excluded.data`
 const insertRequest = inserter('requests', [
   ...(['workspace', 'id', 'sessionId', 'seq', 'data', 'reply', 'message', 'timeCreated', 'timeExpires'] as const),
 ])
 const insertApproval = 'INSERT OR IGNORE INTO approvals (workspace, projectId, action, pattern) VALUES (?, ?, ?, ?)'
-const deliver = 'UPDATE messages SET seq = ?, timeDelivered = ? WHERE workspace = ? AND id = ?'
-const updateMessage = 'UPDATE messages SET data = ?, unfinished = ? WHERE workspace = ? AND id = ?'
+const deliver = 'UPDATE inbox SET state = ?, timeSettled = ? WHERE workspace = ? AND id = ?'
+const updateMessage = 'UPDATE messages SET data = ?, unfinished = ?, attempt = ? WHERE workspace = ? AND id = ?'
 const answerRequest = 'UPDATE requests SET reply = ?, message = ? WHERE workspace = ? AND id = ?'
 
 /** Writes what a revision changes; to be called in a job. */
@@ -55,20 +56,23 @@ export function saveNewSession(file: SqliteFile, log: SqliteEventLog, record: Se
 
 function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write: Write): void {
   const { workspace, id: sessionId, number } = session
-  const message = (record: MessageRecord) => insertMessage(file, { session: number, ...record })
   switch (write.type) {
     case 'admit':
-      message(admittedRecord(workspace, write))
+      insertItem(file, { session: number, ...inboxRecord(workspace, write) })
       break
-    case 'deliver':
-      file.statement(deliver).run(write.seq, write.timeDelivered, workspace, write.id)
+    case 'deliver': {
+      const { state, timeSettled } = deliveredUpdate(write)
+      file.statement(deliver).run(state, timeSettled, workspace, write.id)
       break
+    }
     case 'insert':
-      message(messageRecord(workspace, sessionId, write))
+      insertMessage(file, { session: number, ...messageRecord(workspace, sessionId, write) })
+      saveParts(file, workspace, write)
       break
     case 'update': {
-      const { data, unfinished } = messageUpdate(write.message)
-      file.statement(updateMessage).run(data, unfinished, workspace, write.message.id)
+      const { data, unfinished, attempt } = messageUpdate(write.message)
+      file.statement(updateMessage).run(data, unfinished, attempt, workspace, write.message.id)
+      saveParts(file, workspace, write)
       break
     }
     case 'event':
@@ -82,6 +86,12 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
       break
     case 'approve':
       file.statement(insertApproval).run(workspace, write.projectId, write.action, write.pattern)
+  }
+}
+
+function saveParts(file: SqliteFile, workspace: string, write: Extract<Write, { type: 'insert' | 'update' }>): void {
+  for (const { message, attempt, ordinal, data } of partRecords(workspace, write)) {
+    file.statement(putPart).run(workspace, message, attempt, ordinal, data)
   }
 }
 

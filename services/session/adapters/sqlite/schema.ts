@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
+import { splitMessages } from './schema-parts.ts'
 
 /**
  * The tables of `session.sqlite`. Columns carry the names of `records.ts`. `messages` also holds the inbox: an input is
@@ -52,7 +53,10 @@ const FIRST = [
 ]
 
 /** The steps of `session.sqlite`. */
-export const STEPS: readonly SqliteStep[] = [{ version: 1, name: 'the first form', up: first }]
+export const STEPS: readonly SqliteStep[] = [
+  { version: 1, name: 'the first form', up: first },
+  { version: 2, name: 'inbox items and the parts of messages have rows of their own', up: splitMessages },
+]
 
 /** Also completes files of the time before versions. */
 function first(database: DatabaseSync): void {

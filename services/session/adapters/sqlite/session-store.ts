@@ -16,14 +16,14 @@ import type {
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { toStoredMessage } from '../common/records.ts'
 import { leaseLost, requireSession } from '../common/refusals.ts'
 import { SessionChanges } from '../common/session-changes.ts'
 import { newSessionRecord } from '../common/session-record.ts'
 import { SqliteEventLog } from './event-log.ts'
 import { claimLease, hasClaim, renewLease, voidLeases } from './leases.ts'
 import { listActive, listMessages, listPermissionRequests, listSessions, savedApprovals } from './lists.ts'
-import { readMessage, readSession, readState, SqliteReads } from './reads.ts'
+import { readMessage, readStored } from './messages.ts'
+import { readSession, readState, SqliteReads } from './reads.ts'
 import { saveNewSession, saveRevision } from './save.ts'
 import { STEPS } from './schema.ts'
 
@@ -131,8 +131,7 @@ class SqliteSessionStore implements SessionStore {
 
   async getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
     const record = readMessage(this.#file, workspace, messageId)
-    if (record === undefined || record.seq === null || record.sessionId !== sessionId) return undefined
-    return toStoredMessage(record)
+    return record?.sessionId === sessionId ? readStored(this.#file, record) : undefined
   }
 
   async listActive(workspace: string): Promise<readonly string[]> {

@@ -43,7 +43,16 @@ function step(blob: { hash: string; size: number }): AssistantMessage {
     ...times,
   } as const
   return {
-    ...{ id: 'msg_2', type: 'assistant', timeCreated: T, agent: 'plan', model, finish: 'tool-calls', rawFinish: 'raw' },
+    ...{
+      id: 'msg_2',
+      type: 'assistant',
+      timeCreated: T,
+      agent: 'plan',
+      model,
+      attempt: 1,
+      finish: 'tool-calls',
+      rawFinish: 'raw',
+    },
     parts: [
       { type: 'reasoning', text: 'hm', state: { signature: 's' }, timeCreated: T, timeCompleted: T + 1 },
       { type: 'text', text: 'Hello' },

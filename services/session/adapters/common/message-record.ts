@@ -1,0 +1,73 @@
+import type { AssistantMessage, AssistantPart, Message, StoredMessage } from '#services/session/domain/message.ts'
+import type { Write } from '#services/session/domain/revision.ts'
+
+/** A message, without the parts of an assistant's. */
+export interface MessageRecord {
+  readonly workspace: string
+  readonly id: string
+  readonly sessionId: string
+  readonly seq: number
+  readonly type: Message['type']
+  /** JSON. It knows no int64: money is a decimal text in it. */
+  readonly data: string
+  /** 1 for a step that is not completed. */
+  readonly unfinished: 0 | 1
+  /** Of a step: the attempt that its parts are of; 0 for any other message. */
+  readonly attempt: number
+  readonly timeCreated: number
+}
+
+/**
+ * A part of a step. It is written again only when it has changed, so that a step costs what it says and not the square of
+ * it. The parts of attempts that came to nothing stay: events tell of them.
+ */
+export interface PartRecord {
+  readonly workspace: string
+  /** The message's id. */
+  readonly message: string
+  readonly attempt: number
+  readonly ordinal: number
+  /** JSON. */
+  readonly data: string
+}
+
+/** The record of a new message; its parts have records of their own. */
+export function messageRecord(
+  workspace: string,
+  sessionId: string,
+  { seq, message }: Extract<Write, { type: 'insert' }>,
+): MessageRecord {
+  const { id, type, timeCreated } = message
+  return { workspace, id, sessionId, seq, type, timeCreated, ...messageUpdate(message) }
+}
+
+/** What changes in the record of a message that is written again. */
+export function messageUpdate(message: Message): Pick<MessageRecord, 'data' | 'unfinished' | 'attempt'> {
+  if (message.type !== 'assistant') return { data: JSON.stringify(message), unfinished: 0, attempt: 0 }
+  const { parts: _, attempt, ...rest } = message
+  const data = JSON.stringify({ ...rest, costNanos: message.costNanos?.toString() })
+  return { data, unfinished: message.timeCompleted === undefined ? 1 : 0, attempt }
+}
+
+/** The records of the parts that a write is about. */
+export function partRecords(workspace: string, write: Extract<Write, { type: 'insert' | 'update' }>): PartRecord[] {
+  const { message } = write
+  if (message.type !== 'assistant') return []
+  const changed = write.type === 'insert' ? message.parts.keys() : write.changed
+  return [...changed].map((ordinal) => {
+    const { id, attempt, parts } = message
+    return { workspace, message: id, attempt, ordinal, data: JSON.stringify(parts[ordinal]) }
+  })
+}
+
+/** A message with its parts, which are in order; those of other attempts are left out. */
+export function toStoredMessage(record: MessageRecord, parts: readonly PartRecord[]): StoredMessage {
+  const { seq, type, data, attempt } = record
+  const message = JSON.parse(data)
+  if (type !== 'assistant') return { seq, message: message as Message }
+  if (message.costNanos !== undefined) message.costNanos = BigInt(message.costNanos)
+  const current = parts.filter((part) => part.attempt === attempt)
+  message.parts = current.map((part) => JSON.parse(part.data) as AssistantPart)
+  message.attempt = attempt
+  return { seq, message: message as AssistantMessage }
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { StatementSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { BSON } from 'mongodb'
+import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
+import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
+import type { DurableEventData } from '#services/session/domain/event.ts'
+import type { AssistantMessage } from '#services/session/domain/message.ts'
+import { StepDraft } from '#services/session/domain/step-draft.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { OwnedSession } from '#services/session/run/owned-session.ts'
+import { openMongo } from '#shared/stores/mongo.ts'
+import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { withUseCases } from '#test/support/session-use-cases.ts'
+import { acquire, admit, assistant, ManualClock, newSession, W } from './session-store.support.ts'
+
+const CALLS = 30
+const RESULT_BYTES = 50_000
+/** Each result once in its message and once in its event, and a little for what is around it. */
+const MOST_BYTES = CALLS * RESULT_BYTES * 2.3
+
+/** Does one step whose calls end one after the other, each with a long result. */
+async function doStep(port: SessionStore): Promise<void> {
+  const store = withUseCases(port)
+  await store.createSession(W, newSession())
+  await admit(store, 'steer', 'msg_1')
+  const lease = await acquire(store, 60_000)
+  await store.promote(lease, 'idle')
+  const owned = new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
+  const draft = new StepDraft('msg_step', 'build', assistant('').model, 0)
+  let before: AssistantMessage | undefined
+  const write = async (events: readonly DurableEventData[]): Promise<void> => {
+    const { message } = draft
+    await owned.recordStep(before, { message, events })
+    before = message
+  }
+  const ids = Array.from({ length: CALLS }, (_, n) => `call_${n}`)
+  for (const [index, callId] of ids.entries()) {
+    draft.follow({ type: 'part-started', index, kind: 'tool-call', callId, toolName: 'read' }, 0)
+    draft.follow({ type: 'part-extended', index, text: '{}' }, 0)
+  }
+  await write([])
+  await write(draft.streamed(0))
+  for (const callId of ids) {
+    const content = [{ type: 'text', text: 'x'.repeat(RESULT_BYTES) }] as const
+    await write([draft.settle(callId, { error: undefined, content, metadata: undefined }, 0)])
+  }
+  const [, stored] = await store.readTranscript(lease, 0)
+  assert.ok(stored?.message.type === 'assistant')
+  assert.equal(stored.message.parts.length, CALLS)
+}
+
+test('a step with 30 long results writes each of them once (SQLite)', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-bytes-'))
+  await using store = await openSqliteSessionStore({ path: join(directory, 's.sqlite'), clock: new ManualClock() })
+  let bytes = 0
+  const { run } = StatementSync.prototype
+  StatementSync.prototype.run = function (this: StatementSync, ...values: unknown[]) {
+    for (const value of values) if (typeof value === 'string') bytes += Buffer.byteLength(value)
+    return Reflect.apply(run, this, values)
+  } as typeof run
+  try {
+    await doStep(store)
+  } finally {
+    StatementSync.prototype.run = run
+  }
+  assert.ok(bytes < MOST_BYTES, `${bytes} bytes`)
+  await rm(directory, { recursive: true })
+})
+
+test('a step with 30 long results writes each of them once (MongoDB)', { skip: skipWithoutMongo }, async () => {
+  const uri = `${mongoUri()}&monitorCommands=true`
+  await using mongo = await openMongo({ uri, database: freshDatabaseName() })
+  await using store = await openMongoSessionStore({ mongo, clock: new ManualClock() })
+  let bytes = 0
+  mongo.client.on('commandStarted', ({ command }) => {
+    bytes += BSON.calculateObjectSize(command)
+  })
+  await doStep(store)
+  await mongo.db.dropDatabase()
+  assert.ok(bytes < MOST_BYTES, `${bytes} bytes`)
+})

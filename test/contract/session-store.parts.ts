@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import type { AssistantMessage } from '#services/session/domain/message.ts'
+import { StepDraft } from '#services/session/domain/step-draft.ts'
+import { OwnedSession } from '#services/session/run/owned-session.ts'
+import { assistant, begin, plain, type StoreTest, toolPart, W } from './session-store.support.ts'
+
+/** Messages and their parts. */
+export function partCases(test: StoreTest): void {
+  test('a step with parts that change comes back as it was written last', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const owned = new OwnedSession(store as never, { lease, checkHeld() {}, heed() {} })
+    let before: AssistantMessage | undefined
+    for (const states of ['', 'streaming', 'running running', 'completed running', 'completed completed']) {
+      const parts = states.split(' ').flatMap((state, n) => {
+        const known = before?.parts[n]
+        if (state === '') return []
+        return known?.type === 'tool' && known.state === state ? [known] : [toolPart(`call_${n}`, state as 'running')]
+      })
+      const message = assistant('msg_step', { parts })
+      await owned.recordStep(before, { message, events: [] })
+      before = message
+      assert.deepEqual(plain((await store.getMessage(W, 'ses_1', 'msg_step'))?.message), plain(message))
+      const [, read] = await store.readTranscript(lease, 0)
+      assert.deepEqual(plain(read?.message), plain(message))
+    }
+  })
+
+  test('the parts of an attempt that came to nothing are no parts of the next one', async (fixture) => {
+    const { store, clock } = fixture
+    const lease = await begin(fixture)
+    const owned = new OwnedSession(store as never, { lease, checkHeld() {}, heed() {} })
+    const draft = new StepDraft('msg_step', 'build', assistant('').model, clock.now())
+    const write = async (before: AssistantMessage | undefined): Promise<AssistantMessage> => {
+      const { message } = draft
+      await owned.recordStep(before, { message, events: [] })
+      return message
+    }
+    const say = (index: number, words: string): void => {
+      draft.follow({ type: 'part-started', index, kind: 'text', callId: '', toolName: '' }, clock.now())
+      draft.follow({ type: 'part-extended', index, text: words }, clock.now())
+    }
+    say(0, 'One')
+    say(1, 'two')
+    let before = await write(undefined)
+    draft.retry(1, clock.now(), { type: 'provider.unavailable', message: 'away' })
+    before = await write(before)
+    const read = async (): Promise<unknown> => {
+      const message = (await store.getMessage(W, 'ses_1', 'msg_step'))?.message
+      return message?.type === 'assistant' && message.parts
+    }
+    assert.deepEqual(await read(), [])
+    say(0, 'Three')
+    await write(before)
+    assert.deepEqual(await read(), [{ type: 'text', text: 'Three' }])
+  })
+}
