@@ -19,16 +19,16 @@ try {
   else {
     say(`seed ${seed}`)
     const common = { seed, shrinkMs: 300_000 }
-    const told = (store: string) => (done: number) => say(`${done} sequences on ${store} held`)
+    const saying = (store: string) => (done: number) => say(`${done} sequences on ${store} held`)
     if (sqlite > 0)
-      say(JSON.stringify(await search({ ...common, sequences: sqlite, together: 60, told: told('SQLite') })))
+      say(JSON.stringify(await search({ ...common, sequences: sqlite, together: 60, onHeld: saying('SQLite') })))
     if (mongo?.uri !== undefined) {
       const result = await search({
         ...common,
         mongo: mongo.uri,
         sequences: mongodb,
         together: 20,
-        told: told('MongoDB'),
+        onHeld: saying('MongoDB'),
       })
       say(JSON.stringify(result))
     }

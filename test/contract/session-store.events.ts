@@ -153,47 +153,47 @@ export function eventCases(test: StoreTest): void {
 
 /** Notices of change. */
 export function changeCases(test: StoreTest): void {
-  test('a listener hears what changed for those who wait, until it is disposed', async (fixture) => {
+  test('a listener is notified of what changed for those who wait, until it is disposed', async (fixture) => {
     const { store } = fixture
-    const heard: (readonly string[])[] = []
+    const received: (readonly string[])[] = []
     const listener = store.onChange(({ workspace, sessionId, kinds }) => {
-      if (workspace === W && sessionId === 'ses_1') heard.push(kinds)
+      if (workspace === W && sessionId === 'ses_1') received.push(kinds)
     })
     /** At once; from the server the same may come again. */
-    const hears = async (write: () => Promise<unknown>, ...kinds: readonly string[]): Promise<void> => {
-      heard.length = 0
+    const expects = async (write: () => Promise<unknown>, ...kinds: readonly string[]): Promise<void> => {
+      received.length = 0
       await write()
-      for (const kind of kinds) assert.ok(heard.flat().includes(kind), kind)
+      for (const kind of kinds) assert.ok(received.flat().includes(kind), kind)
     }
     await store.createSession(W, newSession())
-    await hears(() => admit(store, 'steer', 'msg_1'), 'run', 'work')
+    await expects(() => admit(store, 'steer', 'msg_1'), 'run', 'work')
     const lease = await acquire(store, fixture.longMs)
-    await hears(() => store.promote(lease, 'idle'), 'run')
-    await hears(() => store.askPermission(lease, request('per_1')), 'permission')
+    await expects(() => store.promote(lease, 'idle'), 'run')
+    await expects(() => store.askPermission(lease, request('per_1')), 'permission')
     const once = { reply: 'once', message: '' } as const
-    await hears(() => store.replyPermission(W, 'ses_1', 'per_1', once), 'permission')
-    await hears(() => store.requestInterrupt(W, 'ses_1'), 'interrupt')
+    await expects(() => store.replyPermission(W, 'ses_1', 'per_1', once), 'permission')
+    await expects(() => store.requestInterrupt(W, 'ses_1'), 'interrupt')
     await admit(store, 'queue', 'msg_2')
-    await hears(() => store.endRun(lease, 'interrupted'), 'interrupt', 'run', 'work')
+    await expects(() => store.endRun(lease, 'interrupted'), 'interrupt', 'run', 'work')
     const next = await acquire(store, fixture.longMs)
-    await hears(() => store.releaseLease(next), 'run', 'work')
+    await expects(() => store.releaseLease(next), 'run', 'work')
     listener[Symbol.dispose]()
-    heard.length = 0
+    received.length = 0
     await admit(store, 'queue', 'msg_3')
-    assert.deepEqual(heard, [])
+    assert.deepEqual(received, [])
   })
 
   test('what a run writes while it gets on concerns nobody who waits', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    const heard: unknown[] = []
-    // Who has just begun to listen hears that anything may have changed.
-    using _ = store.onChange((change) => change.sessionId !== undefined && heard.push(change))
+    const received: unknown[] = []
+    // Who has just begun to listen is notified that anything may have changed.
+    using _ = store.onChange((change) => change.sessionId !== undefined && received.push(change))
     for (let n = 0; n < 50; n++) {
       const message = assistant('msg_step', { parts: [{ type: 'text', text: `${n}` }] })
       await store.recordStep(lease, { message, events: [{ type: 'step-streamed', messageId: 'msg_step' }] })
       await store.renewLease(lease, fixture.longMs)
     }
-    assert.deepEqual(heard, [])
+    assert.deepEqual(received, [])
   })
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
 import type { Target } from './client.ts'
 
-/** A durable event as the stream tells it. */
+/** A durable event as the stream sends it. */
 export interface WireEvent {
   readonly id: string
   readonly type: string

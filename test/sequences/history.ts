@@ -43,7 +43,7 @@ export interface SentReply {
   readonly callId: string
 }
 
-/** All that one client did in its session, and what it was told. */
+/** All that one client did in its session, and what it was answered. */
 export interface History {
   readonly sessionId: string
   /** File that the tools of the session write to, a line for each call that was run. */
@@ -68,7 +68,7 @@ export function before(first: Asked, second: Asked): boolean {
 /** Times are whole milliseconds, and what is written at a time was read from the clock a moment before. */
 export const CLOCK_MS = 100
 
-/** Whether it was over before something that the server tells the time of. */
+/** Whether it was over before something whose time the server says. */
 export function beforeTime({ answered }: Asked, time: number): boolean {
   return answered + CLOCK_MS < time
 }

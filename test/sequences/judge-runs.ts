@@ -3,7 +3,7 @@ import type { WireEvent } from './follow.ts'
 import { before, beforeTime, CLOCK_MS, mayBeDone, type SentPrompt, stoppers } from './history.ts'
 import type { Evidence } from './judge.ts'
 
-/** A run, as the events tell it. */
+/** A run, as the events report it. */
 interface Run {
   readonly started: WireEvent
   readonly ended: WireEvent

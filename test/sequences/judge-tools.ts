@@ -57,7 +57,7 @@ function judgeReplies(calls: readonly Call[], { history, events }: Evidence): st
     const wanted = answer === 'correct' ? 'reject' : answer
     const replied = events.find(({ type, data }) => type === 'permission.replied' && data.requestID === requestId)
     if (replied?.data.reply !== wanted)
-      return [`${requestId} was answered ${wanted}; its event tells ${String(replied?.data.reply)}`]
+      return [`${requestId} was answered ${wanted}; its event says ${String(replied?.data.reply)}`]
     const call = calls.find((one) => one.messageId === messageId && one.part.id === callId)
     const type = call?.part.state?.error?.type ?? call?.part.state?.status ?? 'gone'
     const expected = wanted === 'reject' ? /^(permission\.(rejected|corrected)|aborted)$/ : /^(completed|aborted)$/

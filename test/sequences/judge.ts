@@ -68,9 +68,9 @@ function judgeOrder(events: readonly WireEvent[]): string[] {
   return problems
 }
 
-/** Events and messages tell the same, in the same order. */
+/** Events and messages say the same, in the same order. */
 function judgeStory({ messages, events }: Evidence): string[] {
-  const told = events.flatMap(({ type, data }) => {
+  const reported = events.flatMap(({ type, data }) => {
     if (type === 'session.inbox.delivered') return [`user ${data.inboxID}`]
     if (type === 'session.step.started') return [`assistant ${data.assistantMessageID} ${data.agent}`]
     if (type === 'session.agent.selected') return [`agent-switched ${data.agent}`]
@@ -89,10 +89,10 @@ function judgeStory({ messages, events }: Evidence): string[] {
     if (type === 'model-switched') return `model-switched ${model?.id}`
     return `${type} ${outcome} ${error?.type ?? ''}`
   })
-  const at = shown.findIndex((line, i) => line !== told[i])
-  if (at < 0 && shown.length === told.length) return judgeSteps(messages, events)
+  const at = shown.findIndex((line, i) => line !== reported[i])
+  if (at < 0 && shown.length === reported.length) return judgeSteps(messages, events)
   const i = at < 0 ? shown.length : at
-  return [`events tell “${told[i]}” where the messages have “${shown[i]}” (place ${i} of ${shown.length})`]
+  return [`events say “${reported[i]}” where the messages have “${shown[i]}” (place ${i} of ${shown.length})`]
 }
 
 function judgeSteps(messages: readonly WireMessage[], events: readonly WireEvent[]): string[] {
@@ -103,20 +103,20 @@ function judgeSteps(messages: readonly WireMessage[], events: readonly WireEvent
     const { finish } = message as WireMessage & { finish?: string }
     if (message.time.completed === undefined) problems.push(`step ${message.id} never ended`)
     const ends = own.filter(({ type }) => type === 'session.step.ended' || type === 'session.step.failed')
-    const told = ends.map(
+    const reported = ends.map(
       ({ type, data }) => `${type} ${data.finish ?? (data.error as { type: string } | undefined)?.type}`,
     )
     const shown =
       message.error === undefined ? `session.step.ended ${finish}` : `session.step.failed ${message.error.type}`
-    if (told.length !== 1 || told[0] !== shown)
-      problems.push(`step ${message.id} is “${shown}”, its events tell ${JSON.stringify(told)}`)
+    if (reported.length !== 1 || reported[0] !== shown)
+      problems.push(`step ${message.id} is “${shown}”, its events say ${JSON.stringify(reported)}`)
     for (const { type, id, state } of message.content ?? []) {
       if (type !== 'tool') continue
       const calls = own.filter(({ data }) => data.id === id).map(({ type }) => type)
       const settled = calls.filter((call) => call === 'session.tool.success' || call === 'session.tool.failed')
       const expected = state?.status === 'completed' ? 'session.tool.success' : 'session.tool.failed'
       if (settled.length !== 1 || settled[0] !== expected)
-        problems.push(`call ${id} of ${message.id} is ${state?.status}, its events tell ${JSON.stringify(calls)}`)
+        problems.push(`call ${id} of ${message.id} is ${state?.status}, its events say ${JSON.stringify(calls)}`)
       if (calls.filter((call) => call === 'session.tool.called').length > 1)
         problems.push(`call ${id} of ${message.id} was called twice`)
     }
@@ -124,7 +124,7 @@ function judgeSteps(messages: readonly WireMessage[], events: readonly WireEvent
     const texts = (message.content ?? []).filter(({ type }) => type === 'text').map(({ text }) => text)
     const retried = own.some(({ type }) => type === 'session.retry.scheduled')
     if (message.error === undefined && !retried && JSON.stringify(whole) !== JSON.stringify(texts))
-      problems.push(`the events tell another text of ${message.id}`)
+      problems.push(`the events say another text of ${message.id}`)
   }
   return problems
 }

@@ -13,8 +13,8 @@ export interface Search extends WorldSetting {
   readonly seed: number
   /** Time to look for a smaller scenario that fails likewise, in milliseconds. */
   readonly shrinkMs: number
-  /** Hears of each server that has held. */
-  readonly told?: (sequences: number) => void
+  /** Called for each server that has held. */
+  readonly onHeld?: (sequences: number) => void
 }
 
 /** A smaller scenario is played so many times at once: what failed may need luck. */
@@ -22,10 +22,10 @@ const COPIES = 4
 
 /**
  * Plays random sequences until so many have held. Fails with the seed, what went wrong, and the smallest scenario that was
- * found, as a line to play it again. Answers what was done.
+ * found, as a line to play it again. Returns what was done.
  */
 export async function search(options: Search): Promise<Readonly<Tally>> {
-  const { sequences, together, told } = options
+  const { sequences, together, onHeld } = options
   const tally: Tally = {}
   for (let done = 0; done < sequences; done += together) {
     const seed = options.seed + done
@@ -36,7 +36,7 @@ export async function search(options: Search): Promise<Readonly<Tally>> {
     const failures = await play(scenario, options, tally)
     const [first] = failures
     if (first !== undefined) await report(options, seed, scenario, first, failures.length)
-    told?.(done + scenario.sequences.length)
+    onHeld?.(done + scenario.sequences.length)
   }
   return tally
 }

@@ -77,7 +77,7 @@ async function quiet(driver: Driver): Promise<void> {
     }
     if (long.size === 0 || interrupted !== undefined) continue
     const running = messages.findLast(({ type }) => type === 'user')
-    // One whose id the server made and nobody was told may be long too.
+    // One whose id the server made and nobody knows may be long too.
     const minted = running !== undefined && !prompts.some(({ id }) => id === running.id)
     if (running !== undefined && (long.has(running.id) || (minted && long.has(undefined)))) {
       if (await driver.interrupt()) interrupted = Date.now()

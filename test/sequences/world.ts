@@ -247,7 +247,7 @@ class Lag {
   }
 }
 
-/** Milliseconds that a thread has spent runnable but not running; 0 where the system does not tell. */
+/** Milliseconds that a thread has spent runnable but not running; 0 where the system does not say. */
 function waitedMs(path: string): number {
   try {
     return Number(readFileSync(path, 'utf8').split(' ')[1]) / 1e6

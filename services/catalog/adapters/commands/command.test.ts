@@ -181,7 +181,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
     ['inner', '$PPID'],
     ['outer', outer],
   ] as const) {
-    test(`a command that stops its ${which} supervisor goes on, and its end is told`, async () => {
+    test(`a command that stops its ${which} supervisor goes on, and its end is reported`, async () => {
       const tag = longSleep()
       const begun = await begin(start, `${hide(tag)}; kill -STOP ${victims}; echo stopped; exit 3`)
       let end: CommandEnd | undefined

@@ -69,7 +69,7 @@ open(my $report, '>&', 3) or exit 125;
 { open(my $original, '>&=', 3); close $original }
 sub report { syswrite($report, "@_\n") }
 
-# Before the server hears of this process, and hands the command over: one that is gone by now never does.
+# Before the server knows of this process, and hands the command over: one that is gone by now never does.
 become_reaper();
 pipe(my $output, my $writer) or exit 125;
 report('pipe', fileno $output);
