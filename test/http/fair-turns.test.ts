@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
+import { openPortico } from '#test/support/portico.ts'
+import { ask } from '#test/support/responses.ts'
 
 /** So many messages, or rounds, from memory must not come before another request is answered. */
 const MOST = 2_000
@@ -53,6 +55,19 @@ test('an answer from memory leaves others their turn', async () => {
   const words = (await response.text()).split('word ').length
   assert.ok(answered())
   assert.ok(words < MOST, `${words} words before another request was answered`)
+})
+
+test('a long answer that is made whole leaves others their turn', async () => {
+  await using portico = await openPortico()
+  let answered = false
+  let others = 0
+  const whole = ask(portico, { model: 'portico/echo', input: '/length 100000' }).finally(() => {
+    answered = true
+  })
+  for (; !answered; others++) assert.equal((await portico.fetch('/livez')).status, 200)
+  assert.equal((await whole).usage.output_tokens, 100_000)
+  // The first ones may come before the answer is begun, or after it.
+  assert.ok(others > 20, `${others} other requests were answered meanwhile`)
 })
 
 test('a session service that ends each round at once is not asked without a pause', async () => {
