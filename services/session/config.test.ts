@@ -7,7 +7,7 @@ test('what is not set has its default', () => {
   const config = readConfig({ PORTICO_DATA_DIR: '/data' })
   assert.deepEqual(config, {
     store: { kind: 'sqlite', directory: '/data' },
-    ...{ maxRuns: 64, leaseMs: 15_000, permissionTimeoutMs: 300_000 },
+    ...{ maxRuns: 64, leaseMs: 15_000, permissionTimeoutMs: 300_000, eventRetentionMs: 30 * 86_400_000 },
   })
 })
 

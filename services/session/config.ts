@@ -14,6 +14,8 @@ export interface Config {
   readonly leaseMs: number
   /** How long a permission request waits for an answer (`PORTICO_PERMISSION_TIMEOUT`, seconds, default 300). */
   readonly permissionTimeoutMs: number
+  /** How long events are kept (`PORTICO_EVENT_RETENTION_DAYS`, default 30). */
+  readonly eventRetentionMs: number
 }
 
 const variables = z.object({
@@ -21,6 +23,7 @@ const variables = z.object({
   PORTICO_SESSION_MAX_RUNS: integerVariable({ min: 1, max: 10_000 }).default(64),
   PORTICO_SESSION_LEASE_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
   PORTICO_PERMISSION_TIMEOUT: integerVariable({ min: 1, max: 86_400 }).default(300),
+  PORTICO_EVENT_RETENTION_DAYS: integerVariable({ min: 1, max: 3_650 }).default(30),
 })
 
 /** Reads the settings of the session service. Throws ConfigError with every problem. */
@@ -31,5 +34,6 @@ export function readConfig(env: Environment): Config {
     maxRuns: values.PORTICO_SESSION_MAX_RUNS,
     leaseMs: values.PORTICO_SESSION_LEASE_SECONDS * 1_000,
     permissionTimeoutMs: values.PORTICO_PERMISSION_TIMEOUT * 1_000,
+    eventRetentionMs: values.PORTICO_EVENT_RETENTION_DAYS * 86_400_000,
   })
 }

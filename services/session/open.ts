@@ -25,6 +25,7 @@ import type { BlobStore } from './ports/blob-store.ts'
 import type { SessionStore } from './ports/session-store.ts'
 import { sessionRoutes } from './routes.ts'
 import { drainSession } from './run/drain.ts'
+import { EventExpiry } from './run/event-expiry.ts'
 import { EventHub } from './run/event-hub.ts'
 import { type Pause, pause } from './run/pause.ts'
 import { Scheduler } from './run/scheduler.ts'
@@ -94,6 +95,8 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
       drain: (tenure, slot) => drainSession(run, tenure, slot),
     }),
   )
+  const expiry = { store: patient.store, clock, logger, retentionMs: config.eventRetentionMs }
+  opening.use(new EventExpiry(expiry))
   const draining = new AbortController()
   const resources = opening.move()
   return {

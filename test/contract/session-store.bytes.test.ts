@@ -19,8 +19,8 @@ import { acquire, admit, assistant, ManualClock, newSession, W } from './session
 
 const CALLS = 30
 const RESULT_BYTES = 50_000
-/** Each result once in its message and once in its event, and a little for what is around it. */
-const MOST_BYTES = CALLS * RESULT_BYTES * 2.3
+/** Each result once, and a little for what is around it. */
+const MOST_BYTES = CALLS * RESULT_BYTES * 1.2
 
 /** Does one step whose calls end one after the other, each with a long result. */
 async function doStep(port: SessionStore): Promise<void> {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { DurableEventData } from '#services/session/domain/event.ts'
 import {
   acquire,
   admission,
@@ -8,8 +9,10 @@ import {
   newSession,
   OTHER,
   plain,
+  refusal,
   request,
   type StoreTest,
+  toolPart,
   W,
 } from './session-store.support.ts'
 import { eventsOf, TailReader, tail } from './session-store.tail.ts'
@@ -195,5 +198,91 @@ export function changeCases(test: StoreTest): void {
       await store.renewLease(lease, fixture.longMs)
     }
     assert.deepEqual(received, [])
+  })
+}
+
+/** What is kept of the log. */
+export function retentionCases(test: StoreTest): void {
+  test('the events of a session are read by its numbers, the same as by workspace', async (fixture) => {
+    const { store, clock } = fixture
+    await using reader = await tail(store)
+    const lease = await begin(fixture)
+    await store.createSession(W, newSession('ses_2'))
+    const parts = [{ ...toolPart('call_1', 'completed'), content: [{ type: 'text', text: 'seen' } as const] }]
+    const message = assistant('msg_step', { parts, timeCompleted: clock.now() })
+    const { content, metadata, input } = parts[0] as (typeof parts)[0]
+    await store.recordStep(lease, {
+      message,
+      events: [
+        { type: 'tool-called', messageId: 'msg_step', callId: 'call_1', input },
+        { type: 'tool-succeeded', messageId: 'msg_step', callId: 'call_1', content, metadata },
+      ],
+    })
+    const all = await reader.events(7)
+    const own = all.filter(({ sessionId }) => sessionId === 'ses_1').map(({ position: _, ...event }) => event)
+    const { events, missed } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 100 })
+    assert.equal(missed, false)
+    assert.deepEqual(plain(events), plain(own))
+    const [, second, third, fourth] = events
+    const page = await store.listEvents(W, 'ses_1', { afterSeq: second?.seq ?? 0, limit: 2 })
+    assert.deepEqual(plain(page), plain({ events: [third, fourth], missed: false }))
+    await assert.rejects(
+      store.listEvents(OTHER, 'ses_1', { afterSeq: 0, limit: 1 }),
+      refusal('SESSION_NOT_FOUND', { session_id: 'ses_1' }),
+    )
+  })
+
+  test('an event reads the same when a retried attempt has lost what it says', async (fixture) => {
+    const { store, clock } = fixture
+    const lease = await begin(fixture)
+    await using reader = await tail(store)
+    const part = { messageId: 'msg_step', kind: 'text', ordinal: 0 } as const
+    const say = (text: string, attempt: number) =>
+      store.recordStep(lease, {
+        message: assistant('msg_step', { attempt, parts: [{ type: 'text', text }] }),
+        events: [{ type: 'part-ended', part, text }],
+      })
+    await say('lost', 1)
+    await store.recordStep(lease, { message: assistant('msg_step', { attempt: 2 }), events: [] })
+    await say('kept', 2)
+    clock.advance(1)
+    await store.recordStep(lease, { message: assistant('msg_step', { attempt: 3 }), events: [] })
+    const texts = (events: readonly { readonly data: DurableEventData }[]): unknown[] =>
+      events.flatMap(({ data }) => (data.type === 'part-ended' ? [data.text] : []))
+    assert.deepEqual(texts(await reader.events(2)), ['lost', 'kept'])
+    const { events } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 100 })
+    assert.deepEqual(texts(events), ['lost', 'kept'])
+  })
+
+  test('events expire by age, and a position older than what is kept is answered `missed`', async ({
+    store,
+    clock,
+  }) => {
+    await using live = await tail(store)
+    const [first] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
+    await live.events(1)
+    await admit(store, 'steer', 'msg_1')
+    await live.events(1)
+    clock.advance(1_000)
+    assert.equal(await store.expireEvents(clock.now() - 5_000), 0)
+    const before = clock.now()
+    await admit(store, 'steer', 'msg_2')
+    const [second] = await live.events(1)
+    assert.equal(await store.expireEvents(before), 2)
+    const { events, missed } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 10 })
+    assert.deepEqual([events.map(({ id }) => id), missed], [[second?.id], true])
+    const rest = await store.listEvents(W, 'ses_1', { afterSeq: second?.seq ?? 0, limit: 10 })
+    assert.deepEqual(rest, { events: [], missed: false })
+    await using late = await tail(store, first?.position)
+    await late.expect('missed')
+    await using current = await tail(store, second?.position)
+    await admit(store, 'steer', 'msg_3')
+    for (const reader of [current, late, live]) {
+      // One that has missed some may be given what is kept.
+      const events = [...(await reader.events(1))]
+      if (reader === late && events[0]?.id === second?.id) events.push(...(await reader.events(1)))
+      const { data } = events.at(-1) as (typeof events)[0]
+      assert.equal(data.type === 'inbox-enqueued' && data.item.id, 'msg_3')
+    }
   })
 }

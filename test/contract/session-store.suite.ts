@@ -1,5 +1,5 @@
 import { suite, test } from 'node:test'
-import { changeCases, eventCases } from './session-store.events.ts'
+import { changeCases, eventCases, retentionCases } from './session-store.events.ts'
 import { inboxCases } from './session-store.inbox.ts'
 import { interruptCases } from './session-store.interrupts.ts'
 import { leaseCases } from './session-store.leases.ts'
@@ -26,7 +26,7 @@ export function sessionStoreSuite(
       })
     }
     const groups = { sessionCases, listCases, inboxCases, promotionCases, runCases, transcriptCases, partCases }
-    const others = { leaseCases, interruptCases, permissionCases, eventCases, changeCases }
+    const others = { leaseCases, interruptCases, permissionCases, eventCases, changeCases, retentionCases }
     for (const cases of Object.values({ ...groups, ...others })) cases(run)
   })
 }

@@ -1,5 +1,6 @@
 import { type ChangeKind, changesBy } from './change.ts'
 import type { DurableEventData } from './event.ts'
+import type { PartPlace } from './event-part.ts'
 import type { Admitter, InboxItem } from './inbox.ts'
 import type { AssistantMessage, Message } from './message.ts'
 import type { PermissionAnswer, PermissionRequest } from './permission.ts'
@@ -17,8 +18,14 @@ export type Write =
     }
   | { readonly type: 'deliver'; readonly id: string; readonly timeDelivered: number }
   | { readonly type: 'insert'; readonly seq: number; readonly message: Message }
-  /** `changed`: numbers of the parts that differ from what was written before. */
-  | { readonly type: 'update'; readonly message: AssistantMessage; readonly changed: readonly number[] }
+  | {
+      readonly type: 'update'
+      readonly message: AssistantMessage
+      /** Whether anything but its parts differs from what was written before. */
+      readonly own: boolean
+      /** Numbers of the parts that do. */
+      readonly changed: readonly number[]
+    }
   | {
       readonly type: 'event'
       readonly id: string
@@ -26,6 +33,8 @@ export type Write =
       readonly directory: string
       readonly timeCreated: number
       readonly data: DurableEventData
+      /** The part that holds what the event says. */
+      readonly part: PartPlace | undefined
     }
   | { readonly type: 'ask'; readonly seq: number; readonly request: PermissionRequest }
   | { readonly type: 'answer'; readonly requestId: string; readonly answer: PermissionAnswer }
@@ -98,7 +107,7 @@ export class Revision {
     this.set({ costNanos: cost + costNanos, tokens: addTokens(total, tokens) })
   }
 
-  event(data: DurableEventData): void {
+  event(data: DurableEventData, part?: PartPlace): void {
     const seq = this.nextSeq()
     this.writes.push({
       type: 'event',
@@ -107,6 +116,7 @@ export class Revision {
       directory: this.#state.directory,
       timeCreated: this.now,
       data,
+      part,
     })
   }
 
@@ -117,11 +127,13 @@ export class Revision {
     return seq
   }
 
-  /** Writes a step again; the parts that are the same objects as before are left as they are. */
+  /** Writes of a step again what is another object than before. */
   update(before: AssistantMessage, message: AssistantMessage): void {
     const isNew = before.attempt !== message.attempt
     const changed = [...message.parts.keys()].filter((n) => isNew || message.parts[n] !== before.parts[n])
-    this.writes.push({ type: 'update', message, changed })
+    const names = Object.keys(message) as (keyof AssistantMessage)[]
+    const own = names.some((name) => name !== 'parts' && message[name] !== before[name])
+    if (own || changed.length > 0) this.writes.push({ type: 'update', message, own, changed })
   }
 
   /** The id and time of a message that no client named. */

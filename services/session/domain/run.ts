@@ -1,4 +1,5 @@
 import type { DurableEventData } from './event.ts'
+import { partBehind } from './event-part.ts'
 import type { AssistantMessage, StructuredError } from './message.ts'
 import type { Revision } from './revision.ts'
 import type { Outcome, TokenUsage } from './session.ts'
@@ -36,7 +37,7 @@ export function recordStep(
 ): number {
   if (before === undefined) revision.insert(message)
   else revision.update(before, message)
-  for (const data of events) revision.event(data)
+  for (const data of events) revision.event(data, partBehind(message, data))
   if (usage !== undefined) revision.addUsage(usage.costNanos, usage.tokens)
   if (message.timeCompleted !== undefined && message.error === undefined) revision.set({ attempts: 0 })
   revision.touch()

@@ -1,4 +1,5 @@
 import type { DurableEventData } from './event.ts'
+import { partBehind } from './event-part.ts'
 import type { AssistantMessage, AssistantPart, StructuredError } from './message.ts'
 import type { PermissionRequest } from './permission.ts'
 import { closeRequest } from './permission-answers.ts'
@@ -19,8 +20,8 @@ export function settleAborted(
 ): void {
   for (const step of unfinished) {
     const { message, events } = cutOff(step, STEP_ABORTED, revision.now)
-    for (const data of events) revision.event(data)
     revision.update(step, message)
+    for (const data of events) revision.event(data, partBehind(message, data))
     // The answer was complete, and what it used was to be added when the step ends.
     if (step.costNanos !== undefined && step.tokens !== undefined) revision.addUsage(step.costNanos, step.tokens)
   }

@@ -1,6 +1,6 @@
 import type { DurableEvent } from '../domain/event.ts'
 
-/** The durable events of sessions, in the order in which they were committed. */
+/** The durable events of sessions, in the order in which they were committed; they are kept for a time. */
 export interface EventLog {
   /**
    * Events of a workspace in log order: after a position, or from now on; then live, until the signal aborts or the store
@@ -9,6 +9,14 @@ export interface EventLog {
    * gap can't be filled.
    */
   tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem>
+  /** Events of a session after a number of it (0: from the first on), at most `limit`, in order. */
+  listEvents(
+    workspace: string,
+    sessionId: string,
+    query: { readonly afterSeq: number; readonly limit: number },
+  ): Promise<SessionEvents>
+  /** Removes events that were written before a time, the oldest first, at most 1,000 of a workspace; returns how many. */
+  expireEvents(before: number): Promise<number>
 }
 
 export type TailItem =
@@ -16,3 +24,10 @@ export type TailItem =
   | { readonly type: 'ready'; readonly position: string }
   | { readonly type: 'missed' }
   | { readonly type: 'event'; readonly event: DurableEvent }
+
+/** Events of one session. */
+export interface SessionEvents {
+  readonly events: readonly Omit<DurableEvent, 'position'>[]
+  /** Events may be missing that came before these: they have expired. */
+  readonly missed: boolean
+}

@@ -1,19 +1,8 @@
 import type { KnownRequest, PermissionReply, PermissionRequest } from '#services/session/domain/permission.ts'
 import type { Write } from '#services/session/domain/revision.ts'
-import { decodeEvent, encodeEvent } from './codec.ts'
 
 // Records are what both stores keep: flat, made of text, numbers and null, with the same names in both. Whatever
 // clients, models or tools may nest is JSON text, so that no store's own rules for keys, depth or numbers apply to it.
-
-export interface EventRecord {
-  readonly workspace: string
-  readonly id: string
-  readonly sessionId: string
-  readonly seq: number
-  readonly directory: string
-  readonly timeCreated: number
-  readonly data: string
-}
 
 export interface RequestRecord {
   readonly workspace: string
@@ -38,11 +27,6 @@ export interface ApprovalRecord {
 
 type WriteOf<T extends Write['type']> = Extract<Write, { type: T }>
 
-export function eventRecord(workspace: string, sessionId: string, write: WriteOf<'event'>): EventRecord {
-  const { id, seq, directory, timeCreated } = write
-  return { workspace, id, sessionId, seq, directory, timeCreated, data: encodeEvent(write.data) }
-}
-
 export function requestRecord(workspace: string, write: WriteOf<'ask'>): RequestRecord {
   const { request } = write
   return {
@@ -56,11 +40,6 @@ export function requestRecord(workspace: string, write: WriteOf<'ask'>): Request
     timeCreated: request.timeCreated,
     timeExpires: request.timeExpires,
   }
-}
-
-export function toDurableEvent(record: EventRecord, position: string) {
-  const { id, workspace, sessionId, seq, directory, timeCreated } = record
-  return { id, workspace, sessionId, directory, timeCreated, seq, position, data: decodeEvent(record.data) }
 }
 
 export function toRequest(record: RequestRecord): PermissionRequest {

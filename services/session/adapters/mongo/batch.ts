@@ -1,9 +1,10 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Document } from 'mongodb'
 import type { Revision, Write } from '#services/session/domain/revision.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { eventRecord } from '../common/event-record.ts'
 import { deliveredUpdate, type InboxRecord, inboxRecord } from '../common/inbox-record.ts'
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
-import { eventRecord, requestRecord } from '../common/records.ts'
+import { requestRecord } from '../common/records.ts'
 import { type SessionRecord, toStateChanges } from '../common/session-record.ts'
 import { type Collections, keyOf, partKey, type Table } from './collections.ts'
 import { noticeOf } from './notices.ts'
@@ -78,7 +79,7 @@ export class MongoBatch implements Transaction {
 
   #addWrites(revision: Revision): void {
     for (const write of revision.writes) {
-      this.#push(...this.#operation(write))
+      if (write.type !== 'update' || write.own) this.#push(...this.#operation(write))
       if (write.type === 'insert' || write.type === 'update') this.#addParts(write)
     }
   }

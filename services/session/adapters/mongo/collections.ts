@@ -1,7 +1,8 @@
 import type { Collection, Db } from 'mongodb'
+import type { EventRecord } from '../common/event-record.ts'
 import type { InboxRecord } from '../common/inbox-record.ts'
 import type { MessageRecord, PartRecord } from '../common/message-record.ts'
-import type { ApprovalRecord, EventRecord, RequestRecord } from '../common/records.ts'
+import type { ApprovalRecord, RequestRecord } from '../common/records.ts'
 import type { SessionRecord } from '../common/session-record.ts'
 
 /** A record with its key: workspace and id. */
@@ -35,7 +36,7 @@ export function keyOf(workspace: string, id: string): string {
 }
 
 /** The key of a part. */
-export function partKey({ workspace, message, attempt, ordinal }: PartRecord): string {
+export function partKey({ workspace, message, attempt, ordinal }: Omit<PartRecord, 'data'>): string {
   return `${keyOf(workspace, message)}/${attempt}/${ordinal}`
 }
 

@@ -1,15 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { TailItem } from '#services/session/ports/event-log.ts'
-import { type EventRecord, toDurableEvent } from '../common/records.ts'
+import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { type EventRecord, isKept } from '../common/event-record.ts'
 import { changesAfter, isKnown, isLost, type Place } from './change-stream.ts'
 import type { Collections } from './collections.ts'
 import { EventFeed } from './event-feed.ts'
-import type { PlacedEvent } from './event-ring.ts'
+import { EventTexts } from './event-texts.ts'
 
 const PLACE = /^(?:[0-9A-F]{2}){1,500}$/i
 /** How long a reader that catches up waits for more before it looks whether the feed has it, in milliseconds. */
 const CATCH_UP_MS = 50
 const RETRY_MS = 1_000
+/** So many events expire at once. */
+const EXPIRED = 1_000
 
 /** Where a reader stands: its number in the feed's ring, while it has one, and its place in the server's log. */
 interface Cursor {
@@ -25,11 +28,15 @@ export class MongoEventLog implements AsyncDisposable {
   readonly #collections: Collections
   readonly #closing = new AbortController()
   #feed: Promise<EventFeed> | undefined
+  readonly #texts: EventTexts
+  /** Events that were written before have expired. */
+  #expiredBefore = 0
   #readers = 0
   #closed: Promise<void> | undefined
 
   constructor(collections: Collections) {
     this.#collections = collections
+    this.#texts = new EventTexts(collections)
   }
 
   /** See SessionStore.tailEvents. */
@@ -56,9 +63,11 @@ export class MongoEventLog implements AsyncDisposable {
           await feed.more(signal)
           continue
         }
+        const item =
+          next.record.workspace === workspace ? await this.#itemOf(next.record, next.place, signal) : undefined
         cursor.number = next.number + 1
         cursor.place = next.place
-        if (next.record.workspace === workspace) yield toItem(next)
+        if (item !== undefined) yield item
       }
     } finally {
       release()
@@ -69,6 +78,43 @@ export class MongoEventLog implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort()
     await this.#closed
+  }
+
+  /** See EventLog.listEvents. */
+  async list(
+    workspace: string,
+    sessionId: string,
+    { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
+  ): Promise<SessionEvents> {
+    const { events } = this.#collections
+    const own = { workspace, sessionId }
+    const options = { sort: { seq: 1 }, maxTimeMS: MAX_TIME_MS } as const
+    const first = await events.findOne(own, { ...options, projection: { seq: 1 } })
+    const records = await events.find({ ...own, seq: { $gt: afterSeq } }, { ...options, limit }).toArray()
+    const complete = await Promise.all(records.map((record) => this.#texts.complete(record, this.#closing.signal)))
+    return { events: complete.filter((event) => event !== undefined), missed: !isKept(first?.seq, afterSeq) }
+  }
+
+  /** See EventLog.expireEvents. */
+  async expire(before: number): Promise<number> {
+    this.#expiredBefore = Math.max(this.#expiredBefore, before)
+    const { events } = this.#collections
+    const options = {
+      sort: { timeCreated: 1 },
+      projection: { _id: 1 },
+      limit: EXPIRED,
+      maxTimeMS: MAX_TIME_MS,
+    } as const
+    const ids = (await events.find({ timeCreated: { $lt: before } }, options).toArray()).map(({ _id }) => _id)
+    if (ids.length === 0) return 0
+    return (await events.deleteMany({ _id: { $in: ids } }, { maxTimeMS: MAX_TIME_MS })).deletedCount
+  }
+
+  /** The server's log may go back further than what is kept. Undefined: the reader has gone. */
+  async #itemOf(record: EventRecord, place: Place, signal: AbortSignal): Promise<TailItem | undefined> {
+    if (record.timeCreated < this.#expiredBefore) return { type: 'missed' }
+    const event = await this.#texts.complete(record, signal)
+    return event && { type: 'event', event: { ...event, position: place } }
   }
 
   async #isKnown(position: string): Promise<boolean> {
@@ -87,8 +133,10 @@ export class MongoEventLog implements AsyncDisposable {
     const { events } = this.#collections
     try {
       for await (const { place, change } of changesAfter(events, pipeline, cursor.place, signal, CATCH_UP_MS)) {
+        const record = change?.operationType === 'insert' ? change.fullDocument : undefined
+        const item = record && (await this.#itemOf(record, place, signal))
         cursor.place = place
-        if (change?.operationType === 'insert') yield toItem({ place, record: change.fullDocument })
+        if (item !== undefined) yield item
         if (ring.after(place) !== undefined) return
       }
     } catch (error) {
@@ -130,8 +178,4 @@ export class MongoEventLog implements AsyncDisposable {
     signal.addEventListener('abort', release, { once: true })
     return release
   }
-}
-
-function toItem({ place, record }: PlacedEvent & { readonly record: EventRecord }): TailItem {
-  return { type: 'event', event: toDurableEvent(record, place) }
 }

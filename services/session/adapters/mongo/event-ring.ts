@@ -1,4 +1,4 @@
-import type { EventRecord } from '../common/records.ts'
+import type { EventRecord } from '../common/event-record.ts'
 import type { Place } from './change-stream.ts'
 
 /** So many events, and characters of them, are kept for readers at most. */

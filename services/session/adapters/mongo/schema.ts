@@ -35,6 +35,7 @@ export const SCHEMA: MongoSchema = {
   steps: [
     { version: 1, name: 'the first form', up: first },
     { version: 2, name: 'inbox items and the parts of messages have documents of their own', up: splitMessages },
+    { version: 3, name: 'events expire', up: indexEvents },
   ],
 }
 
@@ -42,4 +43,8 @@ async function first(db: Db): Promise<void> {
   for (const [name, indexes] of Object.entries(FIRST)) {
     await db.collection(name).createIndexes(indexes.map(([name, key, options]) => ({ name, key, ...options })))
   }
+}
+
+async function indexEvents(db: Db): Promise<void> {
+  await db.collection('events').createIndex({ timeCreated: 1 }, { name: 'eventsByTime' })
 }

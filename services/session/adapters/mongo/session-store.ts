@@ -159,6 +159,15 @@ class MongoSessionStore implements SessionStore {
     return this.#log.tail(workspace, position, signal)
   }
 
+  async listEvents(workspace: string, sessionId: string, query: { readonly afterSeq: number; readonly limit: number }) {
+    this.#require({ workspace, sessionId }, await this.#reads(workspace, sessionId).state())
+    return this.#log.list(workspace, sessionId, query)
+  }
+
+  expireEvents(before: number): Promise<number> {
+    return this.#log.expire(before)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#notices[Symbol.asyncDispose]()
     await this.#log[Symbol.asyncDispose]()

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import type { TailItem } from '#services/session/ports/event-log.ts'
+import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { type EventRecord, toDurableEvent } from '../common/records.ts'
+import { completeEvent, type EventRecord, isKept, parseEvent } from '../common/event-record.ts'
 
 const BATCH = 100
 
@@ -12,8 +12,18 @@ const LAST = `WITH RECURSIVE workspaces (name) AS (
     UNION ALL SELECT (SELECT min(workspace) FROM events WHERE workspace > name) FROM workspaces WHERE name IS NOT NULL)
   SELECT coalesce(max((SELECT max(position) FROM events WHERE workspace = name)), 0) AS last FROM workspaces`
 
-const APPEND = `INSERT INTO events (workspace, position, id, sessionId, seq, directory, timeCreated, data)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+const APPEND = `INSERT INTO events (workspace, position, id, sessionId, session, seq, directory, timeCreated, data)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const AFTER = 'SELECT * FROM events WHERE workspace = ? AND position > ? ORDER BY position LIMIT ?'
+const OF_SESSION = 'SELECT * FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?'
+const PART = 'SELECT data FROM parts WHERE workspace = ? AND message = ? AND attempt = ? AND ordinal = ?'
+const ITEM = 'SELECT data FROM inbox WHERE workspace = ? AND id = ?'
+const WORKSPACES = `WITH RECURSIVE workspaces (name) AS (
+    SELECT min(workspace) FROM events
+    UNION ALL SELECT (SELECT min(workspace) FROM events WHERE workspace > name) FROM workspaces WHERE name IS NOT NULL)
+  SELECT name FROM workspaces WHERE name IS NOT NULL`
+/** So many events of a workspace expire in one transaction. */
+const EXPIRED = 1_000
 
 /**
  * The event log of a file. A position is the log's own id and the event's number in the file, so that a position from
@@ -26,20 +36,24 @@ export class SqliteEventLog implements Disposable {
   readonly #closing = new AbortController()
   readonly #id: string
   #last: number
+  /** The last position whose event has expired. */
+  #expired: number
 
   /** Gives a new file its id; to be called in a job. */
   constructor(file: SqliteFile) {
     this.#file = file
-    file.statement('INSERT INTO log SELECT ? WHERE NOT EXISTS (SELECT * FROM log)').run(randomText(8))
-    this.#id = file.statement('SELECT id FROM log').get()?.id as string
-    this.#last = file.statement(LAST).get()?.last as number
+    file.statement('INSERT INTO log (id) SELECT ? WHERE NOT EXISTS (SELECT * FROM log)').run(randomText(8))
+    const log = file.statement('SELECT id, expired FROM log').get() as { readonly id: string; readonly expired: number }
+    this.#id = log.id
+    this.#expired = log.expired
+    this.#last = Math.max(file.statement(LAST).get()?.last as number, log.expired)
   }
 
   /** Writes an event; to be called in a job. */
-  append(record: EventRecord): void {
+  append(record: EventRecord, session: number): void {
     const { workspace, id, sessionId, seq, directory, timeCreated, data } = record
     this.#last += 1
-    this.#file.statement(APPEND).run(workspace, this.#last, id, sessionId, seq, directory, timeCreated, data)
+    this.#file.statement(APPEND).run(workspace, this.#last, id, sessionId, session, seq, directory, timeCreated, data)
   }
 
   /** Wakes those who wait for events of a workspace. */
@@ -59,17 +73,51 @@ export class SqliteEventLog implements Disposable {
     yield { type: 'ready', position: `${this.#id}.${row}` }
     if (known === undefined) yield { type: 'missed' }
     while (!signal.aborted) {
-      const sql = 'SELECT * FROM events WHERE workspace = ? AND position > ? ORDER BY position LIMIT ?'
-      const records = this.#file.statement(sql).all(workspace, row, BATCH) as unknown as Row[]
+      if (row < this.#expired) {
+        row = this.#expired
+        yield { type: 'missed' }
+      }
+      const end = this.#last
+      const records = this.#file.statement(AFTER).all(workspace, row, BATCH) as unknown as Row[]
       for (const record of records) {
         if (signal.aborted) return
         row = record.position
-        yield { type: 'event', event: toDurableEvent(record, `${this.#id}.${row}`) }
+        yield { type: 'event', event: { ...this.#complete(record), position: `${this.#id}.${row}` } }
       }
+      // Nothing of the workspace lies before that, be it kept or not.
+      if (records.length < BATCH) row = Math.max(row, end)
       if (records.length === 0) await this.#more(workspace, signal)
       // Nothing here waits for I/O: without a break, whoever reads a long log as fast as it comes would be all that happens.
       else if (records.length === BATCH) await setImmediate()
     }
+  }
+
+  /** Events of the session with that number in the file. */
+  list(session: number, { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number }): SessionEvents {
+    const first = this.#file.statement('SELECT min(seq) AS seq FROM events WHERE session = ?').get(session)?.seq
+    const records = this.#file.statement(OF_SESSION).all(session, afterSeq, limit) as unknown as Row[]
+    return {
+      events: records.map((record) => this.#complete(record)),
+      missed: !isKept(first as number | null, afterSeq),
+    }
+  }
+
+  /** See EventLog.expireEvents; to be called in a job. */
+  expire(before: number): number {
+    let count = 0
+    for (const { name } of this.#file.statement(WORKSPACES).all()) {
+      const rows = this.#file.statement(AFTER).all(name as string, 0, EXPIRED) as unknown as Row[]
+      const kept = rows.findIndex(({ timeCreated }) => timeCreated >= before)
+      const last = rows[(kept < 0 ? rows.length : kept) - 1]
+      if (last === undefined) continue
+      const { changes } = this.#file
+        .statement('DELETE FROM events WHERE workspace = ? AND position <= ?')
+        .run(name as string, last.position)
+      count += Number(changes)
+      this.#expired = Math.max(this.#expired, last.position)
+    }
+    if (count > 0) this.#file.statement('UPDATE log SET expired = ?').run(this.#expired)
+    return count
   }
 
   /** Ends all readers. */
@@ -77,10 +125,23 @@ export class SqliteEventLog implements Disposable {
     this.#closing.abort()
   }
 
+  #complete(record: EventRecord): ReturnType<typeof completeEvent> {
+    const event = parseEvent(record)
+    const { source } = event
+    if (source === undefined) return completeEvent(record, event)
+    const { workspace } = record
+    const row =
+      source.type === 'item'
+        ? this.#file.statement(ITEM).get(workspace, source.id)
+        : this.#file.statement(PART).get(workspace, source.message, source.attempt, source.ordinal)
+    return completeEvent(record, event, row?.data as string | undefined)
+  }
+
   #rowOf(position: string, last: number): number | undefined {
     const [id, text = ''] = position.split('.')
     const row = /^\d{1,15}$/.test(text) ? Number(text) : undefined
-    return id === this.#id && row !== undefined && row <= last && position === `${id}.${row}` ? row : undefined
+    const kept = row !== undefined && row <= last && row >= this.#expired
+    return id === this.#id && kept && position === `${id}.${row}` ? row : undefined
   }
 
   /** Waits until the workspace has more events, or the signal aborts. */

@@ -1,9 +1,10 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { Revision, Write } from '#services/session/domain/revision.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { eventRecord } from '../common/event-record.ts'
 import { deliveredUpdate, inboxRecord } from '../common/inbox-record.ts'
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
-import { eventRecord, requestRecord } from '../common/records.ts'
+import { requestRecord } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, toStateChanges } from '../common/session-record.ts'
 import type { SqliteEventLog } from './event-log.ts'
 
@@ -69,14 +70,15 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
       insertMessage(file, { session: number, ...messageRecord(workspace, sessionId, write) })
       saveParts(file, workspace, write)
       break
-    case 'update': {
-      const { data, unfinished, attempt } = messageUpdate(write.message)
-      file.statement(updateMessage).run(data, unfinished, attempt, workspace, write.message.id)
+    case 'update':
+      if (write.own) {
+        const { data, unfinished, attempt } = messageUpdate(write.message)
+        file.statement(updateMessage).run(data, unfinished, attempt, workspace, write.message.id)
+      }
       saveParts(file, workspace, write)
       break
-    }
     case 'event':
-      log.append(eventRecord(workspace, sessionId, write))
+      log.append(eventRecord(workspace, sessionId, write), number)
       break
     case 'ask':
       insertRequest(file, requestRecord(workspace, write))

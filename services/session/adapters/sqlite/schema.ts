@@ -56,6 +56,7 @@ const FIRST = [
 export const STEPS: readonly SqliteStep[] = [
   { version: 1, name: 'the first form', up: first },
   { version: 2, name: 'inbox items and the parts of messages have rows of their own', up: splitMessages },
+  { version: 3, name: 'events can be read by session, and expire', up: indexEvents },
 ]
 
 /** Also completes files of the time before versions. */
@@ -64,4 +65,13 @@ function first(database: DatabaseSync): void {
   const attempts = `SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'attempts'`
   if (database.prepare(attempts).get() !== undefined) return
   database.exec('ALTER TABLE sessions ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0')
+}
+
+function indexEvents(database: DatabaseSync): void {
+  database.exec(`
+    ALTER TABLE log ADD COLUMN expired INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE events ADD COLUMN session INTEGER;
+    UPDATE events SET session =
+      (SELECT number FROM sessions WHERE sessions.workspace = events.workspace AND sessions.id = events.sessionId);
+    CREATE INDEX eventsBySession ON events (session, seq)`)
 }

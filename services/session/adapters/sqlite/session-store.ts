@@ -169,6 +169,14 @@ class SqliteSessionStore implements SessionStore {
     return this.#log.tail(workspace, position, signal)
   }
 
+  async listEvents(workspace: string, sessionId: string, query: { readonly afterSeq: number; readonly limit: number }) {
+    return this.#log.list(this.#find({ workspace, sessionId }).number, query)
+  }
+
+  expireEvents(before: number): Promise<number> {
+    return this.#file.write(() => this.#log.expire(before))
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#log[Symbol.dispose]()
     this.#closed ??= this.#file[Symbol.asyncDispose]()

@@ -1,0 +1,102 @@
+import type { DurableEvent, DurableEventData } from '#services/session/domain/event.ts'
+import type { PartPlace } from '#services/session/domain/event-part.ts'
+import type { ToolPart } from '#services/session/domain/message.ts'
+import type { Write } from '#services/session/domain/revision.ts'
+
+export interface EventRecord {
+  readonly workspace: string
+  readonly id: string
+  readonly sessionId: string
+  readonly seq: number
+  readonly directory: string
+  readonly timeCreated: number
+  /** JSON, without what a part or an inbox item holds. It knows no int64: money is a decimal text in it. */
+  readonly data: string
+}
+
+/** The record that holds what an event leaves out. */
+export type EventSource =
+  | ({ readonly type: 'part'; readonly message: string } & PartPlace)
+  | { readonly type: 'item'; readonly id: string }
+
+/** An event as it is stored, and what it lacks. */
+export interface StoredEvent {
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of our own.
+  readonly data: any
+  readonly source: EventSource | undefined
+}
+
+export function eventRecord(
+  workspace: string,
+  sessionId: string,
+  write: Extract<Write, { type: 'event' }>,
+): EventRecord {
+  const { id, seq, directory, timeCreated, data, part } = write
+  return { workspace, id, sessionId, seq, directory, timeCreated, data: JSON.stringify(stored(data, part)) }
+}
+
+function stored(data: DurableEventData, part: PartPlace | undefined): object {
+  switch (data.type) {
+    case 'step-ended':
+      return { ...data, costNanos: data.costNanos.toString() }
+    case 'session-created':
+      return { ...data, session: { ...data.session, costNanos: data.session.costNanos.toString() } }
+    case 'inbox-enqueued':
+      return { ...data, item: { ...data.item, prompt: undefined } }
+    case 'part-ended':
+      return part === undefined ? data : { ...data, text: undefined, source: part }
+    case 'tool-called':
+      return part === undefined ? data : { ...data, input: undefined, source: part }
+    case 'tool-succeeded':
+    case 'tool-failed':
+      return part === undefined ? data : { ...data, content: undefined, metadata: undefined, source: part }
+    default:
+      return data
+  }
+}
+
+/** Reads an event as far as its own record goes. Events of the first form lack nothing. */
+export function parseEvent({ data: text }: EventRecord): StoredEvent {
+  const { source, ...data } = JSON.parse(text)
+  if (data.type === 'step-ended') data.costNanos = BigInt(data.costNanos)
+  if (data.type === 'session-created') data.session.costNanos = BigInt(data.session.costNanos)
+  if (data.type === 'inbox-enqueued' && data.item.prompt === undefined) {
+    return { data, source: { type: 'item', id: data.item.id } }
+  }
+  if (source === undefined) return { data, source }
+  return { data, source: { type: 'part', message: data.messageId ?? data.part.messageId, ...source } }
+}
+
+/** An event with what it lacks; `held` is the JSON in the record of its source. */
+export function completeEvent(record: EventRecord, { data, source }: StoredEvent, held?: string | undefined) {
+  const { id, workspace, sessionId, seq, directory, timeCreated } = record
+  if (source !== undefined) {
+    if (held === undefined) throw new Error(`What the event ${id} tells of is missing`)
+    fill(data, JSON.parse(held))
+  }
+  return { id, workspace, sessionId, directory, timeCreated, seq, data: data as DurableEvent['data'] }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of our own.
+function fill(data: any, held: any): void {
+  switch (data.type) {
+    case 'inbox-enqueued':
+      data.item.prompt = held
+      break
+    case 'part-ended':
+      data.text = held.type === 'tool' ? held.rawInput : held.text
+      break
+    case 'tool-called':
+      data.input = held.input
+      break
+    default: {
+      const { content, metadata } = held as ToolPart
+      Object.assign(data, { content, metadata })
+    }
+  }
+}
+
+/** Whether the events of a session are kept from a number on: `first` is the number of the first that is, if any. */
+export function isKept(first: number | null | undefined, afterSeq: number): boolean {
+  return first !== null && first !== undefined && first <= Math.max(afterSeq, 1)
+}

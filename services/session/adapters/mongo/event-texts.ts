@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { mongoProblem } from '#shared/stores/mongo-problem.ts'
+import { completeEvent, type EventRecord, type EventSource, parseEvent } from '../common/event-record.ts'
+import { type Collections, keyOf, partKey } from './collections.ts'
+
+type Complete = ReturnType<typeof completeEvent>
+
+const RETRY_MS = 1_000
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+
+/** Completes events by what parts and inbox items hold; once for all readers of this process that have the same record. */
+export class EventTexts {
+  readonly #collections: Collections
+  readonly #known = new WeakMap<EventRecord, Promise<Complete>>()
+
+  constructor(collections: Collections) {
+    this.#collections = collections
+  }
+
+  /** Waits for a server that is away until the signal aborts; undefined then. */
+  async complete(record: EventRecord, signal: AbortSignal): Promise<Complete | undefined> {
+    while (!signal.aborted) {
+      try {
+        return await this.#read(record)
+      } catch (error) {
+        if (mongoProblem(error) === undefined) throw error
+        await delay(RETRY_MS, undefined, { signal }).catch(() => {})
+      }
+    }
+    return undefined
+  }
+
+  #read(record: EventRecord): Promise<Complete> {
+    const known = this.#known.get(record)
+    if (known !== undefined) return known
+    const reading = this.#complete(record)
+    this.#known.set(record, reading)
+    reading.catch(() => this.#known.delete(record))
+    return reading
+  }
+
+  async #complete(record: EventRecord): Promise<Complete> {
+    const event = parseEvent(record)
+    if (event.source === undefined) return completeEvent(record, event)
+    return completeEvent(record, event, await this.#held(record.workspace, event.source))
+  }
+
+  async #held(workspace: string, source: EventSource): Promise<string | undefined> {
+    const { inbox, parts } = this.#collections
+    if (source.type === 'item') return (await inbox.findOne({ _id: keyOf(workspace, source.id) }, LIMIT))?.data
+    return (await parts.findOne({ _id: partKey({ workspace, ...source }) }, LIMIT))?.data
+  }
+}

@@ -1,0 +1,31 @@
+import type { DurableEventData } from './event.ts'
+import type { AssistantMessage } from './message.ts'
+
+/** A part of a step, of one of its attempts. */
+export interface PartPlace {
+  readonly attempt: number
+  readonly ordinal: number
+}
+
+/**
+ * The part that holds what an event says, so that the event need not repeat it; undefined where none does. A part does not
+ * change in that any more, and those of attempts that came to nothing are kept.
+ */
+export function partBehind({ attempt, parts }: AssistantMessage, data: DurableEventData): PartPlace | undefined {
+  const ordinal = parts.findIndex((part, n) => {
+    switch (data.type) {
+      case 'part-ended':
+        return n === data.part.ordinal && (part.type === 'tool' ? part.rawInput : part.text) === data.text
+      case 'tool-called':
+        return part.type === 'tool' && part.callId === data.callId && part.input === data.input
+      case 'tool-succeeded':
+      case 'tool-failed': {
+        const isCall = part.type === 'tool' && part.callId === data.callId
+        return isCall && part.content === data.content && part.metadata === data.metadata
+      }
+      default:
+        return false
+    }
+  })
+  return ordinal < 0 ? undefined : { attempt, ordinal }
+}
