@@ -16,7 +16,8 @@ test('a server that is too slow for a claim is asked again soon, however often i
   using folder = scratchDirectory()
   await using server = await startOwnMongo(folder.path)
   await using mongo = await openMongo({ uri: server.uri, database: 'leases' })
-  await using store = withUseCases(await openMongoSessionStore({ mongo, clock: new ManualClock() }))
+  await using opened = await openMongoSessionStore({ mongo, clock: new ManualClock() })
+  const store = withUseCases(opened)
   await store.createSession(W, newSession())
   await store.admitPrompt(W, admission('msg_1'))
   const data = { failCommands: ['findAndModify'], errorCode: MAX_TIME_EXPIRED }

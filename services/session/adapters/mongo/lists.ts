@@ -8,7 +8,7 @@ import { toRequest } from '../common/records.ts'
 import { readsForward, toPage } from '../common/session-lists.ts'
 import { toSession } from '../common/session-record.ts'
 import type { Collections, SessionDocument } from './collections.ts'
-import { readStored } from './messages.ts'
+import { readStored } from './message-documents.ts'
 
 export async function listSessions(
   { sessions }: Collections,

@@ -12,7 +12,7 @@ import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from '../common/session-record.ts'
 import { type Collections, type Keyed, keyOf, SERVER_NOW } from './collections.ts'
-import { readStored } from './messages.ts'
+import { readStored } from './message-documents.ts'
 
 const STATE_PROJECTION = { ...Object.fromEntries(STATE_FIELDS.map((field) => [field, 1])), leaseNow: SERVER_NOW }
 

@@ -8,7 +8,7 @@ import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toRequest } from '../common/records.ts'
 import { readsForward, toPage } from '../common/session-lists.ts'
 import { type PublicRecord, SESSION_FIELDS, toSession } from '../common/session-record.ts'
-import { readStored } from './messages.ts'
+import { readStored } from './message-rows.ts'
 import { SESSION_NUMBER } from './reads.ts'
 
 const SESSION_COLUMNS = SESSION_FIELDS.join(', ')

@@ -17,7 +17,7 @@ import {
   toSession,
   toState,
 } from '../common/session-record.ts'
-import { readMessage, readStored } from './messages.ts'
+import { readMessage, readStored } from './message-rows.ts'
 
 const SESSION_SQL = `SELECT ${SESSION_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
 const STATE_SQL = `SELECT number, ${STATE_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
