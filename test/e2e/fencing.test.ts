@@ -182,7 +182,8 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     await waitFor('A to notice', () =>
       a.session().output().includes(`"sessionId":"${sessionId}","msg":"A session was lost`),
     )
-    await using store = withUseCases(await openMongoSessionStore({ mongo, clock: systemClock }))
+    await using port = await openMongoSessionStore({ mongo, clock: systemClock })
+    const store = withUseCases(port)
     const late = { workspace, sessionId, fence }
     await assert.rejects(store.endRun(late, 'failed'), { reason: 'LEASE_LOST' })
     await assert.rejects(store.promote(late, 'step'), { reason: 'LEASE_LOST' })
