@@ -26,7 +26,8 @@ export function withUseCases(port: SessionStore): UseCases {
     get(target, key) {
       if (Object.hasOwn(cases, key)) return Reflect.get(cases, key)
       const member: unknown = Reflect.get(target, key, target)
-      return typeof member === 'function' ? member.bind(target) : member
+      // Not a bound function: `await using` would take it for none.
+      return typeof member === 'function' ? (...words: unknown[]) => Reflect.apply(member, target, words) : member
     },
   }) as unknown as UseCases
 }

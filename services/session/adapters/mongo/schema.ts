@@ -1,6 +1,5 @@
 import type { CreateIndexesOptions, Db, Document } from 'mongodb'
 import type { MongoSchema } from '#shared/stores/mongo-schema.ts'
-import { splitMessages } from './schema-parts.ts'
 
 type Index = readonly [name: string, key: Record<string, 1>, options?: CreateIndexesOptions]
 
@@ -34,7 +33,7 @@ export const SCHEMA: MongoSchema = {
   collection: 'sessions',
   steps: [
     { version: 1, name: 'the first form', up: first },
-    { version: 2, name: 'inbox items and the parts of messages have documents of their own', up: splitMessages },
+    { version: 2, name: 'inbox items and the parts of messages have documents of their own', up: second },
     { version: 3, name: 'events expire', up: indexEvents },
   ],
 }
@@ -43,6 +42,12 @@ async function first(db: Db): Promise<void> {
   for (const [name, indexes] of Object.entries(FIRST)) {
     await db.collection(name).createIndexes(indexes.map(([name, key, options]) => ({ name, key, ...options })))
   }
+}
+
+// The single process reads this list, too, and does without the driver.
+async function second(db: Db): Promise<void> {
+  const { splitMessages } = await import('./schema-parts.ts')
+  await splitMessages(db)
 }
 
 async function indexEvents(db: Db): Promise<void> {
