@@ -20,7 +20,7 @@ test('settings are read, in seconds', () => {
   assert.deepEqual([maxRuns, leaseMs, permissionTimeoutMs], [2, 3_000, 4_000])
 })
 
-test('every problem is told at once', () => {
+test('every problem is reported at once', () => {
   const bad = {
     PORTICO_SESSION_MAX_RUNS: '0',
     PORTICO_SESSION_LEASE_SECONDS: 'soon',

@@ -56,7 +56,7 @@ export interface Dependencies {
   readonly inference: Transport
   /** Waits before something is tried again; default: by the system's timers. */
   readonly pause?: Pause
-  /** Milliseconds after which somebody looks for what nobody is told of; default: a second or two. */
+  /** Milliseconds after which somebody looks for what nobody is notified of; default: a second or two. */
   readonly pollMs?: number | undefined
 }
 

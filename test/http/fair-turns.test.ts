@@ -66,7 +66,7 @@ test('a long answer that is made whole leaves others their turn', async () => {
   })
   for (; !answered; others++) assert.equal((await portico.fetch('/livez')).status, 200)
   assert.equal((await whole).usage.output_tokens, 100_000)
-  // The first ones may come before the answer is begun, or after it.
+  // The first ones may come before the answer has begun, or after it.
   assert.ok(others > 20, `${others} other requests were answered meanwhile`)
 })
 

@@ -25,7 +25,7 @@ export interface StepStart {
 }
 
 /**
- * Promotes what waits, and decides how the run goes on. Where none is begun it begins one, at an idle boundary. `known` is
+ * Promotes what waits, and decides how the run goes on. Where none has begun it begins one, at an idle boundary. `known` is
  * the conversation as far as it was read; `limited`: the agent has used up its steps, and only a new input gives it others.
  */
 export function beginStep(

@@ -54,7 +54,7 @@ test('what a run writes while it gets on changes nothing for those who wait', ()
   )
 })
 
-test('an interrupt, a permission request and the end of a run are told as such', () => {
+test('an interrupt, a permission request and the end of a run are reported as such', () => {
   assert.deepEqual(changedBy(leased, interruptRun), ['interrupt'])
   assert.deepEqual(
     changedBy(leased, (revision) => askPermission(revision, request('per_1'))),

@@ -65,7 +65,7 @@ test('steps are counted from the last input, without those that were cut off', (
   assert.equal(stepsSinceInput([user('a'), step(), step(), user('b'), step(), aborted]), 1)
 })
 
-test('a step that was cut off at the end is left out; one in the middle is told as far as it came', () => {
+test('a step that was cut off at the end is left out; one in the middle is shown as far as it came', () => {
   const roles = (...conversation: Message[]) => modelMessages(conversation, model).map(({ role }) => role)
   assert.deepEqual(roles(user('a'), aborted, aborted), ['user'])
   assert.deepEqual(roles(user('a'), aborted, idle, user('b')), ['user', 'assistant', 'user'])
@@ -78,7 +78,7 @@ test('every call has its result, whatever became of it, and arguments that are J
     call('aborted', { callId: 'cut', rawInput: '{"a":', input: {} }),
     call(undefined, { callId: 'running', state: 'running' }),
   ]
-  const [, asked, told] = modelMessages([user('a'), step({ parts })], model)
+  const [, asked, shown] = modelMessages([user('a'), step({ parts })], model)
   const sent = asked?.parts.map((part) => part.type === 'tool-call' && [part.callId, part.arguments])
   assert.deepEqual(sent, [
     ['done', '{"a":1}'],
@@ -86,7 +86,7 @@ test('every call has its result, whatever became of it, and arguments that are J
     ['cut', '{}'],
     ['running', '{"a":1}'],
   ])
-  const results = told?.parts.map((part) => part.type === 'tool-result' && [part.callId, part.failed, part.content])
+  const results = shown?.parts.map((part) => part.type === 'tool-result' && [part.callId, part.failed, part.content])
   assert.deepEqual(results, [
     ['done', false, [{ type: 'text', text: 'seen' }]],
     [
@@ -102,7 +102,7 @@ test('every call has its result, whatever became of it, and arguments that are J
   ])
 })
 
-test('files and agents of a prompt are told after its text', () => {
+test('files and agents of a prompt are shown after its text', () => {
   const blob = { hash: 'h', size: 1 }
   const file = { blob, mime: 'image/png', uri: undefined, name: 'a.png', description: undefined, mention: undefined }
   const prompt = { text: 'See', files: [file], agents: [{ name: 'plan', mention: undefined }], metadata: undefined }

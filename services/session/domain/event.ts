@@ -67,7 +67,7 @@ export type DurableEventData =
   | { readonly type: 'permission-asked'; readonly request: PermissionRequest }
   | { readonly type: 'permission-replied'; readonly requestId: string; readonly reply: PermissionReply }
 
-/** What is only told to those who listen. */
+/** What only listeners receive. */
 export type VolatileEventData =
   | { readonly type: 'part-extended'; readonly part: PartRef; readonly delta: string }
   | {

@@ -16,7 +16,7 @@ export interface Thought {
   readonly id: string
 }
 
-/** One piece of what a model is told. */
+/** One piece of what a model is shown. */
 export type ModelPart =
   | ModelContent
   | { readonly type: 'reasoning'; readonly thought: Thought }
@@ -28,7 +28,7 @@ export type ModelPart =
       readonly failed: boolean
     }
 
-/** One turn of the conversation as a model is told it. */
+/** One turn of the conversation as a model is shown it. */
 export interface ModelMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly parts: readonly ModelPart[]

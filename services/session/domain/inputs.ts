@@ -26,8 +26,8 @@ export function admitPrompt(
 /**
  * Turns inbox items into user messages, each with its event: at a `step` boundary every steer in order of admission; at an
  * `idle` boundary the oldest queued item too, all in order of admission. Begins the run when something was promoted and none
- * is begun; a due session stays due only when items are left. Nothing is promoted into a run that is to be interrupted, nor
- * when nothing is due and no run is begun: an interrupt came first.
+ * has begun; a due session stays due only when items are left. Nothing is promoted into a run that is to be interrupted, nor
+ * when nothing is due and no run has begun: an interrupt came first.
  */
 export function promoteInputs(
   revision: Revision,

@@ -6,14 +6,14 @@ import { thoughtOf } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'
 
 /**
- * The conversation as a model is told it: what users said, what the agent answered, and a result for each of its tool
+ * The conversation as a model is shown it: what users said, what the agent answered, and a result for each of its tool
  * calls, whatever became of the call. Thoughts go back only to the model that had them. A step that was cut off at the
  * very end is left out: it is about to be repeated.
  */
 export function modelMessages(conversation: readonly Message[], model: ModelRef): ModelMessage[] {
-  const told = conversation.filter(({ type }) => type === 'user' || type === 'assistant')
-  while (told.at(-1)?.type === 'assistant' && isCutOff(told.at(-1) as AssistantMessage)) told.pop()
-  return told.flatMap((message) => {
+  const shown = conversation.filter(({ type }) => type === 'user' || type === 'assistant')
+  while (shown.at(-1)?.type === 'assistant' && isCutOff(shown.at(-1) as AssistantMessage)) shown.pop()
+  return shown.flatMap((message) => {
     if (message.type === 'user') return [{ role: 'user', parts: userParts(message.prompt) }]
     return message.type === 'assistant' ? assistantTurn(message, model) : []
   })
@@ -53,8 +53,8 @@ function assistantPart(part: AssistantPart, sameModel: boolean): ModelPart[] {
 function toolResult({ callId, state, content, error }: ToolPart): ModelPart {
   if (state === 'completed') return { type: 'tool-result', callId, content: content.map(toContent), failed: false }
   const text = error?.message ?? 'The tool call was cut off; what it has done is unknown'
-  const told: ModelContent = { type: 'text', text: `Error: ${text}` }
-  return { type: 'tool-result', callId, content: [told, ...content.map(toContent)], failed: true }
+  const failure: ModelContent = { type: 'text', text: `Error: ${text}` }
+  return { type: 'tool-result', callId, content: [failure, ...content.map(toContent)], failed: true }
 }
 
 function toContent(content: ToolContent): ModelContent {

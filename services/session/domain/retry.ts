@@ -12,7 +12,7 @@ const AWAY_RETRIES = 16
 export interface FailedCall {
   /** Undefined: the failure names none. */
   readonly reason: string | undefined
-  /** The provider's wish: seconds, or a date. */
+  /** What the provider asks for: seconds, or a date. */
   readonly retryAfter: string | undefined
 }
 
@@ -30,9 +30,9 @@ export function retryDelay(
 ): number | undefined {
   if (attempt > MAX_RETRIES || (reason !== undefined && !RETRYABLE.has(reason))) return undefined
   const delay = FIRST_MS * 2 ** (attempt - 1) * (0.75 + random() / 2)
-  const wish = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, now)
-  if (wish !== undefined && wish > LONGEST_MS) return undefined
-  return Math.round(Math.max(delay, wish ?? 0))
+  const asked = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, now)
+  if (asked !== undefined && asked > LONGEST_MS) return undefined
+  return Math.round(Math.max(delay, asked ?? 0))
 }
 
 /** RFC 9110 section 10.2.3. */

@@ -53,7 +53,7 @@ export type StateChanges = { -readonly [K in keyof SessionState]?: SessionState[
 export class Revision {
   /** The time of what is written. */
   readonly now: number
-  /** The same moment on the clock that leases reckon with. */
+  /** The same moment on the clock that leases are measured by. */
   readonly leaseNow: number
   readonly writes: Write[] = []
   readonly changes: StateChanges = {}

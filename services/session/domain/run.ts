@@ -45,7 +45,7 @@ export function recordStep(
 }
 
 /**
- * Ends the run, if one is begun, and the lease with it: an event, an idle message, outcome and timeIdle; a request to
+ * Ends the run, if one has begun, and the lease with it: an event, an idle message, outcome and timeIdle; a request to
  * interrupt is cleared. What is due by then, whatever the outcome, stays due for whoever acquires the lease next.
  */
 export function endRun(revision: Revision, outcome: Outcome, error: StructuredError | undefined): void {
@@ -61,7 +61,7 @@ export function endRun(revision: Revision, outcome: Outcome, error: StructuredEr
 }
 
 /**
- * Ends as failed what nobody gets on with. Where no run is begun, one is begun and ended, and the inputs that were due wait
+ * Ends as failed what nobody gets on with. Where no run has begun, one begins and ends, and the inputs that were due wait
  * for the next wake.
  */
 export function abandonRun(revision: Revision, error: StructuredError): void {

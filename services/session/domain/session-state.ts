@@ -17,7 +17,7 @@ export interface SessionState {
   readonly seq: number
   /** There are inputs to process. */
   readonly due: boolean
-  /** A run was begun and has not ended. */
+  /** A run has begun and not ended. */
   readonly running: boolean
   /** Somebody asked to interrupt the run; never without one. */
   readonly interruptRequested: boolean
@@ -27,7 +27,7 @@ export interface SessionState {
   readonly fence: number
   /** How many leases were given since the session last got on, without those that were given back. */
   readonly attempts: number
-  /** When the lease ends, on the clock that leases reckon with; 0: nobody holds one. */
+  /** When the lease ends, on the clock that leases are measured by; 0: nobody holds one. */
   readonly leaseUntil: number
   /** From when on the lease may be given, on the same clock; undefined while there is no work. */
   readonly claimableAt: number | undefined
@@ -49,7 +49,7 @@ export function isLeaseLive(state: SessionState, leaseNow: number): boolean {
   return state.leaseUntil > leaseNow
 }
 
-/** Whether a run is begun or due, or somebody holds the lease. */
+/** Whether a run has begun or is due, or somebody holds the lease. */
 export function isBusy(state: SessionState, leaseNow: number): boolean {
   return state.running || state.due || isLeaseLive(state, leaseNow)
 }

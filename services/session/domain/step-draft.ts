@@ -6,7 +6,7 @@ import { cutOff } from './settle-aborted.ts'
 import { shownThought, thoughtState } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'
 
-/** What an event of a generation tells: something to be written, or something only for those who listen. */
+/** What follows from an event of a generation: something to be written, or something only for those who listen. */
 export type DraftEvent =
   | { readonly durable: DurableEventData; readonly volatile?: undefined }
   | { readonly volatile: VolatileEventData; readonly durable?: undefined }
@@ -76,7 +76,7 @@ export class StepDraft {
     return { type: 'retry-scheduled', messageId: this.#message.id, attempt, at, error }
   }
 
-  /** Follows one event; undefined when there is nothing to tell of it. */
+  /** Follows one event; undefined when nothing follows from it. */
   follow(event: GenerationEvent, now: number): DraftEvent | undefined {
     // The repetition that was waited for has begun.
     if (this.#message.retry !== undefined) this.#message = { ...this.#message, retry: undefined }
@@ -120,7 +120,7 @@ export class StepDraft {
     this.#replace(callId, (part) => ({ ...part, timeRan: now }))
   }
 
-  /** A call tells how far it is. */
+  /** How far a call has come. */
   progressed(callId: string, metadata: JsonObject): VolatileEventData {
     this.#replace(callId, (part) => ({ ...part, metadata }))
     return { type: 'tool-progressed', messageId: this.#message.id, callId, metadata }
@@ -130,8 +130,8 @@ export class StepDraft {
   settle(callId: string, { error, content, metadata }: CallOutcome, now: number): DurableEventData {
     const state = error === undefined ? 'completed' : 'error'
     this.#replace(callId, (part) => ({ ...part, state, error, content, metadata, timeCompleted: now }))
-    const told = { messageId: this.#message.id, callId, content, metadata }
-    return error === undefined ? { type: 'tool-succeeded', ...told } : { type: 'tool-failed', ...told, error }
+    const result = { messageId: this.#message.id, callId, content, metadata }
+    return error === undefined ? { type: 'tool-succeeded', ...result } : { type: 'tool-failed', ...result, error }
   }
 
   /** The step is over. */
@@ -190,7 +190,7 @@ export class StepDraft {
     return { volatile: { type: 'part-extended', part: this.#ref(part, ordinal), delta } }
   }
 
-  /** A text that is undefined is what was told so far. */
+  /** A text that is undefined is what has come so far. */
   #end(
     event: Pick<Extract<GenerationEvent, { type: 'part-ended' }>, 'index' | 'thought'> & { text: string | undefined },
     now: number,
@@ -200,8 +200,8 @@ export class StepDraft {
     if (ordinal === undefined || part === undefined) return undefined
     this.#open.delete(event.index)
     const { thought } = event
-    const told = part.type === 'tool' ? part.rawInput : part.text
-    const text = thought === undefined ? (event.text ?? told) : shownThought(thought)
+    const soFar = part.type === 'tool' ? part.rawInput : part.text
+    const text = thought === undefined ? (event.text ?? soFar) : shownThought(thought)
     if (part.type === 'tool') this.#parts[ordinal] = { ...part, rawInput: text }
     else if (part.type === 'text') this.#parts[ordinal] = { ...part, text }
     else this.#parts[ordinal] = { ...part, text, state: thought && thoughtState(thought), timeCompleted: now }

@@ -23,7 +23,7 @@ export interface ReadFile {
 /** One piece of what a tool answers. */
 export type ToolOutput = { readonly type: 'text'; readonly text: string } | ({ readonly type: 'file' } & ReadFile)
 
-/** What a running tool tells; `completed` or `failed` comes last. */
+/** What a running tool reports; `completed` or `failed` comes last. */
 export type ToolEvent =
   | { readonly type: 'progressed'; readonly metadata: JsonObject }
   | { readonly type: 'completed'; readonly content: readonly ToolOutput[]; readonly metadata: JsonObject | undefined }

@@ -11,7 +11,7 @@ export interface Lease extends SessionKey {
 }
 
 export interface AcquiredLease extends Lease {
-  /** A run was begun under an older fence and never ended: take over before anything else. */
+  /** A run began under an older fence and never ended: take over before anything else. */
   readonly unfinished: boolean
   /**
    * How many leases the session was given since it last got on, this one included: since a step was completed without

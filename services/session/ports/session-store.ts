@@ -27,14 +27,14 @@ export interface SessionReads {
   leftovers(): Maybe<{ readonly steps: readonly AssistantMessage[]; readonly requests: readonly PermissionRequest[] }>
 }
 
-/** A session's state, and the time: the injected clock's, and the one that leases reckon with. */
+/** A session's state, and the time: the injected clock's, and the one that leases are measured by. */
 export interface SessionView {
   readonly state: SessionState
   readonly now: number
   readonly leaseNow: number
 }
 
-/** What may have changed. May be told more often than needed; see SessionStore.onChange for how late it may come. */
+/** What may have changed. May be notified more often than needed; see SessionStore.onChange for how late it may come. */
 export interface SessionChange {
   /** Undefined: any workspace and session. */
   readonly workspace: string | undefined
@@ -47,7 +47,7 @@ export interface SessionChange {
  * one way (design decision 1).
  *
  * Every method takes the workspace, and another workspace's record does not exist. Times are the injected clock's, but for
- * leases in MongoDB, which reckon with the server's. A counter on the session, raised in the transaction that uses it,
+ * leases in MongoDB, which are measured by the server's. A counter on the session, raised in the transaction that uses it,
  * numbers its inbox items, messages and events; ids never sort anything.
  *
  * `revise` and `inspect` reject with SESSION_NOT_FOUND when the session is not there, and under a lease with LEASE_LOST, when

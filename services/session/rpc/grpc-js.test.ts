@@ -14,16 +14,16 @@ test('a stock grpc-js client makes a session, prompts it and follows its events'
   const { createSession, promptSession, streamEvents } = SessionService.method
   const { session } = await client.unary(createSession, { sessionId: 'ses_1', directory: '/project' })
   assert.equal(session?.directory, '/project')
-  const told: (string | undefined)[] = []
+  const names: (string | undefined)[] = []
   for await (const { message } of client.stream(streamEvents, {})) {
     if (message.case === 'connected') {
       await client.unary(promptSession, { sessionId: 'ses_1', messageId: 'msg_1', text: 'Hi' })
     }
     const name = message.case === 'event' ? message.value.event.case : message.case
-    told.push(name)
+    names.push(name)
     if (name === 'executionEnded') break
   }
-  assert.deepEqual(told, [
+  assert.deepEqual(names, [
     'connected',
     'inboxEnqueued',
     'executionStarted',

@@ -47,7 +47,7 @@ export async function drainSession(given: RunDependencies, tenure: Tenure, slot:
     await drain({ ...given, store, blobs, pause, tenure, owned, slot })
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
-    tell(given, tenure, error)
+    report(given, tenure, error)
     // Nobody knows whether the last write was done: whoever takes over finds out. An outage is no attempt, nor is a shutdown.
     const { reason, loss } = tenure
     const blameless = loss === undefined ? isStoreUnavailable(error) : isBlameless(loss)
@@ -64,7 +64,7 @@ const LOSSES: Readonly<Record<Loss, string>> = {
   pause: 'A session was lost: this process was given no time for longer than its lease lasts',
 }
 
-function tell({ logger }: RunDependencies, { lease, reason, loss }: Tenure, error: unknown): void {
+function report({ logger }: RunDependencies, { lease, reason, loss }: Tenure, error: unknown): void {
   const { sessionId, attempt } = lease
   if (loss !== undefined) logger.info({ sessionId }, LOSSES[loss])
   else if (isStoreUnavailable(error)) logger.info({ sessionId }, 'A run waits for the store')
@@ -112,7 +112,7 @@ async function takeOver(run: Drain): Promise<void> {
 
 async function endFormerTools(run: Drain): Promise<void> {
   const principal = await run.owned.lastAdmitter()
-  if (principal === undefined) throw new Error('A run was begun without an input')
+  if (principal === undefined) throw new Error('A run has begun without an input')
   await endOlderTools(run, run.tenure, principal)
 }
 

@@ -41,7 +41,7 @@ export async function endOlderTools(
   const { sessionId, fence } = tenure.lease
   const signal = tenure.holdSignal
   let unexplained = 0
-  let toldAt = Number.NEGATIVE_INFINITY
+  let notedAt = Number.NEGATIVE_INFINITY
   for (let delay = FIRST_PAUSE_MS; ; delay = Math.min(delay * 2, LONGEST_PAUSE_MS)) {
     try {
       return await catalog.endTools({ principal, signal }, sessionId, fence)
@@ -52,8 +52,8 @@ export async function endOlderTools(
         throw new Stopped('lost')
       }
       if (!isAbsence(error) && ++unexplained >= UNEXPLAINED_TRIES) throw error
-      if (clock.monotonic() - toldAt >= NOTE_MS) {
-        toldAt = clock.monotonic()
+      if (clock.monotonic() - notedAt >= NOTE_MS) {
+        notedAt = clock.monotonic()
         logger.warn({ err: error, sessionId }, 'The tool calls of a former owner could not be ended yet')
       }
     }

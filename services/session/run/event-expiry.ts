@@ -44,7 +44,7 @@ export class EventExpiry implements AsyncDisposable {
     try {
       while (!this.#closed && (await store.expireEvents(clock.now() - retentionMs)) > 0);
     } catch (error) {
-      // What is left expires next time; that a store is away is told by its watch.
+      // What is left expires next time; that a store is away is reported by its watch.
       if (!isStoreUnavailable(error)) logger.error({ err: error }, 'Old events could not be removed')
     }
   }

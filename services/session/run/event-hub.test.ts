@@ -9,13 +9,13 @@ const part = { messageId: 'msg_1', kind: 'text', ordinal: 0 } as const
 const STEP: DurableEventData = { type: 'part-started', part }
 const ENDED: DurableEventData = { type: 'execution-ended', outcome: 'succeeded', error: undefined, reason: undefined }
 
-/** A log that tells what a test gives it. */
+/** A log that emits what a test gives it. */
 function log() {
   const items: TailItem[] = []
   let wake = (): void => {}
   return {
     open: 0,
-    tell(...more: TailItem[]) {
+    emit(...more: TailItem[]) {
       items.push(...more)
       wake()
     },
@@ -72,14 +72,14 @@ test('a volatile event waits for the durable one that it follows, and comes befo
   const hub = new EventHub(tail)
   const stop = new AbortController()
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
-  tail.tell(ready)
+  tail.emit(ready)
   assert.deepEqual(await read(1), ['ready'])
   const mark = hub.mark()
   hub.publish([delta(5, 'a'), delta(5, 'b')], mark)
   hub.publish([delta(6, 'c')], mark)
-  tail.tell(durable(5))
+  tail.emit(durable(5))
   assert.deepEqual(await read(2), [5, 'ab'])
-  tail.tell(durable(6), durable(7))
+  tail.emit(durable(6), durable(7))
   assert.deepEqual(await read(3), [6, 'c', 7])
   stop.abort()
 })
@@ -89,22 +89,22 @@ test('a session that waits does not hold back another', async () => {
   const hub = new EventHub(tail)
   const stop = new AbortController()
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
-  tail.tell(ready, durable(1, STEP, 'ses_2'))
+  tail.emit(ready, durable(1, STEP, 'ses_2'))
   assert.deepEqual(await read(2), ['ready', 1])
   hub.publish([delta(5, 'held'), delta(1, 'free', 'ses_2')], hub.mark())
   assert.deepEqual(await read(1), ['free'])
-  tail.tell(durable(5))
+  tail.emit(durable(5))
   assert.deepEqual(await read(2), [5, 'held'])
   stop.abort()
 })
 
-test('what follows an event from before the stream stood is told at once', async () => {
+test('what follows an event from before the stream stood is sent at once', async () => {
   const tail = log()
   const hub = new EventHub(tail)
   const stop = new AbortController()
   const before = hub.mark()
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
-  tail.tell(ready)
+  tail.emit(ready)
   await read(1)
   hub.publish([delta(5, 'a')], before)
   assert.deepEqual(await read(1), ['a'])
@@ -116,10 +116,10 @@ test('a second run of a session is ordered like the first', async () => {
   const hub = new EventHub(tail)
   const stop = new AbortController()
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
-  tail.tell(ready, durable(1), durable(2, ENDED))
+  tail.emit(ready, durable(1), durable(2, ENDED))
   assert.deepEqual(await read(3), ['ready', 1, 2])
   hub.publish([delta(9, 'a')], hub.mark())
-  tail.tell(durable(9))
+  tail.emit(durable(9))
   assert.deepEqual(await read(2), [9, 'a'])
   stop.abort()
 })
@@ -129,10 +129,10 @@ test('after a gap nothing is waited for', async () => {
   const hub = new EventHub(tail)
   const stop = new AbortController()
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
-  tail.tell(ready)
+  tail.emit(ready)
   await read(1)
   hub.publish([delta(5, 'a')], hub.mark())
-  tail.tell({ type: 'missed' })
+  tail.emit({ type: 'missed' })
   assert.deepEqual(await read(2), ['a', 'missed'])
   stop.abort()
 })
@@ -142,7 +142,7 @@ test('20,000 words that wait come as one, in their order, between the events tha
   const hub = new EventHub(tail)
   const stop = new AbortController()
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
-  tail.tell(ready, durable(5))
+  tail.emit(ready, durable(5))
   assert.deepEqual(await read(2), ['ready', 5])
   const words = Array.from({ length: 20_000 }, (_, i) => `${i} `)
   hub.publish(
@@ -150,7 +150,7 @@ test('20,000 words that wait come as one, in their order, between the events tha
     hub.mark(),
   )
   hub.publish([delta(6, 'next')], hub.mark())
-  tail.tell(durable(6))
+  tail.emit(durable(6))
   assert.deepEqual(await read(3), [words.join(''), 6, 'next'])
   stop.abort()
 })
@@ -160,7 +160,7 @@ test('only neighbours of one part are joined', async () => {
   const hub = new EventHub(tail)
   const stop = new AbortController()
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
-  tail.tell(ready, durable(1), durable(1, STEP, 'ses_2'))
+  tail.emit(ready, durable(1), durable(1, STEP, 'ses_2'))
   assert.deepEqual(await read(3), ['ready', 1, 1])
   const other = delta(1, 'z')
   const thought = { ...other, data: { ...other.data, part: { ...part, ordinal: 1 } } } as VolatileEvent
@@ -171,26 +171,26 @@ test('only neighbours of one part are joined', async () => {
   stop.abort()
 })
 
-test('of the progress of one call that waits the last state is told', async () => {
+test('of the progress of one call that waits the last state is sent', async () => {
   const tail = log()
   const hub = new EventHub(tail)
   const stop = new AbortController()
   const items = hub.subscribe('wrk_1', undefined, stop.signal)
-  tail.tell(ready, durable(1))
+  tail.emit(ready, durable(1))
   assert.deepEqual(await reader(items)(2), ['ready', 1])
   const progress = (callId: string, lines: number): VolatileEvent => {
     const data = { type: 'tool-progressed', messageId: 'msg_1', callId, metadata: { lines } } as const
     return { ...place, id: 'evt_p', sessionId: 'ses_1', afterSeq: 1, data }
   }
   hub.publish([progress('a', 1), progress('a', 2), progress('b', 3), progress('a', 4)], hub.mark())
-  const told: unknown[] = []
+  const received: unknown[] = []
   for (let i = 0; i < 3; i++) {
     const { value } = await items.next()
     if (value?.type === 'volatile' && value.event.data.type === 'tool-progressed') {
-      told.push([value.event.data.callId, value.event.data.metadata.lines])
+      received.push([value.event.data.callId, value.event.data.metadata.lines])
     }
   }
-  assert.deepEqual(told, [
+  assert.deepEqual(received, [
     ['a', 2],
     ['b', 3],
     ['a', 4],
@@ -210,13 +210,13 @@ test('a reader that takes nothing is cut off before it costs much memory, by eve
     const tail = log()
     const hub = new EventHub(tail)
     const items = hub.subscribe('wrk_1', undefined, new AbortController().signal)
-    tail.tell(ready)
+    tail.emit(ready)
     await items.next()
     hub.publish(flood, hub.mark())
     await assert.rejects(items.next(), reasonOfRejection('EVENTS_OVERFLOWED'))
     await settle()
     assert.equal(tail.open, 0)
-    assert.ok(!hub.isHeard('wrk_1'))
+    assert.ok(!hub.hasListener('wrk_1'))
   }
 })
 
@@ -225,11 +225,11 @@ test('an abort ends the stream and its tail, also while nobody pulls', async () 
   const hub = new EventHub(tail)
   const stop = new AbortController()
   const items = hub.subscribe('wrk_1', undefined, stop.signal)
-  tail.tell(ready)
+  tail.emit(ready)
   await items.next()
-  assert.ok(hub.isHeard('wrk_1'))
+  assert.ok(hub.hasListener('wrk_1'))
   stop.abort()
-  assert.ok(!hub.isHeard('wrk_1'))
+  assert.ok(!hub.hasListener('wrk_1'))
   await settle()
   assert.equal(tail.open, 0)
   assert.equal((await items.next()).done, true)
@@ -239,10 +239,10 @@ test('leaving the stream ends its tail', async () => {
   const tail = log()
   const hub = new EventHub(tail)
   const items = hub.subscribe('wrk_1', undefined, new AbortController().signal)
-  tail.tell(ready)
+  tail.emit(ready)
   await items.next()
   await items.return(undefined)
   await settle()
   assert.equal(tail.open, 0)
-  assert.ok(!hub.isHeard('wrk_1'))
+  assert.ok(!hub.hasListener('wrk_1'))
 })

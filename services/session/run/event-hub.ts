@@ -33,11 +33,11 @@ export class EventHub {
   }
 
   /** Whether anybody listens: making an event for nobody is a waste. */
-  isHeard(workspace: string): boolean {
+  hasListener(workspace: string): boolean {
     return this.#subscribers.has(workspace)
   }
 
-  /** Tells those who listen; `mark` was taken before the event that these follow was written. */
+  /** Sends them to those who listen; `mark` was taken before the event that these follow was written. */
   publish(events: readonly VolatileEvent[], mark: Mark): void {
     for (const event of events) {
       for (const subscriber of this.#subscribers.get(event.workspace) ?? []) subscriber.add(event, mark)
@@ -53,7 +53,7 @@ export class EventHub {
     const ends = AbortSignal.any([signal, left.signal])
     const subscriber = new Subscriber()
     const tail = this.#store.tailEvents(workspace, position, ends)[Symbol.asyncIterator]()
-    // A generator that stands at a `yield` hears nothing of an abort: what it holds is given up here.
+    // A generator that stands at a `yield` does not notice an abort: what it holds is given up here.
     ends.addEventListener('abort', () => {
       this.#remove(workspace, subscriber)
       subscriber.wake()

@@ -24,18 +24,18 @@ test('however they are taken, the words of a session come whole and where they b
       const merge = new EventMerge()
       const seqs = new Map<string, number>()
       const expected = new Map<string, string>()
-      const told = new Map<string, string>()
+      const received = new Map<string, string>()
       const log: TailItem[] = []
       const note = (to: Map<string, string>, session: string, what: string): void =>
         void to.set(session, (to.get(session) ?? '') + what)
       const noteWord = ({ sessionId, data }: VolatileEvent): void => {
         if (data.type !== 'part-extended') return
-        for (const word of data.delta) note(told, sessionId, `${data.part.ordinal}${word}`)
+        for (const word of data.delta) note(received, sessionId, `${data.part.ordinal}${word}`)
       }
       const readLog = (): void => {
         for (const item of log.splice(0)) {
           merge.takeBefore(item).forEach(noteWord)
-          if (item.type === 'event') note(told, item.event.sessionId, `<${item.event.seq}>`)
+          if (item.type === 'event') note(received, item.event.sessionId, `<${item.event.seq}>`)
         }
       }
       const takeFree = (most: number): void => {
@@ -66,7 +66,7 @@ test('however they are taken, the words of a session come whole and where they b
       }
       readLog()
       takeFree(Number.POSITIVE_INFINITY)
-      assert.deepEqual(told, expected)
+      assert.deepEqual(received, expected)
       assert.deepEqual([merge.size, merge.characters], [0, 0])
     }),
     { numRuns: 2_000 },

@@ -110,8 +110,8 @@ function toFailure(cause: unknown): Failure {
   }
   const { reason, metadata } = cause
   const type = TYPES[reason] ?? 'provider.internal'
-  const told = [metadata.provider, metadata.message ?? metadata.problem ?? metadata.model].filter(Boolean).join(': ')
-  const message = [MESSAGES[type] ?? 'The generation failed', told].filter(Boolean).join(': ')
+  const details = [metadata.provider, metadata.message ?? metadata.problem ?? metadata.model].filter(Boolean).join(': ')
+  const message = [MESSAGES[type] ?? 'The generation failed', details].filter(Boolean).join(': ')
   const status = Number(metadata.status ?? 0)
   return { reason, retryAfter: metadata.retry_after, cause, error: { type, message, ...(status > 0 && { status }) } }
 }

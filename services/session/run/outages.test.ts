@@ -91,10 +91,10 @@ async function open(clock: Clock = systemClock) {
   return { opened, store, state, begun, given, own, used, [Symbol.asyncDispose]: dispose }
 }
 
-/** What the next owner is told; it leaves the lease as it was. */
+/** What the next owner finds; it leaves the lease as it was. */
 async function nextAttempt({ opened }: Awaited<ReturnType<typeof open>>): Promise<number> {
   let lease: AcquiredLease | undefined
-  await waitFor('the lease to be had', async () => {
+  await waitFor('the lease to be free', async () => {
     lease = await opened.acquireLease('own_2', 60_000)
     return lease !== undefined
   })

@@ -46,15 +46,15 @@ async function reply(service: SessionFixture, request: PermissionRequest | undef
   await service.client.replyPermissionRequest({ sessionId: 'ses_1', requestId, reply: answer, message }, asKey)
 }
 
-test('a call that the rules deny is refused without asking, and the model is told', async () => {
+test('a call that the rules deny is refused without asking, and the model is shown that', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.rules.push({ action: 'look', resource: 'secret*', effect: Effect.DENY })
   service.peers.turns.push(calls(look('a', 'secret/x'), look('b', 'open')))
   await service.prompt('Look')
   await service.wait()
-  const told = (await service.calls()).map(({ state, error }) => [state, error?.type])
-  assert.deepEqual(told, [
+  const seen = (await service.calls()).map(({ state, error }) => [state, error?.type])
+  assert.deepEqual(seen, [
     [4, 'permission.denied'],
     [3, undefined],
   ])
@@ -135,15 +135,15 @@ test('a rejection without a word refuses every waiting call and ends the run', a
   service.peers.turns.push(text('never said'))
   await reply(service, request, Reply.REJECT)
   await service.wait()
-  const told = (await service.calls()).map(({ error }) => error?.type)
-  assert.deepEqual(told, ['permission.rejected', 'permission.rejected'])
+  const seen = (await service.calls()).map(({ error }) => error?.type)
+  assert.deepEqual(seen, ['permission.rejected', 'permission.rejected'])
   assert.deepEqual(service.peers.started, [])
   assert.equal(service.peers.requests.length, 1)
   assert.equal(await service.outcome(), Outcome.INTERRUPTED)
   assert.ok((await service.steps())[0]?.completeTime, 'the step itself is complete')
 })
 
-test('a rejection with a word tells it to the model, and the run goes on', async () => {
+test('a rejection with a message shows it to the model, and the run goes on', async () => {
   await using service = await openSessionService()
   const [request] = await asking(service, look('a'), look('b'))
   await reply(service, request, Reply.REJECT, 'read the README instead')
@@ -219,7 +219,7 @@ test('a request whose time is over while its answer is read was answered by nobo
 })
 
 test('a rejection that was accepted in time counts, however late it is read', async () => {
-  const told: unknown[] = []
+  const seen: unknown[] = []
   for (let looks = 1; looks <= 8; looks++) {
     let left = Infinity
     const now = (): number => systemClock.now() + (--left < 0 ? 2_000 : 0)
@@ -235,12 +235,12 @@ test('a rejection that was accepted in time counts, however late it is read', as
     const expected = accepted ? ['permission.rejected', Outcome.INTERRUPTED] : ['permission.timeout', Outcome.SUCCEEDED]
     const found = [(await service.calls())[0]?.error?.type, await service.outcome()]
     assert.deepEqual(found, expected, `after ${looks} looks`)
-    told.push(accepted)
+    seen.push(accepted)
   }
-  assert.ok(told.includes(true))
+  assert.ok(seen.includes(true))
 })
 
-test('an interrupt withdraws what waits for leave', async () => {
+test('an interrupt withdraws what waits for a permission', async () => {
   await using service = await openSessionService()
   await asking(service, look('a'))
   await service.client.interruptSession({ sessionId: 'ses_1' }, asKey)
@@ -250,7 +250,7 @@ test('an interrupt withdraws what waits for leave', async () => {
   assert.equal(await service.outcome(), Outcome.INTERRUPTED)
 })
 
-test('a call of another tool goes on while one waits for leave', async () => {
+test('a call of another tool goes on while one waits for a permission', async () => {
   await using service = await openSessionService()
   service.peers.tools.list = says('listed')
   const { events } = await eventsUntil(service.client, 'toolSucceeded')

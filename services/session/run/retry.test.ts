@@ -44,7 +44,7 @@ test('after four repetitions the step and the run have failed, with the reason o
   assert.deepEqual(plain(idle?.value), { outcome: Outcome.FAILED, error })
 })
 
-test('the wish of a provider is honoured', async () => {
+test('the wait that a provider asks for is honoured', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(fails('PROVIDER_RATE_LIMITED', { ...AWAY, retry_after: '30' }))

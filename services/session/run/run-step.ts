@@ -15,7 +15,7 @@ import { doToolCall } from './tool-call.ts'
  * Does one step: a provider's answer, and the tool calls that come of it. The step is written as begun before the
  * provider is asked, and its calls as called before one of them is started. A provider's failure is written into the
  * step; throws RunFailure when there could be no step, and Stopped when the run was stopped: then the step is settled,
- * unless somebody else has to do it. Answers whether the agent has used up its steps.
+ * unless somebody else has to do it. Returns whether the agent has used up its steps.
  */
 export async function runStep(run: RunContext, conversation: readonly Message[]): Promise<boolean> {
   const plan = await planStep(run, conversation)
@@ -31,7 +31,7 @@ export async function runStep(run: RunContext, conversation: readonly Message[])
   return plan.lastStep
 }
 
-/** All calls of the answer at once: each waits for leave by itself. */
+/** All calls of the answer at once: each waits for its permission by itself. */
 async function doToolCalls(run: RunContext, plan: StepPlan, step: StepRecorder): Promise<void> {
   const parts = step.draft.runningCalls
   if (parts.length === 0) return

@@ -23,8 +23,8 @@ test('a prompt is answered: events in order, deltas between the durable ones, me
   const { events } = await eventsUntil(service.client, 'executionEnded')
   await service.prompt('Hi')
   await service.wait()
-  const told = (await events).map(({ event, seq }) => [event.case, seq === 0n])
-  assert.deepEqual(told, [
+  const seen = (await events).map(({ event, seq }) => [event.case, seq === 0n])
+  assert.deepEqual(seen, [
     ['inboxEnqueued', false],
     ['executionStarted', false],
     ['inboxDelivered', false],
@@ -132,14 +132,14 @@ test('the tool calls of one step run at the same time, and each has its result',
   )
   await service.prompt('Meet')
   await service.wait()
-  const told = (await service.calls()).map(({ callId, content }) => [callId, content[0]?.content.value])
-  assert.deepEqual(told, [
+  const seen = (await service.calls()).map(({ callId, content }) => [callId, content[0]?.content.value])
+  assert.deepEqual(seen, [
     ['a', 'met a'],
     ['b', 'met b'],
   ])
 })
 
-test('calls of one answer without ids, or with one id for two, are told apart', async () => {
+test('calls of one answer without ids, or with one id for two, are distinguished', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(calls({ id: '', name: 'look' }, { id: 'x', name: 'look' }, { id: 'x', name: 'look' }))
@@ -151,7 +151,7 @@ test('calls of one answer without ids, or with one id for two, are told apart', 
   assert.equal(new Set(service.peers.started).size, 4)
 })
 
-test('what goes wrong with a call is told to the model, and the run goes on', async () => {
+test('what goes wrong with a call is shown to the model, and the run goes on', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.tools.break = async function* () {
@@ -251,7 +251,7 @@ test('reasoning goes back to the model that had it, with what the provider wants
   assert.equal(service.peers.requests[2]?.reasoning?.effort, 'high')
 })
 
-test('in the last step that its agent may do, the model is told so and calls no tools', async () => {
+test('in the last step that its agent may do, the model learns so and calls no tools', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.steps = 2
@@ -286,8 +286,8 @@ test('a parked prompt runs nothing until another one wakes the session', async (
   assert.equal(service.peers.requests.length, 0)
   await service.prompt('Now')
   await service.wait()
-  const told = (await service.messages()).map(({ kind }) => kind.case)
-  assert.deepEqual(told, ['user', 'user', 'assistant', 'idle'])
+  const seen = (await service.messages()).map(({ kind }) => kind.case)
+  assert.deepEqual(seen, ['user', 'user', 'assistant', 'idle'])
 })
 
 test('no more sessions run at once than allowed, and the others follow', async () => {

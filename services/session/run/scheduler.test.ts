@@ -6,7 +6,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 import { Scheduler, type SchedulerOptions } from './scheduler.ts'
 import { Slots } from './slots.ts'
 
-/** A scheduler over a store that has so many sessions to drain; each drain ends when it is told to. */
+/** A scheduler over a store that has so many sessions to drain; each drain ends on demand. */
 function schedule(sessions: number, slots: number, maxOwned: number, works = false, maxOwnedOfOne = maxOwned) {
   let fence = 0
   const ends: (() => void)[] = []

@@ -29,7 +29,7 @@ export interface SchedulerOptions {
   readonly drain: (tenure: Tenure, slot: Slot) => Promise<void>
 }
 
-/** Leases run out without anybody being told; milliseconds. */
+/** Leases run out without anybody being notified; milliseconds. */
 const POLL_MS = 1_000
 const DRAIN_LOOK_MS = 20
 
@@ -102,7 +102,7 @@ export class Scheduler implements AsyncDisposable {
     }
   }
 
-  /** Whether a session was to be had. */
+  /** Whether there was a session to run. */
   async #startNext(slot: Slot): Promise<boolean> {
     const { store, owner, leaseMs, clock, logger } = this.#options
     try {
@@ -111,7 +111,7 @@ export class Scheduler implements AsyncDisposable {
       if (lease !== undefined) this.#start(lease, since, slot)
       return lease !== undefined
     } catch (error) {
-      // The poll tries again; that a store is away is told by its watch.
+      // The poll tries again; that a store is away is reported by its watch.
       if (!isStoreUnavailable(error)) logger.error({ err: error }, 'No lease could be taken')
       return false
     }

@@ -5,13 +5,13 @@ import { pause } from './pause.ts'
 
 interface Listener {
   readonly kind: ChangeKind
-  readonly heard: () => void
+  readonly notify: () => void
 }
 
-/** A lease that runs out is no write, and nobody is told of it. */
+/** A lease that runs out is no write, and nobody is notified of it. */
 const POLL_MS = 2_000
 
-/** Tells those who watch one session that something of it may have changed; many may watch without each hearing all. */
+/** Notifies those who watch one session that something of it may have changed; many may watch without each receiving all. */
 export class SessionWatchers implements Disposable {
   readonly #listeners = new Map<string, Set<Listener>>()
   readonly #pollMs: number
@@ -27,9 +27,9 @@ export class SessionWatchers implements Disposable {
   }
 
   /** Calls the listener on every change of that kind until the returned object is disposed. */
-  watch(workspace: string, sessionId: string, kind: ChangeKind, heard: () => void): Disposable {
+  watch(workspace: string, sessionId: string, kind: ChangeKind, notify: () => void): Disposable {
     const key = keyOf(workspace, sessionId)
-    const own: Listener = { kind, heard }
+    const own: Listener = { kind, notify }
     const listeners = this.#listeners.get(key) ?? new Set()
     this.#listeners.set(key, listeners.add(own))
     return {
@@ -66,12 +66,12 @@ export class SessionWatchers implements Disposable {
 
 /** Waits for the change, but not longer than until the next poll. */
 async function changedOr(changed: Promise<void>, pollMs: number, signal: AbortSignal): Promise<void> {
-  const heard = new AbortController()
-  const poll = pause(pollMs, AbortSignal.any([signal, heard.signal]))
+  const woken = new AbortController()
+  const poll = pause(pollMs, AbortSignal.any([signal, woken.signal]))
   try {
     await Promise.race([changed, poll])
   } finally {
-    heard.abort()
+    woken.abort()
     await poll.catch(() => {})
   }
 }
@@ -80,7 +80,7 @@ function keyOf(workspace: string, sessionId: string): string {
   return `${workspace}\0${sessionId}`
 }
 
-// A listener may watch or stop watching while it is told.
+// A listener may watch or stop watching while it is notified.
 function notify(listeners: ReadonlySet<Listener> | undefined, changed: readonly ChangeKind[]): void {
-  for (const { kind, heard } of [...(listeners ?? [])]) if (changed.includes(kind)) heard()
+  for (const { kind, notify } of [...(listeners ?? [])]) if (changed.includes(kind)) notify()
 }

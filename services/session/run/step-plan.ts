@@ -18,7 +18,7 @@ export interface StepPlan {
   /** Where tools are called: as it was when the agent was read. */
   readonly location: PinnedLocation
   readonly tools: readonly ToolDescription[]
-  /** The agent may do no other step: it is told so, and calls no tools. */
+  /** The agent may do no other step: it learns so, and calls no tools. */
   readonly lastStep: boolean
 }
 

@@ -6,7 +6,7 @@ import type { Mark } from './event-hub.ts'
 import type { RunContext } from './run-context.ts'
 import type { StepPlan } from './step-plan.ts'
 
-/** Writes down what happens in one step, in order, and tells those who listen. */
+/** Writes down what happens in one step, in order, and sends it to those who listen. */
 export class StepRecorder {
   readonly #run: RunContext
   readonly #draft: StepDraft
@@ -37,21 +37,21 @@ export class StepRecorder {
     let durable: DurableEventData[] = []
     let volatile: VolatileEventData[] = []
     for (const event of events) {
-      const told = this.#draft.follow(event, this.#run.clock.now())
-      if (told?.durable !== undefined) {
-        this.#tell(volatile)
+      const followed = this.#draft.follow(event, this.#run.clock.now())
+      if (followed?.durable !== undefined) {
+        this.#send(volatile)
         volatile = []
-        durable.push(told.durable)
-      } else if (told !== undefined) {
+        durable.push(followed.durable)
+      } else if (followed !== undefined) {
         if (durable.length > 0) await this.#write(durable)
         durable = []
-        volatile.push(told.volatile)
+        volatile.push(followed.volatile)
       }
     }
     // The end of the answer is written together with what follows from it.
     if (this.#draft.finished) this.#unwritten = durable
     else if (durable.length > 0) await this.#write(durable)
-    if (this.#tell(volatile)) await nextTurn()
+    if (this.#send(volatile)) await nextTurn()
   }
 
   #unwritten: readonly DurableEventData[] = []
@@ -74,9 +74,9 @@ export class StepRecorder {
     this.#draft.ran(callId, this.#run.clock.now())
   }
 
-  /** A tool call tells how far it is. */
+  /** How far a tool call has come. */
   progressed(callId: string, metadata: Parameters<StepDraft['progressed']>[1]): void {
-    this.#tell([this.#draft.progressed(callId, metadata)])
+    this.#send([this.#draft.progressed(callId, metadata)])
   }
 
   /** A tool call has ended. The last one ends the step. */
@@ -107,17 +107,17 @@ export class StepRecorder {
     await written
   }
 
-  /** Answers whether anybody listened. */
-  #tell(events: readonly VolatileEventData[]): boolean {
+  /** Returns whether anybody listened. */
+  #send(events: readonly VolatileEventData[]): boolean {
     const { hub, session, tenure, newId, clock } = this.#run
     const { workspace, sessionId } = tenure.lease
-    if (events.length === 0 || !hub.isHeard(workspace)) return false
+    if (events.length === 0 || !hub.hasListener(workspace)) return false
     const { directory } = session.location
     const { seq: afterSeq, mark } = this.#last
-    const told = events.map((data) => {
+    const sent = events.map((data) => {
       return { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq, data }
     })
-    hub.publish(told, mark)
+    hub.publish(sent, mark)
     return true
   }
 }

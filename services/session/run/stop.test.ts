@@ -79,8 +79,8 @@ test('an interrupt ends the tools that run, waits for their end, and records the
   await service.wait()
   assert.ok(tool.aborted)
   assert.deepEqual(service.peers.ended, [2n], 'the next fence: what this one left is ended')
-  const told = (await service.calls()).map(({ state, error, metadata }) => [state, error?.type, metadata])
-  assert.deepEqual(told, [
+  const seen = (await service.calls()).map(({ state, error, metadata }) => [state, error?.type, metadata])
+  assert.deepEqual(seen, [
     [3, undefined, undefined],
     [4, 'aborted', { percent: 10 }],
   ])
@@ -139,7 +139,7 @@ test('a shutdown in the middle of an answer stops the provider, and the next sta
   assert.equal(await after.outcome(), Outcome.SUCCEEDED)
 })
 
-test('a shutdown ends the tools that run; the next start tells the model that they were cut off, and starts none again', async () => {
+test('a shutdown ends the tools that run; the next start shows the model that they were cut off, and starts none again', async () => {
   const peers = scriptedPeers()
   await using files = await openSessionService({ peers })
   const { directory } = files

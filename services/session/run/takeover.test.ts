@@ -17,7 +17,7 @@ import {
 } from '#test/support/session-service.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-/** A clock that jumps when it is told to. */
+/** A clock that jumps on demand. */
 function jumpingClock(): Clock & { jump(ms: number): void; pause(ms: number): void } {
   let now = 0
   let monotonic = 0
@@ -53,8 +53,8 @@ test('an owner that lost its lease writes nothing more; what it ran is recorded 
   // The lease runs out while its owner does not notice: the same process takes the session under the next fence.
   clock.jump(601_000)
   await service.wait()
-  const told = (await events).map(({ event }) => event.case)
-  assert.deepEqual(told.slice(0, 2), ['toolFailed', 'stepFailed'])
+  const seen = (await events).map(({ event }) => event.case)
+  assert.deepEqual(seen.slice(0, 2), ['toolFailed', 'stepFailed'])
   late.resolve()
   await new Promise((resolve) => setTimeout(resolve, 50))
   assert.deepEqual(peers.ended, [2n])

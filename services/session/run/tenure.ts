@@ -45,7 +45,7 @@ const SAFE_SHARE = 0.9
 const TURN_SHARE = 1 / 15
 
 /**
- * The time in which a drain owns its session: keeps the lease by renewing it after each sixth of its duration, hears of
+ * The time in which a drain owns its session: keeps the lease by renewing it after each sixth of its duration, learns of
  * requests to interrupt, and stops the drain by the monotonic clock before the lease can have run out
  * (design decision 8).
  */
@@ -205,7 +205,7 @@ export class Tenure implements Disposable {
     }
   }
 
-  /** A failure is told once, however often it comes again. */
+  /** A failure is reported once, however often it comes again. */
   #note(error: unknown): void {
     const { sessionId } = this.lease
     const known = this.#failure !== undefined

@@ -3,7 +3,7 @@ import type { PreparedCall } from '../domain/agent.ts'
 import type { StructuredError, ToolContent, ToolPart } from '../domain/message.ts'
 import type { CallOutcome } from '../domain/step-draft.ts'
 import type { ToolEvent, ToolOutput } from '../domain/tool-run.ts'
-import { askLeave } from './ask-leave.ts'
+import { requestPermission } from './request-permission.ts'
 import { isPassing, type RunContext, runCall, tryPeer } from './run-context.ts'
 import { isGenerationGone, type StepPlan } from './step-plan.ts'
 import type { StepRecorder } from './step-recorder.ts'
@@ -20,7 +20,7 @@ const NO_MORE: StructuredError = { type: 'tool.refused', message: 'No tools can 
 
 /**
  * Does one tool call that is written as called: asks what it touches, whether it may, and runs it, once. What goes wrong
- * is told to the model; throws only when the run has to stop or the store fails.
+ * is shown to the model; throws only when the run has to stop or the store fails.
  */
 export async function doToolCall(
   run: RunContext,
@@ -32,7 +32,7 @@ export async function doToolCall(
   if (plan.lastStep) return step.settle(part.callId, failed(NO_MORE))
   const prepared = await prepare(run, plan, part, signal)
   if ('error' in prepared) return step.settle(part.callId, failed(prepared.error))
-  const refused = await askLeave(run, plan, step.draft.message.id, part.callId, prepared, signal)
+  const refused = await requestPermission(run, plan, step.draft.message.id, part.callId, prepared, signal)
   if (refused !== undefined) return step.settle(part.callId, failed(refused))
   await run.slot.hold(signal)
   signal.throwIfAborted()

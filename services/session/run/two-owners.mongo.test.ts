@@ -161,8 +161,8 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     await using two = await openSessionService({ pollMs: POLL_MS, peers, store })
     await one[Symbol.asyncDispose]()
     await two.wait()
-    const told = (await two.steps()).map(({ error, finish }) => [error?.type, finish])
-    assert.deepEqual(told, [
+    const seen = (await two.steps()).map(({ error, finish }) => [error?.type, finish])
+    assert.deepEqual(seen, [
       ['aborted', 'error'],
       [undefined, 'stop'],
     ])

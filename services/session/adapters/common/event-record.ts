@@ -71,7 +71,7 @@ export function parseEvent({ data: text }: EventRecord): StoredEvent {
 export function completeEvent(record: EventRecord, { data, source }: StoredEvent, held?: string | undefined) {
   const { id, workspace, sessionId, seq, directory, timeCreated } = record
   if (source !== undefined) {
-    if (held === undefined) throw new Error(`What the event ${id} tells of is missing`)
+    if (held === undefined) throw new Error(`What the event ${id} is about is missing`)
     fill(data, JSON.parse(held))
   }
   return { id, workspace, sessionId, directory, timeCreated, seq, data: data as DurableEvent['data'] }

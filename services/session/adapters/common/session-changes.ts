@@ -5,24 +5,24 @@ import type { SessionChange } from '#services/session/ports/session-store.ts'
 export class SessionChanges {
   readonly #listeners = new Set<(change: SessionChange) => void>()
 
-  /** Tells a listener of every change until the returned object is disposed. */
+  /** Notifies a listener of every change until the returned object is disposed. */
   listen(listener: (change: SessionChange) => void): Disposable {
     const own = (change: SessionChange): void => listener(change)
     this.#listeners.add(own)
     return { [Symbol.dispose]: () => void this.#listeners.delete(own) }
   }
 
-  /** Nothing is told of a write that changed nothing for those who wait. */
-  tell(workspace: string, sessionId: string, kinds: readonly ChangeKind[]): void {
-    if (kinds.length > 0) this.#tell({ workspace, sessionId, kinds })
+  /** Nobody is notified of a write that changed nothing for those who wait. */
+  notify(workspace: string, sessionId: string, kinds: readonly ChangeKind[]): void {
+    if (kinds.length > 0) this.#notify({ workspace, sessionId, kinds })
   }
 
   /** Anything may have changed. */
-  tellAll(): void {
-    this.#tell({ workspace: undefined, sessionId: undefined, kinds: ALL_CHANGES })
+  notifyAll(): void {
+    this.#notify({ workspace: undefined, sessionId: undefined, kinds: ALL_CHANGES })
   }
 
-  #tell(change: SessionChange): void {
+  #notify(change: SessionChange): void {
     for (const listener of this.#listeners) listener(change)
   }
 }

@@ -89,7 +89,7 @@ function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | 
   })
 }
 
-/** The driver's own streams tell their place only after a wait; a bare cursor tells it at once. */
+/** The driver's own streams show their place only after a wait; a bare cursor shows it at once. */
 function openStream(db: Db, table: Table, $changeStream: Document): Promise<Place> {
   return db.client.withSession(async (session) => {
     const { cursor } = await db.command(

@@ -7,7 +7,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 import { collectionsOf } from './collections.ts'
 import { MongoNotices, noticeOf } from './notices.ts'
 
-test('while no change stream stands, everything may have changed, again and again; afterwards it is told exactly', {
+test('while no change stream stands, everything may have changed, again and again; afterwards it is exact', {
   skip: skipWithoutMongod,
 }, async () => {
   using data = scratchDirectory()
@@ -16,10 +16,10 @@ test('while no change stream stands, everything may have changed, again and agai
   const collections = collectionsOf(mongo.db)
   await using notices = new MongoNotices(collections)
   let any = 0
-  const told: string[] = []
+  const notified: string[] = []
   using _ = notices.listen(({ sessionId }) => {
     if (sessionId === undefined) any++
-    else told.push(sessionId)
+    else notified.push(sessionId)
   })
   const sessions = mongo.db.collection<{ _id: string }>('sessions')
   let writes = 0
@@ -29,20 +29,20 @@ test('while no change stream stands, everything may have changed, again and agai
   }
   const streams = async (): Promise<boolean> => {
     await write(`ses_${writes++}`)
-    return told.includes(`ses_${writes - 2}`)
+    return notified.includes(`ses_${writes - 2}`)
   }
-  await waitFor('the stream tells of a write', streams)
+  await waitFor('the stream reports a write', streams)
 
   const failures = { failCommands: ['aggregate', 'getMore'], errorCode: 286, namespace: 'notices.sessions' }
   await server.command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data: failures })
   const before = any
   await waitFor('everything may have changed, three times', () => any >= before + 3)
-  const last = told.length
+  const last = notified.length
   await write('ses_unheard')
   const then = any
   await waitFor('the poll comes after the write', () => any > then + 1)
-  assert.equal(told.length, last, 'the stream was really broken')
+  assert.equal(notified.length, last, 'the stream was really broken')
 
   await server.command({ configureFailPoint: 'failCommand', mode: 'off' })
-  await waitFor('the stream tells of a write again', streams)
+  await waitFor('the stream reports a write again', streams)
 })

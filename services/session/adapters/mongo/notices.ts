@@ -34,15 +34,15 @@ export class MongoNotices implements AsyncDisposable {
   listen(listener: (change: SessionChange) => void): Disposable {
     this.#running ??= this.#run()
     this.#timer ??= setInterval(() => {
-      if (!this.#alive) this.#changes.tellAll()
+      if (!this.#alive) this.#changes.notifyAll()
       this.#alive = false
     }, PATIENCE_MS)
     return this.#changes.listen(listener)
   }
 
-  /** Tells those of this process, before the server does. */
-  tell(workspace: string, sessionId: string, kinds: readonly ChangeKind[]): void {
-    this.#changes.tell(workspace, sessionId, kinds)
+  /** Notifies those of this process, before the server does. */
+  notify(workspace: string, sessionId: string, kinds: readonly ChangeKind[]): void {
+    this.#changes.notify(workspace, sessionId, kinds)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -57,7 +57,7 @@ export class MongoNotices implements AsyncDisposable {
       try {
         await this.#follow(signal)
       } catch {
-        // Whatever it was: the timer tells meanwhile, and the next attempt starts from then.
+        // Whatever it was: the timer notifies meanwhile, and the next attempt starts from then.
         await delay(PATIENCE_MS, undefined, { signal }).catch(() => {})
       }
     }
@@ -66,19 +66,19 @@ export class MongoNotices implements AsyncDisposable {
   async #follow(signal: AbortSignal): Promise<void> {
     const { db, sessions } = this.#collections
     const start = await endOfLog(db, 'sessions')
-    this.#changes.tellAll()
+    this.#changes.notifyAll()
     for await (const { change } of changesAfter(sessions, PIPELINE, start, signal, AWAIT_MS)) {
       this.#alive = true
       if (change?.operationType !== 'update') continue
       const key = change.documentKey._id
       const slash = key.indexOf('/')
       const kinds = kindsOf(change.updateDescription.updatedFields?.notice ?? '')
-      this.tell(key.slice(0, slash), key.slice(slash + 1), kinds)
+      this.notify(key.slice(0, slash), key.slice(slash + 1), kinds)
     }
   }
 }
 
-/** The text that tells of a change: its kinds, and something that no other text has, or the field would not be written. */
+/** The text that reports a change: its kinds, and something that no other text has, or the field would not be written. */
 export function noticeOf(kinds: readonly ChangeKind[]): string {
   return [randomText(8), ...kinds].join(' ')
 }

@@ -56,7 +56,7 @@ export class MongoQueue {
 
   /**
    * Resolves after the commit with the job's answer; a Rejection of the job writes nothing and sinks no neighbour. A job that
-   * could not be begun within `limitMs`, or that too many are ahead of, rejects with STORE_UNAVAILABLE and is forgotten.
+   * could not begin within `limitMs`, or that too many are ahead of, rejects with STORE_UNAVAILABLE and is forgotten.
    */
   run<T>(workspace: string, sessionId: string, { limitMs, patient }: JobLimits, job: MongoJob<T>): Promise<T> {
     const key = keyOf(workspace, sessionId)
@@ -116,7 +116,7 @@ function drop(entry: Waiting, waiting: Waiting[]): void {
   entry.reject(storeUnavailable('the record was locked for too long'))
 }
 
-/** Nobody may hear of a failure while a write of theirs is still tried. Answers those who have time for another attempt. */
+/** Nobody may learn of a failure while a write of theirs is still tried. Returns those who have time for another attempt. */
 function giveUp(entries: readonly Waiting[], error: unknown): Waiting[] {
   const last = error instanceof CommitUnknown ? Number.POSITIVE_INFINITY : earliest(entries) + TOGETHER_MS
   for (const { until, reject } of entries) if (until <= last) reject(error)

@@ -97,7 +97,7 @@ class MongoSessionStore implements SessionStore {
       if (!revision.isEmpty) batch.add(revision)
       return { result, revision }
     })
-    this.#notices.tell(key.workspace, key.sessionId, revision.changed)
+    this.#notices.notify(key.workspace, key.sessionId, revision.changed)
     return result
   }
 
@@ -183,7 +183,7 @@ class MongoSessionStore implements SessionStore {
     return view
   }
 
-  /** Whoever holds a lease waits for the store; a client is told that it is away. */
+  /** Whoever holds a lease waits for the store; a client learns that it is away. */
   #run<T>({ workspace, sessionId, fence }: SessionKey, job: MongoJob<T>): Promise<T> {
     const patient = fence !== undefined
     const limitMs = patient ? LEASED_MS : storeTimeLeft(this.#mongo.limitMs)

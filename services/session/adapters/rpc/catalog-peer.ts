@@ -64,8 +64,8 @@ export class RpcCatalogPeer implements Catalog {
     const request = { ...run, ...location, fence: BigInt(fence), grant: accesses }
     const events = this.#client.runTool(request, callOptions(call, { signal: call.signal }))
     for await (const { event } of peerStream('catalog', events, call.signal)) {
-      const told = toToolEvent(event)
-      if (told !== undefined) yield told
+      const toolEvent = toToolEvent(event)
+      if (toolEvent !== undefined) yield toolEvent
     }
   }
 

@@ -101,7 +101,7 @@ class SqliteSessionStore implements SessionStore {
       if (!revision.isEmpty) saveRevision(this.#file, this.#log, { workspace, id, number }, revision)
       return { result, revision }
     })
-    this.#changes.tell(workspace, id, revision.changed)
+    this.#changes.notify(workspace, id, revision.changed)
     if (revision.writes.length > 0) this.#log.wake(workspace)
     return result
   }

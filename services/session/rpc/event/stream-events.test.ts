@@ -82,7 +82,7 @@ forEachTransport((name, connect) => {
     await stream.leave()
   })
 
-  test(`events of another workspace are not told (${name})`, async () => {
+  test(`events of another workspace are not sent (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const stream = await open(service)
     await stream.next()
@@ -112,11 +112,11 @@ forEachTransport((name, connect) => {
     const gone = new AbortController()
     const stream = await open(service, '', { ...service.as(), signal: gone.signal })
     await stream.next()
-    assert.ok(service.hub.isHeard('wrk_1'))
+    assert.ok(service.hub.hasListener('wrk_1'))
     const waiting = stream.next()
     gone.abort()
     await assert.rejects(waiting, (error) => error instanceof ConnectError && error.code === Code.Canceled)
-    while (service.hub.isHeard('wrk_1')) await new Promise((resolve) => setImmediate(resolve))
+    while (service.hub.hasListener('wrk_1')) await new Promise((resolve) => setImmediate(resolve))
   })
 })
 
@@ -133,6 +133,6 @@ test('a server that stops ends each subscription, and says why', async () => {
   }, isClosing)
   await assert.rejects(quiet.next(), isClosing)
   await drained
-  assert.equal(service.hub.isHeard('wrk_1'), false)
+  assert.equal(service.hub.hasListener('wrk_1'), false)
   await service[Symbol.asyncDispose]()
 })

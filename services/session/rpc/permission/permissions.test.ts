@@ -89,7 +89,7 @@ forEachTransport((name, connect) => {
     assert.equal((await service.store.readPermissionAnswer(lease, 'per_2'))?.reply, 'reject')
   })
 
-  test(`strangers, expired requests and bad answers are refused (${name})`, async () => {
+  test(`outsiders, expired requests and bad answers are refused (${name})`, async () => {
     const { service } = await asking(connect)
     await using _ = service
     const { client } = service

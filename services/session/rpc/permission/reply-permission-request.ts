@@ -10,7 +10,7 @@ import { invalid, parseText } from '../parse.ts'
 
 const MAX_MESSAGE_LENGTH = 4_096
 
-/** Answers a permission request; the drain that asked observes the answer. */
+/** Replies to a permission request; the drain that asked observes the answer. */
 export function replyPermissionRequest(dependencies: {
   readonly store: SessionStore
 }): ServiceImpl<typeof SessionService>['replyPermissionRequest'] {

@@ -46,8 +46,8 @@ forEachTransport((name, connect) => {
     assert.deepEqual(again.session, session)
     const gone = await service.client.createSession({ sessionId: 'ses_a', directory: '/missing' }, service.as())
     assert.deepEqual(gone.session, session, 'though its directory may be gone')
-    const stranger = await service.client.createSession({ sessionId: 'ses_a', title: 'theirs' }, service.as('wrk_2'))
-    assert.equal(stranger.session?.title, 'theirs')
+    const outsider = await service.client.createSession({ sessionId: 'ses_a', title: 'theirs' }, service.as('wrk_2'))
+    assert.equal(outsider.session?.title, 'theirs')
   })
 
   test(`what is out of bounds is invalid, and says where (${name})`, async () => {

@@ -15,9 +15,9 @@ const REFUSED: StructuredError = { type: REJECTED, message: 'The user refused th
 
 /**
  * Sees to it that a tool call may run: evaluates the rules (`contract/instance-facts.md` 3.13), and where they say so
- * asks, one access after the other. Answers why it must not run, or undefined when it may.
+ * asks, one access after the other. Returns why it must not run, or undefined when it may.
  */
-export async function askLeave(
+export async function requestPermission(
   run: RunContext,
   plan: StepPlan,
   messageId: string,
