@@ -4,7 +4,7 @@ import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { reasonOf } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
-import type { StoreHealth } from '#shared/stores/store-watch.ts'
+import type { StoreHealth } from '#shared/stores/store-health.ts'
 import type { Clients } from './clients.ts'
 
 /** Whether requests should be sent here, and the state of each service. Anybody may read it: it names no path and no host. */

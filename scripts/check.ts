@@ -17,7 +17,13 @@ const scratch = mkdtempSync(join(tmpdir(), 'portico-check-'))
 const started = performance.now()
 
 const STEPS: readonly (readonly [title: string, ...commands: string[]])[] = [
-  ['format and lint', 'node scripts/lint-matrix.ts --check', 'biome ci --error-on-warnings .'],
+  [
+    'format and lint',
+    'node scripts/lint-matrix.ts --check',
+    'node scripts/lint-words.ts',
+    'node scripts/lint-house.ts',
+    'biome ci --error-on-warnings .',
+  ],
   ['proto', 'buf lint', 'buf format --diff --exit-code'],
   ['generated code', `buf generate --output ${scratch}`, `git diff --no-index --exit-code gen ${join(scratch, 'gen')}`],
   ['openapi', 'node scripts/openapi.ts --check', 'redocly lint --format=stylish docs/openapi.json'],

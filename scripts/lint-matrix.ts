@@ -32,6 +32,11 @@ export const MATRIX: readonly MatrixRow[] = [
   },
   { name: 'a domain knows itself and JSON', files: ['services/*/domain/**'], allow: ['./**', '#shared/json.ts'] },
   {
+    name: 'a folder of a domain knows the domain and JSON',
+    files: ['services/*/domain/*/**'],
+    allow: ['./**', '../**', '#shared/json.ts'],
+  },
+  {
     name: 'ports know their domain and the kernel',
     files: ['services/*/ports.ts', 'services/*/ports/**'],
     allow: ['./**', '../domain/**', ...KERNEL],
@@ -53,8 +58,8 @@ export const MATRIX: readonly MatrixRow[] = [
     ],
   },
   ...SERVICES.map((service) => ({
-    name: 'handlers in folders know the same',
-    files: [`services/${service}/rpc/*/**`],
+    name: 'handlers and runs in folders know the same',
+    files: [`services/${service}/rpc/*/**`, `services/${service}/run/*/**`],
     allow: [
       ...['./**', '../**', 'node:async_hooks', 'node:crypto', ...KERNEL, ...CONNECT],
       ...['domain', 'run', 'ports'].map((folder) => `#services/${service}/${folder}/**`),

@@ -19,7 +19,7 @@ import { listSessions } from './rpc/session/list-sessions.ts'
 import { switchSessionAgent } from './rpc/session/switch-session-agent.ts'
 import { switchSessionModel } from './rpc/session/switch-session-model.ts'
 import { waitSession } from './rpc/session/wait-session.ts'
-import type { EventHub } from './run/event-hub.ts'
+import type { EventHub } from './run/events/event-hub.ts'
 import type { SessionWatchers } from './run/session-watchers.ts'
 
 /** What the session service offers. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { StepDraft } from '#services/session/domain/generation/step-draft.ts'
 import type { AssistantMessage } from '#services/session/domain/message.ts'
-import { StepDraft } from '#services/session/domain/step-draft.ts'
 import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { assistant, begin, plain, type StoreTest, toolPart, W } from './session-store.support.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Admitter, Delivery } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, Message, StoredMessage, ToolPart } from '#services/session/domain/message.ts'
-import type { PermissionRequest } from '#services/session/domain/permission.ts'
+import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { NewSession, Session } from '#services/session/domain/session.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { Clock } from '#shared/clock.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
 import { createClient } from '#shared/rpc/client.ts'
-import type { StoreState } from '#shared/stores/store-watch.ts'
+import type { StoreState } from '#shared/stores/store-health.ts'
 import { probe } from './probe.ts'
 import { dial, serveRoutes } from './server.ts'
 

@@ -10,7 +10,7 @@ import { openSqliteSessionStore } from '#services/session/adapters/sqlite/sessio
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import { sessionRoutes } from '#services/session/routes.ts'
-import { EventHub } from '#services/session/run/event-hub.ts'
+import { EventHub } from '#services/session/run/events/event-hub.ts'
 import { SessionWatchers } from '#services/session/run/session-watchers.ts'
 import { Rejection, toConnectError } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'

@@ -2,8 +2,12 @@ import type { Admission, Admitter, InboxItem } from '#services/session/domain/in
 import { admitPrompt, promoteInputs } from '#services/session/domain/inputs.ts'
 import type { AssistantMessage, StoredMessage, StructuredError } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
-import type { PermissionAnswer, PermissionReply, PermissionRequest } from '#services/session/domain/permission.ts'
-import { answerRequest } from '#services/session/domain/permission-answers.ts'
+import type {
+  PermissionAnswer,
+  PermissionReply,
+  PermissionRequest,
+} from '#services/session/domain/permission/permission.ts'
+import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
 import { giveBack, interruptRun, type StepRecord } from '#services/session/domain/run.ts'
 import { selectAgent, selectModel } from '#services/session/domain/selection.ts'
 import type { ModelRef, NewSession, Outcome, Session } from '#services/session/domain/session.ts'

@@ -1,4 +1,4 @@
-import type { PermissionRule } from './permission.ts'
+import type { PermissionRule } from './permission/permission.ts'
 import type { JsonObject, ModelRef } from './session.ts'
 
 /** A role that a session runs in, as far as running it goes. */

@@ -4,7 +4,7 @@ import { admission, assistant, newSession as input, request } from '#test/contra
 import type { ChangeKind } from './change.ts'
 import { admitPrompt, promoteInputs } from './inputs.ts'
 import { newSession } from './new-session.ts'
-import { askPermission, closeRequest } from './permission-answers.ts'
+import { askPermission, closeRequest } from './permission/permission-answers.ts'
 import { Revision } from './revision.ts'
 import { endRun, giveBack, interruptRun, recordStep } from './run.ts'
 import { selectAgent } from './selection.ts'

@@ -1,6 +1,6 @@
 import type { InboxItem } from './inbox.ts'
 import type { StructuredError, ToolContent } from './message.ts'
-import type { PermissionReply, PermissionRequest } from './permission.ts'
+import type { PermissionReply, PermissionRequest } from './permission/permission.ts'
 import type { JsonObject, ModelRef, Outcome, Session, TokenUsage } from './session.ts'
 
 /** Which part of a step an event is about. */

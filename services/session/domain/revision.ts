@@ -3,7 +3,7 @@ import type { DurableEventData } from './event.ts'
 import type { PartPlace } from './event-part.ts'
 import type { Admitter, InboxItem } from './inbox.ts'
 import type { AssistantMessage, Message } from './message.ts'
-import type { PermissionAnswer, PermissionRequest } from './permission.ts'
+import type { PermissionAnswer, PermissionRequest } from './permission/permission.ts'
 import type { TokenUsage } from './session.ts'
 import { nextClaim, type SessionState } from './session-state.ts'
 

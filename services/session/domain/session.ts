@@ -1,4 +1,4 @@
-import type { PermissionRule } from './permission.ts'
+import type { PermissionRule } from './permission/permission.ts'
 
 /** JSON as it comes from a client or a model. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }

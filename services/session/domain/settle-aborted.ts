@@ -1,8 +1,8 @@
 import type { DurableEventData } from './event.ts'
 import { partBehind } from './event-part.ts'
 import type { AssistantMessage, AssistantPart, StructuredError } from './message.ts'
-import type { PermissionRequest } from './permission.ts'
-import { closeRequest } from './permission-answers.ts'
+import type { PermissionRequest } from './permission/permission.ts'
+import { closeRequest } from './permission/permission-answers.ts'
 import type { Revision } from './revision.ts'
 
 /** The error of a step that was cut off. */

@@ -1,4 +1,4 @@
-import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
+import type { GenerationEvent, GenerationRequest } from '../domain/generation/generation.ts'
 import type { ModelRef } from '../domain/session.ts'
 import type { PeerCall } from './peer-call.ts'
 

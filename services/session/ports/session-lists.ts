@@ -1,5 +1,5 @@
 import type { StoredMessage } from '../domain/message.ts'
-import type { PermissionRequest, PermissionRule } from '../domain/permission.ts'
+import type { PermissionRequest, PermissionRule } from '../domain/permission/permission.ts'
 import type { Session } from '../domain/session.ts'
 
 /** A page of a list. `more` says whether further items follow in the direction that was read. */

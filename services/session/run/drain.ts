@@ -12,7 +12,8 @@ import type { Pause } from './pause.ts'
 import { type RunContext, type RunDependencies, RunFailure } from './run-context.ts'
 import { INTERNAL, runStep } from './run-step.ts'
 import type { Slot } from './slots.ts'
-import { isLeaseLost, type Tenure } from './tenure.ts'
+import { isLeaseLost } from './stopped.ts'
+import type { Tenure } from './tenure.ts'
 
 /** How a run ended. */
 interface RunEnd {

@@ -1,8 +1,9 @@
 import { Rejection } from '#shared/rejection.ts'
+import { isAway } from '../domain/generation/retry.ts'
 import type { Admitter } from '../domain/inbox.ts'
-import { isAway } from '../domain/retry.ts'
 import type { RunContext, RunDependencies } from './run-context.ts'
-import { Stopped, type Tenure } from './tenure.ts'
+import { Stopped } from './stopped.ts'
+import type { Tenure } from './tenure.ts'
 
 const PATIENCE_MS = 3_500
 const FIRST_PAUSE_MS = 500

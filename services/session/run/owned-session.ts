@@ -2,8 +2,13 @@ import { Rejection } from '#shared/rejection.ts'
 import { beginStep, type StepStart } from '../domain/begin-step.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import type { AssistantMessage, Message, StructuredError } from '../domain/message.ts'
-import type { KnownRequest, PermissionAnswer, PermissionReply, PermissionRequest } from '../domain/permission.ts'
-import { askPermission, closeRequest } from '../domain/permission-answers.ts'
+import type {
+  KnownRequest,
+  PermissionAnswer,
+  PermissionReply,
+  PermissionRequest,
+} from '../domain/permission/permission.ts'
+import { askPermission, closeRequest } from '../domain/permission/permission-answers.ts'
 import type { Revision } from '../domain/revision.ts'
 import { abandonRun, endRun, recordStep, type StepRecord } from '../domain/run.ts'
 import type { Outcome } from '../domain/session.ts'

@@ -1,5 +1,5 @@
+import type { StoreHealth } from '#shared/stores/store-health.ts'
 import { isDamaged, mayRepeat, STORE_AGAIN_MS } from '#shared/stores/store-outage.ts'
-import type { StoreHealth } from '#shared/stores/store-watch.ts'
 
 /** While the store takes writes, a call that fails is tried so often: its watch may notice later than we do. */
 const MOST_TRIES = 10

@@ -1,8 +1,8 @@
 import type { PreparedCall, ToolAccess } from '../domain/agent.ts'
 import type { StructuredError } from '../domain/message.ts'
 import { CORRECTED, REJECTED } from '../domain/next-action.ts'
-import type { Effect, PermissionAnswer, PermissionRequest } from '../domain/permission.ts'
-import { evaluateAccess } from '../domain/permission-rules.ts'
+import type { Effect, PermissionAnswer, PermissionRequest } from '../domain/permission/permission.ts'
+import { evaluateAccess } from '../domain/permission/permission-rules.ts'
 import type { RunContext } from './run-context.ts'
 import type { StepPlan } from './step-plan.ts'
 

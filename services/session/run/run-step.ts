@@ -8,7 +8,7 @@ import { StoreFault } from './patient-port.ts'
 import { type RunContext, RunFailure } from './run-context.ts'
 import { planStep, type StepPlan } from './step-plan.ts'
 import { StepRecorder } from './step-recorder.ts'
-import { isLeaseLost, Stopped } from './tenure.ts'
+import { isLeaseLost, Stopped } from './stopped.ts'
 import { doToolCall } from './tool-call.ts'
 
 /**

@@ -1,8 +1,8 @@
 import type { DurableEventData, VolatileEventData } from '../domain/event.ts'
-import type { GenerationEvent } from '../domain/generation.ts'
+import type { GenerationEvent } from '../domain/generation/generation.ts'
+import { type CallOutcome, StepDraft } from '../domain/generation/step-draft.ts'
 import type { AssistantMessage, StructuredError } from '../domain/message.ts'
-import { type CallOutcome, StepDraft } from '../domain/step-draft.ts'
-import type { Mark } from './event-hub.ts'
+import type { Mark } from './events/event-hub.ts'
 import type { RunContext } from './run-context.ts'
 import type { StepPlan } from './step-plan.ts'
 

@@ -1,5 +1,4 @@
 import type { Clock } from '#shared/clock.ts'
-import { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
@@ -7,20 +6,7 @@ import type { AcquiredLease, LeaseState } from '../ports/lease.ts'
 import { nothing, type SessionStore } from '../ports/session-store.ts'
 import { type Loss, lossByTime, type Mark, threadBusyMs } from './loss.ts'
 import type { SessionWatchers } from './session-watchers.ts'
-
-/** Why a drain has to stop: its lease is lost, the user interrupted the run, or the process is going to end. */
-export type StopReason = 'lost' | 'interrupted' | 'shutdown'
-
-/** Thrown wherever a drain is stopped. */
-export class Stopped extends Error {
-  override readonly name = 'Stopped'
-  readonly reason: StopReason
-
-  constructor(reason: StopReason) {
-    super(`The drain was stopped: ${reason}`)
-    this.reason = reason
-  }
-}
+import { isLeaseLost, Stopped, type StopReason } from './stopped.ts'
 
 export interface TenureDependencies {
   readonly store: Pick<SessionStore, 'renewLease' | 'inspect'>
@@ -212,9 +198,4 @@ export class Tenure implements Disposable {
     this.#failure = error
     if (!known) this.#dependencies.logger.error({ err: error, sessionId }, 'A lease could not be looked after')
   }
-}
-
-/** Whether a store refused because the lease is not ours any more. */
-export function isLeaseLost(error: unknown): boolean {
-  return error instanceof Rejection && error.reason === 'LEASE_LOST'
 }

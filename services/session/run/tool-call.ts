@@ -1,7 +1,7 @@
 import { Rejection } from '#shared/rejection.ts'
 import type { PreparedCall } from '../domain/agent.ts'
+import type { CallOutcome } from '../domain/generation/step-draft.ts'
 import type { StructuredError, ToolContent, ToolPart } from '../domain/message.ts'
-import type { CallOutcome } from '../domain/step-draft.ts'
 import type { ToolEvent, ToolOutput } from '../domain/tool-run.ts'
 import { requestPermission } from './request-permission.ts'
 import { isPassing, type RunContext, runCall, tryPeer } from './run-context.ts'

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
 import { type Routes, route, type ServiceRoute } from '#shared/rpc/routes.ts'
-import type { StoreHealth } from '#shared/stores/store-watch.ts'
+import type { StoreHealth } from '#shared/stores/store-health.ts'
 
 /** The grpc.health.v1 service of one process. */
 export interface HealthReporter {

@@ -1,7 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/rejection.ts'
-import type { StoreHealth } from '#shared/stores/store-watch.ts'
+import type { StoreHealth } from '#shared/stores/store-health.ts'
 
 /** One Connect service and its handlers. */
 export interface ServiceRoute {

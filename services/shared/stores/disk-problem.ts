@@ -1,4 +1,4 @@
-import type { StoreProblem } from '#shared/stores/store-watch.ts'
+import type { StoreProblem } from '#shared/stores/store-health.ts'
 
 /** Result codes of SQLite (https://sqlite.org/rescode.html), without the upper bytes, which distinguish the kinds of one. */
 const SQLITE: Readonly<Record<number, StoreProblem['kind']>> = {

@@ -11,7 +11,7 @@ import {
 } from 'mongodb'
 import { maskCredentials } from '#shared/config/config-print.ts'
 import { CommitUnknown, isLocked, isSlow, LOCKED_CODES, OutOfTime } from '#shared/stores/mongo-transactions.ts'
-import type { StoreProblem } from '#shared/stores/store-watch.ts'
+import type { StoreProblem } from '#shared/stores/store-health.ts'
 
 /** Errors of the driver itself: no server, no connection, or none in time. */
 const DRIVER_ERRORS = [

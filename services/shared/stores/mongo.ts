@@ -3,7 +3,7 @@ import { ConfigError } from '#shared/config/config.ts'
 import { maskCredentials } from '#shared/config/config-print.ts'
 import { mongoProblem } from './mongo-problem.ts'
 import { deadTransactionEnder, isLocked, transact } from './mongo-transactions.ts'
-import type { StoreProblem } from './store-watch.ts'
+import type { StoreProblem } from './store-health.ts'
 
 /** An open connection to one database. */
 export interface Mongo extends AsyncDisposable {

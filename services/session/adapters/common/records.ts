@@ -1,4 +1,8 @@
-import type { KnownRequest, PermissionReply, PermissionRequest } from '#services/session/domain/permission.ts'
+import type {
+  KnownRequest,
+  PermissionReply,
+  PermissionRequest,
+} from '#services/session/domain/permission/permission.ts'
 import type { Write } from '#services/session/domain/revision.ts'
 
 // Records are what both stores keep: flat, made of text, numbers and null, with the same names in both. Whatever

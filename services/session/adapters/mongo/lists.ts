@@ -1,6 +1,6 @@
 import type { Document, Filter } from 'mongodb'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission.ts'
+import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { MessageQuery, Page, SessionQuery } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'

@@ -1,6 +1,6 @@
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { Creation } from '#services/session/domain/new-session.ts'
-import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission.ts'
+import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
 import { type NewId, Revision } from '#services/session/domain/revision.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'

@@ -21,7 +21,7 @@ import type {
   ModelContent,
   ModelMessage,
   ModelPart,
-} from '#services/session/domain/generation.ts'
+} from '#services/session/domain/generation/generation.ts'
 import type { Finish } from '#services/session/domain/message.ts'
 import type { ModelRef } from '#services/session/domain/session.ts'
 import type { Inference } from '#services/session/ports/inference.ts'

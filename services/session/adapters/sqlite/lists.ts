@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission.ts'
+import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { MessageQuery, Page, SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'

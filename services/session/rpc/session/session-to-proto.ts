@@ -10,7 +10,7 @@ import {
   type Session as SessionMessage,
   type TokenUsage as TokenUsageMessage,
 } from '#gen/portico/session/v1/session_pb.js'
-import type { Effect, PermissionRequest, PermissionRule } from '#services/session/domain/permission.ts'
+import type { Effect, PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { ModelRef, Session, TokenUsage } from '#services/session/domain/session.ts'
 import { invalid } from '../parse.ts'
 

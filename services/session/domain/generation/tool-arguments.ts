@@ -1,4 +1,4 @@
-import type { JsonObject } from './session.ts'
+import type { JsonObject } from '../session.ts'
 
 /** Deepest nesting of arguments: what is deeper does not fit through protobuf, with all that arguments lie in. */
 const MAX_DEPTH = 24

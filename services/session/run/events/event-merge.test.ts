@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import type { VolatileEvent } from '../domain/event.ts'
-import type { TailItem } from '../ports/event-log.ts'
+import type { VolatileEvent } from '#services/session/domain/event.ts'
+import type { TailItem } from '#services/session/ports/event-log.ts'
 import { EventMerge } from './event-merge.ts'
 
 const place = { workspace: 'wrk_1', directory: '/project', timeCreated: 0 }

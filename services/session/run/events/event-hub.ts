@@ -1,7 +1,7 @@
+import type { VolatileEvent } from '#services/session/domain/event.ts'
+import type { TailItem } from '#services/session/ports/event-log.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
-import type { VolatileEvent } from '../domain/event.ts'
-import type { TailItem } from '../ports/event-log.ts'
-import type { SessionStore } from '../ports/session-store.ts'
 import { EventMerge } from './event-merge.ts'
 
 /** What a subscriber gets: `ready` first; `missed` where events are lost. */

@@ -1,6 +1,6 @@
-import type { ToolDescription } from './agent.ts'
-import type { BlobRef, Finish } from './message.ts'
-import type { JsonObject, ModelRef, TokenUsage } from './session.ts'
+import type { ToolDescription } from '../agent.ts'
+import type { BlobRef, Finish } from '../message.ts'
+import type { JsonObject, ModelRef, TokenUsage } from '../session.ts'
 
 /** Text, or content whose bytes lie in the blob store. */
 export type ModelContent =

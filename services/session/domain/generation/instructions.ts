@@ -1,5 +1,5 @@
-import type { Agent } from './agent.ts'
-import type { SessionLocation } from './session.ts'
+import type { Agent } from '../agent.ts'
+import type { SessionLocation } from '../session.ts'
 
 const DEFAULT =
   'You work on a software project together with its developer. Look into the files with your tools before you answer ' +

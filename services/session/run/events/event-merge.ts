@@ -1,5 +1,5 @@
-import type { VolatileEvent } from '../domain/event.ts'
-import type { TailItem } from '../ports/event-log.ts'
+import type { VolatileEvent } from '#services/session/domain/event.ts'
+import type { TailItem } from '#services/session/ports/event-log.ts'
 
 interface Waiting {
   event: VolatileEvent

@@ -1,7 +1,7 @@
+import type { AssistantMessage, AssistantPart, Message, Prompt, ToolContent, ToolPart } from '../message.ts'
+import { isCutOff } from '../next-action.ts'
+import type { ModelRef } from '../session.ts'
 import type { ModelContent, ModelMessage, ModelPart } from './generation.ts'
-import type { AssistantMessage, AssistantPart, Message, Prompt, ToolContent, ToolPart } from './message.ts'
-import { isCutOff } from './next-action.ts'
-import type { ModelRef } from './session.ts'
 import { thoughtOf } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'
 

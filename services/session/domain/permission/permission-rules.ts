@@ -1,4 +1,4 @@
-import type { ToolAccess } from './agent.ts'
+import type { ToolAccess } from '../agent.ts'
 import type { Effect, PermissionRule } from './permission.ts'
 
 /** Rules that an access is judged by. */

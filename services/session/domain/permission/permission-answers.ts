@@ -1,6 +1,6 @@
+import type { Revision } from '../revision.ts'
+import { parkInputs } from '../run.ts'
 import type { PermissionAnswer, PermissionReply, PermissionRequest } from './permission.ts'
-import type { Revision } from './revision.ts'
-import { parkInputs } from './run.ts'
 
 /** Writes a request that waits. */
 export function askPermission(revision: Revision, request: PermissionRequest): void {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { DurableEvent, DurableEventData, VolatileEvent } from '#services/session/domain/event.ts'
+import type { TailItem } from '#services/session/ports/event-log.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
-import type { DurableEvent, DurableEventData, VolatileEvent } from '../domain/event.ts'
-import type { TailItem } from '../ports/event-log.ts'
 import { EventHub, type HubItem } from './event-hub.ts'
 
 const part = { messageId: 'msg_1', kind: 'text', ordinal: 0 } as const

@@ -1,8 +1,8 @@
+import type { EventLog } from '#services/session/ports/event-log.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
-import type { EventLog } from '../ports/event-log.ts'
 
 const EVERY_MS = 600_000
 

@@ -1,8 +1,9 @@
-import type { DurableEventData, PartRef, VolatileEventData } from './event.ts'
+import type { DurableEventData, VolatileEventData } from '../event.ts'
+import type { AssistantMessage, AssistantPart, StructuredError, ToolContent, ToolPart } from '../message.ts'
+import { type JsonObject, type ModelRef, NO_TOKENS, type TokenUsage } from '../session.ts'
+import { cutOff } from '../settle-aborted.ts'
+import { newPart, refOf } from './draft-part.ts'
 import type { GenerationEvent } from './generation.ts'
-import type { AssistantMessage, AssistantPart, StructuredError, ToolContent, ToolPart } from './message.ts'
-import { type JsonObject, type ModelRef, NO_TOKENS, type TokenUsage } from './session.ts'
-import { cutOff } from './settle-aborted.ts'
 import { shownThought, thoughtState } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'
 
@@ -154,31 +155,9 @@ export class StepDraft {
     if (event.kind === 'other') return undefined
     const ordinal = this.#parts.length
     this.#open.set(event.index, ordinal)
-    const part = this.#newPart(event, now)
+    const part = newPart(event, this.#parts, now)
     this.#parts.push(part)
-    return { durable: { type: 'part-started', part: this.#ref(part, ordinal) } }
-  }
-
-  #newPart({ kind, callId, toolName }: Extract<GenerationEvent, { type: 'part-started' }>, now: number): AssistantPart {
-    if (kind === 'reasoning') {
-      return { type: 'reasoning', text: '', state: undefined, timeCreated: now, timeCompleted: undefined }
-    }
-    if (kind !== 'tool-call') return { type: 'text', text: '' }
-    return {
-      type: 'tool',
-      callId: this.#freeCallId(callId),
-      name: toolName,
-      ...{ state: 'streaming', rawInput: '', input: {}, content: [], metadata: undefined, error: undefined },
-      ...{ timeCreated: now, timeRan: undefined, timeCompleted: undefined },
-    }
-  }
-
-  /** Not every provider sees to it that the calls of one answer have ids, and different ones. */
-  #freeCallId(wanted: string): string {
-    const taken = new Set(this.#parts.map((part) => (part.type === 'tool' ? part.callId : '')))
-    let id = wanted
-    for (let n = 1; id === '' || taken.has(id); n++) id = `${wanted || 'call'}_${n}`
-    return id
+    return { durable: { type: 'part-started', part: refOf(this.#message.id, part, ordinal) } }
   }
 
   #extend(index: number, delta: string): DraftEvent | undefined {
@@ -187,7 +166,7 @@ export class StepDraft {
     if (ordinal === undefined || part === undefined) return undefined
     this.#parts[ordinal] =
       part.type === 'tool' ? { ...part, rawInput: part.rawInput + delta } : { ...part, text: part.text + delta }
-    return { volatile: { type: 'part-extended', part: this.#ref(part, ordinal), delta } }
+    return { volatile: { type: 'part-extended', part: refOf(this.#message.id, part, ordinal), delta } }
   }
 
   /** A text that is undefined is what has come so far. */
@@ -205,13 +184,7 @@ export class StepDraft {
     if (part.type === 'tool') this.#parts[ordinal] = { ...part, rawInput: text }
     else if (part.type === 'text') this.#parts[ordinal] = { ...part, text }
     else this.#parts[ordinal] = { ...part, text, state: thought && thoughtState(thought), timeCompleted: now }
-    return { durable: { type: 'part-ended', part: this.#ref(part, ordinal), text } }
-  }
-
-  #ref(part: AssistantPart, ordinal: number): PartRef {
-    const messageId = this.#message.id
-    if (part.type !== 'tool') return { messageId, kind: part.type, ordinal }
-    return { messageId, kind: 'tool-input', ordinal, callId: part.callId, toolName: part.name }
+    return { durable: { type: 'part-ended', part: refOf(this.#message.id, part, ordinal), text } }
   }
 
   #replace(callId: string, change: (part: ToolPart) => ToolPart): void {

@@ -1,6 +1,6 @@
+import type { ReasoningPart } from '../message.ts'
+import type { Json, JsonObject } from '../session.ts'
 import type { Thought } from './generation.ts'
-import type { ReasoningPart } from './message.ts'
-import type { Json, JsonObject } from './session.ts'
 
 /** The text of a thought that people see: the thought itself, else its summary. */
 export function shownThought({ text, summary }: Thought): string {

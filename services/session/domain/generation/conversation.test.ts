@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AssistantMessage, Message, ToolPart } from './message.ts'
+import type { AssistantMessage, Message, ToolPart } from '../message.ts'
+import { nextAction, stepsSinceInput } from '../next-action.ts'
+import { STEP_ABORTED } from '../settle-aborted.ts'
 import { modelMessages } from './model-messages.ts'
-import { nextAction, stepsSinceInput } from './next-action.ts'
-import { STEP_ABORTED } from './settle-aborted.ts'
 
 const model = { providerId: 'test', modelId: 'm', variant: '' }
 
