@@ -23,7 +23,7 @@ test('the schema names every member but those that the contract leaves open', ()
   const schema = z.toJSONSchema(createResponseBody, { io: 'input' })
   assert.deepEqual(freeForm(schema), {
     '.tools.items.parameters': 'A JSON Schema, which the provider reads.',
-    '.text.format.schema': 'A JSON Schema, which the provider reads.',
+    '.$defs.TextFormat.schema': 'A JSON Schema, which the provider reads.',
     '.image_config': 'Each image model has settings of its own.',
   })
   assert.deepEqual(schema.required, ['model', 'input'])
