@@ -38,10 +38,10 @@ const PLANTS: readonly Planted[] = [
     does: [prompt('steer', 'asking', 'brief'), step, reject, prompt('queue', 'quick')],
   },
   {
-    title: 'a repeat of a prompt that has run wakes nobody',
-    file: 'services/session/adapters/revising-store.ts',
+    title: 'a repeat of a prompt wakes nobody',
+    file: 'services/session/domain/inputs.ts',
     from: 'if (wake && !revision.state.due)',
-    to: 'if (wake && known?.seq == null && !revision.state.due)',
+    to: 'if (wake && taken === undefined && !revision.state.due)',
     does: [prompt('steer', 'endless'), step, prompt('queue', 'quick'), interrupt, again],
     problem: LOST,
   },

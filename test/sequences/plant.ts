@@ -1,4 +1,5 @@
 // Preloaded by a server that is to be wrong: PLANT names a source file, a piece of it, and what stands there instead.
+import { existsSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 
 /** A fault: the piece of the file, a path from the root, that makes way for another. */
@@ -17,6 +18,7 @@ export function planted(plant: Plant): Readonly<Record<string, string>> {
 if (process.env.PLANT !== undefined) {
   const { file, from, to } = JSON.parse(process.env.PLANT) as Plant
   const target = new URL(`../../${file}`, import.meta.url).href
+  if (!existsSync(new URL(target))) throw new Error(`There is no ${file}: plant it elsewhere`)
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context)
