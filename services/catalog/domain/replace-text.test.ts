@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { replaceText } from './replace-text.ts'
+import { MAX_REPLACED_LENGTH, replaceText } from './replace-text.ts'
 
 test('replaces a passage that is there once, literally', () => {
   assert.deepEqual(replaceText('a.b', '.', '$&', false), { type: 'replaced', text: 'a$&b', count: 1 })
@@ -18,4 +18,10 @@ test('says when the passage is not there', () => {
 test('a file with \\r\\n keeps it when the passage is given with \\n', () => {
   const result = replaceText('a\r\nb\r\nc', 'a\nb', 'x\ny\nz', false)
   assert.deepEqual(result, { type: 'replaced', text: 'x\r\ny\r\nz\r\nc', count: 1 })
+})
+
+test('refuses a result that would be too long, before it is made', () => {
+  const text = 'x'.repeat(MAX_REPLACED_LENGTH)
+  assert.deepEqual(replaceText(text, 'x', 'y'.repeat(1_000_000), true), { type: 'too-long' })
+  assert.equal(replaceText(text, 'x', 'y', true).type, 'replaced')
 })

@@ -3,6 +3,10 @@ export type Replacement =
   | { readonly type: 'replaced'; readonly text: string; readonly count: number }
   | { readonly type: 'missing' }
   | { readonly type: 'ambiguous'; readonly count: number }
+  | { readonly type: 'too-long' }
+
+/** Most characters of a text after a replacement: many short passages may be replaced by a long one. */
+export const MAX_REPLACED_LENGTH = 5 << 20
 
 /**
  * Replaces a passage that occurs exactly once, or every occurrence. Line ends may be given as `\n` for a text that has
@@ -19,5 +23,6 @@ function replaceExact(text: string, from: string, to: string, all: boolean): Rep
   const count = parts.length - 1
   if (count === 0) return { type: 'missing' }
   if (count > 1 && !all) return { type: 'ambiguous', count }
+  if (text.length + count * (to.length - from.length) > MAX_REPLACED_LENGTH) return { type: 'too-long' }
   return { type: 'replaced', text: parts.join(to), count }
 }

@@ -1,5 +1,5 @@
 import { isText } from '#services/catalog/domain/mime.ts'
-import { replaceText } from '#services/catalog/domain/replace-text.ts'
+import { MAX_REPLACED_LENGTH, replaceText } from '#services/catalog/domain/replace-text.ts'
 import { locate, nameIn, openInside } from '../files/confinement.ts'
 import { exclusively } from '../files/exclusively.ts'
 import { readHandle, UnreadableFileError } from '../files/read-bounded.ts'
@@ -58,6 +58,9 @@ async function edit(directory: string, real: string, input: Input): Promise<Tool
   if (result.type === 'ambiguous') {
     const advice = 'make it unique, or set replace_all'
     throw new ToolError('ambiguous_match', `old_string is in ${name} ${result.count} times: ${advice}`)
+  }
+  if (result.type === 'too-long') {
+    throw new ToolError('too_large', `${name} would have more than ${MAX_REPLACED_LENGTH} characters`)
   }
   await replaceFile(directory, real, result.text, version)
   const times = result.count === 1 ? 'once' : `${result.count} times`
