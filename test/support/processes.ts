@@ -58,6 +58,7 @@ export async function startProcess(
   })
   let output = ''
   const exited = once(child, 'exit')
+  const closed = once(child, 'close')
   const url = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString()
@@ -82,6 +83,8 @@ export async function startProcess(
     resume: () => void child.kill('SIGCONT'),
     stop: async () => {
       await end('SIGINT')
+      // Its last lines may still be on their way.
+      await closed
       return child.exitCode
     },
     kill: () => end('SIGKILL'),
