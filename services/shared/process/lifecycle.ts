@@ -14,13 +14,20 @@ export interface LifecycleOptions {
   readonly shutdownMs: number
   /** Called at the first signal. */
   readonly onStopping?: ((signal: NodeJS.Signals) => void) | undefined
-  /** Called when all has been released after a signal. */
-  readonly onStopped?: (() => void) | undefined
+  /** Called when all has been released after a signal; the process ends when it resolves. */
+  readonly onStopped?: (() => void | Promise<void>) | undefined
 }
 
 /** What a process of its own says in its log when it stops. */
 export function loggedStop(logger: Logger): Pick<LifecycleOptions, 'onStopping' | 'onStopped'> {
-  return { onStopping: (signal) => logger.info({ signal }, 'Stopping'), onStopped: () => logger.info('Stopped') }
+  return {
+    onStopping: (signal) => logger.info({ signal }, 'Stopping'),
+    onStopped: async () => {
+      logger.info('Stopped')
+      // Lines are written behind the back of the process, and what is left at its exit would overtake one on its way.
+      await new Promise<void>((resolve) => logger.flush(() => resolve()))
+    },
+  }
 }
 
 /**
@@ -57,8 +64,8 @@ export async function runUntilSignal(
     code = 1
     report(error)
   }
+  if (code === 0) await options.onStopped?.()
   clearTimeout(late)
-  if (code === 0) options.onStopped?.()
   process.exit(code)
 }
 
