@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { after, suite, test } from 'node:test'
 import { InstanceClient } from '#test/support/instance-client.ts'
-import { mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { type Product, type Setting, startReplicas, startSingle } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -15,12 +15,17 @@ async function single(setting: Setting): Promise<Stopped> {
   return { product, stopSessions: () => product.stop() }
 }
 
+const database = freshDatabaseName()
+
 async function split(setting: Setting): Promise<Stopped> {
-  const product = await startReplicas(mongoUri() ?? '', setting, 1)
+  const environment = { ...setting.environment, PORTICO_MONGODB_DATABASE: database }
+  const product = await startReplicas(mongoUri() ?? '', { ...setting, environment }, 1)
   return { product, stopSessions: async () => (await product.sides[0]?.session().stop()) ?? null }
 }
 
 suite('whoever waits for a session learns that the session service stops', () => {
+  if (skipWithoutMongo === false) after(() => dropDatabase(database))
+
   for (const [mode, start, skip] of [
     ['one process', single, false],
     ['five processes', split, skipWithoutMongo],

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { mongoUri } from './mongo.ts'
 import { KEYS, type Process, startProcess } from './processes.ts'
 
 /** The whole product, in one of its two modes. */
@@ -54,6 +56,8 @@ export async function startReplicas(
   { project, environment = {} }: Setting,
   count: number,
 ): Promise<Replicas> {
+  // Tests share a server, and what another one left in the default database would be found, or run, here.
+  assert.ok(uri !== mongoUri() || environment.PORTICO_MONGODB_DATABASE !== undefined, 'name a database of its own')
   const shared = {
     ...common(),
     PORTICO_MONGODB_URI: uri,
