@@ -24,8 +24,6 @@ export declare type Location = Message<"portico.catalog.v1.Location"> & {
   directory: string;
 
   /**
-   * Project that the directory belongs to.
-   *
    * @generated from field: portico.catalog.v1.Project project = 2;
    */
   project?: Project | undefined;
@@ -99,7 +97,7 @@ export declare type PermissionRule = Message<"portico.catalog.v1.PermissionRule"
   resource: string;
 
   /**
-   * What happens on a match.
+   * Required.
    *
    * @generated from field: portico.catalog.v1.PermissionRule.Effect effect = 3;
    */
@@ -157,21 +155,21 @@ export declare const PermissionRule_EffectSchema: GenEnum<PermissionRule_Effect>
  */
 export declare type ModelRef = Message<"portico.catalog.v1.ModelRef"> & {
   /**
-   * Model as its provider names it.
+   * As its provider names it.
    *
    * @generated from field: string model_id = 1;
    */
   modelId: string;
 
   /**
-   * Provider (`openai`, `portico`, …).
+   * `openai`, `portico`, …
    *
    * @generated from field: string provider_id = 2;
    */
   providerId: string;
 
   /**
-   * Variant of the model; empty for the default one.
+   * Empty: the default one.
    *
    * @generated from field: string variant = 3;
    */
@@ -205,15 +203,13 @@ export declare type Agent = Message<"portico.catalog.v1.Agent"> & {
   name: string;
 
   /**
-   * What it is for; empty when not given.
+   * Empty: none was given.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * Where it may be used.
-   *
    * @generated from field: portico.catalog.v1.Agent.Mode mode = 4;
    */
   mode: Agent_Mode;
@@ -226,14 +222,14 @@ export declare type Agent = Message<"portico.catalog.v1.Agent"> & {
   hidden: boolean;
 
   /**
-   * `#rrggbb`; empty when not given.
+   * `#rrggbb`; empty: none was given.
    *
    * @generated from field: string color = 6;
    */
   color: string;
 
   /**
-   * Instructions; empty when not given.
+   * Instructions; empty: none were given.
    *
    * @generated from field: string system = 7;
    */
@@ -261,22 +257,20 @@ export declare type Agent = Message<"portico.catalog.v1.Agent"> & {
   permissions: PermissionRule[];
 
   /**
-   * Headers for the provider request.
+   * Further headers of the provider request.
    *
    * @generated from field: map<string, string> request_headers = 11;
    */
   requestHeaders: { [key: string]: string };
 
   /**
-   * Members for the body of the provider request.
+   * Further members of the body of the provider request.
    *
    * @generated from field: google.protobuf.Struct request_body = 12;
    */
   requestBody?: JsonObject | undefined;
 
   /**
-   * Settings for the provider request.
-   *
    * @generated from field: google.protobuf.Struct request_settings = 13;
    */
   requestSettings?: JsonObject | undefined;
@@ -333,21 +327,21 @@ export declare const Agent_ModeSchema: GenEnum<Agent_Mode>;
  */
 export declare type Tool = Message<"portico.catalog.v1.Tool"> & {
   /**
-   * Name (`read`, `bash`, …).
+   * `read`, `bash`, …
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What it does, for the model.
+   * For the model.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * JSON Schema of its input.
+   * JSON Schema.
    *
    * @generated from field: google.protobuf.Struct input_schema = 3;
    */
@@ -397,28 +391,22 @@ export declare type ToolAccess = Message<"portico.catalog.v1.ToolAccess"> & {
 export declare const ToolAccessSchema: GenMessage<ToolAccess>;
 
 /**
- * One piece of what a tool answers.
+ * One piece of what a tool returns.
  *
  * @generated from message portico.catalog.v1.ToolContent
  */
 export declare type ToolContent = Message<"portico.catalog.v1.ToolContent"> & {
   /**
-   * Text or file.
-   *
    * @generated from oneof portico.catalog.v1.ToolContent.content
    */
   content: {
     /**
-     * Plain text.
-     *
      * @generated from field: string text = 1;
      */
     value: string;
     case: "text";
   } | {
     /**
-     * A file.
-     *
      * @generated from field: portico.catalog.v1.ToolFile file = 2;
      */
     value: ToolFile;
@@ -433,13 +421,13 @@ export declare type ToolContent = Message<"portico.catalog.v1.ToolContent"> & {
 export declare const ToolContentSchema: GenMessage<ToolContent>;
 
 /**
- * A file that a tool answers.
+ * A file that a tool returns.
  *
  * @generated from message portico.catalog.v1.ToolFile
  */
 export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
   /**
-   * Content, at most 20 MiB.
+   * At most 20 MiB.
    *
    * @generated from field: bytes data = 1;
    */
@@ -453,7 +441,7 @@ export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
   mime: string;
 
   /**
-   * File name; empty when it has none.
+   * Empty: it has none.
    *
    * @generated from field: string name = 3;
    */

@@ -35,8 +35,6 @@ export declare const ResolveLocationRequestSchema: GenMessage<ResolveLocationReq
  */
 export declare type ResolveLocationResponse = Message<"portico.catalog.v1.ResolveLocationResponse"> & {
   /**
-   * The location.
-   *
    * @generated from field: portico.catalog.v1.Location location = 1;
    */
   location?: Location | undefined;
@@ -71,21 +69,19 @@ export declare const ListAgentsRequestSchema: GenMessage<ListAgentsRequest>;
  */
 export declare type ListAgentsResponse = Message<"portico.catalog.v1.ListAgentsResponse"> & {
   /**
-   * The resolved location.
-   *
    * @generated from field: portico.catalog.v1.Location location = 1;
    */
   location?: Location | undefined;
 
   /**
-   * Agents, the default one first.
+   * The default one first.
    *
    * @generated from field: repeated portico.catalog.v1.Agent agents = 2;
    */
   agents: Agent[];
 
   /**
-   * Generation of the location that was answered from.
+   * Generation that the answer was taken from.
    *
    * @generated from field: string generation = 3;
    */
@@ -110,7 +106,7 @@ export declare type GetAgentRequest = Message<"portico.catalog.v1.GetAgentReques
   directory: string;
 
   /**
-   * Agent to get; empty: the default agent.
+   * Empty: the default agent.
    *
    * @generated from field: string agent_id = 2;
    */
@@ -135,21 +131,17 @@ export declare const GetAgentRequestSchema: GenMessage<GetAgentRequest>;
  */
 export declare type GetAgentResponse = Message<"portico.catalog.v1.GetAgentResponse"> & {
   /**
-   * The resolved location.
-   *
    * @generated from field: portico.catalog.v1.Location location = 1;
    */
   location?: Location | undefined;
 
   /**
-   * The agent.
-   *
    * @generated from field: portico.catalog.v1.Agent agent = 2;
    */
   agent?: Agent | undefined;
 
   /**
-   * Generation of the location that was answered from.
+   * Generation that the answer was taken from.
    *
    * @generated from field: string generation = 3;
    */
@@ -192,14 +184,14 @@ export declare const ListToolsRequestSchema: GenMessage<ListToolsRequest>;
  */
 export declare type ListToolsResponse = Message<"portico.catalog.v1.ListToolsResponse"> & {
   /**
-   * Tools in a fixed order.
+   * In a fixed order.
    *
    * @generated from field: repeated portico.catalog.v1.Tool tools = 1;
    */
   tools: Tool[];
 
   /**
-   * Generation of the location that was answered from.
+   * Generation that the answer was taken from.
    *
    * @generated from field: string generation = 2;
    */
@@ -242,7 +234,7 @@ export declare const ReadAttachmentRequestSchema: GenMessage<ReadAttachmentReque
  */
 export declare type ReadAttachmentResponse = Message<"portico.catalog.v1.ReadAttachmentResponse"> & {
   /**
-   * Content.
+   * At most 20 MiB.
    *
    * @generated from field: bytes data = 1;
    */
@@ -281,15 +273,11 @@ export declare type PrepareToolRequest = Message<"portico.catalog.v1.PrepareTool
   directory: string;
 
   /**
-   * Tool to call.
-   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Arguments from the model.
-   *
    * @generated from field: google.protobuf.Struct input = 3;
    */
   input?: JsonObject | undefined;
@@ -313,7 +301,7 @@ export declare const PrepareToolRequestSchema: GenMessage<PrepareToolRequest>;
  */
 export declare type PrepareToolResponse = Message<"portico.catalog.v1.PrepareToolResponse"> & {
   /**
-   * What the call needs leave for; several when it touches things of different kinds.
+   * What the call needs permission for; several when it touches things of different kinds.
    *
    * @generated from field: repeated portico.catalog.v1.ToolAccess accesses = 1;
    */
@@ -345,36 +333,30 @@ export declare type RunToolRequest = Message<"portico.catalog.v1.RunToolRequest"
   directory: string;
 
   /**
-   * Session that asks.
-   *
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
 
   /**
-   * Identifies the call within the session.
+   * Unique within the session.
    *
    * @generated from field: string call_id = 3;
    */
   callId: string;
 
   /**
-   * Fencing token of the drain that asks.
+   * Fencing token of the drain that calls.
    *
    * @generated from field: int64 fence = 4;
    */
   fence: bigint;
 
   /**
-   * Tool to call.
-   *
    * @generated from field: string name = 5;
    */
   name: string;
 
   /**
-   * Arguments from the model.
-   *
    * @generated from field: google.protobuf.Struct input = 6;
    */
   input?: JsonObject | undefined;
@@ -405,21 +387,17 @@ export declare const RunToolRequestSchema: GenMessage<RunToolRequest>;
  */
 export declare type RunToolResponse = Message<"portico.catalog.v1.RunToolResponse"> & {
   /**
-   * What happened.
-   *
    * @generated from oneof portico.catalog.v1.RunToolResponse.event
    */
   event: {
     /**
-     * How far the tool has come.
-     *
      * @generated from field: portico.catalog.v1.ToolProgressed progressed = 1;
      */
     value: ToolProgressed;
     case: "progressed";
   } | {
     /**
-     * The tool ended well; the last message.
+     * The last message.
      *
      * @generated from field: portico.catalog.v1.ToolCompleted completed = 2;
      */
@@ -427,7 +405,7 @@ export declare type RunToolResponse = Message<"portico.catalog.v1.RunToolRespons
     case: "completed";
   } | {
     /**
-     * The tool ended badly, in a way that the model is shown; the last message.
+     * The last message.
      *
      * @generated from field: portico.catalog.v1.ToolFailed failed = 3;
      */
@@ -443,13 +421,13 @@ export declare type RunToolResponse = Message<"portico.catalog.v1.RunToolRespons
 export declare const RunToolResponseSchema: GenMessage<RunToolResponse>;
 
 /**
- * How far a tool has come.
+ * A running tool reported its progress.
  *
  * @generated from message portico.catalog.v1.ToolProgressed
  */
 export declare type ToolProgressed = Message<"portico.catalog.v1.ToolProgressed"> & {
   /**
-   * Whatever the tool wants to show.
+   * What the tool reports to be shown.
    *
    * @generated from field: google.protobuf.Struct metadata = 1;
    */
@@ -463,7 +441,7 @@ export declare type ToolProgressed = Message<"portico.catalog.v1.ToolProgressed"
 export declare const ToolProgressedSchema: GenMessage<ToolProgressed>;
 
 /**
- * A tool ended well.
+ * The tool succeeded.
  *
  * @generated from message portico.catalog.v1.ToolCompleted
  */
@@ -476,7 +454,7 @@ export declare type ToolCompleted = Message<"portico.catalog.v1.ToolCompleted"> 
   content: ToolContent[];
 
   /**
-   * Whatever the tool wants to show.
+   * What the tool reports to be shown; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct metadata = 2;
    */
@@ -490,7 +468,7 @@ export declare type ToolCompleted = Message<"portico.catalog.v1.ToolCompleted"> 
 export declare const ToolCompletedSchema: GenMessage<ToolCompleted>;
 
 /**
- * A tool ended badly.
+ * The tool failed, in a way that the model is shown.
  *
  * @generated from message portico.catalog.v1.ToolFailed
  */
@@ -510,14 +488,14 @@ export declare type ToolFailed = Message<"portico.catalog.v1.ToolFailed"> & {
   message: string;
 
   /**
-   * What there is of an answer.
+   * What the tool returned before it failed.
    *
    * @generated from field: repeated portico.catalog.v1.ToolContent content = 3;
    */
   content: ToolContent[];
 
   /**
-   * Whatever the tool wants to show.
+   * What the tool reports to be shown; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct metadata = 4;
    */
@@ -535,8 +513,6 @@ export declare const ToolFailedSchema: GenMessage<ToolFailed>;
  */
 export declare type EndToolsRequest = Message<"portico.catalog.v1.EndToolsRequest"> & {
   /**
-   * Session whose calls end.
-   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
@@ -590,13 +566,11 @@ export declare const StreamEventsRequestSchema: GenMessage<StreamEventsRequest>;
  */
 export declare type StreamEventsResponse = Message<"portico.catalog.v1.StreamEventsResponse"> & {
   /**
-   * What is sent.
-   *
    * @generated from oneof portico.catalog.v1.StreamEventsResponse.message
    */
   message: {
     /**
-     * The stream stands; always the first message.
+     * The stream is open; always the first message.
      *
      * @generated from field: portico.catalog.v1.EventsConnected connected = 1;
      */
@@ -604,15 +578,13 @@ export declare type StreamEventsResponse = Message<"portico.catalog.v1.StreamEve
     case: "connected";
   } | {
     /**
-     * Something changed.
-     *
      * @generated from field: portico.catalog.v1.CatalogEvent event = 2;
      */
     value: CatalogEvent;
     case: "event";
   } | {
     /**
-     * The reader fell behind: events were missed, whatever was read of locations may be out of date. More events follow.
+     * The reader fell behind: events were missed, and what it read of locations may be out of date. More events follow.
      *
      * @generated from field: portico.catalog.v1.EventsMissed missed = 3;
      */
@@ -628,7 +600,7 @@ export declare type StreamEventsResponse = Message<"portico.catalog.v1.StreamEve
 export declare const StreamEventsResponseSchema: GenMessage<StreamEventsResponse>;
 
 /**
- * The stream stands.
+ * The stream is open.
  *
  * @generated from message portico.catalog.v1.EventsConnected
  */
@@ -718,7 +690,7 @@ export declare const CatalogService: GenService<{
     output: typeof ReadAttachmentResponseSchema;
   },
   /**
-   * Checks the input of a tool call and says what it needs leave for. Rejects with TOOL_NOT_FOUND or
+   * Checks the input of a tool call and says what it needs permission for. Rejects with TOOL_NOT_FOUND or
    * TOOL_INPUT_INVALID.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.PrepareTool
@@ -753,8 +725,8 @@ export declare const CatalogService: GenService<{
   },
   /**
    * Streams what changes in the open locations that the principal may use, from now on. The first message says that the
-   * stream stands. Events that a slow reader has not taken yet are one where they say the same of the same location. A
-   * server that stops rejects every reader with SERVICE_CLOSING.
+   * stream is open. Events that a slow reader has not received yet are merged where they say the same of the same
+   * location. A server that stops rejects every reader with SERVICE_CLOSING.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.StreamEvents
    */

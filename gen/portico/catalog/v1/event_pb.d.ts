@@ -18,7 +18,7 @@ export declare const file_portico_catalog_v1_event: GenFile;
  */
 export declare type CatalogEvent = Message<"portico.catalog.v1.CatalogEvent"> & {
   /**
-   * Identifier (`evt_…`).
+   * Begins with `evt_`.
    *
    * @generated from field: string event_id = 1;
    */
@@ -32,21 +32,15 @@ export declare type CatalogEvent = Message<"portico.catalog.v1.CatalogEvent"> & 
   createTime?: Timestamp | undefined;
 
   /**
-   * Directory of the location.
-   *
    * @generated from field: string directory = 3;
    */
   directory: string;
 
   /**
-   * What changed.
-   *
    * @generated from oneof portico.catalog.v1.CatalogEvent.event
    */
   event: {
     /**
-     * The location offers other agents than before.
-     *
      * @generated from field: portico.catalog.v1.AgentsUpdated agents_updated = 10;
      */
     value: AgentsUpdated;

@@ -18,29 +18,27 @@ export declare const file_portico_identity_v1_identity: GenFile;
  */
 export declare type Principal = Message<"portico.identity.v1.Principal"> & {
   /**
-   * Organization that owns the workspace (`org_…`).
+   * Organization that owns the workspace; begins with `org_`.
    *
    * @generated from field: string organization_id = 1;
    */
   organizationId: string;
 
   /**
-   * Workspace whose records the caller may see (`wrk_…`).
+   * Workspace whose records the caller may see; begins with `wrk_`.
    *
    * @generated from field: string workspace_id = 2;
    */
   workspaceId: string;
 
   /**
-   * API key that authenticated the caller (`key_…`). Empty for the local operator, who has none.
+   * API key that authenticated the caller; begins with `key_`. Empty for the local operator, who has none.
    *
    * @generated from field: string api_key_id = 3;
    */
   apiKeyId: string;
 
   /**
-   * What the caller may do.
-   *
    * @generated from field: portico.identity.v1.Principal.Kind kind = 4;
    */
   kind: Principal_Kind;
@@ -104,57 +102,53 @@ export declare const Principal_KindSchema: GenEnum<Principal_Kind>;
  */
 export declare type ApiKey = Message<"portico.identity.v1.ApiKey"> & {
   /**
-   * Identifier (`key_…`).
+   * Begins with `key_`.
    *
    * @generated from field: string key_id = 1;
    */
   keyId: string;
 
   /**
-   * Workspace that the key belongs to.
-   *
    * @generated from field: string workspace_id = 2;
    */
   workspaceId: string;
 
   /**
-   * Principal.Kind that the key authenticates as: KIND_WORKSPACE, KIND_PERSONAL or KIND_MANAGEMENT.
+   * KIND_WORKSPACE, KIND_PERSONAL or KIND_MANAGEMENT.
    *
    * @generated from field: portico.identity.v1.Principal.Kind kind = 3;
    */
   kind: Principal_Kind;
 
   /**
-   * Name given by its maker, at most 256 characters.
+   * 1 to 256 characters.
    *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
-   * First characters of the key, to recognise it by.
+   * First characters of the key, to recognize it by.
    *
    * @generated from field: string prefix = 5;
    */
   prefix: string;
 
   /**
-   * Refuses every call while true.
+   * While it is true, the key is refused.
    *
    * @generated from field: bool disabled = 6;
    */
   disabled: boolean;
 
   /**
-   * When the key stops working. Absent: never.
+   * Absent: never.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 7;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * When the key was made.
-   *
    * @generated from field: google.protobuf.Timestamp create_time = 8;
    */
   createTime?: Timestamp | undefined;

@@ -17,13 +17,13 @@ export declare const file_portico_identity_v1_identity_service: GenFile;
  */
 export declare type AuthenticateRequest = Message<"portico.identity.v1.AuthenticateRequest"> & {
   /**
-   * What the caller presents.
+   * Required.
    *
    * @generated from oneof portico.identity.v1.AuthenticateRequest.credential
    */
   credential: {
     /**
-     * An API key as presented in an Authorization header, at most 512 characters.
+     * As presented in an Authorization header; at most 512 characters.
      *
      * @generated from field: string api_key = 1;
      */
@@ -65,8 +65,6 @@ export declare const LocalOperatorSchema: GenMessage<LocalOperator>;
  */
 export declare type AuthenticateResponse = Message<"portico.identity.v1.AuthenticateResponse"> & {
   /**
-   * Who the caller is.
-   *
    * @generated from field: portico.identity.v1.Principal principal = 1;
    */
   principal?: Principal | undefined;
@@ -83,7 +81,7 @@ export declare const AuthenticateResponseSchema: GenMessage<AuthenticateResponse
  */
 export declare type CheckApiKeyRequest = Message<"portico.identity.v1.CheckApiKeyRequest"> & {
   /**
-   * Key to check, in the caller's workspace.
+   * Of the caller's workspace.
    *
    * @generated from field: string key_id = 1;
    */
@@ -120,14 +118,14 @@ export declare type CreateApiKeyRequest = Message<"portico.identity.v1.CreateApi
   kind: Principal_Kind;
 
   /**
-   * Name to recognise it by, 1 to 256 characters.
+   * 1 to 256 characters.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * When it stops working. Absent: never.
+   * In the future; absent: never.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -145,8 +143,6 @@ export declare const CreateApiKeyRequestSchema: GenMessage<CreateApiKeyRequest>;
  */
 export declare type CreateApiKeyResponse = Message<"portico.identity.v1.CreateApiKeyResponse"> & {
   /**
-   * The record.
-   *
    * @generated from field: portico.identity.v1.ApiKey api_key = 1;
    */
   apiKey?: ApiKey | undefined;
@@ -177,7 +173,7 @@ export declare type ListApiKeysRequest = Message<"portico.identity.v1.ListApiKey
   pageSize: number;
 
   /**
-   * Token of an earlier answer; empty for the first page.
+   * Token of an earlier response; empty: the first page.
    *
    * @generated from field: string page_token = 2;
    */
@@ -195,14 +191,12 @@ export declare const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest>;
  */
 export declare type ListApiKeysResponse = Message<"portico.identity.v1.ListApiKeysResponse"> & {
   /**
-   * Keys, oldest first.
-   *
    * @generated from field: repeated portico.identity.v1.ApiKey api_keys = 1;
    */
   apiKeys: ApiKey[];
 
   /**
-   * Token of the next page; empty at the end.
+   * Empty at the end.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -220,15 +214,11 @@ export declare const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse>;
  */
 export declare type UpdateApiKeyRequest = Message<"portico.identity.v1.UpdateApiKeyRequest"> & {
   /**
-   * Key to change.
-   *
    * @generated from field: string key_id = 1;
    */
   keyId: string;
 
   /**
-   * New value of ApiKey.disabled.
-   *
    * @generated from field: bool disabled = 2;
    */
   disabled: boolean;
@@ -245,8 +235,6 @@ export declare const UpdateApiKeyRequestSchema: GenMessage<UpdateApiKeyRequest>;
  */
 export declare type UpdateApiKeyResponse = Message<"portico.identity.v1.UpdateApiKeyResponse"> & {
   /**
-   * The record after the change.
-   *
    * @generated from field: portico.identity.v1.ApiKey api_key = 1;
    */
   apiKey?: ApiKey | undefined;
@@ -286,7 +274,7 @@ export declare const IdentityService: GenService<{
     output: typeof CheckApiKeyResponseSchema;
   },
   /**
-   * Makes an API key in the caller's workspace. The answer is the only place where the key itself appears.
+   * Creates an API key in the caller's workspace. The response is the only place where the key itself appears.
    *
    * @generated from rpc portico.identity.v1.IdentityService.CreateApiKey
    */

@@ -17,15 +17,11 @@ export declare const file_portico_inference_v1_inference: GenFile;
  */
 export declare type Message = Message$1<"portico.inference.v1.Message"> & {
   /**
-   * Who speaks.
-   *
    * @generated from field: portico.inference.v1.Message.Role role = 1;
    */
   role: Message_Role;
 
   /**
-   * What is said, in order.
-   *
    * @generated from field: repeated portico.inference.v1.Part parts = 2;
    */
   parts: Part[];
@@ -56,15 +52,11 @@ export enum Message_Role {
   SYSTEM = 1,
 
   /**
-   * The user.
-   *
    * @generated from enum value: ROLE_USER = 2;
    */
   USER = 2,
 
   /**
-   * The model.
-   *
    * @generated from enum value: ROLE_ASSISTANT = 3;
    */
   ASSISTANT = 3,
@@ -89,62 +81,46 @@ export declare const Message_RoleSchema: GenEnum<Message_Role>;
  */
 export declare type Part = Message$1<"portico.inference.v1.Part"> & {
   /**
-   * Its kind.
-   *
    * @generated from oneof portico.inference.v1.Part.part
    */
   part: {
     /**
-     * Text.
-     *
      * @generated from field: portico.inference.v1.TextPart text = 1;
      */
     value: TextPart;
     case: "text";
   } | {
     /**
-     * A picture.
-     *
      * @generated from field: portico.inference.v1.MediaPart image = 2;
      */
     value: MediaPart;
     case: "image";
   } | {
     /**
-     * A file.
-     *
      * @generated from field: portico.inference.v1.MediaPart file = 3;
      */
     value: MediaPart;
     case: "file";
   } | {
     /**
-     * What the model thought.
-     *
      * @generated from field: portico.inference.v1.ReasoningPart reasoning = 4;
      */
     value: ReasoningPart;
     case: "reasoning";
   } | {
     /**
-     * A call that the model made.
-     *
      * @generated from field: portico.inference.v1.ToolCallPart tool_call = 5;
      */
     value: ToolCallPart;
     case: "toolCall";
   } | {
     /**
-     * What a call answered.
-     *
      * @generated from field: portico.inference.v1.ToolResultPart tool_result = 6;
      */
     value: ToolResultPart;
     case: "toolResult";
   } | {
     /**
-     * Sound.
-     *
      * @generated from field: portico.inference.v1.MediaPart audio = 7;
      */
     value: MediaPart;
@@ -202,14 +178,10 @@ export declare type CacheControl = Message$1<"portico.inference.v1.CacheControl"
 export declare const CacheControlSchema: GenMessage<CacheControl>;
 
 /**
- * Text.
- *
  * @generated from message portico.inference.v1.TextPart
  */
 export declare type TextPart = Message$1<"portico.inference.v1.TextPart"> & {
   /**
-   * The text.
-   *
    * @generated from field: string text = 1;
    */
   text: string;
@@ -228,13 +200,11 @@ export declare const TextPartSchema: GenMessage<TextPart>;
  */
 export declare type MediaPart = Message$1<"portico.inference.v1.MediaPart"> & {
   /**
-   * Where it is.
-   *
    * @generated from oneof portico.inference.v1.MediaPart.source
    */
   source: {
     /**
-     * Content, at most 20 MiB.
+     * At most 20 MiB.
      *
      * @generated from field: bytes data = 1;
      */
@@ -251,21 +221,21 @@ export declare type MediaPart = Message$1<"portico.inference.v1.MediaPart"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Media type; empty when unknown.
+   * Media type; empty: unknown.
    *
    * @generated from field: string mime = 3;
    */
   mime: string;
 
   /**
-   * File name; empty when it has none.
+   * File name; empty: none.
    *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
-   * How closely to look at a picture: `auto`, `low`, `high`, `original`; empty for the default.
+   * How closely to look at a picture: `auto`, `low`, `high`, `original`; empty: the provider's default.
    *
    * @generated from field: string detail = 5;
    */
@@ -285,35 +255,35 @@ export declare const MediaPartSchema: GenMessage<MediaPart>;
  */
 export declare type ReasoningPart = Message$1<"portico.inference.v1.ReasoningPart"> & {
   /**
-   * The raw thought; empty when hidden.
+   * The raw thought; empty: hidden.
    *
    * @generated from field: string text = 1;
    */
   text: string;
 
   /**
-   * A summary of it; empty when none was given.
+   * Empty: none was given.
    *
    * @generated from field: string summary = 2;
    */
   summary: string;
 
   /**
-   * The provider's proof, to be sent back untouched; empty when none was given.
+   * The provider's proof, which is sent back unchanged; empty: none was given.
    *
    * @generated from field: string signature = 3;
    */
   signature: string;
 
   /**
-   * The encrypted thought, to be sent back untouched; empty when none was given.
+   * The encrypted thought, which is sent back unchanged; empty: none was given.
    *
    * @generated from field: string encrypted = 4;
    */
   encrypted: string;
 
   /**
-   * The provider's id of the thought; empty when none was given.
+   * The provider's identifier of the thought; empty: none was given.
    *
    * @generated from field: string id = 5;
    */
@@ -333,15 +303,11 @@ export declare const ReasoningPartSchema: GenMessage<ReasoningPart>;
  */
 export declare type ToolCallPart = Message$1<"portico.inference.v1.ToolCallPart"> & {
   /**
-   * Identifies the call.
-   *
    * @generated from field: string call_id = 1;
    */
   callId: string;
 
   /**
-   * Tool.
-   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -361,14 +327,12 @@ export declare type ToolCallPart = Message$1<"portico.inference.v1.ToolCallPart"
 export declare const ToolCallPartSchema: GenMessage<ToolCallPart>;
 
 /**
- * What a call answered.
+ * The result of a tool call.
  *
  * @generated from message portico.inference.v1.ToolResultPart
  */
 export declare type ToolResultPart = Message$1<"portico.inference.v1.ToolResultPart"> & {
   /**
-   * Call that is answered.
-   *
    * @generated from field: string call_id = 1;
    */
   callId: string;
@@ -381,8 +345,6 @@ export declare type ToolResultPart = Message$1<"portico.inference.v1.ToolResultP
   content: Part[];
 
   /**
-   * The call failed.
-   *
    * @generated from field: bool failed = 3;
    */
   failed: boolean;
@@ -401,15 +363,13 @@ export declare const ToolResultPartSchema: GenMessage<ToolResultPart>;
  */
 export declare type Tool = Message$1<"portico.inference.v1.Tool"> & {
   /**
-   * Name, at most 128 characters.
+   * 1 to 128 characters.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What it does.
-   *
    * @generated from field: string description = 2;
    */
   description: string;
@@ -442,14 +402,14 @@ export declare const ToolSchema: GenMessage<Tool>;
  */
 export declare type ToolChoice = Message$1<"portico.inference.v1.ToolChoice"> & {
   /**
-   * Rule.
+   * Required.
    *
    * @generated from field: portico.inference.v1.ToolChoice.Mode mode = 1;
    */
   mode: ToolChoice_Mode;
 
   /**
-   * With MODE_NAMED, the tool that must be called.
+   * With MODE_NAMED, one of the request's tools.
    *
    * @generated from field: string name = 2;
    */
@@ -514,22 +474,18 @@ export declare const ToolChoice_ModeSchema: GenEnum<ToolChoice_Mode>;
  */
 export declare type ResponseFormat = Message$1<"portico.inference.v1.ResponseFormat"> & {
   /**
-   * Kind of form.
+   * Not set: text.
    *
    * @generated from oneof portico.inference.v1.ResponseFormat.format
    */
   format: {
     /**
-     * Any JSON value.
-     *
      * @generated from field: portico.inference.v1.JsonObjectFormat json_object = 1;
      */
     value: JsonObjectFormat;
     case: "jsonObject";
   } | {
     /**
-     * JSON that follows a schema.
-     *
      * @generated from field: portico.inference.v1.JsonSchemaFormat json_schema = 2;
      */
     value: JsonSchemaFormat;
@@ -564,14 +520,14 @@ export declare const JsonObjectFormatSchema: GenMessage<JsonObjectFormat>;
  */
 export declare type JsonSchemaFormat = Message$1<"portico.inference.v1.JsonSchemaFormat"> & {
   /**
-   * Name of the schema, at most 64 characters.
+   * 1 to 64 characters.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * JSON Schema.
+   * JSON Schema; absent: any JSON value.
    *
    * @generated from field: google.protobuf.Struct schema = 2;
    */
@@ -585,8 +541,6 @@ export declare type JsonSchemaFormat = Message$1<"portico.inference.v1.JsonSchem
   strict?: boolean | undefined;
 
   /**
-   * What it is for.
-   *
    * @generated from field: string description = 4;
    */
   description: string;
@@ -674,7 +628,7 @@ export declare type Sampling = Message$1<"portico.inference.v1.Sampling"> & {
   presencePenalty?: number | undefined;
 
   /**
-   * For a repeatable answer.
+   * The same seed makes an answer repeatable, where the provider can do so.
    *
    * @generated from field: optional int64 seed = 6;
    */
@@ -715,21 +669,21 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   model: string;
 
   /**
-   * The whole conversation, at least one message.
+   * The whole conversation: 1 to 20,000 messages.
    *
    * @generated from field: repeated portico.inference.v1.Message messages = 3;
    */
   messages: Message[];
 
   /**
-   * Functions that the model may call.
+   * At most 1,024.
    *
    * @generated from field: repeated portico.inference.v1.Tool tools = 4;
    */
   tools: Tool[];
 
   /**
-   * Whether and which; absent: the model decides.
+   * Absent: the model decides.
    *
    * @generated from field: portico.inference.v1.ToolChoice tool_choice = 5;
    */
@@ -743,56 +697,56 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   parallelToolCalls?: boolean | undefined;
 
   /**
-   * Most tokens to generate; absent: the provider's default.
+   * Most tokens to generate, at least 1; absent: the provider's default.
    *
    * @generated from field: optional int32 max_output_tokens = 7;
    */
   maxOutputTokens?: number | undefined;
 
   /**
-   * How the answer is drawn.
+   * Absent: the provider's defaults.
    *
    * @generated from field: portico.inference.v1.Sampling sampling = 8;
    */
   sampling?: Sampling | undefined;
 
   /**
-   * How the model thinks; absent: the provider's default.
+   * Absent: the provider's default.
    *
    * @generated from field: portico.inference.v1.Reasoning reasoning = 9;
    */
   reasoning?: Reasoning | undefined;
 
   /**
-   * Form of the answer; absent: text.
+   * Absent: text.
    *
    * @generated from field: portico.inference.v1.ResponseFormat response_format = 10;
    */
   responseFormat?: ResponseFormat | undefined;
 
   /**
-   * End user, at most 256 characters.
+   * End user, at most 256 characters; empty: none is named.
    *
    * @generated from field: string user = 11;
    */
   user: string;
 
   /**
-   * Groups requests of one conversation, at most 256 characters.
+   * Groups requests of one conversation, at most 256 characters; empty: none.
    *
    * @generated from field: string session_id = 12;
    */
   sessionId: string;
 
   /**
-   * Further headers for the provider.
+   * Further headers of the provider request, at most 64.
    *
    * @generated from field: map<string, string> provider_headers = 13;
    */
   providerHeaders: { [key: string]: string };
 
   /**
-   * Further members for the body of the provider request.
+   * Further members of the body of the provider request.
    *
    * @generated from field: google.protobuf.Struct provider_body = 14;
    */
@@ -834,56 +788,50 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
   model: string;
 
   /**
-   * Provider that served it.
-   *
    * @generated from field: string provider_id = 2;
    */
   providerId: string;
 
   /**
-   * What was generated, in order of appearance.
+   * In order of appearance.
    *
    * @generated from field: repeated portico.inference.v1.Part parts = 3;
    */
   parts: Part[];
 
   /**
-   * What of the request did not reach the model as it was meant.
-   *
    * @generated from field: repeated portico.inference.v1.Warning warnings = 4;
    */
   warnings: Warning[];
 
   /**
-   * Sources that the model named, in order of appearance.
+   * In order of appearance.
    *
    * @generated from field: repeated portico.inference.v1.Source sources = 5;
    */
   sources: Source[];
 
   /**
-   * Why it ended.
-   *
    * @generated from field: portico.inference.v1.FinishReason reason = 6;
    */
   reason: FinishReason;
 
   /**
-   * The provider's own word for it; empty when none was given.
+   * The provider's own word for it; empty: it gave none.
    *
    * @generated from field: string raw_reason = 7;
    */
   rawReason: string;
 
   /**
-   * What was used; absent: the provider reported nothing.
+   * Absent: the provider reported nothing.
    *
    * @generated from field: portico.inference.v1.Usage usage = 8;
    */
   usage?: Usage | undefined;
 
   /**
-   * What it costs, in nano-dollars; 0 when the price is unknown.
+   * In nano-dollars; 0 when the price is unknown.
    *
    * @generated from field: int64 cost_nanos = 9;
    */
@@ -944,35 +892,35 @@ export declare type Source = Message$1<"portico.inference.v1.Source"> & {
   partIndex: number;
 
   /**
-   * Where it is; empty for one that has no address.
+   * Empty: it has no address.
    *
    * @generated from field: string url = 2;
    */
   url: string;
 
   /**
-   * Its title; empty when none was given.
+   * Empty: none was given.
    *
    * @generated from field: string title = 3;
    */
   title: string;
 
   /**
-   * Bounds of the passage of the part's text that rests on it, in UTF-16 code units; absent: unknown.
+   * Start of the passage of the part's text that rests on it, in UTF-16 code units; absent: unknown.
    *
    * @generated from field: optional int32 start = 4;
    */
   start?: number | undefined;
 
   /**
-   * End of the passage, exclusive.
+   * End of that passage, exclusive; absent: unknown.
    *
    * @generated from field: optional int32 end = 5;
    */
   end?: number | undefined;
 
   /**
-   * The passage of the source that is cited; empty when none was given.
+   * The passage of the source that is cited; empty: none was given.
    *
    * @generated from field: string cited_text = 6;
    */
@@ -1040,29 +988,25 @@ export declare const UsageSchema: GenMessage<Usage>;
  */
 export declare type Model = Message$1<"portico.inference.v1.Model"> & {
   /**
-   * Public name, `provider/model`.
+   * `provider/model`.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Provider that serves it.
-   *
    * @generated from field: string provider_id = 2;
    */
   providerId: string;
 
   /**
-   * Model as the provider names it.
+   * As the provider names it.
    *
    * @generated from field: string model_id = 3;
    */
   modelId: string;
 
   /**
-   * Display name.
-   *
    * @generated from field: string display_name = 4;
    */
   displayName: string;
@@ -1075,7 +1019,7 @@ export declare type Model = Message$1<"portico.inference.v1.Model"> & {
   contextLength: bigint;
 
   /**
-   * What it costs; absent: unknown.
+   * Absent: unknown.
    *
    * @generated from field: portico.inference.v1.Pricing pricing = 6;
    */
@@ -1095,15 +1039,11 @@ export declare const ModelSchema: GenMessage<Model>;
  */
 export declare type Pricing = Message$1<"portico.inference.v1.Pricing"> & {
   /**
-   * Input.
-   *
    * @generated from field: int64 input_nanos = 1;
    */
   inputNanos: bigint;
 
   /**
-   * Output.
-   *
    * @generated from field: int64 output_nanos = 2;
    */
   outputNanos: bigint;
@@ -1136,14 +1076,14 @@ export declare const PricingSchema: GenMessage<Pricing>;
  */
 export declare type Provider = Message$1<"portico.inference.v1.Provider"> & {
   /**
-   * Identifier (`openai`, `anthropic`, `portico`, …).
+   * `openai`, `anthropic`, `portico`, …
    *
    * @generated from field: string provider_id = 1;
    */
   providerId: string;
 
   /**
-   * Kind of wire protocol: `openai`, `anthropic` or `echo`.
+   * `openai`, `anthropic` or `echo`.
    *
    * @generated from field: string protocol = 2;
    */

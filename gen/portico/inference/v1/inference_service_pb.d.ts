@@ -16,7 +16,7 @@ export declare const file_portico_inference_v1_inference_service: GenFile;
  */
 export declare type GenerateRequest = Message<"portico.inference.v1.GenerateRequest"> & {
   /**
-   * What is asked for; required.
+   * Required.
    *
    * @generated from field: portico.inference.v1.GenerationRequest generation = 1;
    */
@@ -34,8 +34,6 @@ export declare const GenerateRequestSchema: GenMessage<GenerateRequest>;
  */
 export declare type GenerateResponse = Message<"portico.inference.v1.GenerateResponse"> & {
   /**
-   * The whole generation.
-   *
    * @generated from field: portico.inference.v1.Generation generation = 1;
    */
   generation?: Generation | undefined;
@@ -52,7 +50,7 @@ export declare const GenerateResponseSchema: GenMessage<GenerateResponse>;
  */
 export declare type StreamGenerateRequest = Message<"portico.inference.v1.StreamGenerateRequest"> & {
   /**
-   * What is asked for; required.
+   * Required.
    *
    * @generated from field: portico.inference.v1.GenerationRequest generation = 1;
    */
@@ -91,45 +89,35 @@ export declare const StreamGenerateResponseSchema: GenMessage<StreamGenerateResp
  */
 export declare type GenerationEvent = Message<"portico.inference.v1.GenerationEvent"> & {
   /**
-   * What happened.
-   *
    * @generated from oneof portico.inference.v1.GenerationEvent.event
    */
   event: {
     /**
-     * The provider took the request.
-     *
      * @generated from field: portico.inference.v1.GenerationStarted started = 1;
      */
     value: GenerationStarted;
     case: "started";
   } | {
     /**
-     * A part began.
-     *
      * @generated from field: portico.inference.v1.PartStarted part_started = 2;
      */
     value: PartStarted;
     case: "partStarted";
   } | {
     /**
-     * A part grew.
-     *
      * @generated from field: portico.inference.v1.PartExtended part_extended = 3;
      */
     value: PartExtended;
     case: "partExtended";
   } | {
     /**
-     * A part is complete.
-     *
      * @generated from field: portico.inference.v1.PartEnded part_ended = 4;
      */
     value: PartEnded;
     case: "partEnded";
   } | {
     /**
-     * The generation is complete; always the last one.
+     * Always the last one.
      *
      * @generated from field: portico.inference.v1.GenerationFinished finished = 5;
      */
@@ -137,8 +125,6 @@ export declare type GenerationEvent = Message<"portico.inference.v1.GenerationEv
     case: "finished";
   } | {
     /**
-     * The model named a source.
-     *
      * @generated from field: portico.inference.v1.Source source = 6;
      */
     value: Source;
@@ -166,15 +152,11 @@ export declare type GenerationStarted = Message<"portico.inference.v1.Generation
   model: string;
 
   /**
-   * Provider that serves it.
-   *
    * @generated from field: string provider_id = 2;
    */
   providerId: string;
 
   /**
-   * What of the request does not reach the model as it was meant.
-   *
    * @generated from field: repeated portico.inference.v1.Warning warnings = 3;
    */
   warnings: Warning[];
@@ -200,21 +182,19 @@ export declare type PartStarted = Message<"portico.inference.v1.PartStarted"> & 
   index: number;
 
   /**
-   * Its kind.
-   *
    * @generated from field: portico.inference.v1.PartStarted.Kind kind = 2;
    */
   kind: PartStarted_Kind;
 
   /**
-   * With KIND_TOOL_CALL, identifies the call.
+   * Only with KIND_TOOL_CALL.
    *
    * @generated from field: string call_id = 3;
    */
   callId: string;
 
   /**
-   * With KIND_TOOL_CALL, the tool.
+   * Only with KIND_TOOL_CALL.
    *
    * @generated from field: string tool_name = 4;
    */
@@ -239,8 +219,6 @@ export enum PartStarted_Kind {
   UNSPECIFIED = 0,
 
   /**
-   * Text.
-   *
    * @generated from enum value: KIND_TEXT = 1;
    */
   TEXT = 1,
@@ -300,8 +278,6 @@ export declare const PartStarted_KindSchema: GenEnum<PartStarted_Kind>;
  */
 export declare type PartExtended = Message<"portico.inference.v1.PartExtended"> & {
   /**
-   * Part.
-   *
    * @generated from field: int32 index = 1;
    */
   index: number;
@@ -327,8 +303,6 @@ export declare const PartExtendedSchema: GenMessage<PartExtended>;
  */
 export declare type PartEnded = Message<"portico.inference.v1.PartEnded"> & {
   /**
-   * Part.
-   *
    * @generated from field: int32 index = 1;
    */
   index: number;
@@ -354,28 +328,26 @@ export declare const PartEndedSchema: GenMessage<PartEnded>;
  */
 export declare type GenerationFinished = Message<"portico.inference.v1.GenerationFinished"> & {
   /**
-   * Why.
-   *
    * @generated from field: portico.inference.v1.FinishReason reason = 1;
    */
   reason: FinishReason;
 
   /**
-   * The provider's own word for it; empty when none was given.
+   * The provider's own word for it; empty: it gave none.
    *
    * @generated from field: string raw_reason = 2;
    */
   rawReason: string;
 
   /**
-   * What was used.
+   * Absent: the provider reported nothing.
    *
    * @generated from field: portico.inference.v1.Usage usage = 3;
    */
   usage?: Usage | undefined;
 
   /**
-   * What it costs, in nano-dollars; 0 when the price is unknown.
+   * In nano-dollars; 0 when the price is unknown.
    *
    * @generated from field: int64 cost_nanos = 4;
    */
@@ -426,8 +398,6 @@ export declare type ListModelsResponse = Message<"portico.inference.v1.ListModel
   providers: Provider[];
 
   /**
-   * Name of the default model.
-   *
    * @generated from field: string default_model = 3;
    */
   defaultModel: string;

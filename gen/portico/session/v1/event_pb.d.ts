@@ -21,22 +21,18 @@ export declare const file_portico_session_v1_event: GenFile;
  */
 export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & {
   /**
-   * Identifier (`evt_…`).
+   * Begins with `evt_`.
    *
    * @generated from field: string event_id = 1;
    */
   eventId: string;
 
   /**
-   * When it happened.
-   *
    * @generated from field: google.protobuf.Timestamp create_time = 2;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
@@ -63,117 +59,89 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
   position: string;
 
   /**
-   * What happened.
-   *
    * @generated from oneof portico.session.v1.SessionEvent.event
    */
   event: {
     /**
-     * A session was made.
-     *
      * @generated from field: portico.session.v1.SessionCreated session_created = 10;
      */
     value: SessionCreated;
     case: "sessionCreated";
   } | {
     /**
-     * Another agent was selected.
-     *
      * @generated from field: portico.session.v1.AgentSwitched agent_selected = 11;
      */
     value: AgentSwitched;
     case: "agentSelected";
   } | {
     /**
-     * Another model was selected.
-     *
      * @generated from field: portico.session.v1.ModelSwitched model_selected = 12;
      */
     value: ModelSwitched;
     case: "modelSelected";
   } | {
     /**
-     * An input was admitted.
-     *
      * @generated from field: portico.session.v1.InboxEnqueued inbox_enqueued = 13;
      */
     value: InboxEnqueued;
     case: "inboxEnqueued";
   } | {
     /**
-     * An input entered the conversation.
-     *
      * @generated from field: portico.session.v1.InboxDelivered inbox_delivered = 14;
      */
     value: InboxDelivered;
     case: "inboxDelivered";
   } | {
     /**
-     * A run began.
-     *
      * @generated from field: portico.session.v1.ExecutionStarted execution_started = 15;
      */
     value: ExecutionStarted;
     case: "executionStarted";
   } | {
     /**
-     * A run ended.
-     *
      * @generated from field: portico.session.v1.ExecutionEnded execution_ended = 16;
      */
     value: ExecutionEnded;
     case: "executionEnded";
   } | {
     /**
-     * A step began.
-     *
      * @generated from field: portico.session.v1.StepStarted step_started = 17;
      */
     value: StepStarted;
     case: "stepStarted";
   } | {
     /**
-     * The provider's answer is complete.
-     *
      * @generated from field: portico.session.v1.StepStreamed step_streamed = 18;
      */
     value: StepStreamed;
     case: "stepStreamed";
   } | {
     /**
-     * A step is over.
-     *
      * @generated from field: portico.session.v1.StepEnded step_ended = 19;
      */
     value: StepEnded;
     case: "stepEnded";
   } | {
     /**
-     * A step failed.
-     *
      * @generated from field: portico.session.v1.StepFailed step_failed = 20;
      */
     value: StepFailed;
     case: "stepFailed";
   } | {
     /**
-     * A provider call will be repeated.
-     *
      * @generated from field: portico.session.v1.RetryScheduled retry_scheduled = 21;
      */
     value: RetryScheduled;
     case: "retryScheduled";
   } | {
     /**
-     * A part of a step began.
-     *
      * @generated from field: portico.session.v1.PartStarted part_started = 22;
      */
     value: PartStarted;
     case: "partStarted";
   } | {
     /**
-     * A part of a step grew; volatile.
+     * Volatile.
      *
      * @generated from field: portico.session.v1.PartExtended part_extended = 23;
      */
@@ -181,23 +149,19 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
     case: "partExtended";
   } | {
     /**
-     * A part of a step is complete.
-     *
      * @generated from field: portico.session.v1.PartEnded part_ended = 24;
      */
     value: PartEnded;
     case: "partEnded";
   } | {
     /**
-     * A tool call is about to run, or to ask for leave.
-     *
      * @generated from field: portico.session.v1.ToolCalled tool_called = 25;
      */
     value: ToolCalled;
     case: "toolCalled";
   } | {
     /**
-     * How far a tool has come; volatile.
+     * Volatile.
      *
      * @generated from field: portico.session.v1.ToolProgressed tool_progressed = 26;
      */
@@ -205,32 +169,24 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
     case: "toolProgressed";
   } | {
     /**
-     * A tool call ended well.
-     *
      * @generated from field: portico.session.v1.ToolSucceeded tool_succeeded = 27;
      */
     value: ToolSucceeded;
     case: "toolSucceeded";
   } | {
     /**
-     * A tool call ended badly.
-     *
      * @generated from field: portico.session.v1.ToolFailed tool_failed = 28;
      */
     value: ToolFailed;
     case: "toolFailed";
   } | {
     /**
-     * Permission was requested.
-     *
      * @generated from field: portico.session.v1.PermissionAsked permission_asked = 29;
      */
     value: PermissionAsked;
     case: "permissionAsked";
   } | {
     /**
-     * Permission was given or refused.
-     *
      * @generated from field: portico.session.v1.PermissionReplied permission_replied = 30;
      */
     value: PermissionReplied;
@@ -245,13 +201,13 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
 export declare const SessionEventSchema: GenMessage<SessionEvent>;
 
 /**
- * A session was made.
+ * A session was created.
  *
  * @generated from message portico.session.v1.SessionCreated
  */
 export declare type SessionCreated = Message<"portico.session.v1.SessionCreated"> & {
   /**
-   * As it was made.
+   * As it was created.
    *
    * @generated from field: portico.session.v1.Session session = 1;
    */
@@ -271,7 +227,7 @@ export declare const SessionCreatedSchema: GenMessage<SessionCreated>;
  */
 export declare type InboxEnqueued = Message<"portico.session.v1.InboxEnqueued"> & {
   /**
-   * The input; files are left out of it.
+   * Without the files of its prompt.
    *
    * @generated from field: portico.session.v1.InboxItem item = 1;
    */
@@ -291,7 +247,7 @@ export declare const InboxEnqueuedSchema: GenMessage<InboxEnqueued>;
  */
 export declare type InboxDelivered = Message<"portico.session.v1.InboxDelivered"> & {
   /**
-   * Input, and the message it became.
+   * The input, and the message that it became.
    *
    * @generated from field: string message_id = 1;
    */
@@ -325,21 +281,19 @@ export declare const ExecutionStartedSchema: GenMessage<ExecutionStarted>;
  */
 export declare type ExecutionEnded = Message<"portico.session.v1.ExecutionEnded"> & {
   /**
-   * How.
-   *
    * @generated from field: portico.session.v1.Outcome outcome = 1;
    */
   outcome: Outcome;
 
   /**
-   * What went wrong; with OUTCOME_FAILED.
+   * Only with OUTCOME_FAILED.
    *
    * @generated from field: portico.session.v1.StructuredError error = 2;
    */
   error?: StructuredError | undefined;
 
   /**
-   * Who interrupted it: `user` or `shutdown`; with OUTCOME_INTERRUPTED.
+   * Who interrupted it, `user` or `shutdown`; only with OUTCOME_INTERRUPTED.
    *
    * @generated from field: string reason = 3;
    */
@@ -359,22 +313,16 @@ export declare const ExecutionEndedSchema: GenMessage<ExecutionEnded>;
  */
 export declare type StepStarted = Message<"portico.session.v1.StepStarted"> & {
   /**
-   * Message of the step.
-   *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * Agent.
-   *
    * @generated from field: string agent = 2;
    */
   agent: string;
 
   /**
-   * Model.
-   *
    * @generated from field: portico.catalog.v1.ModelRef model = 3;
    */
   model?: ModelRef | undefined;
@@ -393,8 +341,6 @@ export declare const StepStartedSchema: GenMessage<StepStarted>;
  */
 export declare type StepStreamed = Message<"portico.session.v1.StepStreamed"> & {
   /**
-   * Message of the step.
-   *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
@@ -407,42 +353,38 @@ export declare type StepStreamed = Message<"portico.session.v1.StepStreamed"> & 
 export declare const StepStreamedSchema: GenMessage<StepStreamed>;
 
 /**
- * A step is over.
+ * A step ended.
  *
  * @generated from message portico.session.v1.StepEnded
  */
 export declare type StepEnded = Message<"portico.session.v1.StepEnded"> & {
   /**
-   * Message of the step.
-   *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * Why the provider ended.
+   * As in AssistantMessage.
    *
    * @generated from field: string finish = 2;
    */
   finish: string;
 
   /**
-   * The provider's own word for it; empty when none was given.
+   * The provider's own word for it; empty: it gave none.
    *
    * @generated from field: string raw_finish = 3;
    */
   rawFinish: string;
 
   /**
-   * Cost in nano-dollars.
+   * In nano-dollars; 0 when the price is unknown.
    *
    * @generated from field: int64 cost_nanos = 4;
    */
   costNanos: bigint;
 
   /**
-   * Tokens.
-   *
    * @generated from field: portico.session.v1.TokenUsage tokens = 5;
    */
   tokens?: TokenUsage | undefined;
@@ -461,15 +403,11 @@ export declare const StepEndedSchema: GenMessage<StepEnded>;
  */
 export declare type StepFailed = Message<"portico.session.v1.StepFailed"> & {
   /**
-   * Message of the step.
-   *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * What went wrong.
-   *
    * @generated from field: portico.session.v1.StructuredError error = 2;
    */
   error?: StructuredError | undefined;
@@ -482,21 +420,17 @@ export declare type StepFailed = Message<"portico.session.v1.StepFailed"> & {
 export declare const StepFailedSchema: GenMessage<StepFailed>;
 
 /**
- * A provider call will be repeated.
+ * A step waits for a retry of its provider call.
  *
  * @generated from message portico.session.v1.RetryScheduled
  */
 export declare type RetryScheduled = Message<"portico.session.v1.RetryScheduled"> & {
   /**
-   * Message of the step.
-   *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * When and why.
-   *
    * @generated from field: portico.session.v1.StepRetry retry = 2;
    */
   retry?: StepRetry | undefined;
@@ -509,21 +443,17 @@ export declare type RetryScheduled = Message<"portico.session.v1.RetryScheduled"
 export declare const RetryScheduledSchema: GenMessage<RetryScheduled>;
 
 /**
- * Which part of a step.
+ * Names a part of a step.
  *
  * @generated from message portico.session.v1.PartRef
  */
 export declare type PartRef = Message<"portico.session.v1.PartRef"> & {
   /**
-   * Message of the step.
-   *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * Kind of part.
-   *
    * @generated from field: portico.session.v1.PartRef.Kind kind = 2;
    */
   kind: PartRef_Kind;
@@ -536,14 +466,14 @@ export declare type PartRef = Message<"portico.session.v1.PartRef"> & {
   ordinal: number;
 
   /**
-   * With KIND_TOOL_INPUT, the tool call.
+   * Only with KIND_TOOL_INPUT.
    *
    * @generated from field: string call_id = 4;
    */
   callId: string;
 
   /**
-   * With KIND_TOOL_INPUT, the tool.
+   * Only with KIND_TOOL_INPUT.
    *
    * @generated from field: string tool_name = 5;
    */
@@ -568,8 +498,6 @@ export enum PartRef_Kind {
   UNSPECIFIED = 0,
 
   /**
-   * Text.
-   *
    * @generated from enum value: KIND_TEXT = 1;
    */
   TEXT = 1,
@@ -601,8 +529,6 @@ export declare const PartRef_KindSchema: GenEnum<PartRef_Kind>;
  */
 export declare type PartStarted = Message<"portico.session.v1.PartStarted"> & {
   /**
-   * Part.
-   *
    * @generated from field: portico.session.v1.PartRef part = 1;
    */
   part?: PartRef | undefined;
@@ -621,8 +547,6 @@ export declare const PartStartedSchema: GenMessage<PartStarted>;
  */
 export declare type PartExtended = Message<"portico.session.v1.PartExtended"> & {
   /**
-   * Part.
-   *
    * @generated from field: portico.session.v1.PartRef part = 1;
    */
   part?: PartRef | undefined;
@@ -648,8 +572,6 @@ export declare const PartExtendedSchema: GenMessage<PartExtended>;
  */
 export declare type PartEnded = Message<"portico.session.v1.PartEnded"> & {
   /**
-   * Part.
-   *
    * @generated from field: portico.session.v1.PartRef part = 1;
    */
   part?: PartRef | undefined;
@@ -669,28 +591,22 @@ export declare type PartEnded = Message<"portico.session.v1.PartEnded"> & {
 export declare const PartEndedSchema: GenMessage<PartEnded>;
 
 /**
- * A tool call is about to run, or to ask for leave.
+ * A tool call is about to run, or to request permission.
  *
  * @generated from message portico.session.v1.ToolCalled
  */
 export declare type ToolCalled = Message<"portico.session.v1.ToolCalled"> & {
   /**
-   * Message of the step.
-   *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * Call.
-   *
    * @generated from field: string call_id = 2;
    */
   callId: string;
 
   /**
-   * Arguments.
-   *
    * @generated from field: google.protobuf.Struct input = 3;
    */
   input?: JsonObject | undefined;
@@ -703,27 +619,23 @@ export declare type ToolCalled = Message<"portico.session.v1.ToolCalled"> & {
 export declare const ToolCalledSchema: GenMessage<ToolCalled>;
 
 /**
- * How far a tool has come.
+ * A running tool reported its progress.
  *
  * @generated from message portico.session.v1.ToolProgressed
  */
 export declare type ToolProgressed = Message<"portico.session.v1.ToolProgressed"> & {
   /**
-   * Message of the step.
-   *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * Call.
-   *
    * @generated from field: string call_id = 2;
    */
   callId: string;
 
   /**
-   * Whatever the tool wants to show.
+   * What the tool reports to be shown.
    *
    * @generated from field: google.protobuf.Struct metadata = 3;
    */
@@ -737,34 +649,28 @@ export declare type ToolProgressed = Message<"portico.session.v1.ToolProgressed"
 export declare const ToolProgressedSchema: GenMessage<ToolProgressed>;
 
 /**
- * A tool call ended well.
+ * A tool call succeeded.
  *
  * @generated from message portico.session.v1.ToolSucceeded
  */
 export declare type ToolSucceeded = Message<"portico.session.v1.ToolSucceeded"> & {
   /**
-   * Message of the step.
-   *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * Call.
-   *
    * @generated from field: string call_id = 2;
    */
   callId: string;
 
   /**
-   * What it answered.
-   *
    * @generated from field: repeated portico.catalog.v1.ToolContent content = 3;
    */
   content: ToolContent[];
 
   /**
-   * Whatever the tool wants to show.
+   * What the tool reports to be shown; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct metadata = 4;
    */
@@ -778,41 +684,35 @@ export declare type ToolSucceeded = Message<"portico.session.v1.ToolSucceeded"> 
 export declare const ToolSucceededSchema: GenMessage<ToolSucceeded>;
 
 /**
- * A tool call ended badly.
+ * A tool call failed, was refused, or was aborted.
  *
  * @generated from message portico.session.v1.ToolFailed
  */
 export declare type ToolFailed = Message<"portico.session.v1.ToolFailed"> & {
   /**
-   * Message of the step.
-   *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * Call.
-   *
    * @generated from field: string call_id = 2;
    */
   callId: string;
 
   /**
-   * What went wrong.
-   *
    * @generated from field: portico.session.v1.StructuredError error = 3;
    */
   error?: StructuredError | undefined;
 
   /**
-   * What there is of an answer.
+   * What the tool returned before it failed.
    *
    * @generated from field: repeated portico.catalog.v1.ToolContent content = 4;
    */
   content: ToolContent[];
 
   /**
-   * Whatever the tool wants to show.
+   * What the tool reports to be shown; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct metadata = 5;
    */
@@ -832,8 +732,6 @@ export declare const ToolFailedSchema: GenMessage<ToolFailed>;
  */
 export declare type PermissionAsked = Message<"portico.session.v1.PermissionAsked"> & {
   /**
-   * The request.
-   *
    * @generated from field: portico.session.v1.PermissionRequest request = 1;
    */
   request?: PermissionRequest | undefined;
@@ -852,14 +750,12 @@ export declare const PermissionAskedSchema: GenMessage<PermissionAsked>;
  */
 export declare type PermissionReplied = Message<"portico.session.v1.PermissionReplied"> & {
   /**
-   * The request.
-   *
    * @generated from field: string request_id = 1;
    */
   requestId: string;
 
   /**
-   * The answer; PERMISSION_REPLY_REJECT also when nobody answered in time.
+   * PERMISSION_REPLY_REJECT also when nobody answered in time.
    *
    * @generated from field: portico.session.v1.PermissionReply reply = 2;
    */

@@ -20,52 +20,40 @@ export declare const file_portico_session_v1_message: GenFile;
  */
 export declare type Message = Message$1<"portico.session.v1.Message"> & {
   /**
-   * Identifier (`msg_…`).
+   * Begins with `msg_`.
    *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * When it was written.
-   *
    * @generated from field: google.protobuf.Timestamp create_time = 2;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * Its kind.
-   *
    * @generated from oneof portico.session.v1.Message.kind
    */
   kind: {
     /**
-     * A user said something.
-     *
      * @generated from field: portico.session.v1.Prompt user = 3;
      */
     value: Prompt;
     case: "user";
   } | {
     /**
-     * The agent answered: one step.
-     *
      * @generated from field: portico.session.v1.AssistantMessage assistant = 4;
      */
     value: AssistantMessage;
     case: "assistant";
   } | {
     /**
-     * Another agent was selected.
-     *
      * @generated from field: portico.session.v1.AgentSwitched agent_switched = 5;
      */
     value: AgentSwitched;
     case: "agentSwitched";
   } | {
     /**
-     * Another model was selected.
-     *
      * @generated from field: portico.session.v1.ModelSwitched model_switched = 6;
      */
     value: ModelSwitched;
@@ -94,21 +82,17 @@ export declare const MessageSchema: GenMessage<Message>;
  */
 export declare type AssistantMessage = Message$1<"portico.session.v1.AssistantMessage"> & {
   /**
-   * Agent that ran.
-   *
    * @generated from field: string agent = 1;
    */
   agent: string;
 
   /**
-   * Model that answered.
-   *
    * @generated from field: portico.catalog.v1.ModelRef model = 2;
    */
   model?: ModelRef | undefined;
 
   /**
-   * Parts in order.
+   * In order of appearance.
    *
    * @generated from field: repeated portico.session.v1.AssistantPart parts = 3;
    */
@@ -129,42 +113,42 @@ export declare type AssistantMessage = Message$1<"portico.session.v1.AssistantMe
   rawFinish: string;
 
   /**
-   * Cost in nano-dollars; absent until known.
+   * In nano-dollars; absent until known.
    *
    * @generated from field: optional int64 cost_nanos = 6;
    */
   costNanos?: bigint | undefined;
 
   /**
-   * Tokens; absent until known.
+   * Absent until known.
    *
    * @generated from field: portico.session.v1.TokenUsage tokens = 7;
    */
   tokens?: TokenUsage | undefined;
 
   /**
-   * What went wrong; absent when nothing did.
+   * Absent: nothing went wrong.
    *
    * @generated from field: portico.session.v1.StructuredError error = 8;
    */
   error?: StructuredError | undefined;
 
   /**
-   * When the provider's answer had ended; absent before.
+   * When the provider's answer was complete; absent before.
    *
    * @generated from field: google.protobuf.Timestamp stream_time = 9;
    */
   streamTime?: Timestamp | undefined;
 
   /**
-   * When the step was over, tools included; absent while running.
+   * When the step had ended, tool calls included; absent while it runs.
    *
    * @generated from field: google.protobuf.Timestamp complete_time = 10;
    */
   completeTime?: Timestamp | undefined;
 
   /**
-   * The retry that is waited for; absent when none is.
+   * The retry that the step waits for; absent: it waits for none.
    *
    * @generated from field: portico.session.v1.StepRetry retry = 11;
    */
@@ -178,27 +162,25 @@ export declare type AssistantMessage = Message$1<"portico.session.v1.AssistantMe
 export declare const AssistantMessageSchema: GenMessage<AssistantMessage>;
 
 /**
- * A provider call that will be repeated.
+ * A retry of a provider call.
  *
  * @generated from message portico.session.v1.StepRetry
  */
 export declare type StepRetry = Message$1<"portico.session.v1.StepRetry"> & {
   /**
-   * Number of the repetition, from 1.
+   * Number of the retry, from 1.
    *
    * @generated from field: int32 attempt = 1;
    */
   attempt: number;
 
   /**
-   * When it starts.
-   *
    * @generated from field: google.protobuf.Timestamp start_time = 2;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * Why it is needed.
+   * Why the call before it failed.
    *
    * @generated from field: portico.session.v1.StructuredError error = 3;
    */
@@ -218,30 +200,22 @@ export declare const StepRetrySchema: GenMessage<StepRetry>;
  */
 export declare type AssistantPart = Message$1<"portico.session.v1.AssistantPart"> & {
   /**
-   * Its kind.
-   *
    * @generated from oneof portico.session.v1.AssistantPart.part
    */
   part: {
     /**
-     * Text.
-     *
      * @generated from field: portico.session.v1.AssistantText text = 1;
      */
     value: AssistantText;
     case: "text";
   } | {
     /**
-     * What the model thought.
-     *
      * @generated from field: portico.session.v1.AssistantReasoning reasoning = 2;
      */
     value: AssistantReasoning;
     case: "reasoning";
   } | {
     /**
-     * A tool call.
-     *
      * @generated from field: portico.session.v1.AssistantTool tool = 3;
      */
     value: AssistantTool;
@@ -256,14 +230,10 @@ export declare type AssistantPart = Message$1<"portico.session.v1.AssistantPart"
 export declare const AssistantPartSchema: GenMessage<AssistantPart>;
 
 /**
- * Text.
- *
  * @generated from message portico.session.v1.AssistantText
  */
 export declare type AssistantText = Message$1<"portico.session.v1.AssistantText"> & {
   /**
-   * The text.
-   *
    * @generated from field: string text = 1;
    */
   text: string;
@@ -289,7 +259,7 @@ export declare type AssistantReasoning = Message$1<"portico.session.v1.Assistant
   text: string;
 
   /**
-   * Provider data to be sent back untouched; absent when none was given.
+   * Data of the provider that is sent back to it unchanged; absent: it gave none.
    *
    * @generated from field: google.protobuf.Struct state = 2;
    */
@@ -303,7 +273,7 @@ export declare type AssistantReasoning = Message$1<"portico.session.v1.Assistant
   createTime?: Timestamp | undefined;
 
   /**
-   * When it ended.
+   * When it ended; absent before.
    *
    * @generated from field: google.protobuf.Timestamp complete_time = 4;
    */
@@ -323,56 +293,50 @@ export declare const AssistantReasoningSchema: GenMessage<AssistantReasoning>;
  */
 export declare type AssistantTool = Message$1<"portico.session.v1.AssistantTool"> & {
   /**
-   * Identifies the call.
-   *
    * @generated from field: string call_id = 1;
    */
   callId: string;
 
   /**
-   * Tool.
-   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * How far it is.
-   *
    * @generated from field: portico.session.v1.AssistantTool.State state = 3;
    */
   state: AssistantTool_State;
 
   /**
-   * The arguments as JSON text, while the model still writes them.
+   * The arguments as JSON text, as far as the model has written them; only with STATE_STREAMING.
    *
    * @generated from field: string partial_input = 4;
    */
   partialInput: string;
 
   /**
-   * The arguments.
+   * The arguments; empty until they are complete, and when they are not a JSON object.
    *
    * @generated from field: google.protobuf.Struct input = 5;
    */
   input?: JsonObject | undefined;
 
   /**
-   * What it answered.
+   * What the tool returned; with STATE_ERROR, what there was before it failed.
    *
    * @generated from field: repeated portico.catalog.v1.ToolContent content = 6;
    */
   content: ToolContent[];
 
   /**
-   * Whatever the tool wants to show.
+   * What the tool reports to be shown; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct metadata = 7;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * What went wrong; with STATE_ERROR.
+   * Only with STATE_ERROR.
    *
    * @generated from field: portico.session.v1.StructuredError error = 8;
    */
@@ -386,14 +350,14 @@ export declare type AssistantTool = Message$1<"portico.session.v1.AssistantTool"
   createTime?: Timestamp | undefined;
 
   /**
-   * When it began to run; absent before.
+   * When it began to run; absent: it has not.
    *
    * @generated from field: google.protobuf.Timestamp run_time = 10;
    */
   runTime?: Timestamp | undefined;
 
   /**
-   * When it was over; absent before.
+   * When it ended; absent before.
    *
    * @generated from field: google.protobuf.Timestamp complete_time = 11;
    */
@@ -472,7 +436,7 @@ export declare type StructuredError = Message$1<"portico.session.v1.StructuredEr
   message: string;
 
   /**
-   * The provider's HTTP status; 0 when there is none.
+   * The provider's HTTP status; 0: there is none.
    *
    * @generated from field: int32 status = 3;
    */
@@ -492,14 +456,12 @@ export declare const StructuredErrorSchema: GenMessage<StructuredError>;
  */
 export declare type AgentSwitched = Message$1<"portico.session.v1.AgentSwitched"> & {
   /**
-   * The new one.
-   *
    * @generated from field: string agent = 1;
    */
   agent: string;
 
   /**
-   * The one before; empty when none was selected.
+   * Empty: none was selected.
    *
    * @generated from field: string previous = 2;
    */
@@ -519,14 +481,12 @@ export declare const AgentSwitchedSchema: GenMessage<AgentSwitched>;
  */
 export declare type ModelSwitched = Message$1<"portico.session.v1.ModelSwitched"> & {
   /**
-   * The new one.
-   *
    * @generated from field: portico.catalog.v1.ModelRef model = 1;
    */
   model?: ModelRef | undefined;
 
   /**
-   * The one before; absent when none was selected.
+   * Absent: none was selected.
    *
    * @generated from field: portico.catalog.v1.ModelRef previous = 2;
    */
@@ -546,14 +506,12 @@ export declare const ModelSwitchedSchema: GenMessage<ModelSwitched>;
  */
 export declare type RunEnded = Message$1<"portico.session.v1.RunEnded"> & {
   /**
-   * How.
-   *
    * @generated from field: portico.session.v1.Outcome outcome = 1;
    */
   outcome: Outcome;
 
   /**
-   * What went wrong; with OUTCOME_FAILED.
+   * Only with OUTCOME_FAILED.
    *
    * @generated from field: portico.session.v1.StructuredError error = 2;
    */

@@ -19,14 +19,14 @@ export declare const file_portico_session_v1_session: GenFile;
  */
 export declare type Session = Message<"portico.session.v1.Session"> & {
   /**
-   * Identifier (`ses…`).
+   * Begins with `ses`; at most 128 characters.
    *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * Title; absent until one is set.
+   * At most 4,096 characters; absent: none was given.
    *
    * @generated from field: optional string title = 2;
    */
@@ -47,49 +47,49 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   model?: ModelRef | undefined;
 
   /**
-   * Project directory, absolute.
+   * Absolute path of the project directory.
    *
    * @generated from field: string directory = 5;
    */
   directory: string;
 
   /**
-   * Project that the directory belongs to.
+   * Project that the directory belongs to; `global` outside of any repository.
    *
    * @generated from field: string project_id = 6;
    */
   projectId: string;
 
   /**
-   * Directory relative to the project directory; empty at its root.
+   * Path of the directory relative to the project's; empty at its root.
    *
    * @generated from field: string subpath = 7;
    */
   subpath: string;
 
   /**
-   * Free-form data of the client; absent when never set.
+   * Free-form data of the client, at most 64 KiB as JSON; absent: none was given.
    *
    * @generated from field: google.protobuf.Struct metadata = 8;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * Rules evaluated after the agent's.
+   * Evaluated after the agent's rules; absent: none were given.
    *
    * @generated from field: portico.session.v1.PermissionRuleset permissions = 9;
    */
   permissions?: PermissionRuleset | undefined;
 
   /**
-   * Cost of all steps, in nano-dollars.
+   * Sum over all steps, in nano-dollars; a step whose price is unknown counts as 0.
    *
    * @generated from field: int64 cost_nanos = 10;
    */
   costNanos: bigint;
 
   /**
-   * Tokens of all steps.
+   * Sum over all steps.
    *
    * @generated from field: portico.session.v1.TokenUsage tokens = 11;
    */
@@ -103,14 +103,12 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   outcome: Outcome;
 
   /**
-   * When it was made.
-   *
    * @generated from field: google.protobuf.Timestamp create_time = 13;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When something last happened in it.
+   * Time of the last activity, by which sessions are listed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 14;
    */
@@ -144,7 +142,7 @@ export declare const SessionSchema: GenMessage<Session>;
  */
 export declare type PermissionRuleset = Message<"portico.session.v1.PermissionRuleset"> & {
   /**
-   * In order; the last one that matches wins.
+   * In order; the last one that matches wins. At most 1,000.
    *
    * @generated from field: repeated portico.catalog.v1.PermissionRule rules = 1;
    */
@@ -178,8 +176,6 @@ export declare type TokenUsage = Message<"portico.session.v1.TokenUsage"> & {
   output: bigint;
 
   /**
-   * Reasoning.
-   *
    * @generated from field: int64 reasoning = 3;
    */
   reasoning: bigint;
@@ -206,28 +202,26 @@ export declare type TokenUsage = Message<"portico.session.v1.TokenUsage"> & {
 export declare const TokenUsageSchema: GenMessage<TokenUsage>;
 
 /**
- * Where something stands in the text of a prompt.
+ * Where the text of a prompt mentions something.
  *
  * @generated from message portico.session.v1.Mention
  */
 export declare type Mention = Message<"portico.session.v1.Mention"> & {
   /**
-   * First character.
+   * Position of the first character, from 0.
    *
    * @generated from field: int32 start = 1;
    */
   start: number;
 
   /**
-   * Character after the last.
+   * Position after the last character.
    *
    * @generated from field: int32 end = 2;
    */
   end: number;
 
   /**
-   * The text there.
-   *
    * @generated from field: string text = 3;
    */
   text: string;
@@ -246,28 +240,26 @@ export declare const MentionSchema: GenMessage<Mention>;
  */
 export declare type FileInput = Message<"portico.session.v1.FileInput"> & {
   /**
-   * `data:` or `file:`.
+   * A `data:` or `file:` URI; see ReadAttachment of the catalog.
    *
    * @generated from field: string uri = 1;
    */
   uri: string;
 
   /**
-   * Name; absent: the base name of the path.
+   * Absent: the base name of the path, if there is one.
    *
    * @generated from field: optional string name = 2;
    */
   name?: string | undefined;
 
   /**
-   * What it is.
-   *
    * @generated from field: optional string description = 3;
    */
   description?: string | undefined;
 
   /**
-   * Where the prompt speaks of it.
+   * Absent: the text does not mention it.
    *
    * @generated from field: portico.session.v1.Mention mention = 4;
    */
@@ -287,14 +279,14 @@ export declare const FileInputSchema: GenMessage<FileInput>;
  */
 export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"> & {
   /**
-   * Content, at most 20 MiB.
+   * At most 20 MiB.
    *
    * @generated from field: bytes data = 1;
    */
   data: Uint8Array;
 
   /**
-   * Media type.
+   * Media type, detected from the content.
    *
    * @generated from field: string mime = 2;
    */
@@ -308,21 +300,19 @@ export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"
   uri: string;
 
   /**
-   * Name.
+   * Absent: none was given, and it was not read from a path.
    *
    * @generated from field: optional string name = 4;
    */
   name?: string | undefined;
 
   /**
-   * What it is.
-   *
    * @generated from field: optional string description = 5;
    */
   description?: string | undefined;
 
   /**
-   * Where the prompt speaks of it.
+   * Absent: the text does not mention it.
    *
    * @generated from field: portico.session.v1.Mention mention = 6;
    */
@@ -342,14 +332,14 @@ export declare const FileAttachmentSchema: GenMessage<FileAttachment>;
  */
 export declare type AgentAttachment = Message<"portico.session.v1.AgentAttachment"> & {
   /**
-   * Agent.
+   * 1 to 256 characters.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Where the prompt speaks of it.
+   * Absent: the text does not mention it.
    *
    * @generated from field: portico.session.v1.Mention mention = 2;
    */
@@ -369,28 +359,28 @@ export declare const AgentAttachmentSchema: GenMessage<AgentAttachment>;
  */
 export declare type Prompt = Message<"portico.session.v1.Prompt"> & {
   /**
-   * Text.
+   * At most 1,048,576 characters.
    *
    * @generated from field: string text = 1;
    */
   text: string;
 
   /**
-   * Files, read.
+   * At most 32, with 40 MiB of content together.
    *
    * @generated from field: repeated portico.session.v1.FileAttachment files = 2;
    */
   files: FileAttachment[];
 
   /**
-   * Agents named.
+   * At most 32.
    *
    * @generated from field: repeated portico.session.v1.AgentAttachment agents = 3;
    */
   agents: AgentAttachment[];
 
   /**
-   * Free-form data of the client; absent when not given.
+   * Free-form data of the client, at most 64 KiB as JSON; absent: none was given.
    *
    * @generated from field: google.protobuf.Struct metadata = 4;
    */
@@ -410,36 +400,30 @@ export declare const PromptSchema: GenMessage<Prompt>;
  */
 export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
   /**
-   * Identifier (`msg_…`), also of the message it becomes.
+   * Begins with `msg_`; the message that it becomes has the same identifier.
    *
    * @generated from field: string message_id = 1;
    */
   messageId: string;
 
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
 
   /**
-   * When it was admitted.
+   * Time of admission.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * What was said.
-   *
    * @generated from field: portico.session.v1.Prompt prompt = 4;
    */
   prompt?: Prompt | undefined;
 
   /**
-   * When it enters the conversation.
-   *
    * @generated from field: portico.session.v1.Delivery delivery = 5;
    */
   delivery: Delivery;
@@ -452,69 +436,63 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
 export declare const InboxItemSchema: GenMessage<InboxItem>;
 
 /**
- * A request for somebody's leave.
+ * A tool call's request for permission, which waits for an answer.
  *
  * @generated from message portico.session.v1.PermissionRequest
  */
 export declare type PermissionRequest = Message<"portico.session.v1.PermissionRequest"> & {
   /**
-   * Identifier (`per_…`).
+   * Begins with `per_`.
    *
    * @generated from field: string request_id = 1;
    */
   requestId: string;
 
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
 
   /**
-   * Action.
+   * Permission action, as in ToolAccess.
    *
    * @generated from field: string action = 3;
    */
   action: string;
 
   /**
-   * Resources.
+   * Resources that the action touches, as in ToolAccess.
    *
    * @generated from field: repeated string resources = 4;
    */
   resources: string[];
 
   /**
-   * Patterns that an `always` answer saves.
+   * Patterns that PERMISSION_REPLY_ALWAYS saves for the project.
    *
    * @generated from field: repeated string save_patterns = 5;
    */
   savePatterns: string[];
 
   /**
-   * Message whose tool call asks.
+   * Message of the step that the tool call belongs to.
    *
    * @generated from field: string message_id = 6;
    */
   messageId: string;
 
   /**
-   * Tool call that asks.
-   *
    * @generated from field: string call_id = 7;
    */
   callId: string;
 
   /**
-   * When it was asked.
-   *
    * @generated from field: google.protobuf.Timestamp create_time = 8;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When it is refused by itself.
+   * When it is rejected if nobody has answered.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 9;
    */
@@ -597,7 +575,7 @@ export enum Delivery {
 export declare const DeliverySchema: GenEnum<Delivery>;
 
 /**
- * What is answered to a permission request.
+ * An answer to a permission request.
  *
  * @generated from enum portico.session.v1.PermissionReply
  */
@@ -608,21 +586,21 @@ export enum PermissionReply {
   UNSPECIFIED = 0,
 
   /**
-   * This once.
+   * Allows this call.
    *
    * @generated from enum value: PERMISSION_REPLY_ONCE = 1;
    */
   ONCE = 1,
 
   /**
-   * Now and for the saved patterns in this project.
+   * Allows this call, and saves the patterns for the project.
    *
    * @generated from enum value: PERMISSION_REPLY_ALWAYS = 2;
    */
   ALWAYS = 2,
 
   /**
-   * No.
+   * Refuses this call.
    *
    * @generated from enum value: PERMISSION_REPLY_REJECT = 3;
    */

@@ -117,7 +117,7 @@ export const PermissionReplySchema = /*@__PURE__*/
   enumDesc(file_portico_session_v1_session, 2);
 
 /**
- * What is answered to a permission request.
+ * An answer to a permission request.
  *
  * @generated from enum portico.session.v1.PermissionReply
  */

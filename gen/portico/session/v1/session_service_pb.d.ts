@@ -19,49 +19,49 @@ export declare const file_portico_session_v1_session_service: GenFile;
  */
 export declare type CreateSessionRequest = Message<"portico.session.v1.CreateSessionRequest"> & {
   /**
-   * Identifier (`ses…`), made by the gateway when the client gave none; at most 128 characters.
+   * Begins with `ses`, at most 128 characters; minted by the gateway when the client gave none.
    *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * Title; absent: none.
+   * At most 4,096 characters; absent: none.
    *
    * @generated from field: optional string title = 2;
    */
   title?: string | undefined;
 
   /**
-   * Agent; empty: the location's default agent.
+   * At most 256 characters; empty: the location's default agent.
    *
    * @generated from field: string agent = 3;
    */
   agent: string;
 
   /**
-   * Model; absent: the agent's, else the default model.
+   * Absent: the agent's, else the default model.
    *
    * @generated from field: portico.catalog.v1.ModelRef model = 4;
    */
   model?: ModelRef | undefined;
 
   /**
-   * Project directory; empty: the default one.
+   * Project directory, at most 4,096 characters; empty: the default one.
    *
    * @generated from field: string directory = 5;
    */
   directory: string;
 
   /**
-   * Free-form data, at most 64 KiB as JSON.
+   * Free-form data, at most 64 KiB as JSON; absent: none.
    *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * Rules evaluated after the agent's, at most 1,000.
+   * Evaluated after the agent's rules; at most 1,000 rules, with patterns of at most 4,096 characters. Absent: none.
    *
    * @generated from field: portico.session.v1.PermissionRuleset permissions = 7;
    */
@@ -79,8 +79,6 @@ export declare const CreateSessionRequestSchema: GenMessage<CreateSessionRequest
  */
 export declare type CreateSessionResponse = Message<"portico.session.v1.CreateSessionResponse"> & {
   /**
-   * The session.
-   *
    * @generated from field: portico.session.v1.Session session = 1;
    */
   session?: Session | undefined;
@@ -97,8 +95,6 @@ export declare const CreateSessionResponseSchema: GenMessage<CreateSessionRespon
  */
 export declare type GetSessionRequest = Message<"portico.session.v1.GetSessionRequest"> & {
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
@@ -115,8 +111,6 @@ export declare const GetSessionRequestSchema: GenMessage<GetSessionRequest>;
  */
 export declare type GetSessionResponse = Message<"portico.session.v1.GetSessionResponse"> & {
   /**
-   * The session.
-   *
    * @generated from field: portico.session.v1.Session session = 1;
    */
   session?: Session | undefined;
@@ -140,21 +134,19 @@ export declare type ListSessionsRequest = Message<"portico.session.v1.ListSessio
   pageSize: number;
 
   /**
-   * Token of an earlier answer; empty for the first page. It carries filter and order; the ones beside it are ignored.
+   * Token of an earlier response; empty: the first page. It carries filter and order; the ones beside it are ignored.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * Order of the first page.
-   *
    * @generated from field: portico.session.v1.ListSessionsRequest.Order order = 3;
    */
   order: ListSessionsRequest_Order;
 
   /**
-   * Part of the title, letter case ignored; empty: any.
+   * Part of the title, letter case ignored; empty: any. Filters have at most 4,096 characters each, 8,192 together.
    *
    * @generated from field: string search = 4;
    */
@@ -231,21 +223,19 @@ export declare const ListSessionsRequest_OrderSchema: GenEnum<ListSessionsReques
  */
 export declare type ListSessionsResponse = Message<"portico.session.v1.ListSessionsResponse"> & {
   /**
-   * Sessions in the order asked for.
-   *
    * @generated from field: repeated portico.session.v1.Session sessions = 1;
    */
   sessions: Session[];
 
   /**
-   * Token of the next page; empty at the end.
+   * Empty at the end.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Token of the page before; empty at the start. The public interface pages both ways.
+   * Empty at the start. The public interface pages both ways.
    *
    * @generated from field: string previous_page_token = 3;
    */
@@ -263,49 +253,47 @@ export declare const ListSessionsResponseSchema: GenMessage<ListSessionsResponse
  */
 export declare type PromptSessionRequest = Message<"portico.session.v1.PromptSessionRequest"> & {
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * Identifier (`msg_…`), made by the gateway when the client gave none; at most 128 characters.
+   * Begins with `msg_`, at most 128 characters; minted by the gateway when the client gave none.
    *
    * @generated from field: string message_id = 2;
    */
   messageId: string;
 
   /**
-   * Text, at most 1 MiB.
+   * At most 1,048,576 characters.
    *
    * @generated from field: string text = 3;
    */
   text: string;
 
   /**
-   * Files, at most 32 with 40 MiB together.
+   * At most 32, with 40 MiB of content together.
    *
    * @generated from field: repeated portico.session.v1.FileInput files = 4;
    */
   files: FileInput[];
 
   /**
-   * Agents named, at most 32.
+   * At most 32.
    *
    * @generated from field: repeated portico.session.v1.AgentAttachment agents = 5;
    */
   agents: AgentAttachment[];
 
   /**
-   * Free-form data, at most 64 KiB as JSON.
+   * Free-form data, at most 64 KiB as JSON; absent: none.
    *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * When the input enters the conversation; DELIVERY_UNSPECIFIED: DELIVERY_STEER.
+   * DELIVERY_UNSPECIFIED: DELIVERY_STEER.
    *
    * @generated from field: portico.session.v1.Delivery delivery = 7;
    */
@@ -330,7 +318,7 @@ export declare const PromptSessionRequestSchema: GenMessage<PromptSessionRequest
  */
 export declare type PromptSessionResponse = Message<"portico.session.v1.PromptSessionResponse"> & {
   /**
-   * The admitted input.
+   * As it was first admitted.
    *
    * @generated from field: portico.session.v1.InboxItem item = 1;
    */
@@ -348,8 +336,6 @@ export declare const PromptSessionResponseSchema: GenMessage<PromptSessionRespon
  */
 export declare type WaitSessionRequest = Message<"portico.session.v1.WaitSessionRequest"> & {
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
@@ -378,8 +364,6 @@ export declare const WaitSessionResponseSchema: GenMessage<WaitSessionResponse>;
  */
 export declare type InterruptSessionRequest = Message<"portico.session.v1.InterruptSessionRequest"> & {
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
@@ -396,7 +380,7 @@ export declare const InterruptSessionRequestSchema: GenMessage<InterruptSessionR
  */
 export declare type InterruptSessionResponse = Message<"portico.session.v1.InterruptSessionResponse"> & {
   /**
-   * Whether something ran.
+   * Whether something ran or was due.
    *
    * @generated from field: bool interrupted = 1;
    */
@@ -414,14 +398,12 @@ export declare const InterruptSessionResponseSchema: GenMessage<InterruptSession
  */
 export declare type SwitchSessionAgentRequest = Message<"portico.session.v1.SwitchSessionAgentRequest"> & {
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * Agent, 1 to 256 characters.
+   * 1 to 256 characters.
    *
    * @generated from field: string agent = 2;
    */
@@ -451,14 +433,12 @@ export declare const SwitchSessionAgentResponseSchema: GenMessage<SwitchSessionA
  */
 export declare type SwitchSessionModelRequest = Message<"portico.session.v1.SwitchSessionModelRequest"> & {
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * Model.
+   * Required; names of 1 to 256 characters.
    *
    * @generated from field: portico.catalog.v1.ModelRef model = 2;
    */
@@ -518,8 +498,6 @@ export declare const ListActiveSessionsResponseSchema: GenMessage<ListActiveSess
  */
 export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessagesRequest"> & {
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
@@ -533,15 +511,13 @@ export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessag
   pageSize: number;
 
   /**
-   * Token of an earlier answer; empty for the first page. It carries the order; the one beside it is ignored.
+   * Token of an earlier response; empty: the first page. It carries the order; the one beside it is ignored.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * Order of the first page.
-   *
    * @generated from field: portico.session.v1.ListMessagesRequest.Order order = 4;
    */
   order: ListMessagesRequest_Order;
@@ -589,21 +565,19 @@ export declare const ListMessagesRequest_OrderSchema: GenEnum<ListMessagesReques
  */
 export declare type ListMessagesResponse = Message<"portico.session.v1.ListMessagesResponse"> & {
   /**
-   * Messages in the order asked for.
-   *
    * @generated from field: repeated portico.session.v1.Message messages = 1;
    */
   messages: Message$1[];
 
   /**
-   * Token of the next page; empty at the end.
+   * Empty at the end.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Token of the page before; empty at the start.
+   * Empty at the start.
    *
    * @generated from field: string previous_page_token = 3;
    */
@@ -621,15 +595,11 @@ export declare const ListMessagesResponseSchema: GenMessage<ListMessagesResponse
  */
 export declare type GetMessageRequest = Message<"portico.session.v1.GetMessageRequest"> & {
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * Message.
-   *
    * @generated from field: string message_id = 2;
    */
   messageId: string;
@@ -646,8 +616,6 @@ export declare const GetMessageRequestSchema: GenMessage<GetMessageRequest>;
  */
 export declare type GetMessageResponse = Message<"portico.session.v1.GetMessageResponse"> & {
   /**
-   * The message.
-   *
    * @generated from field: portico.session.v1.Message message = 1;
    */
   message?: Message$1 | undefined;
@@ -664,7 +632,7 @@ export declare const GetMessageResponseSchema: GenMessage<GetMessageResponse>;
  */
 export declare type ListPermissionRequestsRequest = Message<"portico.session.v1.ListPermissionRequestsRequest"> & {
   /**
-   * Session; empty: every session of the workspace.
+   * Empty: every session of the workspace.
    *
    * @generated from field: string session_id = 1;
    */
@@ -682,7 +650,7 @@ export declare const ListPermissionRequestsRequestSchema: GenMessage<ListPermiss
  */
 export declare type ListPermissionRequestsResponse = Message<"portico.session.v1.ListPermissionRequestsResponse"> & {
   /**
-   * Requests, oldest first, at most 1,000.
+   * At most 1,000.
    *
    * @generated from field: repeated portico.session.v1.PermissionRequest requests = 1;
    */
@@ -700,15 +668,11 @@ export declare const ListPermissionRequestsResponseSchema: GenMessage<ListPermis
  */
 export declare type GetPermissionRequestRequest = Message<"portico.session.v1.GetPermissionRequestRequest"> & {
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * Request.
-   *
    * @generated from field: string request_id = 2;
    */
   requestId: string;
@@ -725,8 +689,6 @@ export declare const GetPermissionRequestRequestSchema: GenMessage<GetPermission
  */
 export declare type GetPermissionRequestResponse = Message<"portico.session.v1.GetPermissionRequestResponse"> & {
   /**
-   * The request.
-   *
    * @generated from field: portico.session.v1.PermissionRequest request = 1;
    */
   request?: PermissionRequest | undefined;
@@ -743,28 +705,24 @@ export declare const GetPermissionRequestResponseSchema: GenMessage<GetPermissio
  */
 export declare type ReplyPermissionRequestRequest = Message<"portico.session.v1.ReplyPermissionRequestRequest"> & {
   /**
-   * Session.
-   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * Request.
-   *
    * @generated from field: string request_id = 2;
    */
   requestId: string;
 
   /**
-   * Answer.
+   * Required.
    *
    * @generated from field: portico.session.v1.PermissionReply reply = 3;
    */
   reply: PermissionReply;
 
   /**
-   * With PERMISSION_REPLY_REJECT, said to the model; empty: the step ends. At most 4,096 characters.
+   * With PERMISSION_REPLY_REJECT, for the model; empty: the run ends. At most 4,096 characters.
    *
    * @generated from field: string message = 4;
    */
@@ -794,7 +752,7 @@ export declare const ReplyPermissionRequestResponseSchema: GenMessage<ReplyPermi
  */
 export declare type StreamEventsRequest = Message<"portico.session.v1.StreamEventsRequest"> & {
   /**
-   * Position of the last event seen; empty: from now on.
+   * Position of the last event that was received; empty: from now on.
    *
    * @generated from field: string position = 1;
    */
@@ -812,13 +770,11 @@ export declare const StreamEventsRequestSchema: GenMessage<StreamEventsRequest>;
  */
 export declare type StreamEventsResponse = Message<"portico.session.v1.StreamEventsResponse"> & {
   /**
-   * What the stream says.
-   *
    * @generated from oneof portico.session.v1.StreamEventsResponse.message
    */
   message: {
     /**
-     * The stream stands; always the first message.
+     * The stream is open; always the first message.
      *
      * @generated from field: portico.session.v1.EventsConnected connected = 1;
      */
@@ -826,15 +782,13 @@ export declare type StreamEventsResponse = Message<"portico.session.v1.StreamEve
     case: "connected";
   } | {
     /**
-     * Something happened.
-     *
      * @generated from field: portico.session.v1.SessionEvent event = 2;
      */
     value: SessionEvent;
     case: "event";
   } | {
     /**
-     * The position asked for is too old: events were missed, read the sessions again. Live events follow.
+     * The given position is too old: events were missed, read the sessions again. Live events follow.
      *
      * @generated from field: portico.session.v1.EventsMissed missed = 3;
      */
@@ -850,13 +804,13 @@ export declare type StreamEventsResponse = Message<"portico.session.v1.StreamEve
 export declare const StreamEventsResponseSchema: GenMessage<StreamEventsResponse>;
 
 /**
- * The stream stands.
+ * The stream is open.
  *
  * @generated from message portico.session.v1.EventsConnected
  */
 export declare type EventsConnected = Message<"portico.session.v1.EventsConnected"> & {
   /**
-   * Where it stands in the log: whoever comes back with it misses nothing that this stream would have sent.
+   * Where it begins in the log: a reader that returns with it misses nothing that this stream would have sent.
    *
    * @generated from field: string position = 1;
    */
@@ -891,7 +845,7 @@ export declare const EventsMissedSchema: GenMessage<EventsMissed>;
  */
 export declare const SessionService: GenService<{
   /**
-   * Makes a session. An existing session_id answers that session unchanged.
+   * Creates a session. With an existing session_id it returns that session unchanged.
    *
    * @generated from rpc portico.session.v1.SessionService.CreateSession
    */
@@ -922,7 +876,7 @@ export declare const SessionService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Admits one input durably and wakes the session, unless it is parked. The same id with the same content answers the
+   * Admits one input durably and wakes the session, unless it is parked. The same id with the same content returns the
    * first admission again and wakes the session too, whatever became of the input; with other content, or where the id
    * names something else, it rejects with PROMPT_CONFLICT. Attachments that can't be read reject with
    * ATTACHMENT_INVALID.
@@ -1038,7 +992,7 @@ export declare const SessionService: GenService<{
   },
   /**
    * Streams the events of the principal's workspace: from a position in the log, else from now on, then live. The
-   * first message says that the stream stands. A reader that falls behind by more than 4,096 volatile events is
+   * first message says that the stream is open. A reader that falls behind by more than 4,096 volatile events is
    * rejected with EVENTS_OVERFLOWED; a server that stops rejects every reader with SERVICE_CLOSING.
    *
    * @generated from rpc portico.session.v1.SessionService.StreamEvents
