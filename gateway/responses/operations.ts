@@ -32,7 +32,6 @@ export const createResponse = operation({
     'MODEL_NOT_FOUND',
     'GENERATION_INVALID',
     'REQUEST_DUPLICATE',
-    'CREDENTIAL_REFUSED',
     'PROVIDER_REFUSED',
     'PROVIDER_RATE_LIMITED',
     'PROVIDER_UNAVAILABLE',

@@ -22,6 +22,7 @@ const unknown = '/api/session/ses_unknown'
 const known = '/api/session/ses_known'
 const long = 'x'.repeat(5_000)
 const model = { id: 'a', providerID: 'b' }
+const echo = { model: 'portico/echo' }
 const away = { by: 'stubs' } as const
 const noSession = (path = ''): Provocation => ({ path: `${unknown}${path}` })
 
@@ -79,12 +80,19 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'agent.list': ofLocation('/api/agent'),
   'agent.get': { ...ofLocation('/api/agent/build'), AGENT_NOT_FOUND: { path: '/api/agent/nobody' } },
   'location.get': ofLocation('/api/location'),
-  'responses.create': Object.fromEntries(
-    OPERATIONS.find(({ id }) => id === 'responses.create')?.errors.map((reason) => [
-      reason,
-      { body: { model: 'a/b', input: 'Hi' }, ...away },
-    ]) ?? [],
-  ),
+  'responses.create': {
+    MODEL_NOT_FOUND: { body: { model: 'a/b', input: 'Hi' } },
+    // With the instructions, one message more than a generation may have.
+    GENERATION_INVALID: {
+      body: { ...echo, instructions: 'Hi', input: Array(20_000).fill({ role: 'user', content: '' }) },
+    },
+    // The gateway makes the ids of requests.
+    REQUEST_DUPLICATE: { body: { ...echo, input: 'Hi' }, ...away },
+    PROVIDER_REFUSED: { body: { ...echo, input: '/fail 400' } },
+    PROVIDER_RATE_LIMITED: { body: { ...echo, input: '/fail 429' } },
+    PROVIDER_UNAVAILABLE: { body: { ...echo, input: '/fail 500' } },
+    PROVIDER_TIMEOUT: { body: { ...echo, input: '/fail 504' } },
+  },
 }
 
 function ofLocation(path: string): Partial<Record<AnyReason, Provocation>> {
@@ -136,6 +144,8 @@ test('the real services answer each provocation with the error that is declared'
     const server: Portico = provocation.by === 'services with keys' ? locked : portico
     const answer = await server.fetch(...requestOf(operation, provocation, PORTICO_KEYS.api))
     await expectShown(answer, operation, reason)
+    // Several reasons look alike: what the gateway refuses by itself is none that it declares.
+    assert.deepEqual(server.rejections.splice(0), [reason], `${operation.id} ${reason}`)
   }
 })
 

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Transport } from '@connectrpc/connect'
 import pino from 'pino'
 import { createApp } from '#gateway/app.ts'
 import { createClients } from '#gateway/clients.ts'
@@ -16,6 +17,7 @@ import { open as openInference } from '#services/inference/open.ts'
 import { readConfig as readSessionConfig } from '#services/session/config.ts'
 import { open as openSession } from '#services/session/open.ts'
 import { systemClock } from '#shared/clock.ts'
+import { reasonOf } from '#shared/rejection.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { AnswerJudge } from '#test/support/answer-judge.ts'
 
@@ -32,6 +34,8 @@ export interface Portico extends AsyncDisposable {
   readonly outside: string
   /** Lines that were logged, parsed. */
   readonly log: Record<string, unknown>[]
+  /** Why the services rejected calls of the gateway. */
+  readonly rejections: (string | undefined)[]
   fetch(path: string, init?: RequestInit): Promise<Response>
   /** Posts JSON. */
   post(path: string, body: unknown): Promise<Response>
@@ -79,7 +83,13 @@ export async function openPortico(
   const session = stack.use(await openSession(readSessionConfig(whole), { ...common, ...peers }))
   const listener = stack.use(await listen(config, logger))
   const { lifecycle, url } = listener
-  const clients = createClients({ ...peers, identity: toIdentity, session: createLocalTransport(session.routes) })
+  const rejections: Portico['rejections'] = []
+  const clients = createClients({
+    identity: noting(rejections, toIdentity),
+    inference: noting(rejections, peers.inference),
+    catalog: noting(rejections, peers.catalog),
+    session: noting(rejections, createLocalTransport(session.routes)),
+  })
   const services = { identity, catalog, session, inference }
   const stores = Object.entries(services).map(([name, { routes }]) => [name, routes.store] as const)
   const readiness = ownReadiness(Object.fromEntries(stores))
@@ -91,6 +101,7 @@ export async function openPortico(
     project,
     outside,
     log,
+    rejections,
     fetch: (path, init) => fetch(`${url}${path}`, init),
     post: (path, body) =>
       fetch(`${url}${path}`, {
@@ -99,5 +110,17 @@ export async function openPortico(
         body: JSON.stringify(body),
       }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** Notes why unary calls are rejected. */
+function noting(rejections: Portico['rejections'], transport: Transport): Transport {
+  return {
+    unary: (...call) =>
+      transport.unary(...call).catch((error: unknown) => {
+        rejections.push(reasonOf(error)?.reason)
+        throw error
+      }),
+    stream: (...call) => transport.stream(...call),
   }
 }
