@@ -1,3 +1,4 @@
+import { Code, ConnectError } from '@connectrpc/connect'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { publicError } from './errors/public-error.ts'
 import type { Operation } from './operation.ts'
@@ -52,4 +53,11 @@ export function errorsOf(operation: Operation): readonly AnyReason[] {
 export function statusesOf({ family }: Operation, reason: AnyReason): readonly number[] {
   const samples = reason.startsWith('PROVIDER_') ? ['', '401', '403', '404', '413', '422', '503'] : ['']
   return [...new Set(samples.map((status) => publicError(family, new Rejection(reason, { status })).status))]
+}
+
+/** Statuses of an operation's answer when a service that it calls does not answer at all, or not in time. */
+export function outageStatusesOf(operation: Operation): readonly number[] {
+  if (!needsCaller(operation)) return []
+  const codes = [Code.Unavailable, Code.DeadlineExceeded]
+  return [...new Set(codes.map((code) => publicError(operation.family, new ConnectError('Outage', code)).status))]
 }

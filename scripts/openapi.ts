@@ -12,7 +12,7 @@ import {
 import { publicError } from '#gateway/errors/public-error.ts'
 import { errorSchemas, instanceError } from '#gateway/errors/schemas.ts'
 import type { Operation } from '#gateway/operation.ts'
-import { errorsOf, needsCaller, statusesOf } from '#gateway/operation-errors.ts'
+import { errorsOf, needsCaller, outageStatusesOf, statusesOf } from '#gateway/operation-errors.ts'
 import { OPERATIONS } from '#gateway/operations.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -116,6 +116,7 @@ function failuresOf(operation: Operation): ZodOpenApiResponsesObject {
       byStatus.set(status, [...(byStatus.get(status) ?? []), reason])
     }
   }
+  for (const status of outageStatusesOf(operation)) if (!byStatus.has(status)) byStatus.set(status, [])
   const own =
     operation.answer instanceof z.ZodType || operation.answer.kind !== 'by status'
       ? []

@@ -1,10 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { familyOf } from '#gateway/call.ts'
+import { publicError } from '#gateway/errors/public-error.ts'
 import { errorSchemas } from '#gateway/errors/schemas.ts'
 import type { Operation } from '#gateway/operation.ts'
-import { errorsOf, statusesOf } from '#gateway/operation-errors.ts'
+import { errorsOf, outageStatusesOf, statusesOf } from '#gateway/operation-errors.ts'
 import { OPERATIONS } from '#gateway/operations.ts'
+import { type AnyReason, Rejection } from '#shared/rejection.ts'
 
 /** So much of an answer is kept; the rest of a stream is not judged. */
 const MOST = 8_000_000
@@ -46,7 +48,7 @@ export class AnswerJudge implements Disposable {
     } else if (whole) {
       this.#check(judged?.schema ?? errorSchemas[familyOf(path)], text, `${what}: ${status}`)
       if (judged === undefined && operation !== undefined && this.#declared)
-        this.#checkDeclared(operation, status, what)
+        this.#checkDeclared(operation, status, JSON.parse(text), what)
     }
   }
 
@@ -55,9 +57,12 @@ export class AnswerJudge implements Disposable {
     if (!result.success) this.#findings.push(`${what}: ${z.prettifyError(result.error)}\n${text.slice(0, 2_000)}`)
   }
 
-  #checkDeclared(operation: Operation, status: number, what: string): void {
-    if (errorsOf(operation).some((reason) => statusesOf(operation, reason).includes(status))) return
-    this.#findings.push(`${what}: ${operation.id} declares no error that is ${status}`)
+  #checkDeclared(operation: Operation, status: number, { _tag }: { readonly _tag?: string }, what: string): void {
+    const looksSo = (reason: AnyReason): boolean =>
+      statusesOf(operation, reason).includes(status) &&
+      publicError(operation.family, new Rejection(reason)).body._tag === _tag
+    if (errorsOf(operation).some(looksSo) || outageStatusesOf(operation).includes(status)) return
+    this.#findings.push(`${what}: ${operation.id} declares no error that is ${status} ${_tag ?? ''}`)
   }
 
   [Symbol.dispose](): void {
