@@ -161,6 +161,21 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
     })
   }
 
+  for (const [how, first] of [
+    ['', ''],
+    [', with the inner one stopped,', 'kill -STOP $PPID; '],
+  ] as const) {
+    test(`a command that kills its outer supervisor${how} and ends at once leaves nothing`, async () => {
+      const tag = longSleep()
+      // Which of the two ends is noticed first is a matter of luck: six have it at once.
+      const deed = `${hide(tag)}; outer=${outer}; ${first}kill -9 $outer; exit 0`
+      const begun = await Promise.all(Array.from({ length: 6 }, () => begin(start, deed)))
+      await Promise.allSettled(begun.map(({ command }) => command.ended))
+      await Promise.all(begun.map(({ command }) => command[Symbol.asyncDispose]()))
+      assert.deepEqual(await processesWith(tag), [])
+    })
+  }
+
   test('a command that stops its supervisors is ended all the same, by its caller or by the end of it', async () => {
     const tag = longSleep()
     const cut = await begin(start, `${hide(tag)}; echo up; kill -STOP ${outer} $PPID; sleep ${tag}`)

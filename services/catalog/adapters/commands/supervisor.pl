@@ -117,8 +117,9 @@ sub inner {
     while ((my $ended = waitpid(-1, $NO_WAIT)) > 0) {
       next if $ended != $pid;
       syswrite($ending, $? & 127 ? 'signal ' . ($? & 127) : 'exit ' . ($? >> 8));
-      # The outer process ends what is left.
       continue_outer();
+      # The outer process ends what is left, this one with it; but the command may have killed it last.
+      end_all();
       exit 0;
     }
     continue_outer();

@@ -22,7 +22,12 @@ def become_reaper():
 
 def descendants():
     parent, group = {}, {}
-    for name in os.listdir("/proc"):
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        # The system has no descriptors left: the next look may find some.
+        return {}
+    for name in names:
         if not name.isdigit():
             continue
         try:
@@ -90,8 +95,16 @@ def read_exactly(length):
     return text
 
 
+def write(descriptor, text):
+    try:
+        os.write(descriptor, text)
+    except OSError:
+        # Whoever reads it is gone.
+        pass
+
+
 def say(text):
-    os.write(report, text + b"\n")
+    write(report, text + b"\n")
 
 
 def inner():
@@ -125,8 +138,9 @@ def inner():
             if not isinstance(ended, bool) and ended[0] == pid:
                 status = ended[1]
                 low = status & 127
-                os.write(ending, b"signal %d" % low if low else b"exit %d" % (status >> 8))
+                write(ending, b"signal %d" % low if low else b"exit %d" % (status >> 8))
                 continue_outer()
+                end_all()
                 os._exit(0)
         continue_outer()
 
