@@ -23,7 +23,7 @@ import { openSqliteSessionStore } from './adapters/sqlite/session-store.ts'
 import type { Config } from './config.ts'
 import type { BlobStore } from './ports/blob-store.ts'
 import type { SessionStore } from './ports/session-store.ts'
-import { sessionRoutes } from './routes.ts'
+import { createRoutes } from './routes.ts'
 import { drainSession } from './run/drain.ts'
 import { EventExpiry } from './run/events/event-expiry.ts'
 import { EventHub } from './run/events/event-hub.ts'
@@ -60,16 +60,16 @@ export interface Dependencies {
   readonly pollMs?: number | undefined
 }
 
-/** The open service. Draining, it takes up no more sessions and lets runs come to their end. */
-export interface Session extends Required<Pick<Leaving, 'drain'>>, AsyncDisposable {
+/** An open session service. Draining, it takes up no more sessions and lets runs come to their end. */
+export interface Opened extends Required<Pick<Leaving, 'drain'>>, AsyncDisposable {
   readonly routes: Routes
 }
 
 /**
- * Opens the service, and goes on with every run that was cut off. Disposing the answer stops what runs so that the next
+ * Opens the service, and goes on with every run that was cut off. Disposing the service stops what runs so that the next
  * start goes on with it, and closes the stores; the peers have to outlive it.
  */
-export async function open(config: Config, dependencies: Dependencies): Promise<Session> {
+export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock, logger } = dependencies
   await using opening = new AsyncDisposableStack()
   const { store, blobs, patient, health } = await openStores(config.store, dependencies, opening)
@@ -100,7 +100,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const draining = new AbortController()
   const resources = opening.move()
   return {
-    routes: { ...sessionRoutes({ store, blobs, catalog, hub, watchers }), store: health, draining: draining.signal },
+    routes: { ...createRoutes({ store, blobs, catalog, hub, watchers }), store: health, draining: draining.signal },
     drain: (ms) => {
       draining.abort(serviceClosing())
       return scheduler.drain(ms)

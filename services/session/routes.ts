@@ -22,14 +22,17 @@ import { waitSession } from './rpc/session/wait-session.ts'
 import type { EventHub } from './run/events/event-hub.ts'
 import type { SessionWatchers } from './run/session-watchers.ts'
 
-/** What the session service offers. */
-export function sessionRoutes(dependencies: {
+/** What the handlers need. */
+export interface HandlerDependencies {
   readonly store: SessionStore
   readonly blobs: BlobStore
   readonly catalog: Catalog
   readonly hub: EventHub
   readonly watchers: SessionWatchers
-}): Routes {
+}
+
+/** The routes of the session service. */
+export function createRoutes(dependencies: HandlerDependencies): Routes {
   const implementation = {
     createSession: createSession(dependencies),
     getSession: getSession(dependencies),

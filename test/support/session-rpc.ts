@@ -9,7 +9,7 @@ import { peerError } from '#services/session/adapters/rpc/peer-errors.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
-import { sessionRoutes } from '#services/session/routes.ts'
+import { createRoutes } from '#services/session/routes.ts'
 import { EventHub } from '#services/session/run/events/event-hub.ts'
 import { SessionWatchers } from '#services/session/run/session-watchers.ts'
 import { Rejection, toConnectError } from '#shared/rejection.ts'
@@ -45,7 +45,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const read: string[] = []
   const watchers = new SessionWatchers(store)
   const hub = new EventHub(store)
-  const connection = await connect(sessionRoutes({ store, blobs, catalog: catalogOf(read), hub, watchers }))
+  const connection = await connect(createRoutes({ store, blobs, catalog: catalogOf(read), hub, watchers }))
   return {
     ...{ store: withUseCases(store), blobs, clock, read, hub },
     client: createClient(SessionService, connection.transport),
