@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { JsonObject } from '#services/session/domain/session.ts'
+import type { JsonObject } from '#shared/json.ts'
 import {
   acquire,
   admission,

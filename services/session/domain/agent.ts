@@ -1,5 +1,6 @@
+import type { JsonObject } from '#shared/json.ts'
 import type { PermissionRule } from './permission/permission.ts'
-import type { JsonObject, ModelRef } from './session.ts'
+import type { ModelRef } from './session.ts'
 
 /** A role that a session runs in, as far as running it goes. */
 export interface Agent {

@@ -1,7 +1,8 @@
+import type { JsonObject } from '#shared/json.ts'
 import type { InboxItem } from './inbox.ts'
 import type { StructuredError, ToolContent } from './message.ts'
 import type { PermissionReply, PermissionRequest } from './permission/permission.ts'
-import type { JsonObject, ModelRef, Outcome, Session, TokenUsage } from './session.ts'
+import type { ModelRef, Outcome, Session, TokenUsage } from './session.ts'
 
 /** Which part of a step an event is about. */
 export interface PartRef {

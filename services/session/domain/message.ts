@@ -1,4 +1,5 @@
-import type { JsonObject, ModelRef, Outcome, TokenUsage } from './session.ts'
+import type { JsonObject } from '#shared/json.ts'
+import type { ModelRef, Outcome, TokenUsage } from './session.ts'
 
 /** Where something stands in the text of a prompt. */
 export interface Mention {

@@ -1,8 +1,5 @@
+import type { JsonObject } from '#shared/json.ts'
 import type { PermissionRule } from './permission/permission.ts'
-
-/** JSON as it comes from a client or a model. */
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
-export type JsonObject = { [key: string]: Json }
 
 /** Names a model; `variant` is empty for the default one. */
 export interface ModelRef {

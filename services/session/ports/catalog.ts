@@ -1,5 +1,6 @@
+import type { JsonObject } from '#shared/json.ts'
 import type { Agent, PinnedLocation, PreparedCall, ToolDescription } from '../domain/agent.ts'
-import type { JsonObject, SessionLocation } from '../domain/session.ts'
+import type { SessionLocation } from '../domain/session.ts'
 import type { ReadFile, ToolEvent, ToolRun } from '../domain/tool-run.ts'
 import type { PeerCall } from './peer-call.ts'
 

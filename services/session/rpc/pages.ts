@@ -1,3 +1,4 @@
+import { isObject } from '#shared/json.ts'
 import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
 import type { Page } from '../ports/session-lists.ts'
 
@@ -48,13 +49,8 @@ export function continuationOf<Q, A>(
 ): Continuation<Q, A> | undefined {
   if (token === '') return undefined
   return decodePageToken(scope, token, (payload): payload is Continuation<Q, A> => {
-    if (!isRecord(payload) || !isRecord(payload.anchor) || !isQuery(payload.query)) return false
+    if (!isObject(payload) || !isObject(payload.anchor) || !isQuery(payload.query)) return false
     const { direction } = payload.anchor
     return (direction === 'next' || direction === 'previous') && isAnchor(payload.anchor)
   })
-}
-
-/** Whether a value is an object with members. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

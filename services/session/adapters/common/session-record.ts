@@ -1,8 +1,9 @@
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { StateChanges } from '#services/session/domain/revision.ts'
-import type { JsonObject, ModelRef, Outcome, Session, TokenUsage } from '#services/session/domain/session.ts'
+import type { ModelRef, Outcome, Session, TokenUsage } from '#services/session/domain/session.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
+import type { JsonObject } from '#shared/json.ts'
 
 /** The fields of a session that rules read and change, as they are stored. */
 export interface StateRecord {

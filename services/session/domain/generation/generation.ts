@@ -1,6 +1,7 @@
+import type { JsonObject } from '#shared/json.ts'
 import type { ToolDescription } from '../agent.ts'
 import type { BlobRef, Finish } from '../message.ts'
-import type { JsonObject, ModelRef, TokenUsage } from '../session.ts'
+import type { ModelRef, TokenUsage } from '../session.ts'
 
 /** Text, or content whose bytes lie in the blob store. */
 export type ModelContent =

@@ -1,6 +1,7 @@
+import type { JsonObject } from '#shared/json.ts'
 import type { DurableEventData, VolatileEventData } from '../event.ts'
 import type { AssistantMessage, AssistantPart, StructuredError, ToolContent, ToolPart } from '../message.ts'
-import { type JsonObject, type ModelRef, NO_TOKENS, type TokenUsage } from '../session.ts'
+import { type ModelRef, NO_TOKENS, type TokenUsage } from '../session.ts'
 import { cutOff } from '../settle-aborted.ts'
 import { newPart, refOf } from './draft-part.ts'
 import type { GenerationEvent } from './generation.ts'

@@ -1,5 +1,5 @@
+import type { JsonObject, JsonValue } from '#shared/json.ts'
 import type { ReasoningPart } from '../message.ts'
-import type { Json, JsonObject } from '../session.ts'
 import type { Thought } from './generation.ts'
 
 /** The text of a thought that people see: the thought itself, else its summary. */
@@ -30,6 +30,6 @@ export function thoughtOf({ text, state }: ReasoningPart): Thought {
   }
 }
 
-function textAt(value: Json | undefined): string {
+function textAt(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : ''
 }

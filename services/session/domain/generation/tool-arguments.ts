@@ -1,4 +1,4 @@
-import type { JsonObject } from '../session.ts'
+import { isObject, type JsonObject } from '#shared/json.ts'
 
 /** Deepest nesting of arguments: what is deeper does not fit through protobuf, with all that arguments lie in. */
 const MAX_DEPTH = 24
@@ -18,7 +18,7 @@ export function parseArguments(text: string): ParsedArguments {
   if (text.trim() === '') return { input: {} }
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return NO_OBJECT
+    if (!isObject(value)) return NO_OBJECT
     if (isDeeperThan(value, MAX_DEPTH)) {
       return { problem: `The arguments of the call are nested more than ${MAX_DEPTH} levels deep` }
     }

@@ -10,12 +10,13 @@ import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
+import { invalid, parseText } from '#shared/rpc/parse.ts'
 import { readBlobs } from '../blob-contents.ts'
 import { promptToProto } from '../message/message-to-proto.ts'
-import { isRecord } from '../pages.ts'
-import { invalid, parseMessageId, parseMetadata, parseText } from '../parse.ts'
+import { parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 
 const MAX_TEXT_LENGTH = 1_048_576
@@ -157,6 +158,6 @@ function digestOf({ text, files, agents, metadata, delivery }: PromptSessionRequ
 
 /** For JSON.stringify: objects with their members in order of their names. */
 function inOrder(_: string, value: unknown): unknown {
-  if (!isRecord(value)) return value
+  if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -6,7 +6,7 @@ import { answerRequest } from '#services/session/domain/permission/permission-an
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { invalid, parseText } from '../parse.ts'
+import { invalid, parseText } from '#shared/rpc/parse.ts'
 
 const MAX_MESSAGE_LENGTH = 4_096
 

@@ -6,9 +6,10 @@ import {
 } from '#gen/portico/session/v1/session_service_pb.js'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { isObject } from '#shared/json.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { continuationOf, isRecord, pageTokens } from '../pages.ts'
-import { invalid, parsePageSize, parseText } from '../parse.ts'
+import { invalid, parsePageSize, parseText } from '#shared/rpc/parse.ts'
+import { continuationOf, pageTokens } from '../pages.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
 const DEFAULT_PAGE_SIZE = 50
@@ -73,7 +74,7 @@ function parseOrder(order: ListSessionsRequest_Order): SessionQuery['order'] {
 }
 
 function isFilter(value: unknown): value is Filter {
-  if (!isRecord(value) || (value.order !== 'ascending' && value.order !== 'descending')) return false
+  if (!isObject(value) || (value.order !== 'ascending' && value.order !== 'descending')) return false
   const { order: _, parentId = null, ...texts } = value
   const known = ['search', 'directory', 'projectId', 'subpath']
   return (

@@ -12,7 +12,7 @@ import {
 } from '#gen/portico/session/v1/session_pb.js'
 import type { Effect, PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { ModelRef, Session, TokenUsage } from '#services/session/domain/session.ts'
-import { invalid } from '../parse.ts'
+import { invalid } from '#shared/rpc/parse.ts'
 
 const MAX_RULES = 1_000
 const MAX_RULE_LENGTH = 4_096

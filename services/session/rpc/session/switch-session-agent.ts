@@ -3,7 +3,7 @@ import type { SessionService } from '#gen/portico/session/v1/session_service_pb.
 import { selectAgent } from '#services/session/domain/selection.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { parseText } from '../parse.ts'
+import { parseText } from '#shared/rpc/parse.ts'
 
 const MAX_NAME_LENGTH = 256
 

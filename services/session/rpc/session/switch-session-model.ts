@@ -3,7 +3,7 @@ import type { SessionService } from '#gen/portico/session/v1/session_service_pb.
 import { selectModel } from '#services/session/domain/selection.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { invalid } from '../parse.ts'
+import { invalid } from '#shared/rpc/parse.ts'
 import { parseModel } from './session-to-proto.ts'
 
 /** Selects the model of the next steps. */
