@@ -14,6 +14,7 @@ import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import { peerError, peerStream } from './peer-errors.ts'
 
 const TIMEOUT_MS = 20_000
@@ -83,12 +84,7 @@ async function unary<T>(call: PeerCall, run: (options: CallOptions) => Promise<T
   }
 }
 
-const EFFECTS = {
-  [Effect.UNSPECIFIED]: 'ask',
-  [Effect.ALLOW]: 'allow',
-  [Effect.DENY]: 'deny',
-  [Effect.ASK]: 'ask',
-} as const
+const effects = enumTable({ allow: Effect.ALLOW, deny: Effect.DENY, ask: Effect.ASK })
 
 function toAgent(agent: AgentMessage): Agent {
   const { agentId, system, model, steps, permissions, requestHeaders, requestBody } = agent
@@ -97,7 +93,9 @@ function toAgent(agent: AgentMessage): Agent {
     system,
     model: model && { providerId: model.providerId, modelId: model.modelId, variant: model.variant },
     steps,
-    permissions: permissions.map(({ action, resource, effect }) => ({ action, resource, effect: EFFECTS[effect] })),
+    permissions: permissions.map(({ action, resource, effect }) => {
+      return { action, resource, effect: effects.fromProto(effect) ?? 'ask' }
+    }),
     requestHeaders,
     requestBody,
   }

@@ -22,12 +22,12 @@ import type {
   ModelMessage,
   ModelPart,
 } from '#services/session/domain/generation/generation.ts'
-import type { Finish } from '#services/session/domain/message.ts'
 import type { ModelRef } from '#services/session/domain/session.ts'
 import type { Inference } from '#services/session/ports/inference.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import { peerError, peerStream } from './peer-errors.ts'
 
 type Blobs = ReadonlyMap<string, Uint8Array>
@@ -74,15 +74,15 @@ export class RpcInferencePeer implements Inference {
   }
 }
 
-const ROLES = {
+const roles = enumTable({
   system: Message_Role.SYSTEM,
   user: Message_Role.USER,
   assistant: Message_Role.ASSISTANT,
   tool: Message_Role.TOOL,
-} as const
+})
 
 function toMessage({ role, parts }: ModelMessage, blobs: Blobs): MessageInitShape<typeof MessageSchema> {
-  return { role: ROLES[role], parts: parts.map((part) => toPart(part, blobs)) }
+  return { role: roles.toProto(role), parts: parts.map((part) => toPart(part, blobs)) }
 }
 
 function toPart(part: ModelPart, blobs: Blobs): PartInit {
@@ -167,14 +167,13 @@ function wholePart(
   }
 }
 
-const FINISHES: Readonly<Record<FinishReason, Finish>> = {
-  [FinishReason.UNSPECIFIED]: 'unknown',
-  [FinishReason.STOP]: 'stop',
-  [FinishReason.LENGTH]: 'length',
-  [FinishReason.TOOL_CALLS]: 'tool-calls',
-  [FinishReason.CONTENT_FILTER]: 'content-filter',
-  [FinishReason.OTHER]: 'unknown',
-}
+const finishes = enumTable({
+  stop: FinishReason.STOP,
+  length: FinishReason.LENGTH,
+  'tool-calls': FinishReason.TOOL_CALLS,
+  'content-filter': FinishReason.CONTENT_FILTER,
+  unknown: FinishReason.OTHER,
+})
 
 function toFinished({ reason, rawReason, usage, costNanos }: GenerationFinished): GenerationEvent {
   const count = (tokens: bigint | undefined): number => Number(tokens ?? 0n)
@@ -183,7 +182,7 @@ function toFinished({ reason, rawReason, usage, costNanos }: GenerationFinished)
   const reasoning = count(usage?.reasoningTokens)
   return {
     type: 'finished',
-    finish: FINISHES[reason] ?? 'unknown',
+    finish: finishes.fromProto(reason) ?? 'unknown',
     rawFinish: rawReason === '' ? undefined : rawReason,
     // A provider that reports more of a kind than of all kinds together must not make a number negative.
     tokens: {

@@ -6,7 +6,7 @@ import {
   type SessionEvent,
   SessionEventSchema,
 } from '#gen/portico/session/v1/event_pb.js'
-import { type InboxItemSchema, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import type { InboxItemSchema } from '#gen/portico/session/v1/session_pb.js'
 import type {
   DurableEvent,
   DurableEventData,
@@ -16,16 +16,11 @@ import type {
 } from '#services/session/domain/event.ts'
 import type { InboxItem } from '#services/session/domain/inbox.ts'
 import type { BlobRef } from '#services/session/domain/message.ts'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import { type BlobContents, NO_BLOBS } from '../blob-contents.ts'
+import { deliveries, outcomes, replies } from '../enums.ts'
 import { errorToProto, promptToProto, toolContentToProto } from '../message/message-to-proto.ts'
-import {
-  DELIVERIES,
-  modelToProto,
-  OUTCOMES,
-  permissionRequestToProto,
-  sessionToProto,
-  tokensToProto,
-} from '../session/session-to-proto.ts'
+import { modelToProto, permissionRequestToProto, sessionToProto, tokensToProto } from '../session/session-to-proto.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
@@ -64,12 +59,12 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
     case 'execution-ended': {
       const { outcome, error, reason = '' } = data
       const why = error === undefined ? {} : { error: errorToProto(error) }
-      return { case: 'executionEnded', value: { outcome: OUTCOMES[outcome], reason, ...why } }
+      return { case: 'executionEnded', value: { outcome: outcomes.toProto(outcome), reason, ...why } }
     }
     case 'permission-asked':
       return { case: 'permissionAsked', value: { request: permissionRequestToProto(data.request) } }
     case 'permission-replied':
-      return { case: 'permissionReplied', value: { requestId: data.requestId, reply: REPLIES[data.reply] } }
+      return { case: 'permissionReplied', value: { requestId: data.requestId, reply: replies.toProto(data.reply) } }
     default:
       return toStepData(data, blobs)
   }
@@ -130,8 +125,6 @@ function toToolEnd(data: Extract<DurableEventData, { type: 'tool-succeeded' | 't
   }
 }
 
-const REPLIES = { once: Reply.ONCE, always: Reply.ALWAYS, reject: Reply.REJECT } as const
-
 /** Files are left out: whoever wants them reads the message. */
 function itemToProto({
   id,
@@ -146,11 +139,15 @@ function itemToProto({
     sessionId,
     createTime: timestampFromMs(timeCreated),
     prompt: shown,
-    delivery: DELIVERIES[delivery],
+    delivery: deliveries.toProto(delivery),
   }
 }
 
-const KINDS = { text: PartRef_Kind.TEXT, reasoning: PartRef_Kind.REASONING, 'tool-input': PartRef_Kind.TOOL_INPUT }
+const kinds = enumTable({
+  text: PartRef_Kind.TEXT,
+  reasoning: PartRef_Kind.REASONING,
+  'tool-input': PartRef_Kind.TOOL_INPUT,
+})
 
 function toPartRef({
   messageId,
@@ -159,5 +156,5 @@ function toPartRef({
   callId = '',
   toolName = '',
 }: PartRef): MessageInitShape<typeof PartRefSchema> {
-  return { messageId, kind: KINDS[kind], ordinal, callId, toolName }
+  return { messageId, kind: kinds.toProto(kind), ordinal, callId, toolName }
 }

@@ -13,8 +13,9 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { invalid, parseText } from '#shared/rpc/parse.ts'
+import { check, parseText } from '#shared/rpc/parse.ts'
 import { readBlobs } from '../blob-contents.ts'
+import { deliveries } from '../enums.ts'
 import { promptToProto } from '../message/message-to-proto.ts'
 import { parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
@@ -61,7 +62,7 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
         sessionId: item.sessionId,
         createTime: timestampFromMs(timeCreated),
         prompt: promptToProto(prompt, contents),
-        delivery: delivery === 'steer' ? DeliveryMessage.STEER : DeliveryMessage.QUEUE,
+        delivery: deliveries.toProto(delivery),
       },
     }
   }
@@ -74,8 +75,8 @@ function refuse(id: string): never {
 
 function parsePrompt(request: PromptSessionRequest): Omit<Prompt, 'files'> {
   const { files, agents } = request
-  if (files.length > MAX_ATTACHMENTS) throw invalid('files', `must be at most ${MAX_ATTACHMENTS}`)
-  if (agents.length > MAX_ATTACHMENTS) throw invalid('agents', `must be at most ${MAX_ATTACHMENTS}`)
+  check(files.length <= MAX_ATTACHMENTS, 'files', `must be at most ${MAX_ATTACHMENTS}`)
+  check(agents.length <= MAX_ATTACHMENTS, 'agents', `must be at most ${MAX_ATTACHMENTS}`)
   return {
     text: parseText('text', request.text, 0, MAX_TEXT_LENGTH),
     agents: agents.map(({ name, mention }) => ({
@@ -136,15 +137,9 @@ function mentionOf(mention: Mention | undefined): Mention | undefined {
 }
 
 function parseDelivery(delivery: DeliveryMessage): Delivery {
-  switch (delivery) {
-    case DeliveryMessage.UNSPECIFIED:
-    case DeliveryMessage.STEER:
-      return 'steer'
-    case DeliveryMessage.QUEUE:
-      return 'queue'
-    default:
-      throw invalid('delivery', 'must be DELIVERY_STEER or DELIVERY_QUEUE')
-  }
+  const known = delivery === DeliveryMessage.UNSPECIFIED ? 'steer' : deliveries.fromProto(delivery)
+  check(known !== undefined, 'delivery', 'must be DELIVERY_STEER or DELIVERY_QUEUE')
+  return known
 }
 
 /**

@@ -5,7 +5,8 @@ import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { invalid, parsePageSize } from '#shared/rpc/parse.ts'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+import { check, parsePageSize } from '#shared/rpc/parse.ts'
 import { blobsOf, readBlobs } from '../blob-contents.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
 import { sessionNotFound } from '../session/get-session.ts'
@@ -56,16 +57,15 @@ function fitting(page: Page<StoredMessage>, direction: Direction | undefined): P
   return { items: direction === 'previous' ? items.toReversed() : items, more: true }
 }
 
+const orders = enumTable({
+  ascending: ListMessagesRequest_Order.ASCENDING,
+  descending: ListMessagesRequest_Order.DESCENDING,
+})
+
 function parseOrder(order: ListMessagesRequest_Order): Order {
-  switch (order) {
-    case ListMessagesRequest_Order.UNSPECIFIED:
-    case ListMessagesRequest_Order.DESCENDING:
-      return 'descending'
-    case ListMessagesRequest_Order.ASCENDING:
-      return 'ascending'
-    default:
-      throw invalid('order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
-  }
+  const known = order === ListMessagesRequest_Order.UNSPECIFIED ? 'descending' : orders.fromProto(order)
+  check(known !== undefined, 'order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
+  return known
 }
 
 function isOrder(value: unknown): value is Order {

@@ -20,15 +20,17 @@ import type {
   ToolContent,
   ToolPart,
 } from '#services/session/domain/message.ts'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { BlobContents } from '../blob-contents.ts'
-import { modelToProto, OUTCOMES, tokensToProto } from '../session/session-to-proto.ts'
+import { outcomes } from '../enums.ts'
+import { modelToProto, tokensToProto } from '../session/session-to-proto.ts'
 
-const STATES = {
+const states = enumTable({
   streaming: AssistantTool_State.STREAMING,
   running: AssistantTool_State.RUNNING,
   completed: AssistantTool_State.COMPLETED,
   error: AssistantTool_State.ERROR,
-} as const
+})
 
 /** A message as other services see it, with the content of its files. */
 export function messageToProto(message: Message, blobs: BlobContents): MessageInitShape<typeof MessageSchema> {
@@ -84,7 +86,7 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
     }
     case 'idle': {
       const error = message.error === undefined ? {} : { error: errorToProto(message.error) }
-      return { case: 'idle', value: { outcome: OUTCOMES[message.outcome], ...error } }
+      return { case: 'idle', value: { outcome: outcomes.toProto(message.outcome), ...error } }
     }
   }
 }
@@ -137,7 +139,7 @@ function toolToProto(part: ToolPart, blobs: BlobContents): Part {
   const value = {
     callId: part.callId,
     name: part.name,
-    state: STATES[part.state],
+    state: states.toProto(part.state),
     partialInput: part.state === 'streaming' ? part.rawInput : '',
     input: part.input,
     content: part.content.map((content) => toolContentToProto(content, blobs)),

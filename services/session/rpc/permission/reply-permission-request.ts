@@ -1,12 +1,13 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import { PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { PermissionReply } from '#services/session/domain/permission/permission.ts'
 import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { invalid, parseText } from '#shared/rpc/parse.ts'
+import { check, parseText } from '#shared/rpc/parse.ts'
+import { replies } from '../enums.ts'
 
 const MAX_MESSAGE_LENGTH = 4_096
 
@@ -33,14 +34,8 @@ export function replyPermissionRequest(dependencies: {
 }
 
 function parseReply(reply: Reply): PermissionReply {
-  switch (reply) {
-    case Reply.ONCE:
-      return 'once'
-    case Reply.ALWAYS:
-      return 'always'
-    case Reply.REJECT:
-      return 'reject'
-    default:
-      throw invalid('reply', 'must be PERMISSION_REPLY_ONCE, PERMISSION_REPLY_ALWAYS or PERMISSION_REPLY_REJECT')
-  }
+  const known = replies.fromProto(reply)
+  const problem = 'must be PERMISSION_REPLY_ONCE, PERMISSION_REPLY_ALWAYS or PERMISSION_REPLY_REJECT'
+  check(known !== undefined, 'reply', problem)
+  return known
 }

@@ -8,7 +8,8 @@ import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { isObject } from '#shared/json.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { invalid, parsePageSize, parseText } from '#shared/rpc/parse.ts'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+import { check, parsePageSize, parseText } from '#shared/rpc/parse.ts'
 import { continuationOf, pageTokens } from '../pages.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
@@ -44,13 +45,13 @@ export function listSessions(dependencies: {
 
 function parseFilter(request: ListSessionsRequest): Filter {
   const { search, directory, projectId, subpath, parentId } = request
-  if (subpath !== undefined && projectId === '') throw invalid('subpath', 'needs project_id')
+  check(subpath === undefined || projectId !== '', 'subpath', 'needs project_id')
   for (const [field, value = ''] of Object.entries({ search, directory, projectId, subpath, parentId })) {
     parseText(field, value, 0, MAX_FILTER_LENGTH)
   }
-  if (`${search}${directory}${projectId}${subpath ?? ''}${parentId ?? ''}`.length > MAX_FILTERS_LENGTH) {
-    throw invalid('search', `must have at most ${MAX_FILTERS_LENGTH} characters together with the other filters`)
-  }
+  const all = `${search}${directory}${projectId}${subpath ?? ''}${parentId ?? ''}`
+  const most = `must have at most ${MAX_FILTERS_LENGTH} characters together with the other filters`
+  check(all.length <= MAX_FILTERS_LENGTH, 'search', most)
   return {
     order: parseOrder(request.order),
     ...(search === '' ? {} : { search }),
@@ -61,16 +62,15 @@ function parseFilter(request: ListSessionsRequest): Filter {
   }
 }
 
+const orders = enumTable({
+  ascending: ListSessionsRequest_Order.ASCENDING,
+  descending: ListSessionsRequest_Order.DESCENDING,
+})
+
 function parseOrder(order: ListSessionsRequest_Order): SessionQuery['order'] {
-  switch (order) {
-    case ListSessionsRequest_Order.UNSPECIFIED:
-    case ListSessionsRequest_Order.DESCENDING:
-      return 'descending'
-    case ListSessionsRequest_Order.ASCENDING:
-      return 'ascending'
-    default:
-      throw invalid('order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
-  }
+  const known = order === ListSessionsRequest_Order.UNSPECIFIED ? 'descending' : orders.fromProto(order)
+  check(known !== undefined, 'order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
+  return known
 }
 
 function isFilter(value: unknown): value is Filter {

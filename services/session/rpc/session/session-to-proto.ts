@@ -1,8 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { type ModelRef as ModelRefMessage, PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { ModelRef as ModelRefMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
-  Delivery,
   Outcome,
   type PermissionRequestSchema,
   type PermissionRuleset,
@@ -10,29 +9,14 @@ import {
   type Session as SessionMessage,
   type TokenUsage as TokenUsageMessage,
 } from '#gen/portico/session/v1/session_pb.js'
-import type { Effect, PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
+import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { ModelRef, Session, TokenUsage } from '#services/session/domain/session.ts'
-import { invalid } from '#shared/rpc/parse.ts'
+import { check } from '#shared/rpc/parse.ts'
+import { effects, outcomes } from '../enums.ts'
 
 const MAX_RULES = 1_000
 const MAX_RULE_LENGTH = 4_096
 const MAX_MODEL_LENGTH = 256
-
-/** How outcomes are named between services; `undefined` is a session that has not ended a run. */
-export const OUTCOMES = {
-  succeeded: Outcome.SUCCEEDED,
-  failed: Outcome.FAILED,
-  interrupted: Outcome.INTERRUPTED,
-} as const
-
-/** How deliveries are named between services. */
-export const DELIVERIES = { steer: Delivery.STEER, queue: Delivery.QUEUE } as const
-
-const EFFECTS = {
-  allow: PermissionRule_Effect.ALLOW,
-  deny: PermissionRule_Effect.DENY,
-  ask: PermissionRule_Effect.ASK,
-} as const
 
 /** A session as other services see it. Written out whole instead of made by `create`: nothing is read more often. */
 export function sessionToProto(session: Session): SessionMessage {
@@ -50,7 +34,7 @@ export function sessionToProto(session: Session): SessionMessage {
     permissions: permissions && rulesToProto(permissions),
     costNanos: session.costNanos,
     tokens: tokensToProto(session.tokens),
-    outcome: outcome === undefined ? Outcome.UNSPECIFIED : OUTCOMES[outcome],
+    outcome: outcome === undefined ? Outcome.UNSPECIFIED : outcomes.toProto(outcome),
     createTime: timeToProto(session.timeCreated),
     updateTime: timeToProto(session.timeUpdated),
     idleTime: timeIdle === undefined ? undefined : timeToProto(timeIdle),
@@ -79,21 +63,21 @@ export function modelToProto({ providerId, modelId, variant }: ModelRef): ModelR
 export function parseModel(model: ModelRefMessage): ModelRef {
   const { providerId, modelId, variant } = model
   const usable = (part: string): boolean => part.length > 0 && part.length <= MAX_MODEL_LENGTH
-  if (!usable(providerId) || !usable(modelId) || variant.length > MAX_MODEL_LENGTH) {
-    throw invalid('model', `must name a provider and a model of 1 to ${MAX_MODEL_LENGTH} characters`)
-  }
+  const holds = usable(providerId) && usable(modelId) && variant.length <= MAX_MODEL_LENGTH
+  check(holds, 'model', `must name a provider and a model of 1 to ${MAX_MODEL_LENGTH} characters`)
   return { providerId, modelId, variant }
 }
 
 /** The rules of a session as they came; undefined when none were given. */
 export function parseRules(ruleset: PermissionRuleset | undefined): readonly PermissionRule[] | undefined {
   if (ruleset === undefined) return undefined
-  if (ruleset.rules.length > MAX_RULES) throw invalid('permissions', `must be at most ${MAX_RULES} rules`)
+  check(ruleset.rules.length <= MAX_RULES, 'permissions', `must be at most ${MAX_RULES} rules`)
   return ruleset.rules.map(({ action, resource, effect }) => {
-    if (action.length > MAX_RULE_LENGTH || resource.length > MAX_RULE_LENGTH) {
-      throw invalid('permissions', `patterns must have at most ${MAX_RULE_LENGTH} characters`)
-    }
-    return { action, resource, effect: parseEffect(effect) }
+    const fits = action.length <= MAX_RULE_LENGTH && resource.length <= MAX_RULE_LENGTH
+    check(fits, 'permissions', `patterns must have at most ${MAX_RULE_LENGTH} characters`)
+    const known = effects.fromProto(effect)
+    check(known !== undefined, 'permissions', 'each rule must have an effect')
+    return { action, resource, effect: known }
   })
 }
 
@@ -119,18 +103,7 @@ function timeToProto(milliseconds: number): Timestamp {
 }
 
 function rulesToProto(rules: readonly PermissionRule[]): PermissionRuleset {
-  return create(PermissionRulesetSchema, { rules: rules.map((rule) => ({ ...rule, effect: EFFECTS[rule.effect] })) })
-}
-
-function parseEffect(effect: PermissionRule_Effect): Effect {
-  switch (effect) {
-    case PermissionRule_Effect.ALLOW:
-      return 'allow'
-    case PermissionRule_Effect.DENY:
-      return 'deny'
-    case PermissionRule_Effect.ASK:
-      return 'ask'
-    default:
-      throw invalid('permissions', 'each rule must have an effect')
-  }
+  return create(PermissionRulesetSchema, {
+    rules: rules.map((rule) => ({ ...rule, effect: effects.toProto(rule.effect) })),
+  })
 }

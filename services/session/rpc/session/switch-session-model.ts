@@ -3,7 +3,7 @@ import type { SessionService } from '#gen/portico/session/v1/session_service_pb.
 import { selectModel } from '#services/session/domain/selection.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { invalid } from '#shared/rpc/parse.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { parseModel } from './session-to-proto.ts'
 
 /** Selects the model of the next steps. */
@@ -13,7 +13,7 @@ export function switchSessionModel(dependencies: {
   const { store } = dependencies
   return async ({ sessionId, model }, context) => {
     const { workspaceId } = principalOf(context)
-    if (model === undefined) throw invalid('model', 'must be set')
+    check(model !== undefined, 'model', 'must be set')
     const selected = parseModel(model)
     await store.revise({ workspace: workspaceId, sessionId }, nothing, (revision) => selectModel(revision, selected))
     return {}

@@ -1,0 +1,27 @@
+import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+
+/** How a run ended; UNSPECIFIED: none has ended. */
+export const outcomes = enumTable({
+  succeeded: Outcome.SUCCEEDED,
+  failed: Outcome.FAILED,
+  interrupted: Outcome.INTERRUPTED,
+})
+
+/** When an input enters the conversation. */
+export const deliveries = enumTable({ steer: Delivery.STEER, queue: Delivery.QUEUE })
+
+/** What a permission rule does. */
+export const effects = enumTable({
+  allow: PermissionRule_Effect.ALLOW,
+  deny: PermissionRule_Effect.DENY,
+  ask: PermissionRule_Effect.ASK,
+})
+
+/** What is replied to a permission request. */
+export const replies = enumTable({
+  once: PermissionReply.ONCE,
+  always: PermissionReply.ALWAYS,
+  reject: PermissionReply.REJECT,
+})
