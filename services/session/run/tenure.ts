@@ -1,34 +1,22 @@
-import type { Clock } from '#shared/clock.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 import type { AcquiredLease, LeaseState } from '../ports/lease.ts'
 import { nothing, type SessionStore } from '../ports/session-store.ts'
-import { type Loss, lossByTime, type Mark, threadBusyMs } from './loss.ts'
+import { LeaseTime, type LeaseTimeOptions, type Loss } from './lease-time.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 import { isLeaseLost, Stopped, type StopReason } from './stopped.ts'
 
-export interface TenureDependencies {
+export interface TenureDependencies extends LeaseTimeOptions {
   readonly store: Pick<SessionStore, 'renewLease' | 'inspect'>
   readonly watchers: SessionWatchers
-  readonly clock: Clock
   readonly logger: Logger
-  /** How long a lease lasts when nobody renews it. */
-  readonly leaseMs: number
-  /** Milliseconds for which this thread has had a processor. */
-  readonly busyMs?: () => number
 }
 
 /** A renewal that fails leaves more than 10 s of a lease of 15: as long as an election of MongoDB may take. */
 const RENEW_SHARE = 1 / 6
 /** Milliseconds until a renewal that failed is tried again. */
 const AGAIN_MS = 500
-
-/** A lease's last tenth is left unused: the owner stops before anybody else can begin. */
-const SAFE_SHARE = 0.9
-
-/** So often the event loop shows that it turns, as a share of the lease. */
-const TURN_SHARE = 1 / 15
 
 /**
  * The time in which a drain owns its session: keeps the lease by renewing it after each sixth of its duration, learns of
@@ -40,18 +28,13 @@ export class Tenure implements Disposable {
   readonly #dependencies: TenureDependencies
   readonly #work = new AbortController()
   readonly #hold = new AbortController()
-  readonly #watch: Disposable
-  readonly #busyMs: () => number
-  #safeUntil: number
-  /** When the lease was asked for that lasts now. */
-  #begun: Mark
+  readonly #interrupts: Disposable
+  readonly #time: LeaseTime
   #reason: StopReason | undefined
   #loss: Loss | undefined
   /** What the last renewal failed with, when it was not the store's absence. */
   #failure: unknown
-  #turnedMs = 0
   #renewal: NodeJS.Timeout | undefined
-  #expiry: NodeJS.Timeout | undefined
   #looking = false
   #lookAgain = false
   #disposed = false
@@ -60,17 +43,15 @@ export class Tenure implements Disposable {
   constructor(lease: AcquiredLease, since: number, dependencies: TenureDependencies) {
     this.lease = lease
     this.#dependencies = dependencies
-    this.#busyMs = dependencies.busyMs ?? threadBusyMs
-    this.#safeUntil = since + dependencies.leaseMs * SAFE_SHARE
-    this.#begun = this.#mark(since)
-    this.#watch = dependencies.watchers.watch(
+    this.#interrupts = dependencies.watchers.watch(
       lease.workspace,
       lease.sessionId,
       'interrupt',
       () => void detached(() => this.#look()),
     )
     this.#scheduleRenewal(true)
-    this.#keepTime()
+    this.#time = new LeaseTime(since, dependencies)
+    this.#time.watch(() => this.stop('lost'))
   }
 
   /** Aborts, with a Stopped, when the run has to stop for whatever reason. */
@@ -101,7 +82,7 @@ export class Tenure implements Disposable {
 
   /** Throws Stopped when the lease is lost. To be called before anything that only the owner may do. */
   checkHeld(): void {
-    if (this.#dependencies.clock.monotonic() >= this.#safeUntil) this.stop('lost')
+    if (this.#time.isOver) this.stop('lost')
     if (this.#reason === 'lost') throw new Stopped('lost')
   }
 
@@ -122,8 +103,8 @@ export class Tenure implements Disposable {
   [Symbol.dispose](): void {
     this.#disposed = true
     clearTimeout(this.#renewal)
-    clearTimeout(this.#expiry)
-    this.#watch[Symbol.dispose]()
+    this.#time[Symbol.dispose]()
+    this.#interrupts[Symbol.dispose]()
   }
 
   #scheduleRenewal(renewed: boolean): void {
@@ -131,40 +112,18 @@ export class Tenure implements Disposable {
     this.#renewal = setTimeout(() => void this.#renew(), renewed ? wait : Math.min(wait, AGAIN_MS))
   }
 
-  /** Sees the event loop turn until the time is over. */
-  #keepTime(): void {
-    const { leaseMs, clock } = this.#dependencies
-    const left = this.#safeUntil - clock.monotonic()
-    if (left <= 0) this.stop('lost')
-    if (this.#reason === 'lost') return
-    const wait = Math.min(left, leaseMs * TURN_SHARE)
-    const turn = (): void => {
-      this.#turnedMs += wait
-      this.#keepTime()
-    }
-    this.#expiry = setTimeout(turn, wait)
-  }
-
   async #renew(): Promise<void> {
-    const { store, clock, leaseMs } = this.#dependencies
-    const asked = this.#mark(clock.monotonic())
+    const { store, leaseMs } = this.#dependencies
+    const wasRenewed = this.#time.renewing()
     const renewed = await this.#follow(store.renewLease(this.lease, leaseMs))
-    if (renewed) {
-      this.#safeUntil = asked.at + leaseMs * SAFE_SHARE
-      this.#begun = asked
-    }
+    if (renewed) wasRenewed()
     // Where the store can't be reached, another try follows soon; in the end the time is over.
     if (this.#reason !== 'lost' && !this.#disposed) this.#scheduleRenewal(renewed)
   }
 
-  #mark(at: number): Mark {
-    return { at, turnedMs: this.#turnedMs, busyMs: this.#busyMs() }
-  }
-
   #howLost(): Loss {
-    const now = this.#mark(this.#dependencies.clock.monotonic())
-    if (now.at < this.#safeUntil) return 'taken'
-    return this.#failure === undefined ? lossByTime(this.#begun, now) : 'failure'
+    if (!this.#time.isOver) return 'taken'
+    return this.#failure === undefined ? this.#time.loss() : 'failure'
   }
 
   /** Looks whether an interrupt was requested; what changes meanwhile is looked at once more. */
