@@ -6,11 +6,9 @@ import { storeReasons } from '#shared/stores/store-outage.ts'
 export const reasons = {
   ...storeReasons,
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
-  REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   GENERATION_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   MODEL_NOT_FOUND: { code: Code.NotFound, message: 'No model is called "{model}"' },
   REQUEST_DUPLICATE: { code: Code.AlreadyExists, message: 'Request {request_id} was made already' },
-  CREDENTIAL_REFUSED: { code: Code.Unauthenticated, message: 'The API key is not valid' },
   PROVIDER_REFUSED: { code: Code.FailedPrecondition, message: '{provider} refused the request: {message}' },
   PROVIDER_RATE_LIMITED: { code: Code.ResourceExhausted, message: '{provider} is rate limiting requests: {message}' },
   PROVIDER_UNAVAILABLE: { code: Code.Unavailable, message: '{provider} is unavailable: {message}' },

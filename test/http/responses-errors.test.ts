@@ -29,11 +29,6 @@ const ERRORS: Readonly<
     error: { code: 409, message: 'Resource conflict. Please try again later.' },
     late: ['server_error', 'server'],
   },
-  CREDENTIAL_REFUSED: {
-    said: {},
-    error: { code: 401, message: 'Invalid API key' },
-    late: ['server_error', 'server'],
-  },
   PROVIDER_REFUSED: {
     said: { ...provider, status: '422' },
     error: { code: 422, message: 'openai refused the request: Because', ...typed('unprocessable') },

@@ -261,7 +261,7 @@ forEachTransport((name, connect) => {
 
   test(`${name}: a key that was disabled spends nothing`, async () => {
     await using identity = await openIdentity(connectLocal)
-    const peer = await connectLocal(identity.routes)
+    await using peer = await connect(identity.routes)
     await using service = await openInference({}, peer.transport)
     await using connection = await connect(service.routes)
     const client = createClient(InferenceService, connection.transport)
@@ -273,10 +273,10 @@ forEachTransport((name, connect) => {
     await identity.client.updateApiKey({ keyId, disabled: true }, identity.as('management'))
     assert.deepEqual(await refusalOf(call('req_2')), {
       code: 'Unauthenticated',
-      domain: 'inference',
+      domain: 'identity',
       reason: 'CREDENTIAL_REFUSED',
       metadata: {},
-      message: 'The API key is not valid',
+      message: 'The credential is not valid',
     })
   })
 })

@@ -3,7 +3,7 @@ import { Rejection } from '#shared/rejection.ts'
 /** Longest id that a client may choose, in characters. */
 const MAX_ID_LENGTH = 128
 
-/** REQUEST_INVALID, which every service has; `problem` completes a sentence that begins with the field's protobuf name. */
+/** REQUEST_INVALID; `problem` completes a sentence that begins with the field's protobuf name. */
 export function invalid(field: string, problem: string): Rejection {
   return new Rejection('REQUEST_INVALID', { field, problem })
 }

@@ -17,7 +17,7 @@ interface Piece {
 
 /**
  * `portico/echo`: the built-in model. It needs no network, is deterministic, and obeys lines of the last user message
- * (domain/echo-script.ts). It streams word by word, all words of a turn in one batch unless the script says `/slow`. A token
+ * (`script.ts`). It streams word by word, all words of a turn in one batch unless the script says `/slow`. A token
  * is a word: a run of characters without white space; a tool call takes one for its name besides.
  */
 export class EchoProvider implements ModelProvider {

@@ -1,13 +1,12 @@
 import type { Transport } from '@connectrpc/connect'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { KeyChecker } from '#services/inference/ports/key-checker.ts'
-import { Rejection, reasonOf } from '#shared/rejection.ts'
 import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 
 const TIMEOUT_MS = 5_000
 
-/** Asks the identity service on each request, so that a key that was disabled spends nothing more. */
+/** Asks the identity service each time, so that a key that was disabled spends nothing more. What it rejects with goes on as it is. */
 export class RpcKeyChecker implements KeyChecker {
   readonly #client
 
@@ -17,12 +16,7 @@ export class RpcKeyChecker implements KeyChecker {
 
   async check(principal: Principal, signal: AbortSignal): Promise<void> {
     if (principal.kind === 'local-operator') return
-    try {
-      const options = callOptions({ principal }, { signal, timeoutMs: TIMEOUT_MS })
-      await this.#client.checkApiKey({ keyId: principal.apiKeyId }, options)
-    } catch (error) {
-      if (reasonOf(error)?.reason === 'CREDENTIAL_REFUSED') throw new Rejection('CREDENTIAL_REFUSED')
-      throw error
-    }
+    const options = callOptions({ principal }, { signal, timeoutMs: TIMEOUT_MS })
+    await this.#client.checkApiKey({ keyId: principal.apiKeyId }, options)
   }
 }
