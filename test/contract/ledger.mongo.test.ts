@@ -1,6 +1,10 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { MongoLedger } from '#services/inference/adapters/mongo/ledger.ts'
+import { SCHEMA } from '#services/inference/adapters/mongo/schema.ts'
 import type { Clock } from '#shared/clock.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
+import { migrateMongo, prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { LONGEST_MS, ledgerSuite } from './ledger.suite.ts'
 
@@ -16,3 +20,22 @@ async function makeStore() {
 }
 
 ledgerSuite('MongoDB', makeStore, { skip: skipWithoutMongo })
+
+test('MongoDB: a ledger of the first form and a new one have the same indexes, each of which is read by', {
+  skip: skipWithoutMongo,
+}, async () => {
+  await using mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
+  const indexes = async () => (await mongo.db.collection('inference_ledger').indexes()).map(({ key }) => key)
+  try {
+    await prepareMongoSchema(mongo, SCHEMA)
+    assert.deepEqual(await indexes(), [{ _id: 1 }, { startedAt: 1 }])
+    await mongo.db.dropDatabase()
+    await prepareMongoSchema(mongo, { ...SCHEMA, steps: SCHEMA.steps.slice(0, 1) })
+    const [, second = assert.fail()] = SCHEMA.steps
+    await migrateMongo(mongo, SCHEMA, () => {})
+    assert.deepEqual(await indexes(), [{ _id: 1 }, { startedAt: 1 }])
+    await second.up(mongo.db)
+  } finally {
+    await mongo.db.dropDatabase()
+  }
+})

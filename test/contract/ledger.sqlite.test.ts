@@ -1,7 +1,13 @@
+import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
+import { STEPS } from '#services/inference/adapters/sqlite/schema.ts'
+import { migrateSqlite, prepareSchema } from '#shared/stores/sqlite-schema.ts'
+import { scratchDirectory } from '#test/support/processes.ts'
 import { ledgerSuite } from './ledger.suite.ts'
 
 async function makeStore() {
@@ -13,3 +19,24 @@ async function makeStore() {
 }
 
 ledgerSuite('SQLite', makeStore, { skip: false })
+
+test('SQLite: a ledger of the first form and a new one have the same indexes, each of which is read by', () => {
+  using folder = scratchDirectory()
+  const [old, made] = [join(folder.path, 'old.sqlite'), join(folder.path, 'new.sqlite')]
+  for (const [path, steps] of [
+    [old, STEPS.slice(0, 1)],
+    [made, STEPS],
+  ] as const) {
+    using database = new DatabaseSync(path)
+    prepareSchema(database, { path, steps })
+  }
+  migrateSqlite({ path: old, steps: STEPS }, true, () => {})
+  for (const path of [old, made]) {
+    using database = new DatabaseSync(path)
+    const indexes = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`).all()
+    assert.deepEqual(
+      indexes.map(({ name }) => name),
+      ['ledger_open'],
+    )
+  }
+})

@@ -5,7 +5,10 @@ import type { MongoSchema } from '#shared/stores/mongo-schema.ts'
 export const SCHEMA: MongoSchema = {
   name: 'inference',
   collection: 'inference_ledger',
-  steps: [{ version: 1, name: 'the first form', up: first }],
+  steps: [
+    { version: 1, name: 'the first form', up: first },
+    { version: 2, name: 'without an index that nothing reads by', up: dropTimes },
+  ],
 }
 
 async function first(db: Db): Promise<void> {
@@ -15,4 +18,14 @@ async function first(db: Db): Promise<void> {
       { key: { workspace: 1, startedAt: 1 } },
       { key: { startedAt: 1 }, partialFilterExpression: { status: 'open' } },
     ])
+}
+
+async function dropTimes(db: Db): Promise<void> {
+  await db
+    .collection('inference_ledger')
+    .dropIndex('workspace_1_startedAt_1')
+    .catch((error: unknown) => {
+      // Dropped already, by a process that was killed or beside this one.
+      if (!(error instanceof Error && 'codeName' in error && error.codeName === 'IndexNotFound')) throw error
+    })
 }

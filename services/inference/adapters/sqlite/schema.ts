@@ -16,4 +16,9 @@ const FIRST = [
 /** The steps of `inference.sqlite`. */
 export const STEPS: readonly SqliteStep[] = [
   { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
+  {
+    version: 2,
+    name: 'without an index that nothing reads by',
+    up: (database) => database.exec('DROP INDEX IF EXISTS ledger_time'),
+  },
 ]
