@@ -4,7 +4,10 @@ import type { Logger } from 'pino'
 import { ConfigError } from '#shared/config/config.ts'
 import type { Leaving } from '#shared/process/leave.ts'
 import { listenProblem } from '#shared/process/listen-problem.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { familyOf } from '../call.ts'
 import type { Config } from '../config.ts'
+import { publicError } from '../errors/public-error.ts'
 import { createHttpServer } from './http-server.ts'
 import { Lifecycle } from './lifecycle.ts'
 
@@ -106,12 +109,12 @@ class PortInUseError extends ConfigError {
 }
 
 function answerStarting(request: IncomingMessage, response: ServerResponse): void {
-  const live = request.url === '/livez'
-  const message = 'The server is starting'
-  const body = request.url?.startsWith('/api/v1')
-    ? { error: { code: 503, message } }
-    : { _tag: 'ServiceUnavailableError', message }
-  const text = JSON.stringify(live ? { status: 'alive' } : request.url === '/readyz' ? { status: 'starting' } : body)
-  response.writeHead(live ? 200 : 503, { 'content-type': 'application/json; charset=utf-8', 'retry-after': '1' })
-  response.end(text)
+  const send = (status: number, body: unknown, headers: readonly string[] = []): void =>
+    void response
+      .writeHead(status, ['content-type', 'application/json; charset=utf-8', ...headers])
+      .end(JSON.stringify(body))
+  const { url = '' } = request
+  const { status, body, headers } = publicError(familyOf(url), new Rejection('NOT_READY'))
+  if (url === '/livez') send(200, { status: 'alive' })
+  else send(status, url === '/readyz' ? { status: 'starting' } : body, headers)
 }
