@@ -14,6 +14,12 @@ export type JsonOf<S> = S extends z.ZodType ? DeepReadonly<z.input<S>> : never
 /** Members that come as texts: parameters of the path or the query, and headers. */
 export type Members = z.ZodObject<Record<string, z.ZodType>>
 
+/** While the parameter `name` is given, only those of `beside` are looked at. */
+export interface Cursor {
+  readonly name: string
+  readonly beside: readonly string[]
+}
+
 /** A body of `application/x-www-form-urlencoded`: each member once; an empty one counts as left out where its schema refuses ''. */
 export interface FormBody<S extends Members = Members> {
   readonly kind: 'form'

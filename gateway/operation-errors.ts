@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
+import { PROVIDER_STATUSES } from './errors/provider.ts'
 import { publicError } from './errors/public-error.ts'
 import type { Operation } from './operation.ts'
 
@@ -51,7 +52,7 @@ export function errorsOf(operation: Operation): readonly AnyReason[] {
 
 /** Statuses that a reason is shown with; those of a provider's failure go by what the provider said. */
 export function statusesOf({ family }: Operation, reason: AnyReason): readonly number[] {
-  const samples = reason.startsWith('PROVIDER_') ? ['', '401', '403', '404', '413', '422', '503'] : ['']
+  const samples = reason.startsWith('PROVIDER_') ? ['', ...PROVIDER_STATUSES] : ['']
   return [...new Set(samples.map((status) => publicError(family, new Rejection(reason, { status })).status))]
 }
 

@@ -8,6 +8,7 @@ import type { Facade } from './facade.ts'
 import type {
   Answer,
   ByStatus,
+  Cursor,
   EventAnswer,
   Events,
   FormBody,
@@ -44,8 +45,7 @@ export interface Operation {
   readonly params?: Members
   /** What is not in it is ignored. An empty parameter counts as left out where its schema refuses ''. */
   readonly query?: Members
-  /** While this parameter is given, only those of `beside` are looked at. */
-  readonly cursor?: { readonly name: string; readonly beside: readonly string[] }
+  readonly cursor?: Cursor
   readonly headers?: Members
   /** A schema means JSON. */
   readonly body?: z.ZodType | FormBody | RawBody

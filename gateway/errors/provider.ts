@@ -24,6 +24,9 @@ const REFUSALS: Readonly<Record<string, ProviderFailure>> = {
   '422': { status: 422, errorType: 'unprocessable' },
 }
 
+/** Statuses of a provider that mean something of their own to the client. */
+export const PROVIDER_STATUSES: readonly string[] = [...Object.keys(REFUSALS), '503', '529']
+
 /** Says what a reason of the inference service means to the client; undefined: it is not about a provider. */
 export function providerFailure({ reason, metadata: { status = '' } }: Reason): ProviderFailure | undefined {
   switch (reason) {

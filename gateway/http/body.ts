@@ -1,16 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { Request } from 'express'
-import type { ZodType } from 'zod'
 import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { askForBody } from './expectation.ts'
-import { firstProblem, STOP_AT_FIRST } from './first-problem.ts'
 import { JsonGauge } from './json-gauge.ts'
 import { parseInTurns } from './json-parser.ts'
 import { isJsonType } from './media-type.ts'
-
-/** Longest message about an invalid request, in characters (`contract/instance-facts.md` 2). */
-const MESSAGE_LIMIT = 1024
 
 /** A body of more bytes is decoded, parsed and checked in turns of their own, so that others are answered in between. */
 const LARGE = 1_048_576
@@ -138,15 +133,4 @@ function requireWellFormedText(text: string, name: boolean): void {
   if (text.isWellFormed() && !(name && text.includes('\0'))) return
   const problem = name ? 'a member name has a lone surrogate or NUL' : 'a string has a lone surrogate'
   throw new Rejection('BODY_MALFORMED', { problem })
-}
-
-/** Checks a body against its schema. Rejects with BODY_INVALID, which names the first offending path. */
-export function checkBody<T>(schema: ZodType<T>, value: unknown): T {
-  const result = schema.safeParse(value, STOP_AT_FIRST)
-  if (result.success) return result.data
-  const { path, message } = firstProblem(result.error)
-  throw new Rejection('BODY_INVALID', {
-    field: path.join('.').slice(0, 256),
-    problem: message.slice(0, MESSAGE_LIMIT - 300),
-  })
 }

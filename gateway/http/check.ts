@@ -2,8 +2,9 @@ import type { z } from 'zod'
 import { Rejection } from '#shared/rejection.ts'
 import { firstProblem, STOP_AT_FIRST } from './first-problem.ts'
 
-/** Longest message about an invalid request, in characters (`contract/instance-facts.md` 2). */
-const MESSAGE_LIMIT = 1024
+/** So long the path of a member and what is wrong with it may be, in characters: a message about both has at most 1,024. */
+const MAX_PATH = 256
+const MAX_PROBLEM = 724
 
 /** What part of a request does not fit its schema. */
 export type PartReason = 'PATH_INVALID' | 'QUERY_INVALID' | 'HEADER_INVALID' | 'BODY_INVALID'
@@ -14,8 +15,8 @@ export function check<S extends z.ZodType>(schema: S, value: unknown, reason: Pa
   if (result.success) return result.data
   const { path, message } = firstProblem(result.error)
   throw new Rejection(reason, {
-    field: nameOf(path, reason).slice(0, 256),
-    problem: message.slice(0, MESSAGE_LIMIT - 300),
+    field: nameOf(path, reason).slice(0, MAX_PATH),
+    problem: message.slice(0, MAX_PROBLEM),
   })
 }
 

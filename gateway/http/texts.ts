@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { Rejection } from '#shared/rejection.ts'
+import type { Cursor, Members } from '../kinds.ts'
 import { check } from './check.ts'
 
-type Members = z.ZodObject<Record<string, z.ZodType>>
 type Texts = Record<string, unknown>
 
 /** Reads the members of a schema from where texts come by name. */
@@ -13,12 +13,6 @@ export interface TextReader {
   headers(headers: IncomingHttpHeaders): unknown
   /** From a form. */
   form(text: string): unknown
-}
-
-/** While the parameter `name` is given, only those of `beside` are looked at. */
-export interface Cursor {
-  readonly name: string
-  readonly beside: readonly string[]
 }
 
 /**

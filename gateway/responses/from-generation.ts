@@ -1,4 +1,5 @@
 import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
+import { fromCost } from '../records/usage.ts'
 import { fromPart } from './from-part.ts'
 import type { OutputItem } from './output.ts'
 import type { Echo, ResponseObject, Usage } from './response.ts'
@@ -91,16 +92,12 @@ function fromUsage({ usage, costNanos, outputCostNanos }: Finished): Usage | nul
     output_tokens: Number(outputTokens),
     output_tokens_details: { reasoning_tokens: Number(reasoningTokens) },
     total_tokens: Number(inputTokens + outputTokens),
-    cost: dollars(costNanos),
+    cost: fromCost(costNanos),
     is_byok: false,
     cost_details: {
       upstream_inference_cost: null,
-      upstream_inference_input_cost: dollars(costNanos - outputCostNanos),
-      upstream_inference_output_cost: dollars(outputCostNanos),
+      upstream_inference_input_cost: fromCost(costNanos - outputCostNanos),
+      upstream_inference_output_cost: fromCost(outputCostNanos),
     },
   }
-}
-
-function dollars(nanos: bigint): number {
-  return Number(nanos) / 1e9
 }
