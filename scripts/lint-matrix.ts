@@ -16,7 +16,8 @@ const CONNECT = ['@bufbuild/protobuf', '@bufbuild/protobuf/**', '@connectrpc/con
 const FEATURE = [
   ...['../records/**', '../operation.ts', '../kinds.ts', '../shape.ts', '../call.ts', '../clients.ts'],
   ...['../errors/{schemas,provider,public-error}.ts', '../http/{sse,lifecycle,json-gauge}.ts'],
-  ...['#shared/{ids,clock,rejection}.ts', 'node:timers/promises', 'node:fs', 'zod', ...CONNECT],
+  ...['#shared/{ids,clock,rejection}.ts', '#shared/rpc/enum-table.ts', 'node:timers/promises', 'node:fs', 'zod'],
+  ...CONNECT,
 ]
 
 const SERVICES = ['session', 'catalog', 'inference', 'identity']
@@ -135,7 +136,15 @@ export const MATRIX: readonly MatrixRow[] = [
   {
     name: 'records of the facade know only how JSON is said',
     files: ['gateway/records/**'],
-    allow: ['./**', '../kinds.ts', '../shape.ts', '#shared/rejection.ts', 'zod', ...CONNECT],
+    allow: [
+      './**',
+      '../kinds.ts',
+      '../shape.ts',
+      '#shared/rejection.ts',
+      '#shared/rpc/enum-table.ts',
+      'zod',
+      ...CONNECT,
+    ],
   },
   {
     name: 'errors of the facade know reasons',

@@ -1,16 +1,12 @@
 import { type Agent, Agent_Mode } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { orAbsent } from '../records/absent.ts'
 import { fromModelRef } from '../records/model.ts'
 import { fromRuleset } from '../records/ruleset.ts'
 import type { agentInfo } from './schemas.ts'
 
-const MODES = {
-  [Agent_Mode.UNSPECIFIED]: 'primary',
-  [Agent_Mode.PRIMARY]: 'primary',
-  [Agent_Mode.SUBAGENT]: 'subagent',
-  [Agent_Mode.ALL]: 'all',
-} as const
+const modes = enumTable({ primary: Agent_Mode.PRIMARY, subagent: Agent_Mode.SUBAGENT, all: Agent_Mode.ALL })
 
 export function fromAgent(agent: Agent | undefined): JsonOf<typeof agentInfo> {
   if (agent === undefined) throw new Error('The catalog answered without an agent')
@@ -25,7 +21,7 @@ export function fromAgent(agent: Agent | undefined): JsonOf<typeof agentInfo> {
     },
     system: orAbsent(agent.system),
     description: orAbsent(agent.description),
-    mode: MODES[agent.mode],
+    mode: modes.fromProto(agent.mode) ?? 'primary',
     hidden: agent.hidden,
     color: orAbsent(agent.color),
     steps: agent.steps === 0 ? undefined : agent.steps,

@@ -4,6 +4,7 @@ import type { Principal as ProtoPrincipal } from '#gen/portico/identity/v1/ident
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { Rejection, reasonOf } from '#shared/rejection.ts'
 import type { Principal, PrincipalKind } from '#shared/rpc/call-context.ts'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import { type Call, callOf } from '../call.ts'
 import type { Config } from '../config.ts'
 import { BEARER_CHALLENGE } from '../errors/challenge.ts'
@@ -84,16 +85,15 @@ async function identify(facade: Facade, call: Call, credential: Credential): Pro
   call.principal = fromProto(principal)
 }
 
-const KINDS: Readonly<Record<Principal_Kind, PrincipalKind | undefined>> = {
-  [Principal_Kind.UNSPECIFIED]: undefined,
-  [Principal_Kind.WORKSPACE]: 'workspace',
-  [Principal_Kind.PERSONAL]: 'personal',
-  [Principal_Kind.MANAGEMENT]: 'management',
-  [Principal_Kind.LOCAL_OPERATOR]: 'local-operator',
-}
+const kinds = enumTable<PrincipalKind, Principal_Kind>({
+  workspace: Principal_Kind.WORKSPACE,
+  personal: Principal_Kind.PERSONAL,
+  management: Principal_Kind.MANAGEMENT,
+  'local-operator': Principal_Kind.LOCAL_OPERATOR,
+})
 
 function fromProto({ organizationId, workspaceId, apiKeyId, kind }: ProtoPrincipal): Principal {
-  const name = KINDS[kind]
+  const name = kinds.fromProto(kind)
   if (name === undefined) throw new Error(`identity answered an unknown kind of principal: ${kind}`)
   return { organizationId, workspaceId, apiKeyId, kind: name }
 }

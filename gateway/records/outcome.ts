@@ -1,17 +1,15 @@
 import { z } from 'zod'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 
 /** How a run ended. */
 export const outcome = z.enum(['succeeded', 'failed', 'interrupted'])
 
-const OUTCOMES = {
-  [Outcome.UNSPECIFIED]: undefined,
-  [Outcome.SUCCEEDED]: 'succeeded',
-  [Outcome.FAILED]: 'failed',
-  [Outcome.INTERRUPTED]: 'interrupted',
-} as const
+const outcomes = enumTable({
+  succeeded: Outcome.SUCCEEDED,
+  failed: Outcome.FAILED,
+  interrupted: Outcome.INTERRUPTED,
+})
 
 /** Undefined before the first end. */
-export function fromOutcome(how: Outcome): z.output<typeof outcome> | undefined {
-  return OUTCOMES[how]
-}
+export const fromOutcome: (how: Outcome) => z.output<typeof outcome> | undefined = outcomes.fromProto

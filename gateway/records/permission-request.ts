@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PermissionReply, type PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 
 /** A permission request (`contract/instance-facts.md` 3.13). */
@@ -17,25 +18,16 @@ export const permissionRequest = z
 /** The answer to one. */
 export const permissionReply = z.enum(['once', 'always', 'reject'])
 
-const REPLIES = {
+const replies = enumTable({
   once: PermissionReply.ONCE,
   always: PermissionReply.ALWAYS,
   reject: PermissionReply.REJECT,
-} as const
+})
 
-const REPLY_NAMES = {
-  [PermissionReply.UNSPECIFIED]: 'reject',
-  [PermissionReply.ONCE]: 'once',
-  [PermissionReply.ALWAYS]: 'always',
-  [PermissionReply.REJECT]: 'reject',
-} as const
-
-export function toPermissionReply(reply: z.output<typeof permissionReply>): PermissionReply {
-  return REPLIES[reply]
-}
+export const toPermissionReply: (reply: z.output<typeof permissionReply>) => PermissionReply = replies.toProto
 
 export function fromPermissionReply(reply: PermissionReply): z.output<typeof permissionReply> {
-  return REPLY_NAMES[reply]
+  return replies.fromProto(reply) ?? 'reject'
 }
 
 export function fromPermissionRequest(request: PermissionRequest | undefined): JsonOf<typeof permissionRequest> {

@@ -6,6 +6,7 @@ import {
   type Mention,
   type Prompt,
 } from '#gen/portico/session/v1/session_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { listOrAbsent } from './absent.ts'
 import { metadata } from './free.ts'
@@ -51,14 +52,12 @@ export const delivery = z
   .enum(['steer', 'queue'])
   .meta({ id: 'Session.Inbox.Delivery', description: 'At the next step boundary, or when the session is idle' })
 
-const DELIVERIES = { steer: Delivery.STEER, queue: Delivery.QUEUE } as const
+const deliveries = enumTable({ steer: Delivery.STEER, queue: Delivery.QUEUE })
 
-export function toDelivery(when: z.output<typeof delivery>): Delivery {
-  return DELIVERIES[when]
-}
+export const toDelivery: (when: z.output<typeof delivery>) => Delivery = deliveries.toProto
 
 export function fromDelivery(when: Delivery): z.output<typeof delivery> {
-  return when === Delivery.QUEUE ? 'queue' : 'steer'
+  return deliveries.fromProto(when) ?? 'steer'
 }
 
 export function fromPrompt(said: Prompt | undefined) {
