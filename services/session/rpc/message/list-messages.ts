@@ -14,8 +14,10 @@ import { messageToProto } from './message-to-proto.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 200
-/** Files of one page, in bytes: an answer must stay below the 64 MiB of a message between processes. */
-const MAX_FILES_SIZE = 40 * 1_048_576
+/** What one page says and its files, in bytes: an answer must stay below the 64 MiB of a message between processes. */
+const MAX_PAGE_BYTES = 40 * 1_048_576
+/** What a value costs beside its name and what it says. */
+const MEMBER_BYTES = 16
 
 type Order = MessageQuery['order']
 
@@ -49,12 +51,24 @@ function fitting(page: Page<StoredMessage>, direction: Direction | undefined): P
   const entered = direction === 'previous' ? page.items.toReversed() : page.items
   let size = 0
   const beyond = entered.findIndex(({ message }, i) => {
+    size += bytesOf(message)
     for (const blob of blobsOf(message)) size += blob.size
-    return i > 0 && size > MAX_FILES_SIZE
+    return i > 0 && size > MAX_PAGE_BYTES
   })
   if (beyond < 0) return page
   const items = entered.slice(0, beyond)
   return { items: direction === 'previous' ? items.toReversed() : items, more: true }
+}
+
+/** About as many bytes as a value takes in a message. */
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (typeof value !== 'object' || value === null) return 0
+  let bytes = 0
+  for (const [name, member] of Object.entries(value)) {
+    bytes += Buffer.byteLength(name) + MEMBER_BYTES + bytesOf(member)
+  }
+  return bytes
 }
 
 const orders = enumTable({

@@ -171,4 +171,26 @@ forEachTransport((name, connect) => {
     const back = await client.listMessages({ sessionId, pageToken: second.previousPageToken }, service.as())
     assert.deepEqual([ids(back), back.previousPageToken], [['msg_4', 'msg_3'], ''])
   })
+
+  test(`a page ends early rather than carry more text than fits between processes (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    const { client } = service
+    await client.createSession({ sessionId }, service.as())
+    const sent = Array.from({ length: 24 }, (_, n) => `msg_${n}`)
+    // Three bytes each: more than 64 MiB in all.
+    const text = '€'.repeat(1_048_576)
+    for (const messageId of sent) await client.promptSession({ sessionId, messageId, text }, service.as())
+    const lease = await service.store.acquireLease('owner', 60_000)
+    assert.ok(lease)
+    await service.store.promote(lease, 'idle')
+    const seen: string[] = []
+    let pageToken = ''
+    do {
+      const order = ListMessagesRequest_Order.ASCENDING
+      const page = await client.listMessages({ sessionId, order, pageSize: 200, pageToken }, service.as())
+      seen.push(...page.messages.map(({ messageId }) => messageId))
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    assert.deepEqual(seen, sent)
+  })
 })
