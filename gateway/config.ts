@@ -1,6 +1,7 @@
 import { homedir, tmpdir } from 'node:os'
 import { z } from 'zod'
-import { type Environment, integerVariable, mustBe, portVariable, readEnvironment } from '#shared/config/config.ts'
+import { type Environment, readEnvironment } from '#shared/config/config.ts'
+import { integerVariable, mustBe, portVariable } from '#shared/config/variables.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { isLoopbackHost } from './http/origin.ts'
 

@@ -1,7 +1,8 @@
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { type Environment, jsonVariable, mustBe, readEnvironment } from '#shared/config/config.ts'
+import { type Environment, readEnvironment } from '#shared/config/config.ts'
+import { jsonVariable, mustBe } from '#shared/config/variables.ts'
 
 /** Settings of the catalog service. */
 export interface Config {

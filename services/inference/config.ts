@@ -1,13 +1,8 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import {
-  type Environment,
-  fileVariableOf,
-  integerVariable,
-  readEnvironment,
-  urlVariable,
-} from '#shared/config/config.ts'
+import { type Environment, fileVariableOf, readEnvironment } from '#shared/config/config.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
+import { integerVariable, urlVariable } from '#shared/config/variables.ts'
 import { fileVariable, type ProviderConfig } from './config-file.ts'
 import { modelListOf, resolveModel } from './domain/model-list.ts'
 

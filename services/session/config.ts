@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { type Environment, integerVariable, readEnvironment } from '#shared/config/config.ts'
+import { type Environment, readEnvironment } from '#shared/config/config.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
+import { integerVariable } from '#shared/config/variables.ts'
 
 /** Settings of the session service. */
 export interface Config {

@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
-import {
-  booleanVariable,
-  ConfigError,
-  integerVariable,
-  jsonVariable,
-  portVariable,
-  readEnvironment,
-  readTogether,
-  urlVariable,
-} from '#shared/config/config.ts'
+import { ConfigError, readEnvironment, readTogether } from '#shared/config/config.ts'
 import { maskSecrets } from '#shared/config/config-print.ts'
 import { storeOf, storeVariables } from '#shared/config/store-config.ts'
+import { booleanVariable, integerVariable, jsonVariable, portVariable, urlVariable } from '#shared/config/variables.ts'
 
 const schema = z.object({
   PORT: portVariable().default(4096),

@@ -1,14 +1,8 @@
 import { z } from 'zod'
-import {
-  booleanVariable,
-  type Environment,
-  integerVariable,
-  peerUrlVariable,
-  portVariable,
-  readEnvironment,
-} from '#shared/config/config.ts'
+import { type Environment, readEnvironment } from '#shared/config/config.ts'
 import { storeSecrets } from '#shared/config/store-config.ts'
 import { type TelemetryConfig, telemetryOf, telemetryVariables } from '#shared/config/telemetry-config.ts'
+import { booleanVariable, integerVariable, peerUrlVariable, portVariable } from '#shared/config/variables.ts'
 import type { LeaveTimes } from '#shared/process/leave.ts'
 import { type LogLevel, logVariables } from '#shared/telemetry/logging.ts'
 

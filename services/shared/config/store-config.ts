@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { mustBe } from '#shared/config/config.ts'
+import { mustBe } from '#shared/config/variables.ts'
 
 /** Where a service keeps what it must not lose. */
 export type StoreConfig =

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { urlVariable } from '#shared/config/config.ts'
+import { urlVariable } from '#shared/config/variables.ts'
 
 /** Where spans go; undefined: there are none, and tracing costs nothing. */
 export interface TelemetryConfig {

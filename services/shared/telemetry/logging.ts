@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 import { z } from 'zod'
-import { mustBe } from '#shared/config/config.ts'
+import { mustBe } from '#shared/config/variables.ts'
 import { currentRequestId } from '#shared/telemetry/request-scope.ts'
 import { currentSpan } from '#shared/telemetry/tracing.ts'
 

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { maskCredentials } from '#shared/config/config-print.ts'
+
+/** Most characters of a value that an error repeats. */
+const MOST_REPEATED = 100
+
+/** The problem of a variable that holds no secret: what it must be, and what it is. Credentials in URLs are masked. */
+export function mustBe(what: string) {
+  const error = ({ input }: { readonly input?: unknown }): string =>
+    `must be ${what}, not ${maskCredentials(String(input)).slice(0, MOST_REPEATED)}`
+  return { error }
+}
+
+/** A TCP port; 0 asks the system for a free one. */
+export const portVariable = () => integerVariable({ min: 0, max: 65_535 })
+
+/** A whole number, written in decimal digits, within limits. Unlike a lax reader it refuses `12abc` and `1e3`. */
+export function integerVariable({ min, max }: { readonly min: number; readonly max: number }) {
+  return z
+    .string()
+    .regex(/^-?\d{1,15}$/, mustBe('a whole number'))
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(min, mustBe(`at least ${min}`))
+        .max(max, mustBe(`at most ${max}`)),
+    )
+}
+
+/** A switch: `true` or `1`, `false` or `0`. */
+export const booleanVariable = () =>
+  z.enum(['true', 'false', '1', '0'], mustBe('true or false')).transform((value) => value === 'true' || value === '1')
+
+/** An absolute http or https URL; the answer has no slash at its end. */
+export const urlVariable = () =>
+  z
+    .string()
+    .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'must be an http:// or https:// URL')
+    .transform((value) => value.replace(/\/+$/, ''))
+
+/** Where a service is: `http://host:port`. Services speak HTTP/2 without TLS, and serve at no other path. */
+export const peerUrlVariable = () =>
+  z
+    .string()
+    .refine((value) => {
+      const url = URL.parse(value)
+      return url?.protocol === 'http:' && url.href === `${url.origin}/`
+    }, mustBe('http://host:port, without TLS and without a path'))
+    .transform((value) => value.replace(/\/+$/, ''))
+
+/** A value written in JSON, checked by a schema. */
+export function jsonVariable<S extends z.ZodType>(schema: S) {
+  return z
+    .string()
+    .transform((text, context): unknown => {
+      try {
+        return JSON.parse(text)
+      } catch {
+        context.addIssue({ code: 'custom', message: 'must be valid JSON' })
+        return z.NEVER
+      }
+    })
+    .pipe(schema)
+}
