@@ -26,6 +26,7 @@ import { startTracing } from '#shared/telemetry/telemetry.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import { createGrpcJsClient } from '#test/support/grpc-js.ts'
 import { silentLogger, testSecret } from '#test/support/transports.ts'
+import { type Case, compareCases } from './harness/compare-cases.ts'
 
 const ROUNDS = Number(process.argv[2] ?? 7)
 const MESSAGES = 1_000
@@ -39,13 +40,6 @@ const implementation = {
   },
 }
 const routes: Routes = { domain: 'session', reasons: {}, services: [route(SessionService, implementation as never)] }
-
-interface Case {
-  readonly name: string
-  readonly calls: number
-  readonly concurrency: number
-  run(): Promise<unknown>
-}
 
 await using stack = new AsyncDisposableStack()
 const server = stack.use(
@@ -113,7 +107,7 @@ const drain = async (stream: AsyncIterable<unknown>): Promise<void> => {
 }
 const plain = async (sessionId: string) => create(GetSessionResponseSchema, implementation.getSession({ sessionId }))
 
-const unary: Case[] = [
+const unary: readonly Case[] = [
   { name: 'plain async function', calls: 100_000, concurrency: 1, run: () => plain('ses_1') },
   {
     name: 'local transport',
@@ -152,7 +146,7 @@ const unary: Case[] = [
     run: () => grpcBoth.unary(getSession, { sessionId: 'ses_1' }),
   },
 ]
-const streams: Case[] = [
+const streams: readonly Case[] = [
   { name: 'local transport', calls: 50, concurrency: 1, run: () => drain(local.streamEvents({}, options())) },
   { name: 'connect router transport', calls: 4, concurrency: 1, run: () => drain(router.streamEvents({}, options())) },
   { name: 'HTTP/2, our client', calls: 8, concurrency: 1, run: () => drain(http2.streamEvents({}, options())) },
@@ -170,37 +164,8 @@ const streams: Case[] = [
   },
 ]
 
-async function measure({ calls, concurrency, run }: Case): Promise<number> {
-  const before = process.cpuUsage()
-  let left = calls
-  const worker = async (): Promise<void> => {
-    while (left-- > 0) await run()
-  }
-  await Promise.all(Array.from({ length: concurrency }, worker))
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / calls
-}
-
-async function table(title: string, cases: readonly Case[], per: number): Promise<void> {
-  const samples = new Map<Case, number[]>(cases.map((each) => [each, []]))
-  for (let round = -1; round < ROUNDS; round++) {
-    for (const each of round % 2 === 0 ? cases : [...cases].reverse()) {
-      const sample = await measure(each)
-      if (round >= 0) samples.get(each)?.push(sample / per)
-    }
-  }
-  const medians = cases.map((each) => samples.get(each)?.sort((a, b) => a - b)[ROUNDS >> 1] ?? Number.NaN)
-  console.log(`\n${title}: µs of CPU, both ends together, median of ${ROUNDS} rounds (ratio to the first row)`)
-  cases.forEach(({ name }, at) => {
-    const median = medians[at] ?? Number.NaN
-    console.log(
-      `  ${name.padEnd(32)} ${median.toFixed(2).padStart(9)}  ${(median / (medians[0] ?? 1)).toFixed(1).padStart(8)}×`,
-    )
-  })
-}
-
-await table('Unary call, answer of 1 KB', unary, 1)
-await table(`Message of 100 bytes in a stream of ${MESSAGES}`, streams, MESSAGES)
+await compareCases('Unary call, answer of 1 KB', unary, ROUNDS)
+await compareCases(`Message of 100 bytes in a stream of ${MESSAGES}`, streams, ROUNDS, MESSAGES)
 
 // Traced as in production, but for the sending: what is batched is thrown away. Inside a span, as every call of the facade is.
 const exporter: SpanExporter = {
@@ -211,4 +176,4 @@ stack.use(await startTracing('bench', new BatchSpanProcessor({ exporter, maxQueu
 const traced = unary
   .filter(({ name }) => /plain|local|our client/.test(name))
   .map((each) => ({ ...each, run: () => inSpan('facade', {}, each.run) }))
-await table('Unary call, traced, with the span around it', traced, 1)
+await compareCases('Unary call, traced, with the span around it', traced, ROUNDS)
