@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { MongoLedger } from '#services/inference/adapters/mongo/ledger.ts'
+import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
+import type { Ledger } from '#services/inference/ports/ledger.ts'
+import { systemClock } from '#shared/clock.ts'
+import { openMongo } from '#shared/stores/mongo.ts'
 import { InstanceClient } from '#test/support/instance-client.ts'
 import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { type Expected, layOutDatabase, layOutFolder } from '#test/support/older-stores.ts'
 import { runToEnd, scratchDirectory } from '#test/support/processes.ts'
 import { startSingle, startSplit } from '#test/support/product.ts'
 import { waitFor, waitUntil } from '#test/support/wait-until.ts'
+
+const HOUR_MS = 3_600_000
 
 /** Sessions in which nothing ran or was due when their server was killed. */
 const SETTLED = ['ses_tools', 'ses_plan', 'ses_failed', 'ses_retried', 'ses_parked']
@@ -24,6 +31,12 @@ describe('what an older version stored is found by the code of today', () => {
     } finally {
       await product.stop()
     }
+    const workspace = await workspaceOf({ PORTICO_DATA_DIR: data })
+    await using ledger = await SqliteLedger.open(join(data, 'inference.sqlite'), systemClock)
+    await usageIsThere(ledger, workspace, expected)
+    const [, lost] = expected.messages.ses_running as readonly { readonly id: string }[]
+    const row = await ledger.get(workspace, `${lost?.id}-1`)
+    assert.deepEqual([row?.status, row?.error], ['aborted', 'PROCESS_LOST'])
   })
 
   test('in a database, by five processes, after the command', { skip: skipWithoutMongo }, async () => {
@@ -44,6 +57,11 @@ describe('what an older version stored is found by the code of today', () => {
       } finally {
         await product.stop()
       }
+      const store = { uri: mongoUri() ?? '', database }
+      await using mongo = await openMongo(store)
+      await using ledger = await MongoLedger.open(mongo, systemClock, HOUR_MS)
+      const workspace = await workspaceOf({ ...environment, PORTICO_MONGODB_URI: store.uri })
+      await usageIsThere(ledger, workspace, expected)
     } finally {
       await dropDatabase(database)
     }
@@ -83,6 +101,54 @@ async function eventsAreThere(url: string, { start = '', events = [] }: Expected
     if (found.length >= events.length) break
   }
   assert.deepEqual(found.slice(0, events.length), events)
+}
+
+/** The workspace as the key command names it. */
+async function workspaceOf(environment: Readonly<Record<string, string>>): Promise<string> {
+  const { stderr } = await runToEnd('scripts/key.ts', ['list'], environment)
+  return /wrk_\w+/.exec(stderr)?.[0] ?? assert.fail(stderr)
+}
+
+/** The row of each attempt of a settled step says how it ended, and what the message says that it used. */
+async function usageIsThere(ledger: Ledger, workspace: string, { messages }: Expected): Promise<void> {
+  const rowOf = async (id: string, attempt = 1) => {
+    const row = await ledger.get(workspace, `${id}-${attempt}`)
+    return [row?.sessionId, row?.origin, row?.modelId, row?.status, row?.error, row?.costNanos, row?.usage]
+  }
+  for (const session of ['ses_tools', 'ses_plan']) {
+    const steps = ((messages[session] ?? []) as Step[]).filter(({ type }) => type === 'assistant')
+    assert.ok(steps.length > 0)
+    for (const { id, tokens } of steps) {
+      const usage = {
+        inputTokens: BigInt(tokens.input),
+        outputTokens: BigInt(tokens.output + tokens.reasoning),
+        cacheReadTokens: BigInt(tokens.cache.read),
+        cacheWriteTokens: BigInt(tokens.cache.write),
+        reasoningTokens: BigInt(tokens.reasoning),
+      }
+      assert.deepEqual(await rowOf(id), [session, 'session', 'echo', 'completed', '', 0n, usage])
+    }
+  }
+  const stepOf = (session: string) =>
+    ((messages[session] ?? []) as Step[]).find(({ type }) => type === 'assistant')?.id ?? ''
+  const refused = await rowOf(stepOf('ses_failed'))
+  assert.deepEqual(refused, ['ses_failed', 'session', 'echo', 'failed', 'PROVIDER_REFUSED', 0n, undefined])
+  for (const attempt of [1, 2, 3, 4, 5]) {
+    const retried = await rowOf(stepOf('ses_retried'), attempt)
+    assert.deepEqual(retried.slice(0, 5), ['ses_retried', 'session', 'echo', 'failed', 'PROVIDER_UNAVAILABLE'])
+  }
+}
+
+/** What the ledger's test reads of an assistant message. */
+interface Step {
+  readonly id: string
+  readonly type: string
+  readonly tokens: {
+    readonly input: number
+    readonly output: number
+    readonly reasoning: number
+    readonly cache: { readonly read: number; readonly write: number }
+  }
 }
 
 /** What ran is taken up, what waited is delivered, what was parked waits for a wake, and what was approved stays so. */
