@@ -22,9 +22,9 @@ interface Job {
 
 /**
  * A SQLite file with group commit: all writes of one turn of the event loop share one transaction (WAL,
- * synchronous=FULL) and resolve after its commit. Each job has a savepoint, so that one that throws undoes only itself.
- * Reads see committed work only, since nothing else runs while a transaction is open. Used by adapters only (ADR 0002).
- * An empty file gets its form; an older one throws `OlderStoreError`, a newer one ConfigError.
+ * synchronous=FULL) and resolve after its commit. Jobs that share one have a savepoint each, so that one that throws
+ * undoes only itself. Reads see committed work only, since nothing else runs while a transaction is open. Used by
+ * adapters only (ADR 0002). An empty file gets its form; an older one throws `OlderStoreError`, a newer one ConfigError.
  */
 export class SqliteFile implements AsyncDisposable {
   readonly #path: string
@@ -92,10 +92,11 @@ export class SqliteFile implements AsyncDisposable {
     const jobs = this.#jobs
     this.#jobs = []
     if (jobs.length === 0) return
-    const done: Job[] = []
+    let done = jobs
     try {
       this.statement('BEGIN IMMEDIATE').run()
-      for (const job of jobs) this.#runInSavepoint(job, done)
+      if (jobs.length > 1) done = jobs.filter((job) => this.#runInSavepoint(job))
+      else for (const job of jobs) job.run()
       this.statement('COMMIT').run()
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
@@ -106,7 +107,8 @@ export class SqliteFile implements AsyncDisposable {
     for (const job of done) job.committed()
   }
 
-  #runInSavepoint(job: Job, done: Job[]): void {
+  /** Whether the job did its work. */
+  #runInSavepoint(job: Job): boolean {
     this.statement('SAVEPOINT job').run()
     try {
       job.run()
@@ -115,10 +117,10 @@ export class SqliteFile implements AsyncDisposable {
       if (!this.#database.isTransaction) throw error
       this.#database.exec('ROLLBACK TO job; RELEASE job')
       job.failed(this.#named(error))
-      return
+      return false
     }
     this.statement('RELEASE job').run()
-    done.push(job)
+    return true
   }
 
   /** An error of SQLite names no file. */
