@@ -7,8 +7,8 @@ import { time } from '../records/time.ts'
 const file = z
   .strictObject({
     uri: name.meta({ description: '`data:` or `file:`; at most 20 MiB' }),
-    name: name.max(1_024).nullish(),
-    description: z.string().max(16_384).nullish(),
+    name: name.nullish(),
+    description: z.string().nullish(),
     mention: mention.nullish(),
   })
   .meta({ id: 'PromptInput.FileAttachment' })

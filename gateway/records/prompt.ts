@@ -16,7 +16,7 @@ const position = z.int().min(0).max(2_147_483_647)
 
 /** `Prompt.Mention`: where the text speaks of it. */
 export const mention = z
-  .strictObject({ start: position, end: position, text: z.string().max(1_048_576) })
+  .strictObject({ start: position, end: position, text: z.string() })
   .meta({ id: 'Prompt.Mention' })
 
 /** `Prompt.AgentAttachment`. */

@@ -1,7 +1,16 @@
+import type { ModelRef as ModelRefMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { PermissionRuleset } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import { check, parseId } from '#shared/rpc/parse.ts'
+import { check, parseId, parseText } from '#shared/rpc/parse.ts'
+import type { PermissionRule } from '../domain/permission/permission.ts'
+import type { ModelRef } from '../domain/session.ts'
+import { effects } from './enums.ts'
 
 const MAX_METADATA_BYTES = 65_536
+const MAX_AGENT_LENGTH = 256
+const MAX_MODEL_LENGTH = 256
+const MAX_RULES = 1_000
+const MAX_RULE_LENGTH = 4_096
 
 /** A session id: `ses` and at most 125 characters, none of them a control. */
 export function parseSessionId(sessionId: string): string {
@@ -18,4 +27,30 @@ export function parseMetadata(metadata: JsonObject | undefined): JsonObject | un
   const bytes = metadata === undefined ? 0 : Buffer.byteLength(JSON.stringify(metadata))
   check(bytes <= MAX_METADATA_BYTES, 'metadata', `must be at most ${MAX_METADATA_BYTES} bytes as JSON`)
   return metadata
+}
+
+/** An agent's name: 1 to 256 characters. Whether there is such an agent is seen when it runs. */
+export function parseAgentName(field: string, name: string): string {
+  return parseText(field, name, 1, MAX_AGENT_LENGTH)
+}
+
+/** A model's name as it came; its parts have at most 256 characters, and only the variant may be empty. */
+export function parseModel({ providerId, modelId, variant }: ModelRefMessage): ModelRef {
+  const usable = (part: string): boolean => part.length > 0 && part.length <= MAX_MODEL_LENGTH
+  const holds = usable(providerId) && usable(modelId) && variant.length <= MAX_MODEL_LENGTH
+  check(holds, 'model', `must name a provider and a model of 1 to ${MAX_MODEL_LENGTH} characters`)
+  return { providerId, modelId, variant }
+}
+
+/** The rules of a session as they came; undefined when none were given. */
+export function parseRules(ruleset: PermissionRuleset | undefined): readonly PermissionRule[] | undefined {
+  if (ruleset === undefined) return undefined
+  check(ruleset.rules.length <= MAX_RULES, 'permissions', `must have at most ${MAX_RULES} rules`)
+  return ruleset.rules.map(({ action, resource, effect }) => {
+    const fits = action.length <= MAX_RULE_LENGTH && resource.length <= MAX_RULE_LENGTH
+    check(fits, 'permissions', `patterns must have at most ${MAX_RULE_LENGTH} characters`)
+    const known = effects.fromProto(effect)
+    check(known !== undefined, 'permissions', 'each rule must have an effect')
+    return { action, resource, effect: known }
+  })
 }

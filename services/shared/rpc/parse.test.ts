@@ -10,6 +10,8 @@ test('a text is measured in characters, not in their halves', () => {
   for (const text of ['', 'abcd', '😀😀😀😀', 'x'.repeat(7)]) {
     assert.throws(() => parseText('name', text, 1, 3), invalid('name', problem))
   }
+  assert.equal(parseText('title', '', 0, 3), '')
+  assert.throws(() => parseText('title', 'abcd', 0, 3), invalid('title', 'must have at most 3 characters'))
 })
 
 test('an id has its prefix, a bounded length and no control characters', () => {

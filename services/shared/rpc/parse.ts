@@ -23,7 +23,7 @@ export function parseRequired(field: string, text: string): string {
 export function parseText(field: string, text: string, least: number, most: number): string {
   // One of two code units may be one character: the shorter way decides for all but the longest texts.
   const fits = text.length >= least && (text.length <= most || (text.length <= 2 * most && [...text].length <= most))
-  check(fits, field, `must have ${least} to ${most} characters`)
+  check(fits, field, least === 0 ? `must have at most ${most} characters` : `must have ${least} to ${most} characters`)
   return text
 }
 

@@ -222,6 +222,8 @@ export declare type Mention = Message<"portico.session.v1.Mention"> & {
   end: number;
 
   /**
+   * At most 1,048,576 characters.
+   *
    * @generated from field: string text = 3;
    */
   text: string;
@@ -247,13 +249,15 @@ export declare type FileInput = Message<"portico.session.v1.FileInput"> & {
   uri: string;
 
   /**
-   * Absent: the base name of the path, if there is one.
+   * At most 1,024 characters; absent: the base name of the path, if there is one.
    *
    * @generated from field: optional string name = 2;
    */
   name?: string | undefined;
 
   /**
+   * At most 16,384 characters; absent: none.
+   *
    * @generated from field: optional string description = 3;
    */
   description?: string | undefined;
@@ -307,6 +311,8 @@ export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"
   name?: string | undefined;
 
   /**
+   * Absent: none was given.
+   *
    * @generated from field: optional string description = 5;
    */
   description?: string | undefined;

@@ -503,8 +503,8 @@ export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessag
   sessionId: string;
 
   /**
-   * At most this many; 0 means 50, more than 200 is taken as 200, negative is an error. A page with more than 40 MiB of
-   * files ends early.
+   * At most this many; 0 means 50, more than 200 is taken as 200, negative is an error. A page ends early rather than
+   * hold more than 40 MiB of text and files, but not before its first message.
    *
    * @generated from field: int32 page_size = 2;
    */

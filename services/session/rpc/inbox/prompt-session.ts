@@ -17,12 +17,14 @@ import { check, parseText } from '#shared/rpc/parse.ts'
 import { readBlobs } from '../blob-contents.ts'
 import { deliveries } from '../enums.ts'
 import { promptToProto } from '../message/message-to-proto.ts'
-import { parseMessageId, parseMetadata } from '../parse.ts'
+import { parseAgentName, parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 
 const MAX_TEXT_LENGTH = 1_048_576
 const MAX_ATTACHMENTS = 32
-const MAX_NAME_LENGTH = 256
+/** Of a file's name. */
+const MAX_NAME_LENGTH = 1_024
+const MAX_DESCRIPTION_LENGTH = 16_384
 /** All files of one prompt together, in bytes: what carries them must stay below the 64 MiB of a message. */
 const MAX_FILES_SIZE = 40 * 1_048_576
 
@@ -44,7 +46,8 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
     const { sessionId } = request
     const id = parseMessageId(request.messageId)
     const words = parsePrompt(request)
-    const files = request.files.length === 0 ? [] : await filesOf(dependencies, peerCallOf(context), request, id)
+    const inputs = parseFiles(request.files)
+    const files = inputs.length === 0 ? [] : await filesOf(dependencies, peerCallOf(context), sessionId, id, inputs)
     const admission = {
       ...{ id, prompt: { ...words, files }, delivery: parseDelivery(request.delivery) },
       ...{ digest: digestOf(request), admitter, wake: !request.parked },
@@ -74,24 +77,48 @@ function refuse(id: string): never {
 }
 
 function parsePrompt(request: PromptSessionRequest): Omit<Prompt, 'files'> {
-  const { files, agents } = request
-  check(files.length <= MAX_ATTACHMENTS, 'files', `must be at most ${MAX_ATTACHMENTS}`)
-  check(agents.length <= MAX_ATTACHMENTS, 'agents', `must be at most ${MAX_ATTACHMENTS}`)
+  const { agents } = request
+  check(agents.length <= MAX_ATTACHMENTS, 'agents', `must have at most ${MAX_ATTACHMENTS} items`)
   return {
     text: parseText('text', request.text, 0, MAX_TEXT_LENGTH),
-    agents: agents.map(({ name, mention }) => ({
-      name: parseText('agents', name, 1, MAX_NAME_LENGTH),
-      mention: mentionOf(mention),
+    agents: agents.map(({ name, mention }, i) => ({
+      name: parseAgentName('agents', name),
+      mention: parseMention(`agents[${i}].mention`, mention),
     })),
     metadata: parseMetadata(request.metadata),
   }
 }
 
+/** What a mention repeats of the text is no longer than that may be. */
+function parseMention(field: string, mention: Mention | undefined): Mention | undefined {
+  if (mention === undefined) return undefined
+  const { start, end, text } = mention
+  return { start, end, text: parseText(`${field}.text`, text, 0, MAX_TEXT_LENGTH) }
+}
+
+/** A file as it was sent. */
+type SentFile = Pick<FileAttachment, 'name' | 'description' | 'mention'> & { readonly uri: string }
+
+function parseFiles(files: readonly FileInput[]): readonly SentFile[] {
+  check(files.length <= MAX_ATTACHMENTS, 'files', `must have at most ${MAX_ATTACHMENTS} items`)
+  return files.map(({ uri, name, description, mention }, i) => {
+    const text = (member: string, value: string | undefined, most: number): string | undefined =>
+      value === undefined ? undefined : parseText(`files[${i}].${member}`, value, 0, most)
+    return {
+      uri,
+      name: text('name', name, MAX_NAME_LENGTH),
+      description: text('description', description, MAX_DESCRIPTION_LENGTH),
+      mention: parseMention(`files[${i}].mention`, mention),
+    }
+  })
+}
+
 async function filesOf(
   { store, blobs, catalog }: Dependencies,
   call: PeerCall,
-  { sessionId, files }: PromptSessionRequest,
+  sessionId: string,
   messageId: string,
+  files: readonly SentFile[],
 ): Promise<readonly FileAttachment[]> {
   const { workspaceId } = call.principal
   const key = { workspace: workspaceId, sessionId }
@@ -119,7 +146,7 @@ async function readFile(
   catalog: Catalog,
   call: PeerCall,
   directory: string,
-  { uri, name, description, mention }: FileInput,
+  { uri, name, description, mention }: SentFile,
 ): Promise<FileAttachment> {
   const file = await catalog.readAttachment(call, directory, uri)
   return {
@@ -128,12 +155,8 @@ async function readFile(
     uri: uri.startsWith('data:') ? undefined : uri,
     name: name ?? (file.name === '' ? undefined : file.name),
     description,
-    mention: mentionOf(mention),
+    mention,
   }
-}
-
-function mentionOf(mention: Mention | undefined): Mention | undefined {
-  return mention === undefined ? undefined : { start: mention.start, end: mention.end, text: mention.text }
 }
 
 function parseDelivery(delivery: DeliveryMessage): Delivery {

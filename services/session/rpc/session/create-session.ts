@@ -5,11 +5,10 @@ import type { NewSession } from '#services/session/domain/session.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { parseText } from '#shared/rpc/parse.ts'
-import { parseMetadata, parseSessionId } from '../parse.ts'
+import { parseAgentName, parseMetadata, parseModel, parseRules, parseSessionId } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
-import { parseModel, parseRules, sessionToProto } from './session-to-proto.ts'
+import { sessionToProto } from './session-to-proto.ts'
 
-const MAX_NAME_LENGTH = 256
 const MAX_TITLE_LENGTH = 4_096
 const MAX_PATH_LENGTH = 4_096
 
@@ -39,7 +38,7 @@ function parseCreateSession(request: CreateSessionRequest): Omit<NewSession, 'lo
   return {
     id: parseSessionId(request.sessionId),
     title: title === undefined ? undefined : parseText('title', title, 0, MAX_TITLE_LENGTH),
-    agent: agent === '' ? undefined : parseText('agent', agent, 1, MAX_NAME_LENGTH),
+    agent: agent === '' ? undefined : parseAgentName('agent', agent),
     model: model === undefined ? undefined : parseModel(model),
     metadata: parseMetadata(request.metadata),
     permissions: parseRules(request.permissions),

@@ -11,12 +11,7 @@ import {
 } from '#gen/portico/session/v1/session_pb.js'
 import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { ModelRef, Session, TokenUsage } from '#services/session/domain/session.ts'
-import { check } from '#shared/rpc/parse.ts'
 import { effects, outcomes } from '../enums.ts'
-
-const MAX_RULES = 1_000
-const MAX_RULE_LENGTH = 4_096
-const MAX_MODEL_LENGTH = 256
 
 /** A session as other services see it. Written out whole instead of made by `create`: nothing is read more often. */
 export function sessionToProto(session: Session): SessionMessage {
@@ -57,28 +52,6 @@ export function tokensToProto({ input, output, reasoning, cacheRead, cacheWrite 
 /** A model's name as other services see it. */
 export function modelToProto({ providerId, modelId, variant }: ModelRef): ModelRefMessage {
   return { $typeName: 'portico.catalog.v1.ModelRef', providerId, modelId, variant }
-}
-
-/** A model's name as it came; its parts have at most 256 characters, and only the variant may be empty. */
-export function parseModel(model: ModelRefMessage): ModelRef {
-  const { providerId, modelId, variant } = model
-  const usable = (part: string): boolean => part.length > 0 && part.length <= MAX_MODEL_LENGTH
-  const holds = usable(providerId) && usable(modelId) && variant.length <= MAX_MODEL_LENGTH
-  check(holds, 'model', `must name a provider and a model of 1 to ${MAX_MODEL_LENGTH} characters`)
-  return { providerId, modelId, variant }
-}
-
-/** The rules of a session as they came; undefined when none were given. */
-export function parseRules(ruleset: PermissionRuleset | undefined): readonly PermissionRule[] | undefined {
-  if (ruleset === undefined) return undefined
-  check(ruleset.rules.length <= MAX_RULES, 'permissions', `must be at most ${MAX_RULES} rules`)
-  return ruleset.rules.map(({ action, resource, effect }) => {
-    const fits = action.length <= MAX_RULE_LENGTH && resource.length <= MAX_RULE_LENGTH
-    check(fits, 'permissions', `patterns must have at most ${MAX_RULE_LENGTH} characters`)
-    const known = effects.fromProto(effect)
-    check(known !== undefined, 'permissions', 'each rule must have an effect')
-    return { action, resource, effect: known }
-  })
 }
 
 /** A permission request as other services see it. */

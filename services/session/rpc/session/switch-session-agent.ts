@@ -3,9 +3,7 @@ import type { SessionService } from '#gen/portico/session/v1/session_service_pb.
 import { selectAgent } from '#services/session/domain/selection.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { parseText } from '#shared/rpc/parse.ts'
-
-const MAX_NAME_LENGTH = 256
+import { parseAgentName } from '../parse.ts'
 
 /** Selects the agent of the next steps. */
 export function switchSessionAgent(dependencies: {
@@ -14,7 +12,7 @@ export function switchSessionAgent(dependencies: {
   const { store } = dependencies
   return async ({ sessionId, agent }, context) => {
     const { workspaceId } = principalOf(context)
-    const selected = parseText('agent', agent, 1, MAX_NAME_LENGTH)
+    const selected = parseAgentName('agent', agent)
     await store.revise({ workspace: workspaceId, sessionId }, nothing, (revision) => selectAgent(revision, selected))
     return {}
   }

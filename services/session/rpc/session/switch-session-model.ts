@@ -4,7 +4,7 @@ import { selectModel } from '#services/session/domain/selection.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { check } from '#shared/rpc/parse.ts'
-import { parseModel } from './session-to-proto.ts'
+import { parseModel } from '../parse.ts'
 
 /** Selects the model of the next steps. */
 export function switchSessionModel(dependencies: {
