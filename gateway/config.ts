@@ -5,7 +5,7 @@ import { integerVariable, mustBe, portVariable } from '#shared/config/variables.
 import packageJson from '../package.json' with { type: 'json' }
 import { isLoopbackHost } from './http/origin.ts'
 
-/** How the instance API authenticates (`design.md` 9.16). */
+/** How the instance API authenticates. */
 export type Auth =
   | { readonly mode: 'none' }
   | { readonly mode: 'basic'; readonly username: string; readonly password: string }

@@ -3,7 +3,7 @@ import { modelRef } from '../records/model.ts'
 import { ruleset } from '../records/ruleset.ts'
 import { freeObject } from '../shape.ts'
 
-/** `Agent.Info` (`contract/instance-facts.md` 1.3). */
+/** `Agent.Info` (instance facts 1.3). */
 export const agentInfo = z
   .strictObject({
     id: z.string(),

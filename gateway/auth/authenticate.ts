@@ -16,7 +16,7 @@ const BASIC_CHALLENGE = 'Basic realm="Secure Area"'
 const LOCAL_OPERATOR = { credential: { case: 'localOperator', value: {} } } as const
 
 /**
- * Authenticates each request (`design.md` 9.15 and 9.16): `/api/v1` by an API key, `/api` as PORTICO_AUTH says, and
+ * Authenticates each request: `/api/v1` by an API key, `/api` as PORTICO_AUTH says, and
  * leaves everything else, the token endpoint among it, alone. The state of a key is read on each request; who sent many wrong ones
  * is refused with WRONG_KEYS when the next one is wrong, too.
  */

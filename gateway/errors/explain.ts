@@ -7,7 +7,7 @@ export function explain({ logger }: { readonly logger: Logger }, call: Call, err
   const shown = publicError(call.family, error)
   if (shown.ref !== undefined) {
     call.ref = shown.ref
-    logger.error({ requestId: call.requestId, ref: shown.ref, err: error }, 'internal error')
+    logger.error({ requestId: call.requestId, ref: shown.ref, err: error }, 'Internal error')
   }
   return shown
 }

@@ -5,7 +5,7 @@ import type { ErrorTable, PublicError } from './public-error.ts'
 
 const INVALID = 'Invalid request parameters'
 
-/** Errors of `/api/v1`: `{error: {code, message}}` (`contract/gateway-facts.md` 5). */
+/** Errors of `/api/v1`: `{error: {code, message}}` (gateway facts 5). */
 export const gatewayErrors = {
   reasons: {
     AUTH_MISSING: unauthorized('Missing Authentication header'),

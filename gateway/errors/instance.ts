@@ -2,7 +2,7 @@ import type { Reason, ReasonsOf } from '#shared/rejection.ts'
 import { challengeHeader } from './challenge.ts'
 import type { ErrorTable, PublicError } from './public-error.ts'
 
-/** Errors of `/api`: `{_tag, message, …}` (`contract/instance-facts.md` 2). */
+/** Errors of `/api`: `{_tag, message, …}` (instance facts 2). */
 export const instanceErrors = {
   reasons: {
     AUTH_MISSING: unauthorized,

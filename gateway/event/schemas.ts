@@ -17,7 +17,7 @@ const durable = z
   .strictObject({ aggregateID: z.string(), seq: z.int().min(1), version: z.int() })
   .meta({ description: 'Place in the session; absent for events that are not kept' })
 
-/** An event of a session (`contract/instance-facts.md` 3.16). */
+/** An event of a session (instance facts 3.16). */
 function sessionEvent<const T extends string, const S extends z.core.$ZodLooseShape>(type: T, data: S) {
   return z.strictObject({
     id: z.string(),

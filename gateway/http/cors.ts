@@ -19,7 +19,7 @@ const NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
 /**
  * Lets pages of the configured origins read answers, and send any header; in the mode `none` those of loopback hosts too,
  * on `/api`.
- * Preflight requests carry no credentials and are answered before authentication (`contract/instance-facts.md` 3.14).
+ * Preflight requests carry no credentials and are answered before authentication (instance facts 3.14).
  */
 export function cors(config: Config) {
   return function allowOrigins(request: Request, response: Response, next: NextFunction): void {

@@ -62,7 +62,7 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     }, SWEEP_MS)
     const cut = setTimeout(() => {
-      logger.warn('requests were cut off: they did not end in time')
+      logger.warn('Requests were cut off: they did not end in time')
       server.closeAllConnections()
     }, ms)
     await closed

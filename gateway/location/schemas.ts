@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** `Location.PublicInfo` (`contract/instance-facts.md` 1.1). */
+/** `Location.PublicInfo` (instance facts 1.1). */
 export const locationInfo = z
   .strictObject({
     directory: z.string(),

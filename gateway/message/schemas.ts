@@ -75,7 +75,7 @@ const assistant = z.strictObject({
   retry: retry.optional(),
 })
 
-/** `Session.Message.Info` (`contract/instance-facts.md` 1.6). */
+/** `Session.Message.Info` (instance facts 1.6). */
 export const message = z
   .discriminatedUnion('type', [
     z.strictObject({ ...common, type: z.literal('user'), ...prompt }),

@@ -14,7 +14,7 @@ type File = NonNullable<PromptBody['files']>[number]
 type Agent = NonNullable<PromptBody['agents']>[number]
 
 /**
- * `newId` is taken when the body has none; minted here, so that a repeated call admits nothing twice (design decision 17).
+ * `newId` is taken when the body has none; minted here, so that a repeated call admits nothing twice.
  * Rejects with REQUEST_INVALID when a skill is named: there are none yet.
  */
 export function toPromptSession(

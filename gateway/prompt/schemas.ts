@@ -50,7 +50,7 @@ export const promptBody = z
     }
   })
 
-/** `Session.Inbox.User` (`contract/instance-facts.md` 1.8). */
+/** `Session.Inbox.User` (instance facts 1.8). */
 export const inboxUser = z
   .strictObject({
     id: z.string(),

@@ -9,7 +9,7 @@ export const name = z
 const SESSION_ID = /^ses[^\p{Cc}\p{Cs}]{0,125}$/u
 const MESSAGE_ID = /^msg_[^\p{Cc}\p{Cs}]{0,124}$/u
 
-/** Session id: by prefix only (`contract/instance-facts.md` 3.15), at most 128 characters, none of them a control. */
+/** Session id: by prefix only (instance facts 3.15), at most 128 characters, none of them a control. */
 export const sessionID = z.string().regex(SESSION_ID, 'Expected a session id (ses…)')
 
 /** Message id, likewise. */

@@ -34,7 +34,7 @@ export const locationHeaders = z.object({
 
 /**
  * The directory that a request is about: `location[directory]`, else the header `x-opencode-directory` (percent-encoded),
- * else empty, which means the default project directory (`contract/instance-facts.md` 1.1). Rejects with HEADER_INVALID.
+ * else empty, which means the default project directory (instance facts 1.1). Rejects with HEADER_INVALID.
  */
 export function toDirectory(query: z.output<typeof locationQuery>, headers: z.output<typeof locationHeaders>): string {
   const given = query.location?.directory

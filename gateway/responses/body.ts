@@ -71,7 +71,7 @@ const members = z.object({
 export type CreateResponseBody = z.output<typeof members>
 
 /**
- * The body of `POST /api/v1/responses` (`contract/gateway-facts.md` 1.1). Unknown members are ignored. What would change the
+ * The body of `POST /api/v1/responses` (gateway facts 1.1). Unknown members are ignored. What would change the
  * answer and cannot be honoured is refused.
  */
 export const createResponseBody = members.superRefine((body, context) => {

@@ -4,7 +4,7 @@ const DIALECTS = ['both', 'openai', 'specification'] as const
 
 /**
  * Which events a stream of responses has: those of the specification, those of OpenAI's schema, or both, where the events that
- * both know come once, with the members of both (`contract/gateway-facts.md` 1.7).
+ * both know come once, with the members of both (gateway facts 1.7).
  */
 export type ResponsesDialect = (typeof DIALECTS)[number]
 
@@ -35,7 +35,7 @@ export function chooseDialect(headers: Headers): ResponsesDialect {
 
 /**
  * Whether assistant history in structured form needs `id` and `status`, as the specification says. Clients of OpenAI's dialect and
- * Vercel's AI SDK send it without, and could otherwise hold no conversation (`contract/gateway-facts.md` 1.2.1).
+ * Vercel's AI SDK send it without, and could otherwise hold no conversation (gateway facts 1.2.1).
  */
 export function wantsHistoryIds(headers: Headers, dialect: ResponsesDialect): boolean {
   return dialect !== 'openai' && !/\bai-sdk\//.test(headers['user-agent'] ?? '')

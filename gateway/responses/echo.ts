@@ -1,7 +1,7 @@
 import type { CreateResponseBody } from './body.ts'
 import type { Echo } from './response.ts'
 
-/** What a response says of its request, with every member that it has (`contract/gateway-facts.md` 1.4). */
+/** What a response says of its request, with every member that it has (gateway facts 1.4). */
 export function requestEcho(body: CreateResponseBody): Echo {
   const { reasoning, text } = body
   return {

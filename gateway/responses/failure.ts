@@ -2,7 +2,7 @@ import { reasonOf } from '#shared/rejection.ts'
 import { providerFailure } from '../errors/provider.ts'
 import type { PublicError } from '../errors/public-error.ts'
 
-/** How a response says that it failed (`contract/gateway-facts.md` 1.8). */
+/** How a response says that it failed (gateway facts 1.8). */
 export interface ResponseFailure {
   /** Code of OpenAI's schema: a word. */
   readonly code: string

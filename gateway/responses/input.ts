@@ -72,7 +72,7 @@ const item = z.discriminatedUnion(
   ),
 )
 
-/** One item of an input (`contract/gateway-facts.md` 1.2). */
+/** One item of an input (gateway facts 1.2). */
 export type InputItem = z.output<typeof item>
 
 /** Members of the arguments of all calls together, which some providers want as JSON and not as text. */

@@ -67,7 +67,7 @@ const picture = z.strictObject({
   status: z.enum(['in_progress', 'completed', 'failed']),
 })
 
-/** One item of the output of a response (`contract/gateway-facts.md` 1.5). */
+/** One item of the output of a response (gateway facts 1.5). */
 export const outputItem = z
   .discriminatedUnion('type', [message, functionCall, reasoning, picture])
   .meta({ id: 'Response.OutputItem' })

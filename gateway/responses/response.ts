@@ -33,7 +33,7 @@ const tool = z.strictObject({
   strict: z.boolean().nullable(),
 })
 
-/** How a response says that it failed (`contract/gateway-facts.md` 1.8). */
+/** How a response says that it failed (gateway facts 1.8). */
 export const failed = { error: z.strictObject({ code: z.string(), message: z.string() }), error_type: z.string() }
 
 /** Why a response is incomplete. */
@@ -66,7 +66,7 @@ export const echo = z.strictObject({
   prompt: z.null(),
 })
 
-/** A response, with every member that it has (`contract/gateway-facts.md` 1.4). */
+/** A response, with every member that it has (gateway facts 1.4). */
 export const responseObject = z
   .strictObject({
     id: z.string().regex(/^resp_/),

@@ -22,7 +22,7 @@ const pairs = z
     message: 'keys must have at most 64 characters and no brackets',
   })
 
-/** Up to 16 pairs, which are echoed (`contract/gateway-facts.md` 1.1). They are counted before they are looked at. */
+/** Up to 16 pairs, which are echoed (gateway facts 1.1). They are counted before they are looked at. */
 export const metadata = guarded(pairs, (value) => {
   const many = typeof value === 'object' && value !== null && Object.keys(value).length > 16
   return many ? 'must have at most 16 pairs' : undefined
@@ -38,7 +38,7 @@ const slugs = z.array(z.string().min(1)).max(MAX_SETTINGS).nullish()
 
 /**
  * Which upstream to use. There is one for each model, so preferences that only order several have no effect, and demands that might exclude
- * it are refused. The object is closed (`contract/gateway-facts.md` 6.1).
+ * it are refused. The object is closed (gateway facts 6.1).
  */
 export const provider = z
   .strictObject({

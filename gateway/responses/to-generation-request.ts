@@ -24,7 +24,7 @@ export function toGenerationRequest(body: CreateResponseBody, requestId: string,
     messages: toMessages(body),
     tools: toTools(body),
     user: body.user ?? body.safety_identifier ?? '',
-    // What keeps requests on one upstream, in order of preference (`contract/gateway-facts.md` 6.3).
+    // What keeps requests on one upstream, in order of preference (gateway facts 6.3).
     sessionId: body.session_id ?? (sessionHeader || (body.prompt_cache_key ?? '')),
     sampling: {
       ...given('temperature', body.temperature),

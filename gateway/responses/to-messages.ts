@@ -19,7 +19,7 @@ const OWN_REASONING_ID = /^rs_[0-9A-Za-z]{24}_\d+$/
 
 /**
  * Refuses assistant history in structured form without `id` or `status`, as the specification wants; a plain string needs neither
- * (`contract/gateway-facts.md` 1.2.1). Rejects with BODY_INVALID.
+ * (gateway facts 1.2.1). Rejects with BODY_INVALID.
  */
 export function requireHistoryIds(input: string | readonly InputItem[]): void {
   if (typeof input === 'string') return

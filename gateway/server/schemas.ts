@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { freeObject } from '../shape.ts'
 
-/** `ServerInfo` (`contract/instance-facts.md` 1.2). */
+/** `ServerInfo` (instance facts 1.2). */
 export const serverInfo = z
   .strictObject({
     version: z.string(),

@@ -16,7 +16,7 @@ import { fromSetTime, fromTime } from '../records/time.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
 import type { createSessionBody, listSessionsQuery, sessionInfo } from './schemas.ts'
 
-/** `newId` is taken when the body has none; minted here, so that a repeated call makes no second session (design decision 17). */
+/** `newId` is taken when the body has none; minted here, so that a repeated call makes no second session. */
 export function toCreateSession(
   body: z.output<typeof createSessionBody>,
   directory: () => string,

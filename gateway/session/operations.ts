@@ -26,7 +26,7 @@ export const listSessions = operation({
   family: 'instance',
   summary: 'Sessions of the workspace, a page at a time',
   query: listSessionsQuery,
-  // A cursor carries order and filters (`contract/instance-facts.md` 3.9).
+  // A cursor carries order and filters (instance facts 3.9).
   cursor: { name: 'cursor', beside: ['limit'] },
   answer: z.strictObject({ data: z.array(sessionInfo), cursor }).meta({ id: 'SessionsResponse' }),
   errors: ['INVALID_CURSOR', 'REQUEST_INVALID'],

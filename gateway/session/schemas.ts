@@ -50,7 +50,7 @@ export const listSessionsQuery = z
     error: 'Needs project beside it',
   })
 
-/** `Session.Info` (`contract/instance-facts.md` 1.5). */
+/** `Session.Info` (instance facts 1.5). */
 export const sessionInfo = z
   .strictObject({
     id: z.string(),

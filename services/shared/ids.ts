@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { Clock } from '#shared/clock.ts'
 
-/** Prefixes of ids that carry their time (`contract/instance-facts.md` 3.15). */
+/** Prefixes of ids that carry their time (instance facts 3.15). */
 export type TimedPrefix = 'ses' | 'msg' | 'evt' | 'per'
 
 /** Prefixes of ids that are only random. */

@@ -69,7 +69,7 @@ export function toConnectError(error: unknown, domain: string, reasons: ReasonTa
   return new ConnectError('Internal error', Code.Internal, undefined, undefined, error)
 }
 
-/** What a peer rejected with a planned reason goes on as it came (design decision 29). */
+/** What a peer rejected with a planned reason goes on as it came. */
 function passedOn(error: Rejection): ConnectError | undefined {
   const { cause } = error
   const reason = reasonOf(cause)

@@ -118,7 +118,7 @@ test('what a service did not plan is 500 with a reference, and only the log has 
   const body = (await answer.json()) as { ref: string }
   assert.match(body.ref, /^err_[0-9a-f]{8}$/)
   assert.deepEqual(body, { _tag: 'UnknownError', message: 'Internal server error', ref: body.ref })
-  const line = facade.log.find(({ msg }) => msg === 'internal error')
+  const line = facade.log.find(({ msg }) => msg === 'Internal error')
   assert.equal(line?.ref, body.ref)
   assert.match(JSON.stringify(line), /the secret cause/)
 })

@@ -12,7 +12,7 @@ const ENVIRONMENT_FILES = [
   rule('read', '*.env.example', 'allow'),
 ]
 
-/** Rules that stand before all others (`contract/instance-facts.md` 3.12). */
+/** Rules that stand before all others (instance facts 3.12). */
 export const DEFAULT_RULES: readonly PermissionRule[] = [
   rule('*', '*', 'allow'),
   rule('external_directory', '*', 'ask'),

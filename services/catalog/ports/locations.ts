@@ -4,7 +4,7 @@ import type { Location } from '../domain/location.ts'
 /** Knows which directories there are, and what they belong to. */
 export interface Locations {
   /**
-   * Resolves an absolute path, or the default project directory when it is empty. What is answered was true at most one
+   * Resolves an absolute path, or the default project directory when it is empty. What it returns was true at most one
    * second ago. Rejects (metadata `directory`) with LOCATION_INVALID when it is not absolute or no directory,
    * LOCATION_NOT_FOUND when it is not there, LOCATION_FORBIDDEN when it is unreadable or when the principal is not the
    * local operator and it lies outside the roots of its workspace; whether something outside exists is not revealed.

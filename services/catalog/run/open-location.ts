@@ -28,7 +28,7 @@ interface Digests {
 /** Generations of a location that are kept, the ones that were used last: a step that names another has to begin anew. */
 const KEPT_GENERATIONS = 16
 
-/** How long changes are collected before they are looked at, in milliseconds (`contract/instance-facts.md` 3.12). */
+/** How long changes are collected before they are looked at, in milliseconds (instance facts 3.12). */
 const DEBOUNCE_MS = 100
 
 interface Options {

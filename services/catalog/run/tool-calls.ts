@@ -25,7 +25,7 @@ const MAX_IDLE_SESSIONS = 10_000
 const MAX_ENDED_CALLS = 10_000
 
 /**
- * Sees to it that a session's calls run under one fence at a time, and each call at most once (design decision 11).
+ * Sees to it that a session's calls run under one fence at a time, and each call at most once.
  * Memory is bounded: a session's ended calls are remembered until its next fence, the last 10,000 of them, and so are
  * the last 10,000 sessions, fences included; what runs is never forgotten.
  */

@@ -16,7 +16,7 @@ export function outputCostOf(usage: Usage, pricing: Pricing | undefined): bigint
 const MILLION = 1_000_000n
 
 /**
- * What a usage costs, in nano-dollars, rounded half up once; 0 when the price is unknown (`gateway-facts.md` 6.5). Cached
+ * What a usage costs, in nano-dollars, rounded half up once; 0 when the price is unknown (gateway facts 6.5). Cached
  * tokens are part of the input; a provider that reports more of them than input is charged for them alone.
  */
 export function costOf(usage: Usage, pricing: Pricing | undefined): bigint {

@@ -32,7 +32,7 @@ export interface ToolDescription {
   readonly inputSchema: JsonObject
 }
 
-/** What a tool call needs leave for. */
+/** What a tool call needs permission for. */
 export interface ToolAccess {
   readonly action: string
   readonly resources: readonly string[]

@@ -50,7 +50,7 @@ export interface StructuredError {
   readonly status?: number
 }
 
-/** One piece of what a tool answers. */
+/** One piece of what a tool returns. */
 export type ToolContent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly blob: BlobRef; readonly mime: string; readonly name: string | undefined }

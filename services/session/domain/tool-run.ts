@@ -20,7 +20,7 @@ export interface ReadFile {
   readonly name: string
 }
 
-/** One piece of what a tool answers. */
+/** One piece of what a tool returns. */
 export type ToolOutput = { readonly type: 'text'; readonly text: string } | ({ readonly type: 'file' } & ReadFile)
 
 /** What a running tool reports; `completed` or `failed` comes last. */

@@ -43,8 +43,7 @@ export interface SessionChange {
 }
 
 /**
- * Sessions, their inbox, messages, events, leases and permission requests: one aggregate (design decision 2), changed in
- * one way (design decision 1).
+ * Sessions, their inbox, messages, events, leases and permission requests: one aggregate, changed in one way.
  *
  * Every method takes the workspace, and another workspace's record does not exist. Times are the injected clock's, but for
  * leases in MongoDB, which are measured by the server's. A counter on the session, raised in the transaction that uses it,

@@ -21,9 +21,9 @@ interface RunEnd {
   readonly error: StructuredError | undefined
 }
 
-/** So often a run may be tried without getting on: without a step that was completed. */
+/** Attempts at a run, none of which completed a step, after which it has failed. */
 const MOST_ATTEMPTS = 5
-const GIVEN_UP: StructuredError = { type: 'internal', message: 'The run was tried 5 times and never got on' }
+const GIVEN_UP: StructuredError = { type: 'internal', message: `The run made no progress in ${MOST_ATTEMPTS} attempts` }
 const TOOLS_UNKNOWN: StructuredError = {
   ...GIVEN_UP,
   message: `${GIVEN_UP.message}; whether its tool calls have ended, and what they have done, is unknown`,
@@ -62,7 +62,8 @@ const LOSSES: Readonly<Record<Loss, string>> = {
   outage: 'A session was lost: the store took no renewal of its lease in time',
   failure: 'A session was lost: its lease could not be renewed',
   stall: 'A session was lost: this process was busy for longer than its lease lasts',
-  pause: 'A session was lost: this process was given no time for longer than its lease lasts',
+  pause:
+    'A session was lost: this process was suspended, or starved of processor time, for longer than its lease lasts',
 }
 
 function report({ logger }: RunDependencies, { lease, reason, loss }: Tenure, error: unknown): void {
@@ -90,14 +91,14 @@ async function drain(run: Drain): Promise<void> {
 async function giveUp(run: Drain): Promise<void> {
   const { tenure, owned, logger } = run
   const { sessionId, unfinished } = tenure.lease
-  logger.error({ sessionId }, `A run was tried ${MOST_ATTEMPTS} times and never got on: it has failed`)
+  logger.error({ sessionId }, `A run has failed: it made no progress in ${MOST_ATTEMPTS} attempts`)
   // What is left may be what fails each time; the session is more than that.
   const succeeds = (work: Promise<void>): Promise<boolean> =>
     work.then(
       () => true,
       (error: unknown) => {
         if (tenure.reason !== undefined || isLeaseLost(error) || isStoreUnavailable(error)) throw error
-        logger.warn({ err: error, sessionId }, 'What a run left that has failed could not be settled')
+        logger.warn({ err: error, sessionId }, 'What a failed run left unfinished could not be settled')
         return false
       },
     )

@@ -31,7 +31,7 @@ export async function endTools({ tenure, catalog, principal, logger }: RunContex
 
 /**
  * Ends what older owners of the session have left running. Tries for as long as the catalog is away: before that nobody
- * knows what still happens, and nothing may be written as aborted (design decision 11). What it can't explain is thrown after
+ * knows what still happens, and nothing may be written as aborted. What it can't explain is thrown after
  * some tries.
  */
 export async function endOlderTools(

@@ -48,7 +48,7 @@ interface Failure {
 }
 
 /**
- * One call of the provider; answers how it failed. The last event makes the answer whole: what becomes of the stream
+ * One call of the provider; returns how it failed. The last event makes the answer whole: what becomes of the stream
  * after it does not matter. What the store throws is not caught here.
  */
 async function ask(
@@ -98,7 +98,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   'provider.unavailable': 'The provider is unavailable',
   'provider.timeout': 'The provider did not answer in time',
   'model.not_found': 'No such model is configured',
-  'credential.refused': 'The API key is not valid any more',
+  'credential.refused': 'The API key is no longer valid',
   'provider.request_invalid': 'The conversation cannot be sent to the provider',
   'service.unavailable': 'The inference service is unavailable',
 }

@@ -23,7 +23,7 @@ async function isGivenBack({ store, logger, closing }: RunDependencies, lease: L
     await store.revise({ workspace, sessionId }, nothing, (revision) => giveBack(revision, fence))
   } catch (error) {
     if (isStoreUnavailable(error)) return false
-    if (!closing.aborted) logger.warn({ err: error, sessionId: lease.sessionId }, 'A lease was not given back')
+    if (!closing.aborted) logger.warn({ err: error, sessionId: lease.sessionId }, 'A lease could not be given back')
   }
   return true
 }

@@ -14,7 +14,7 @@ const UNANSWERED: StructuredError = {
 const REFUSED: StructuredError = { type: REJECTED, message: 'The user refused the call' }
 
 /**
- * Sees to it that a tool call may run: evaluates the rules (`contract/instance-facts.md` 3.13), and where they say so
+ * Sees to it that a tool call may run: evaluates the rules (instance facts 3.13), and where they say so
  * asks, one access after the other. Returns why it must not run, or undefined when it may.
  */
 export async function requestPermission(

@@ -60,7 +60,7 @@ async function settle(run: RunContext, step: StepRecorder, error: unknown): Prom
     // What may still run is left to the next owner, who ends it before it writes `aborted`.
     if (!ended && tenure.reason === 'shutdown') throw new Stopped('shutdown')
     await step.cutOff(errorOf(error, tenure.reason !== undefined))
-    // Requests for leave that still wait are withdrawn.
+    // Permission requests that still wait are withdrawn.
     await run.owned.settleAborted()
   }
   if (tenure.reason !== undefined) throw new Stopped(tenure.reason)

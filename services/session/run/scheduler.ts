@@ -83,7 +83,7 @@ export class Scheduler implements AsyncDisposable {
     // Whose write woke us has nothing to do with what is found.
     this.#acquiring ??= detached(() => this.#acquire()).finally(() => {
       this.#acquiring = undefined
-      // What was asked for after the last look.
+      // What was requested after the last look.
       if (this.#again && this.#mayAcquire) this.#wake()
     })
   }
@@ -112,7 +112,7 @@ export class Scheduler implements AsyncDisposable {
       return lease !== undefined
     } catch (error) {
       // The poll tries again; that a store is away is reported by its watch.
-      if (!isStoreUnavailable(error)) logger.error({ err: error }, 'No lease could be taken')
+      if (!isStoreUnavailable(error)) logger.error({ err: error }, 'No lease could be acquired')
       return false
     }
   }

@@ -54,7 +54,7 @@ async function pinLocation({ session, catalog }: RunContext, call: PeerCall, ask
   }
 }
 
-/** Whether the catalog does not know the location any more as the step saw it. */
+/** Whether the catalog no longer knows the location as the step saw it. */
 export function isGenerationGone(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'LOCATION_GENERATION_GONE'
 }
@@ -62,8 +62,7 @@ export function isGenerationGone(error: unknown): boolean {
 function planError(error: unknown, agent: string | undefined) {
   const reason = error instanceof Rejection ? error.reason : ''
   if (reason === 'AGENT_NOT_FOUND') return { type: 'agent.not_found', message: `Agent not found: ${agent ?? ''}` }
-  if (reason === 'CREDENTIAL_REFUSED')
-    return { type: 'credential.refused', message: 'The API key is not valid any more' }
+  if (reason === 'CREDENTIAL_REFUSED') return { type: 'credential.refused', message: 'The API key is no longer valid' }
   if (isPassing(error))
     return { type: 'service.unavailable', message: 'A service that the session needs is unavailable' }
   // A directory that is gone or forbidden by now, and whatever else the catalog explains.

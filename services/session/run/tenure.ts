@@ -20,8 +20,7 @@ const AGAIN_MS = 500
 
 /**
  * The time in which a drain owns its session: keeps the lease by renewing it after each sixth of its duration, learns of
- * requests to interrupt, and stops the drain by the monotonic clock before the lease can have run out
- * (design decision 8).
+ * requests to interrupt, and stops the drain by the monotonic clock before the lease can have run out.
  */
 export class Tenure implements Disposable {
   readonly lease: AcquiredLease
@@ -155,6 +154,6 @@ export class Tenure implements Disposable {
     const { sessionId } = this.lease
     const known = this.#failure !== undefined
     this.#failure = error
-    if (!known) this.#dependencies.logger.error({ err: error, sessionId }, 'A lease could not be looked after')
+    if (!known) this.#dependencies.logger.error({ err: error, sessionId }, 'A lease could not be renewed')
   }
 }

@@ -29,7 +29,7 @@ type Parsed = AgentDocument | undefined
 /** Documents that are kept, of files that belong to several locations or came back. */
 const MAX_DOCUMENTS = 4_096
 
-/** Agents of configuration files (`contract/instance-facts.md` 3.12). */
+/** Agents of configuration files (instance facts 3.12). */
 export class FileAgents implements Agents {
   readonly #options: Options
   readonly #watchers: DirectoryWatchers
@@ -59,7 +59,7 @@ export class FileAgents implements Agents {
 
   async #read(file: AgentFile): Promise<Parsed> {
     const skip = (problem: unknown): void => {
-      this.#options.logger.warn({ path: file.path, problem: String(problem) }, 'agent configuration skipped')
+      this.#options.logger.warn({ path: file.path, problem: String(problem) }, 'An agent file was skipped')
     }
     try {
       return await readAgentFile(file, skip)

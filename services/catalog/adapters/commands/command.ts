@@ -19,7 +19,7 @@ export interface CommandEnd {
 
 /**
  * A shell command in a process group of its own, that ends with all it started when it is disposed, and also when this
- * process is killed with SIGKILL (design decision 11). This is supervision, not a sandbox: a command can do whatever the
+ * process is killed with SIGKILL. This is supervision, not a sandbox: a command can do whatever the
  * user can that runs Portico.
  */
 export interface Command extends AsyncDisposable {

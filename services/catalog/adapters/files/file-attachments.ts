@@ -19,7 +19,7 @@ const MAX_BYTES = 20 << 20
 /** More is looked through in a turn of its own. */
 const LARGE = 1 << 20
 
-/** Attachments from files of a location and from `data:` URIs (`contract/instance-facts.md` 1.8). */
+/** Attachments from files of a location and from `data:` URIs (instance facts 1.8). */
 export class FileAttachments implements Attachments {
   async read(location: Location, uri: string): Promise<Attachment> {
     try {

@@ -85,7 +85,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
 
   /** Destroys the request unless it is over. Harmless when called again. */
   close(): void {
-    if (!this.#ended && this.#drain === undefined) this.#fail(new Error('The answer is not wanted any more'), true)
+    if (!this.#ended && this.#drain === undefined) this.#fail(new Error('The answer is no longer wanted'), true)
     else if (!this.#ended) this.#controller?.abort(new Error('The answer did not end'))
   }
 

@@ -12,7 +12,7 @@ export interface Rules {
 
 /**
  * What happens to an access: any resource that is denied denies it; else any that needs asking asks
- * (`contract/instance-facts.md` 3.13). A guarded file may hold the agent's own rules, so they can deny a change of it but
+ * (instance facts 3.13). A guarded file may hold the agent's own rules, so they can deny a change of it but
  * not allow one: that needs a rule of the session for each resource, or an approval of this very path, word for word.
  */
 export function evaluateAccess({ agent, session, approvals }: Rules, access: ToolAccess): Effect {

@@ -11,7 +11,7 @@ export interface PermissionRule {
 /** What is answered to a permission request. */
 export type PermissionReply = 'once' | 'always' | 'reject'
 
-/** A request for somebody's leave. Times are milliseconds since the epoch. */
+/** A permission request. Times are milliseconds since the epoch. */
 export interface PermissionRequest {
   readonly id: string
   readonly sessionId: string

@@ -60,7 +60,7 @@ export function errorToProto({
   return { type, message, status }
 }
 
-/** What a tool answered, as other services see it. */
+/** What a tool returned, as other services see it. */
 export function toolContentToProto(
   content: ToolContent,
   blobs: BlobContents,
