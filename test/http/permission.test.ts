@@ -9,7 +9,7 @@ interface Request {
   readonly [member: string]: unknown
 }
 
-/** A session whose echo asks for leave to write a file, and the request that waits. */
+/** A session whose echo requests permission to write a file, and the request that waits. */
 async function asking(portico: Portico): Promise<Request> {
   const permissions = [{ action: 'edit', resource: '*', effect: 'ask' }]
   const made = await portico.post('/api/session', { permissions })

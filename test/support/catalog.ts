@@ -91,7 +91,7 @@ export function catalogTest(title: string, body: (catalog: CatalogFixture) => Pr
   })
 }
 
-/** Runs a tool call to its end, with leave for what it touches. */
+/** Runs a tool call to its end, with permission for what it touches. */
 export async function runTool(
   { client }: CatalogFixture,
   name: string,

@@ -25,7 +25,7 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
   check(sessionId.length <= 256, 'session_id', 'must have at most 256 characters')
   check(request.verbosity.length <= 64, 'verbosity', 'must have at most 64 characters')
   const headers = Object.entries(providerHeaders)
-  check(headers.length <= MAX_HEADERS, 'provider_headers', `must be at most ${MAX_HEADERS}`)
+  check(headers.length <= MAX_HEADERS, 'provider_headers', `must have at most ${MAX_HEADERS} items`)
   for (const [name, value] of headers) {
     check(HEADER_NAME.test(name) && HEADER_VALUE.test(value), 'provider_headers', 'must be HTTP headers')
   }
@@ -50,7 +50,7 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
 }
 
 function parseTools(tools: readonly ToolMessage[]): Tool[] {
-  check(tools.length <= MAX_TOOLS, 'tools', `must be at most ${MAX_TOOLS}`)
+  check(tools.length <= MAX_TOOLS, 'tools', `must have at most ${MAX_TOOLS} items`)
   return tools.map(({ name, description, parameters, strict }, i) => {
     check(name.length > 0 && name.length <= 128, `tools[${i}].name`, 'must have 1 to 128 characters')
     return { name, description, parameters, strict }
@@ -87,7 +87,7 @@ function parseSampling(sampling: SamplingMessage | undefined): Sampling | undefi
   within(topK, 0, Infinity, 'sampling.top_k')
   within(frequencyPenalty, -2, 2, 'sampling.frequency_penalty')
   within(presencePenalty, -2, 2, 'sampling.presence_penalty')
-  check(stop.length <= 4, 'sampling.stop', 'must be at most 4')
+  check(stop.length <= 4, 'sampling.stop', 'must have at most 4 items')
   return { temperature, topP, topK, frequencyPenalty, presencePenalty, seed, stop }
 }
 

@@ -21,7 +21,7 @@ const roles = enumTable<Message['role'], Message_Role>({
 /** The conversation; rejects with GENERATION_INVALID. */
 export function parseMessages(messages: readonly MessageMessage[]): Message[] {
   check(messages.length > 0, 'messages', 'must not be empty')
-  check(messages.length <= MAX_MESSAGES, 'messages', `must be at most ${MAX_MESSAGES}`)
+  check(messages.length <= MAX_MESSAGES, 'messages', `must have at most ${MAX_MESSAGES} items`)
   return messages.map((message, i) => {
     const role = roles.fromProto(message.role)
     check(role !== undefined, `messages[${i}].role`, 'is not known')

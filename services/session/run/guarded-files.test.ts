@@ -68,7 +68,7 @@ test('permission given for always is for that file, in every session of the proj
   assert.equal(await textOf(tools, '.opencode/agents/b.md'), undefined)
 })
 
-test("leave for a file of one directory is none for that file's namesake in another", async () => {
+test("permission for a file of one directory is none for that file's namesake in another", async () => {
   await using tools = await openGuarded()
   const { service, catalog } = tools
   await tools.create()

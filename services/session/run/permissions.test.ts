@@ -23,7 +23,7 @@ import { waitUntil } from '#test/support/wait-until.ts'
 const ASK = { action: 'look', resource: '*', effect: Effect.ASK }
 const look = (id: string, path = 'a') => ({ id, name: 'look', input: { path } })
 
-/** A session whose model calls these tools; answers the requests for leave that come of it. */
+/** A session whose model calls these tools; returns the permission requests that come of it. */
 async function asking(service: SessionFixture, ...wanted: Parameters<typeof calls>): Promise<PermissionRequest[]> {
   await service.create()
   service.peers.rules.push(ASK)
