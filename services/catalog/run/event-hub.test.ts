@@ -24,6 +24,17 @@ test('a reader that falls behind receives missed, and then what came after', asy
   await stream.return(undefined)
 })
 
+test('an event that takes the place of one that waits drops none, however many wait', async () => {
+  const hub = new EventHub()
+  const stream = hub.subscribe(() => true, new AbortController().signal)
+  await stream.next()
+  for (let i = 0; i < 1_000; i++) hub.publish(event(`/${i}`))
+  hub.publish(event('/0', 'evt_2'))
+  assert.deepEqual((await stream.next()).value, { type: 'event', event: event('/0', 'evt_2') })
+  assert.deepEqual((await stream.next()).value, { type: 'event', event: event('/1') })
+  await stream.return(undefined)
+})
+
 test('a reader that leaves, waiting or not, ends the stream', async () => {
   const hub = new EventHub()
   const gone = new AbortController()

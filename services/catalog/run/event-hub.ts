@@ -54,11 +54,12 @@ class Subscriber {
 
   add(event: CatalogEvent): void {
     if (!this.#wanted(event.directory)) return
-    if (this.#waiting.size >= MAX_WAITING) {
+    const key = `${event.type}\0${event.directory}`
+    if (this.#waiting.size >= MAX_WAITING && !this.#waiting.has(key)) {
       this.#waiting.clear()
       this.#missed = true
     }
-    this.#waiting.set(`${event.type}\0${event.directory}`, event)
+    this.#waiting.set(key, event)
     this.wake()
   }
 
