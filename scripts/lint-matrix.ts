@@ -22,7 +22,7 @@ const FEATURE = [
 
 const SERVICES = ['session', 'catalog', 'inference', 'identity']
 
-export const MATRIX: readonly MatrixRow[] = [
+const MATRIX: readonly MatrixRow[] = [
   {
     name: 'the kernel knows no service',
     files: ['services/shared/**'],

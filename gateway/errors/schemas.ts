@@ -37,7 +37,7 @@ export const instanceError = z.discriminatedUnion('_tag', [
 ])
 
 /** Errors of `/api/v1`. */
-export const gatewayError = z
+const gatewayError = z
   .strictObject({
     error: z.strictObject({
       code: z.int(),
@@ -48,9 +48,7 @@ export const gatewayError = z
   .meta({ id: 'Error' })
 
 /** Errors of `/api/v1/oauth` (RFC 6749 section 5.2). */
-export const oauthError = z
-  .strictObject({ error: z.string(), error_description: z.string() })
-  .meta({ id: 'OAuthError' })
+const oauthError = z.strictObject({ error: z.string(), error_description: z.string() }).meta({ id: 'OAuthError' })
 
 /** What an error of a family looks like. */
 export const errorSchemas: Readonly<Record<Family, z.ZodType>> = {

@@ -17,7 +17,7 @@ export interface HttpLimits {
 }
 
 /** The limits that are served with. The largest body fits through 1 Mbit/s. */
-export const HTTP_LIMITS: HttpLimits = {
+const HTTP_LIMITS: HttpLimits = {
   headersMs: 20_000,
   requestMs: 300_000,
   idleMs: 65_000,

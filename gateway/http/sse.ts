@@ -7,7 +7,7 @@ import type { Lifecycle } from './lifecycle.ts'
 const COLLECTED_LIMIT = 16_384
 
 /** So many messages are taken in one turn of the event loop: those of a service in this process may all be there already. */
-export const MESSAGES_AT_ONCE = 16
+const MESSAGES_AT_ONCE = 16
 
 /** How long a client waits before it comes back after a stream was ended by the server, in milliseconds. */
 export const RETRY_MS = 1_000

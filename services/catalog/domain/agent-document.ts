@@ -38,7 +38,7 @@ export function readMarkdownAgent(matter: unknown, body: string, mode?: AgentMod
 }
 
 /** Reads one agent; `at` names it in the messages. Throws DocumentError. */
-export function readAgentEntry(value: unknown, at: string): AgentEntry {
+function readAgentEntry(value: unknown, at: string): AgentEntry {
   if (!isObject(value)) throw new DocumentError(`${at} is no object`)
   const member = <T>(name: string, read: (value: unknown, at: string) => T): { [key: string]: T } =>
     value[name] === undefined || value[name] === null ? {} : { [name]: read(value[name], `${at}.${name}`) }

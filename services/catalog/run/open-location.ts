@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { Rejection } from '#shared/rejection.ts'
 import type { AgentSet } from '../domain/agent-merge.ts'
 import type { Location } from '../domain/location.ts'
-import type { Agents } from '../ports/agents.ts'
+import type { AgentSource } from '../ports/agents.ts'
 import type { Offer, OpenSource } from '../ports/source.ts'
 import type { ToolSource, Tools } from '../ports/tools.ts'
 
@@ -16,7 +16,7 @@ export interface Generation {
 
 /** What locations offer comes from these. */
 export interface Sources {
-  readonly agents: Agents
+  readonly agents: AgentSource
   readonly tools: ToolSource
 }
 

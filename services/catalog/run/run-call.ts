@@ -3,7 +3,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { sameAccesses, type ToolAccess } from '../domain/access.ts'
 import type { Location } from '../domain/location.ts'
 import type { ToolOutcome, Tools } from '../ports/tools.ts'
-import type { Call } from './tool-calls.ts'
+import type { AdmittedCall } from './tool-calls.ts'
 
 /** What is to be run. */
 export interface CallRequest {
@@ -25,7 +25,7 @@ export type CallEvent = { readonly type: 'progressed'; readonly metadata: JsonOb
 export async function* runCall(
   tools: Tools,
   location: Location,
-  call: Call,
+  call: AdmittedCall,
   request: CallRequest,
   caller: AbortSignal,
 ): AsyncGenerator<CallEvent> {
@@ -64,7 +64,7 @@ export async function* runCall(
 async function execute(
   tools: Tools,
   location: Location,
-  call: Call,
+  call: AdmittedCall,
   { name, input, grant }: CallRequest,
   signal: AbortSignal,
   progress: (metadata: JsonObject) => void,

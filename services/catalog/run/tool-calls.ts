@@ -1,7 +1,7 @@
 import { Rejection } from '#shared/rejection.ts'
 
 /** A call that may run. Whoever has it must settle it. */
-export interface Call {
+export interface AdmittedCall {
   /** Aborts when the caller is gone, a newer fence ends the call, or the service closes. */
   readonly signal: AbortSignal
   /** Nothing of the call is left. `forget`: it was never started, so that its id may be used again. */
@@ -38,7 +38,7 @@ export class ToolCalls {
    * Admits a call: raises the session's fence, and waits until what an older one left running has ended. Rejects with
    * TOOL_FENCED when a newer fence is known and TOOL_CALL_STARTED when the call was admitted before.
    */
-  async begin(workspace: string, sessionId: string, callId: string, fence: bigint): Promise<Call> {
+  async begin(workspace: string, sessionId: string, callId: string, fence: bigint): Promise<AdmittedCall> {
     await this.endOlder(workspace, sessionId, fence)
     const session = this.#session(workspace, sessionId)
     if (this.#closed) throw new Rejection('SERVICE_CLOSING')

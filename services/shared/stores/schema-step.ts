@@ -33,7 +33,7 @@ class SchemaError extends ConfigError {
 export class OlderStoreError extends SchemaError {}
 
 /** The version that a store has after its last step. */
-export function latestOf(steps: readonly SchemaStep<never, unknown>[]): number {
+function latestOf(steps: readonly SchemaStep<never, unknown>[]): number {
   return steps.at(-1)?.version ?? 0
 }
 

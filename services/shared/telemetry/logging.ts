@@ -7,7 +7,7 @@ import { currentSpan } from '#shared/telemetry/tracing.ts'
 export type { Logger } from 'pino'
 
 /** From the most talkative to none. */
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 export type LogLevel = (typeof logLevels)[number]
 

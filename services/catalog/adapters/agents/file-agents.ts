@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { AgentDocument } from '#services/catalog/domain/agent.ts'
 import { type AgentSet, mergeAgents } from '#services/catalog/domain/agent-merge.ts'
 import type { Location } from '#services/catalog/domain/location.ts'
-import type { Agents } from '#services/catalog/ports/agents.ts'
+import type { AgentSource } from '#services/catalog/ports/agents.ts'
 import type { Offer, OpenSource } from '#services/catalog/ports/source.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { isOutOfDescriptors } from '../files/paths.ts'
@@ -30,7 +30,7 @@ type Parsed = AgentDocument | undefined
 const MAX_DOCUMENTS = 4_096
 
 /** Agents of configuration files (instance facts 3.12). */
-export class FileAgents implements Agents {
+export class FileAgents implements AgentSource {
   readonly #options: Options
   readonly #watchers: DirectoryWatchers
   readonly #turns = new Turns()

@@ -41,7 +41,7 @@ export function deliveredUpdate(
 }
 
 /** The item as it was admitted, whether it still waits or is a message by now. */
-export function toInboxItem({ kind, id, sessionId, data, delivery, timeCreated }: InboxRecord): InboxItem {
+function toInboxItem({ kind, id, sessionId, data, delivery, timeCreated }: InboxRecord): InboxItem {
   return { type: kind, id, sessionId, prompt: JSON.parse(data) as Prompt, delivery, timeCreated }
 }
 
