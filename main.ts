@@ -6,7 +6,7 @@ import { ConfigError, readTogether } from '#shared/config/config.ts'
 import { readSingleProcessConfig } from '#shared/config/process-config.ts'
 import { beginProcess } from '#shared/process/begin-process.ts'
 import { leave } from '#shared/process/leave.ts'
-import { runUntilSignal } from '#shared/process/lifecycle.ts'
+import { runUntilSignal } from '#shared/process/run-until-signal.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { migrateStores } from '#shared/stores/migrate-stores.ts'
 import { lockStores, noteWholeStores, requireWholeStores } from '#shared/stores/store-files.ts'
@@ -27,7 +27,7 @@ import { open as openSession, storeSchema as sessionSchema } from './services/se
 
 /** Time to end tools and close stores once requests and runs have ended, in milliseconds. */
 const CLOSE_MS = 5_000
-const lifecycle = {
+const stop = {
   shutdownMs: CLOSE_MS,
   onStopping: (signal: NodeJS.Signals) => {
     process.stderr.write(signal === 'SIGINT' ? 'Stopping; press Ctrl-C again to end at once\n' : 'Stopping\n')
@@ -45,7 +45,7 @@ if (word?.startsWith('-') || rest.length > 0) {
   ;(asked ? process.stdout : process.stderr).write(USAGE)
   process.exit(asked ? 0 : 2)
 }
-await runUntilSignal(start, lifecycle)
+await runUntilSignal(start, stop)
 
 async function start(resources: AsyncDisposableStack): Promise<void> {
   // npm runs scripts in the package's folder and says in INIT_CWD where its user stands.
@@ -60,7 +60,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
     catalog: readCatalogConfig,
     session: readSessionConfig,
   })
-  lifecycle.shutdownMs = config.process.unreadyMs + config.process.drainMs + CLOSE_MS
+  stop.shutdownMs = config.process.unreadyMs + config.process.drainMs + CLOSE_MS
   const clock = systemClock
   const begun = { settings: config, process: config.process, env: process.env }
   const { logger, opened } = await beginProcess('portico', begun, resources)

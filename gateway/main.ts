@@ -6,7 +6,7 @@ import { peerVariable, readProcessConfig } from '#shared/config/process-config.t
 import { createHttp2Transport } from '#shared/http2/transport.ts'
 import { beginProcess } from '#shared/process/begin-process.ts'
 import { leave } from '#shared/process/leave.ts'
-import { loggedStop, runUntilSignal } from '#shared/process/lifecycle.ts'
+import { loggedStop, runUntilSignal } from '#shared/process/run-until-signal.ts'
 import { PeerReport } from '#shared/rpc/peer-report.ts'
 import { createApp } from './app.ts'
 import { createClients } from './clients.ts'

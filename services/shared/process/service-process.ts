@@ -6,8 +6,8 @@ import { peerVariable, readServiceProcessConfig, type ServiceName } from '#share
 import { createHttp2Transport } from '#shared/http2/transport.ts'
 import { beginProcess } from '#shared/process/begin-process.ts'
 import { type Leaving, leave } from '#shared/process/leave.ts'
-import { loggedStop, runUntilSignal } from '#shared/process/lifecycle.ts'
 import { openWhenMigrated } from '#shared/process/open-when-migrated.ts'
+import { loggedStop, runUntilSignal } from '#shared/process/run-until-signal.ts'
 import { PeerReport } from '#shared/rpc/peer-report.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { serve } from '#shared/rpc/serve.ts'
@@ -45,14 +45,14 @@ export async function runService<C, P extends ServiceName, S extends OpenService
   { name, peers, services, readConfig, open, opened }: ServiceProcess<C, P, S>,
   env: Environment,
 ): Promise<never> {
-  const lifecycle = { shutdownMs: CLOSE_MS }
+  const stop = { shutdownMs: CLOSE_MS }
   return runUntilSignal(async (resources) => {
     const readers = { service: readConfig, process: (of: Environment) => readServiceProcessConfig(of, name, peers) }
     const config = readTogether(env, readers)
-    lifecycle.shutdownMs = config.process.unreadyMs + config.process.drainMs + CLOSE_MS
+    stop.shutdownMs = config.process.unreadyMs + config.process.drainMs + CLOSE_MS
     const begun = { settings: config, process: config.process, env }
     const { logger, opened: processOpened } = await beginProcess(name, begun, resources)
-    Object.assign(lifecycle, loggedStop(logger))
+    Object.assign(stop, loggedStop(logger))
     const transports = peers.map((peer) => {
       const url = config.process.peers[peer]
       const report = new PeerReport({ name: peer, url, setting: peerVariable(peer) }, logger)
@@ -69,5 +69,5 @@ export async function runService<C, P extends ServiceName, S extends OpenService
     const { drain } = service
     resources.defer(() => leave(config.process, drain === undefined ? [server] : [server, { drain }]))
     logger.info({ url: server.url }, 'Serving')
-  }, lifecycle)
+  }, stop)
 }

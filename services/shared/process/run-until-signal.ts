@@ -8,8 +8,8 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 /** A terminal signals npm's child as well as npm, which passes the signal on: what comes so soon after the first is the same request. */
 const SAME_SIGNAL_MS = 500
 
-/** How a process ends. */
-export interface LifecycleOptions {
+/** How a process stops. */
+export interface StopOptions {
   /** How long disposal may take, in milliseconds, before the process ends all the same with code 1. */
   readonly shutdownMs: number
   /** Called at the first signal. */
@@ -19,7 +19,7 @@ export interface LifecycleOptions {
 }
 
 /** What a process of its own says in its log when it stops. */
-export function loggedStop(logger: Logger): Pick<LifecycleOptions, 'onStopping' | 'onStopped'> {
+export function loggedStop(logger: Logger): Pick<StopOptions, 'onStopping' | 'onStopped'> {
   return {
     onStopping: (signal) => logger.info({ signal }, 'Stopping'),
     onStopped: async () => {
@@ -37,7 +37,7 @@ export function loggedStop(logger: Logger): Pick<LifecycleOptions, 'onStopping' 
  */
 export async function runUntilSignal(
   start: (resources: AsyncDisposableStack) => Promise<void>,
-  options: LifecycleOptions,
+  options: StopOptions,
 ): Promise<never> {
   // Else Node opens its inspector at this signal, and whoever reaches the port runs code here: any command of `bash` could
   // ask for it. The npm scripts have a flag for the time before.

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const lifecycle = new URL('lifecycle.ts', import.meta.url).href
+const module = new URL('run-until-signal.ts', import.meta.url).href
 
 /** A process whose `start` is the code given. */
 function run(start: string, shutdownMs = 5_000) {
-  const code = `import { runUntilSignal } from ${JSON.stringify(lifecycle)}
+  const code = `import { runUntilSignal } from ${JSON.stringify(module)}
     const say = (text) => console.log(text)
     await runUntilSignal(async (resources) => { ${start} }, { shutdownMs: ${shutdownMs} })`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
@@ -25,8 +25,10 @@ function run(start: string, shutdownMs = 5_000) {
   return { child, output: () => output, ended: once(child, 'close') as Promise<[number | null, string | null]> }
 }
 
-async function said(child: ChildProcess): Promise<void> {
-  await once(child.stdout as NodeJS.ReadableStream, 'data')
+/** Resolves when the process has said something; fails when it ends without a word. */
+async function said({ child, output, ended }: ReturnType<typeof run>): Promise<void> {
+  const early = ended.then(() => assert.ok(output() !== '', 'it ended without a word'))
+  await Promise.race([once(child.stdout, 'data'), early])
 }
 
 const ALIVE = 'setInterval(() => {}, 1000);'
@@ -35,7 +37,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   test(`${signal} releases everything in reverse order, then the process ends with code 0`, async () => {
     const process = run(`${ALIVE}
       resources.defer(async () => say('first')); resources.defer(async () => say('second')); say('up')`)
-    await said(process.child)
+    await said(process)
     process.child.kill(signal)
     assert.deepEqual(await process.ended, [0, null])
     assert.equal(process.output(), 'up\nsecond\nfirst\n')
@@ -44,7 +46,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 test('signals that come together are one: npm repeats the one that the terminal gave', async () => {
   const process = run(`${ALIVE} resources.defer(() => new Promise((done) => setTimeout(done, 100))); say('up')`)
-  await said(process.child)
+  await said(process)
   process.child.kill('SIGINT')
   process.child.kill('SIGTERM')
   assert.deepEqual(await process.ended, [0, null])
@@ -52,9 +54,9 @@ test('signals that come together are one: npm repeats the one that the terminal 
 
 test('a second signal, somewhat later, ends the process at once', async () => {
   const process = run(`${ALIVE} resources.defer(() => { say('releasing'); return new Promise(() => {}) }); say('up')`)
-  await said(process.child)
+  await said(process)
   process.child.kill('SIGINT')
-  await said(process.child)
+  await said(process)
   await sleep(600)
   process.child.kill('SIGINT')
   assert.deepEqual(await process.ended, [130, null])
@@ -62,7 +64,7 @@ test('a second signal, somewhat later, ends the process at once', async () => {
 
 test('disposal that does not end is cut off and reported', async () => {
   const process = run(`${ALIVE} resources.defer(() => new Promise(() => {})); say('up')`, 50)
-  await said(process.child)
+  await said(process)
   process.child.kill('SIGTERM')
   assert.deepEqual(await process.ended, [1, null])
   assert.match(process.output(), /Not everything ended within 50 ms/)
