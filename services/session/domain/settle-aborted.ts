@@ -7,7 +7,8 @@ import type { Revision } from './revision.ts'
 
 /** The error of a step that was cut off. */
 export const STEP_ABORTED: StructuredError = { type: 'aborted', message: 'The step was cut off' }
-const TOOL_ABORTED: StructuredError = {
+/** The error of a tool call that was cut off. */
+export const TOOL_ABORTED: StructuredError = {
   type: 'aborted',
   message: 'The tool call was cut off; what it has done is unknown',
 }

@@ -2,13 +2,12 @@ import { Rejection } from '#shared/rejection.ts'
 import type { PreparedCall } from '../domain/agent.ts'
 import type { CallOutcome } from '../domain/generation/step-draft.ts'
 import type { StructuredError, ToolContent, ToolPart } from '../domain/message.ts'
+import { TOOL_ABORTED } from '../domain/settle-aborted.ts'
 import type { ToolEvent, ToolOutput } from '../domain/tool-run.ts'
 import { requestPermission } from './request-permission.ts'
 import { isPassing, type RunContext, runCall, tryPeer } from './run-context.ts'
 import { isGenerationGone, type StepPlan } from './step-plan.ts'
 import type { StepRecorder } from './step-recorder.ts'
-
-const UNKNOWN: StructuredError = { type: 'aborted', message: 'The tool call was cut off; what it has done is unknown' }
 
 /** The next step begins with what there is now. */
 const CHANGED: StructuredError = {
@@ -95,7 +94,7 @@ async function runTool(
       signal.throwIfAborted()
       return failed(cutOffBy(run, next.error))
     }
-    if (next.done === true) return failed(UNKNOWN)
+    if (next.done === true) return failed(TOOL_ABORTED)
     const event = next.value
     if (event.type !== 'progressed') {
       await events.return?.()
@@ -112,7 +111,7 @@ function cutOffBy(run: RunContext, error: unknown): StructuredError {
     run.tenure.check()
   }
   if (isGenerationGone(error)) return CHANGED
-  if (reason !== 'TOOL_ACCESS_CHANGED') return UNKNOWN
+  if (reason !== 'TOOL_ACCESS_CHANGED') return TOOL_ABORTED
   return {
     type: 'tool.access_changed',
     message: 'What the call touches changed after permission was given; it was not run',
