@@ -12,6 +12,7 @@ const env = {
   PATH: process.env.PATH,
   PORTICO_PORT: '0',
   PORTICO_INTERNAL_SECRET: 'secret-of-the-tests',
+  PORTICO_UNREADY_SECONDS: '0',
   PORTICO_SESSION_URL: unreachable,
   PORTICO_CATALOG_URL: unreachable,
   PORTICO_INFERENCE_URL: unreachable,

@@ -31,6 +31,7 @@ async function startProcess(database: string): Promise<Running> {
       PORTICO_MONGODB_DATABASE: database,
       PORTICO_SERVICE_PORT: '0',
       PORTICO_INTERNAL_SECRET: secret,
+      PORTICO_UNREADY_SECONDS: '0',
     },
   })
   const lines: string[] = []
