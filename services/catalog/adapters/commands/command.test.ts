@@ -71,18 +71,21 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
   const reaped = supervisor !== undefined
   const ways = Object.entries({ ...LEAVING, ...(reaped ? HIDING : {}) })
 
-  for (const [way, command] of ways) {
-    test(`what stays ${way} ends with the command, and when it is disposed before`, async () => {
-      const tag = longSleep()
-      const normal = await run(start, `${command(tag)}; echo over; exit 3`)
-      assert.deepEqual([normal.text, normal.end], ['over\n', { code: 3, signal: null }])
-      assert.deepEqual(await processesWith(tag), [])
-      const cut = await begin(start, `${command(tag)}; echo up; sleep ${tag}`)
-      await cut.printed('up')
-      await cut.command[Symbol.asyncDispose]()
-      assert.deepEqual(await processesWith(tag), [])
-    })
-  }
+  // Each waits for most of its time, and sees its own processes alone.
+  describe('what stays', { concurrency: true }, () => {
+    for (const [way, command] of ways) {
+      test(`${way} ends with the command, and when it is disposed before`, async () => {
+        const tag = longSleep()
+        const normal = await run(start, `${command(tag)}; echo over; exit 3`)
+        assert.deepEqual([normal.text, normal.end], ['over\n', { code: 3, signal: null }])
+        assert.deepEqual(await processesWith(tag), [])
+        const cut = await begin(start, `${command(tag)}; echo up; sleep ${tag}`)
+        await cut.printed('up')
+        await cut.command[Symbol.asyncDispose]()
+        assert.deepEqual(await processesWith(tag), [])
+      })
+    }
+  })
 
   test('exit codes and signals come through, and no signal is ignored or blocked', async () => {
     for (const code of [0, 1, 127, 255]) {
@@ -220,33 +223,36 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
     await command[Symbol.asyncDispose]()
   })
 
-  for (const [title, last] of Object.entries(LAST_DEEDS)) {
-    test(`when this process is killed${title}, nothing that a command started stays`, async () => {
-      using folder = scratchDirectory()
-      const tag = longSleep()
-      const module = fileURLToPath(new URL('reaped-command.ts', import.meta.url))
-      const script = join(folder.path, 'server.ts')
-      writeFileSync(
-        script,
-        `import { ReapedCommand } from ${JSON.stringify(module)}
+  describe('of which the server is killed', { concurrency: true }, () => {
+    for (const [title, last] of Object.entries(LAST_DEEDS)) {
+      test(`when this process is killed${title}, nothing that a command started stays`, async () => {
+        using folder = scratchDirectory()
+        const tag = longSleep()
+        const module = fileURLToPath(new URL('reaped-command.ts', import.meta.url))
+        const script = join(folder.path, 'server.ts')
+        writeFileSync(
+          script,
+          `import { ReapedCommand } from ${JSON.stringify(module)}
          const [command] = process.argv.slice(2)
          const options = { shell: '/bin/bash', command, directory: '/', environment: { PATH: process.env.PATH } }
          const started = await ReapedCommand.start(${JSON.stringify(supervisor)}, options)
          started.output.pipe(process.stdout)`,
-      )
-      const command = `${Object.values(HIDING)
-        .map((way) => way(tag))
-        .join('\n')}
-        trap '' TERM HUP; outer=${outer}; inner=$PPID; ${last.replace('TAG', tag)}`
-      const server = spawn(process.execPath, [script, command], { stdio: ['ignore', 'pipe', 'inherit'] })
-      const [output] = await once(server.stdout, 'data')
-      const pids = /up (\d+) (\d+)/.exec(String(output))?.slice(1) ?? assert.fail(String(output))
-      server.kill('SIGKILL')
-      await once(server, 'exit')
-      await waitFor('the end of all', async () => (await processesWith(tag)).length === 0)
-      await waitFor('the end of the supervisors', () => pids.every((pid) => !existsSync(`/proc/${pid}`)))
-    })
-  }
+        )
+        const command = `${Object.values(HIDING)
+          .map((way) => way(tag))
+          .join('\n')}
+          trap '' TERM HUP; outer=${outer}; inner=$PPID; ${last.replace('TAG', tag)}`
+        const server = spawn(process.execPath, [script, command], { stdio: ['ignore', 'pipe', 'inherit'] })
+        const exited = once(server, 'exit')
+        const [output] = await once(server.stdout, 'data')
+        const pids = /up (\d+) (\d+)/.exec(String(output))?.slice(1) ?? assert.fail(String(output))
+        server.kill('SIGKILL')
+        await exited
+        await waitFor('the end of all', async () => (await processesWith(tag)).length === 0)
+        await waitFor('the end of the supervisors', () => pids.every((pid) => !existsSync(`/proc/${pid}`)))
+      })
+    }
+  })
 }
 
 interface Begun {
