@@ -11,11 +11,13 @@ import { type Process, scratchDirectory } from '#test/support/processes.ts'
 import { type Product, type Setting, startSingle, startSplit } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-// At this signal the main thread turns for ever, as no signal of a user can make it.
-const SPIN = `data:text/javascript,process.on('SIGUSR2',()=>{for(;;);})`
+// A loop that never ends, but leaves the processor to other tests.
+const STAND = 'const%20m=new%20Int32Array(new%20SharedArrayBuffer(4));for(;;)Atomics.wait(m,0,0,20)'
+// At this signal the main thread stands for ever, as no signal of a user can make it.
+const SPIN = `data:text/javascript,process.on('SIGUSR2',()=>{${STAND}})`
 const spinning = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${SPIN}`, PORTICO_WATCHDOG_SECONDS: '2' }
 // The catalog tries a supervisor of commands while it opens.
-const STANDING_START = `data:text/javascript,import%20c%20from'node:child_process';import%20m%20from'node:module';c.spawn=()=>{for(;;);};m.syncBuiltinESMExports()`
+const STANDING_START = `data:text/javascript,import%20c%20from'node:child_process';import%20m%20from'node:module';c.spawn=()=>{${STAND}};m.syncBuiltinESMExports()`
 
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0
 
@@ -98,27 +100,34 @@ describe('five processes', { skip: skipWithoutMongo }, () => {
   after(() => dropDatabase(database))
 })
 
-for (const entry of ['main.ts', 'services/catalog/main.ts']) {
-  test(`a start that stands still is ended, too (${entry})`, async () => {
-    using data = scratchDirectory()
-    const child = spawn(process.execPath, [fileURLToPath(new URL(`../../${entry}`, import.meta.url))], {
-      env: {
-        ...{ ...process.env, PORTICO_DATA_DIR: data.path, PORTICO_DIRECTORY: data.path, PORTICO_PORT: '0' },
-        ...{ PORTICO_SERVICE_PORT: '0', PORTICO_INTERNAL_SECRET: 'only for this test', PORTICO_WATCHDOG_SECONDS: '1' },
-        NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${STANDING_START}`,
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
-      // Where nothing else ends it.
-      ...({ timeout: 120_000, killSignal: 'SIGABRT' } as const),
+// Both wait for ten seconds.
+describe('a start', { concurrency: true }, () => {
+  for (const entry of ['main.ts', 'services/catalog/main.ts']) {
+    test(`that stands still is ended, too (${entry})`, async () => {
+      using data = scratchDirectory()
+      const child = spawn(process.execPath, [fileURLToPath(new URL(`../../${entry}`, import.meta.url))], {
+        env: {
+          ...{ ...process.env, PORTICO_DATA_DIR: data.path, PORTICO_DIRECTORY: data.path, PORTICO_PORT: '0' },
+          ...{
+            PORTICO_SERVICE_PORT: '0',
+            PORTICO_INTERNAL_SECRET: 'only for this test',
+            PORTICO_WATCHDOG_SECONDS: '1',
+          },
+          NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${STANDING_START}`,
+        },
+        stdio: ['ignore', 'pipe', 'inherit'],
+        // Where nothing else ends it.
+        ...({ timeout: 120_000, killSignal: 'SIGABRT' } as const),
+      })
+      let output = ''
+      child.stdout.on('data', (chunk: Buffer) => {
+        output += chunk
+      })
+      assert.deepEqual(await once(child, 'close'), [null, 'SIGKILL'])
+      assert.match(output, /^\{"level":"fatal".*not turned for 10 s \(while it started/m)
     })
-    let output = ''
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk
-    })
-    assert.deepEqual(await once(child, 'close'), [null, 'SIGKILL'])
-    assert.match(output, /^\{"level":"fatal".*not turned for 10 s \(while it started/m)
-  })
-}
+  }
+})
 
 function guards(start: (setting: Setting) => Promise<Product>): void {
   test('SIGUSR1 opens no inspector, whoever sends it', { skip: process.platform !== 'linux' }, async () => {
@@ -174,8 +183,7 @@ function guards(start: (setting: Setting) => Promise<Product>): void {
     using project = scratchDirectory()
     const product = await start({ dataDirectory: data.path, project: project.path, environment: spinning })
     try {
-      // Those that call the others first: a caller says in its log that a peer is away.
-      for (const process of product.processes()) await endsByWatchdog(process)
+      await Promise.all(product.processes().map(endsByWatchdog))
     } finally {
       await product.kill()
     }
