@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { admission, newSession, W } from '#test/contract/session-store.support.ts'
@@ -102,39 +102,6 @@ async function nextAttempt({ opened }: Awaited<ReturnType<typeof open>>): Promis
   return lease?.attempt ?? 0
 }
 
-test('an outage longer than a lease is no attempt, however often it comes', async () => {
-  await using fixture = await open()
-  const { own, state, begun } = fixture
-  for (let outages = 1; outages <= 7; outages++) {
-    const { lease, tenure, drained } = await own()
-    assert.equal(lease.attempt, 1)
-    await waitFor('the step to begin', () => begun.length === outages)
-    state.failure = AWAY
-    await drained
-    assert.equal(tenure.loss, 'outage')
-    state.failure = undefined
-    await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
-  }
-})
-
-test('an outage that ends when somebody else has taken over is no attempt of the first owner', async () => {
-  await using fixture = await open()
-  const { opened, own, state, begun } = fixture
-  const { drained } = await own()
-  await waitFor('the step to begin', () => begun.length === 1)
-  state.failure = AWAY
-  await drained
-  let second: AcquiredLease | undefined
-  await waitFor('another owner', async () => {
-    second = await opened.acquireLease('own_2', 600)
-    return second !== undefined
-  })
-  assert.equal(second?.attempt, 2)
-  state.failure = undefined
-  // The attempt of the second owner stays, that of the first one does not.
-  await waitFor('the first lease to be given back', async () => (await nextAttempt(fixture)) === 2)
-})
-
 function lateClock() {
   let late = 0
   const clock = { now: () => systemClock.now() + late, monotonic: () => systemClock.monotonic() + late }
@@ -144,110 +111,146 @@ function lateClock() {
   return { clock, jump }
 }
 
-test('a process that work holds up for longer than its lease has used an attempt each time', async () => {
-  const { clock, jump } = lateClock()
-  await using fixture = await open(clock)
-  const { own, begun, used } = fixture
-  for (let stalls = 1; stalls <= 5; stalls++) {
-    const { lease, tenure, drained } = await own()
-    assert.equal(lease.attempt, stalls)
-    await waitFor('the step to begin', () => begun.length === stalls)
-    jump()
-    used.ms += LEASE_MS
-    await drained
-    assert.equal(tenure.loss, 'stall')
-  }
-})
+// Each has a store of its own, and waits for leases to run out.
+describe('a run that loses its store or its time', { concurrency: true }, () => {
+  test('an outage longer than a lease is no attempt, however often it comes', async () => {
+    await using fixture = await open()
+    const { own, state, begun } = fixture
+    for (let outages = 1; outages <= 7; outages++) {
+      const { lease, tenure, drained } = await own()
+      assert.equal(lease.attempt, 1)
+      await waitFor('the step to begin', () => begun.length === outages)
+      state.failure = AWAY
+      await drained
+      assert.equal(tenure.loss, 'outage')
+      state.failure = undefined
+      await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
+    }
+  })
 
-test('a process that is given no time for longer than its lease has used no attempt, however often', async () => {
-  const { clock, jump } = lateClock()
-  await using fixture = await open(clock)
-  const { own, begun } = fixture
-  for (let pauses = 1; pauses <= 7; pauses++) {
-    const { lease, tenure, drained } = await own()
+  test('an outage that ends when somebody else has taken over is no attempt of the first owner', async () => {
+    await using fixture = await open()
+    const { opened, own, state, begun } = fixture
+    const { drained } = await own()
+    await waitFor('the step to begin', () => begun.length === 1)
+    state.failure = AWAY
+    await drained
+    let second: AcquiredLease | undefined
+    await waitFor('another owner', async () => {
+      second = await opened.acquireLease('own_2', 600)
+      return second !== undefined
+    })
+    assert.equal(second?.attempt, 2)
+    state.failure = undefined
+    // The attempt of the second owner stays, that of the first one does not.
+    await waitFor('the first lease to be given back', async () => (await nextAttempt(fixture)) === 2)
+  })
+
+  test('a process that work holds up for longer than its lease has used an attempt each time', async () => {
+    const { clock, jump } = lateClock()
+    await using fixture = await open(clock)
+    const { own, begun, used } = fixture
+    for (let stalls = 1; stalls <= 5; stalls++) {
+      const { lease, tenure, drained } = await own()
+      assert.equal(lease.attempt, stalls)
+      await waitFor('the step to begin', () => begun.length === stalls)
+      jump()
+      used.ms += LEASE_MS
+      await drained
+      assert.equal(tenure.loss, 'stall')
+    }
+  })
+
+  test('a process that is given no time for longer than its lease has used no attempt, however often', async () => {
+    const { clock, jump } = lateClock()
+    await using fixture = await open(clock)
+    const { own, begun } = fixture
+    for (let pauses = 1; pauses <= 7; pauses++) {
+      const { lease, tenure, drained } = await own()
+      assert.equal(lease.attempt, 1)
+      await waitFor('the step to begin', () => begun.length === pauses)
+      jump()
+      await drained
+      assert.equal(tenure.loss, 'pause')
+      await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
+    }
+  })
+
+  test('a lease that was had so late that it is over is no attempt', async () => {
+    await using fixture = await open()
+    const { lease, tenure, drained } = await fixture.own(systemClock.monotonic() - LEASE_MS)
     assert.equal(lease.attempt, 1)
-    await waitFor('the step to begin', () => begun.length === pauses)
-    jump()
     await drained
     assert.equal(tenure.loss, 'pause')
     await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
-  }
-})
-
-test('a lease that was had so late that it is over is no attempt', async () => {
-  await using fixture = await open()
-  const { lease, tenure, drained } = await fixture.own(systemClock.monotonic() - LEASE_MS)
-  assert.equal(lease.attempt, 1)
-  await drained
-  assert.equal(tenure.loss, 'pause')
-  await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
-})
-
-test('slow renewals of a busy process whose event loop turns are an outage', async () => {
-  await using fixture = await open()
-  const { own, state, used } = fixture
-  const leaseMs = 3 * LEASE_MS
-  const { tenure, drained } = await own(undefined, leaseMs)
-  // More than half of the lease passes before the store answers the first renewal, and then it is away.
-  state.slowMs = leaseMs * 0.6
-  await waitFor('a renewal', () => state.renewed === 1)
-  state.failure = AWAY
-  used.ms += leaseMs
-  await drained
-  assert.equal(tenure.loss, 'outage')
-})
-
-test('an outage that meets a run which is being interrupted is no attempt', async () => {
-  await using fixture = await open()
-  const { own, opened, state, begun } = fixture
-  const { tenure, drained } = await own()
-  await waitFor('the step to begin', () => begun.length === 1)
-  state.failure = storeUnavailable('gone', { outcomeUnknown: true })
-  state.only = 'revise'
-  await opened.requestInterrupt(W, 'ses_1')
-  await drained
-  assert.deepEqual([tenure.reason, tenure.loss], ['interrupted', undefined])
-  await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
-})
-
-test('a renewal that fails for a reason of its own loses the lease, and that is an attempt', async () => {
-  await using fixture = await open()
-  fixture.state.failure = new Error('nobody foresaw this')
-  fixture.state.only = 'renewLease'
-  const { tenure, drained } = await fixture.own()
-  await drained
-  assert.equal(tenure.loss, 'failure')
-  assert.equal(await nextAttempt(fixture), 2)
-})
-
-test('a call that always fails while the store is there is an attempt, and holds no slot meanwhile', async () => {
-  for (const failure of [storeUnavailable('slow'), storeUnavailable('malformed', { damaged: true })]) {
-    await using fixture = await open()
-    fixture.state.failure = failure
-    fixture.state.only = 'revise'
-    const { slot, drained } = await fixture.own()
-    await drained
-    assert.equal(slot.held, failure.metadata.store === 'damaged', 'it was given up while it was waited')
-    assert.equal(await nextAttempt(fixture), 2)
-  }
-})
-
-test('a call is repeated without end while the store is known to be away, and no longer than that', async () => {
-  let calls = 0
-  let ok = false
-  const port = {
-    read: async () => {
-      calls++
-      throw AWAY
-    },
-  }
-  const health = {
-    state: () => (ok ? { ok } : { ok, kind: 'away' as const }),
-    onChange: () => ({ [Symbol.dispose]() {} }),
-  }
-  const patient = patientPort(port, health, async () => {
-    if (calls === 1_000) ok = true
   })
-  await assert.rejects(patient.read(), { name: 'StoreFault', cause: AWAY })
-  assert.ok(calls < 1_020, String(calls))
+
+  test('slow renewals of a busy process whose event loop turns are an outage', async () => {
+    await using fixture = await open()
+    const { own, state, used } = fixture
+    const leaseMs = 3 * LEASE_MS
+    const { tenure, drained } = await own(undefined, leaseMs)
+    // More than half of the lease passes before the store answers the first renewal, and then it is away.
+    state.slowMs = leaseMs * 0.6
+    await waitFor('a renewal', () => state.renewed === 1)
+    state.failure = AWAY
+    used.ms += leaseMs
+    await drained
+    assert.equal(tenure.loss, 'outage')
+  })
+
+  test('an outage that meets a run which is being interrupted is no attempt', async () => {
+    await using fixture = await open()
+    const { own, opened, state, begun } = fixture
+    const { tenure, drained } = await own()
+    await waitFor('the step to begin', () => begun.length === 1)
+    state.failure = storeUnavailable('gone', { outcomeUnknown: true })
+    state.only = 'revise'
+    await opened.requestInterrupt(W, 'ses_1')
+    await drained
+    assert.deepEqual([tenure.reason, tenure.loss], ['interrupted', undefined])
+    await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
+  })
+
+  test('a renewal that fails for a reason of its own loses the lease, and that is an attempt', async () => {
+    await using fixture = await open()
+    fixture.state.failure = new Error('nobody foresaw this')
+    fixture.state.only = 'renewLease'
+    const { tenure, drained } = await fixture.own()
+    await drained
+    assert.equal(tenure.loss, 'failure')
+    assert.equal(await nextAttempt(fixture), 2)
+  })
+
+  test('a call that always fails while the store is there is an attempt, and holds no slot meanwhile', async () => {
+    for (const failure of [storeUnavailable('slow'), storeUnavailable('malformed', { damaged: true })]) {
+      await using fixture = await open()
+      fixture.state.failure = failure
+      fixture.state.only = 'revise'
+      const { slot, drained } = await fixture.own()
+      await drained
+      assert.equal(slot.held, failure.metadata.store === 'damaged', 'it was given up while it was waited')
+      assert.equal(await nextAttempt(fixture), 2)
+    }
+  })
+
+  test('a call is repeated without end while the store is known to be away, and no longer than that', async () => {
+    let calls = 0
+    let ok = false
+    const port = {
+      read: async () => {
+        calls++
+        throw AWAY
+      },
+    }
+    const health = {
+      state: () => (ok ? { ok } : { ok, kind: 'away' as const }),
+      onChange: () => ({ [Symbol.dispose]() {} }),
+    }
+    const patient = patientPort(port, health, async () => {
+      if (calls === 1_000) ok = true
+    })
+    await assert.rejects(patient.read(), { name: 'StoreFault', cause: AWAY })
+    assert.ok(calls < 1_020, String(calls))
+  })
 })
