@@ -1,10 +1,11 @@
 // `npm test` and `npm run check`: format, lint with the import matrix, proto lint, generated code in step, types, tests.
 // Usage: check.ts [TEST_FILE …]
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { styleText } from 'node:util'
 import { lastWords, startMongo } from './test-mongo.ts'
@@ -32,17 +33,28 @@ const STEPS: readonly (readonly [title: string, ...commands: string[]])[] = [
 
 try {
   const files = process.argv.slice(2)
-  const ok =
-    files.length > 0 || STEPS.every(([title, ...commands]) => commands.every((command) => step(title, command)))
+  const ok = files.length > 0 || (await stepsPass())
   process.exitCode = ok && (await test(files)) ? 0 : 1
 } finally {
   rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
 }
 
-function step(title: string, command: string): boolean {
-  const { status, stdout, stderr } = spawnSync(command, { shell: true, encoding: 'utf8' })
-  process.stdout.write(`${status === 0 ? 'ok' : 'FAILED'}  ${title}: ${command.replace(scratch, 'SCRATCH')}\n`)
-  if (status !== 0) process.stdout.write(`${stdout}${stderr}`)
+/** Runs the steps at once; each reports when it is over, and all do, however many fail. */
+async function stepsPass(): Promise<boolean> {
+  const passed = await Promise.all(
+    STEPS.map(async ([title, ...commands]) => {
+      for (const command of commands) if (!(await run(title, command))) return false
+      return true
+    }),
+  )
+  return passed.every(Boolean)
+}
+
+async function run(title: string, command: string): Promise<boolean> {
+  const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [[status], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
+  const report = `${status === 0 ? 'ok' : 'FAILED'}  ${title}: ${command.replace(scratch, 'SCRATCH')}\n`
+  process.stdout.write(status === 0 ? report : `${report}${stdout}${stderr}`)
   return status === 0
 }
 
@@ -66,11 +78,12 @@ async function test(files: readonly string[]): Promise<boolean> {
     ...(mongo.binary === undefined ? {} : { PORTICO_TEST_MONGOD: mongo.binary }),
   }
   const patterns = files.length > 0 ? files : ['{services,gateway,test,scripts,bench}/**/*.test.ts']
-  const words = ['--test', '--test-concurrency=2', '--test-timeout=180000', '--test-reporter=spec', ...patterns]
+  // Three for two cores: many files wait most of their time.
+  const words = ['--test', '--test-concurrency=3', '--test-timeout=180000', '--test-reporter=spec', ...patterns]
   // Not spawnSync: while this process were blocked, nobody would read what mongod prints, and it would stop.
   const [status] = await once(spawn(process.execPath, words, { stdio: 'inherit', env: environment }), 'exit')
   await mongo.stop()
   const minutes = ((performance.now() - started) / 60_000).toFixed(1)
-  process.stdout.write(lastWords(mongo, status === 0, minutes, (text) => styleText('red', text)))
+  process.stdout.write(lastWords(mongo, status === 0, minutes, (words) => styleText('red', words)))
   return status === 0 && (mongo.uri !== undefined || process.env.PORTICO_TEST_MONGODB_REQUIRED === undefined)
 }
