@@ -16,7 +16,7 @@ export const promptSession = operation({
   family: 'instance',
   summary: 'Admits one input, and has the session run unless `resume` is false',
   description:
-    'An answer means that the input is durable. An id that was sent before answers the input that it admitted.',
+    'An answer means that the input is durable. An id that was sent before returns the input that it admitted.',
   params,
   body: promptBody,
   limit: 'promptLimit',

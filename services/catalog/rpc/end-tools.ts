@@ -4,7 +4,7 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { parseRequired } from '#shared/rpc/parse.ts'
 import type { ToolCalls } from '../run/tool-calls.ts'
 
-/** Ends all calls of a session under older fences; answers when nothing of them is left. */
+/** Ends all calls of a session under older fences; returns when nothing of them is left. */
 export function endTools(dependencies: { readonly calls: ToolCalls }): ServiceImpl<typeof CatalogService>['endTools'] {
   return async ({ sessionId, fence }, context) => {
     const { workspaceId } = principalOf(context)

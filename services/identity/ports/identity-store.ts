@@ -43,7 +43,7 @@ export interface ListedApiKey {
  * Organizations, workspaces and API keys. Several processes may have one store open and write to it.
  *
  * Every write is one atomic use case: it resolves after the durable commit, and after a crash either all of it is there
- * or nothing. Every read answers what was committed when it was called, whichever process wrote it: nothing is cached. A
+ * or nothing. Every read returns what was committed when it was called, whichever process wrote it: nothing is cached. A
  * counter on the workspace, raised in the same transaction, numbers its keys; ids never sort anything. Another
  * workspace's key does not exist.
  */
@@ -53,7 +53,7 @@ export interface IdentityStore extends AsyncDisposable {
 
   /**
    * Makes what a deployment starts with, unless it is there: of any number of calls, also at once and from several
-   * processes, exactly one makes the organization, the workspace and the made-up keys, and all answer the same
+   * processes, exactly one makes the organization, the workspace and the made-up keys, and all return the same
    * workspace. A given key whose hash is there already is left as it is, disabled or not.
    */
   bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped>

@@ -118,9 +118,10 @@ function given<T extends object>(record: T) {
 
 function partToProto(part: Part): PartMessage {
   const { providerMetadata } = part
-  const metadata = providerMetadata === undefined ? {} : { providerMetadata: providerMetadata }
+  const metadata = providerMetadata === undefined ? {} : { providerMetadata }
   return create(PartSchema, { part: partInit(part), ...metadata })
 }
+
 function partInit(part: Part): NonNullable<MessageInitShape<typeof PartSchema>['part']> {
   switch (part.type) {
     case 'text':

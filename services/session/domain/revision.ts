@@ -120,14 +120,14 @@ export class Revision {
     })
   }
 
-  /** Appends a message to the conversation; answers its place. */
+  /** Appends a message to the conversation; returns its place. */
   insert(message: Message): number {
     const seq = this.nextSeq()
     this.writes.push({ type: 'insert', seq, message })
     return seq
   }
 
-  /** Writes of a step again what is another object than before. */
+  /** Writes again what of a step has changed: its own members, and the parts that are other objects than before. */
   update(before: AssistantMessage, message: AssistantMessage): void {
     const isNew = before.attempt !== message.attempt
     const changed = [...message.parts.keys()].filter((n) => isNew || message.parts[n] !== before.parts[n])

@@ -78,7 +78,7 @@ function namesOf(schema: z.ZodType): string[] {
 /** The variable that names the file which holds a secret. */
 export const fileVariableOf = (name: string): string => `${name}_FILE`
 
-// Adds to `present` what the files hold; answers what is wrong with them, and which variable each of these secrets came by.
+// Adds to `present` what the files hold; returns what is wrong with them, and which variable each of these secrets came by.
 function readSecrets(present: Record<string, string | undefined>, secrets: readonly string[]) {
   const names = new Map<string, string>()
   const problems: ConfigProblem[] = []

@@ -10,7 +10,7 @@ import {
 /**
  * A port whose every call within a span has one of its own, `NAME.method`; what is looked at by and by in the background
  * makes no traces. Call it where the port is opened: when tracing is off by then, it
- * answers the port itself and costs nothing.
+ * returns the port itself and costs nothing.
  */
 export function tracedPort<P extends object>(port: P, name: string, attributes: Attributes = {}): P {
   if (!isTracing()) return port

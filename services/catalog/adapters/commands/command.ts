@@ -38,7 +38,7 @@ export type StartCommand = (options: CommandOptions) => Promise<Command>
 
 const OUTPUT_GRACE_MS = 500
 
-/** Waits until a promise settles, at most so long; answers whether it did. */
+/** Waits until a promise settles, at most so long; returns whether it did. */
 export async function settledWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
   const waiting = new AbortController()
   const settled = promise.then(

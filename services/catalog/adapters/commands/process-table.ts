@@ -22,7 +22,7 @@ export async function killAll(group: number, mark: string): Promise<void> {
   }
 }
 
-/** Sends a signal to every process of a group; answers whether there was one (on Linux, a dead one counts too). */
+/** Sends a signal to every process of a group; returns whether there was one (on Linux, a dead one counts too). */
 export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(-group, signal)

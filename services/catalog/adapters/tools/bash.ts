@@ -29,7 +29,7 @@ export function bashTool(
   return {
     name: 'bash',
     description:
-      'Runs a shell command in the project directory and answers what it prints (beginning and end when it is more ' +
+      'Runs a shell command in the project directory and returns what it prints (beginning and end when it is more ' +
       'than 50 KiB). Nothing outlives the call: whatever is still running when the command ends is ended too. There is ' +
       'no input to read. Prefer read, list, glob, grep, write and edit for files.',
     inputSchema: objectSchema(

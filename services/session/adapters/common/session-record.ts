@@ -142,7 +142,7 @@ export function toState(record: StateRecord): SessionState {
     interruptRequested: record.interruptRequested === 1,
     lastAdmitter: fromJson<Admitter>(record.lastAdmitter),
     fence: record.fence,
-    // Missing in documents of before.
+    // Documents that were written before attempts were counted have none.
     attempts: record.attempts ?? 0,
     leaseUntil: record.leaseUntil,
     claimableAt: record.claimableAt ?? undefined,

@@ -97,7 +97,7 @@ function saveParts(file: SqliteFile, workspace: string, write: Extract<Write, { 
   }
 }
 
-/** The text of an insert is made once. What it makes answers the row's number. */
+/** The text of an insert is made once. What it makes returns the row's number. */
 function inserter<K extends string>(table: string, columns: readonly K[]) {
   const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`
   return (file: SqliteFile, record: Readonly<Record<K, SQLInputValue>>): number =>

@@ -12,7 +12,7 @@ import { sessionToProto } from './session-to-proto.ts'
 const MAX_TITLE_LENGTH = 4_096
 const MAX_PATH_LENGTH = 4_096
 
-/** Makes a session in the location that the catalog resolves; a session that is there already is answered unchanged. */
+/** Creates a session in the location that the catalog resolves; one that is there already is returned unchanged. */
 export function createSession(dependencies: {
   readonly store: SessionStore
   readonly catalog: Catalog
