@@ -6,7 +6,7 @@ import { closingReasons } from '#shared/rpc/server-reasons.ts'
 export const reasons = {
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
   REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
-  LOCATION_INVALID: { code: Code.InvalidArgument, message: '{directory} is no project directory: {problem}' },
+  LOCATION_INVALID: { code: Code.InvalidArgument, message: '{directory} is not a project directory: {problem}' },
   LOCATION_NOT_FOUND: { code: Code.NotFound, message: 'Directory not found: {directory}' },
   LOCATION_FORBIDDEN: { code: Code.PermissionDenied, message: 'Directory not allowed: {directory}' },
   LOCATION_GENERATION_GONE: {

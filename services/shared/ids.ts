@@ -5,7 +5,7 @@ import type { Clock } from '#shared/clock.ts'
 export type TimedPrefix = 'ses' | 'msg' | 'evt' | 'per'
 
 /** Prefixes of ids that are only random. */
-export type RandomPrefix = 'org' | 'wrk' | 'key' | 'req' | 'gen' | 'resp' | 'call' | 'err' | 'own'
+export type RandomPrefix = 'org' | 'wrk' | 'key' | 'req' | 'call' | 'own'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_MASK = (1n << 56n) - 1n

@@ -61,7 +61,10 @@ describe('the processes of their own', { concurrency: 2 }, () => {
         createHttp2Transport({ url: catalog.url, secret: secret.PORTICO_INTERNAL_SECRET }),
       )
       const { message } = await refusalOf(to.resolveLocation({}, asOperator))
-      assert.equal(message, 'The default is no project directory: PORTICO_DIRECTORY is not set where the catalog runs')
+      assert.equal(
+        message,
+        'The default is not a project directory: PORTICO_DIRECTORY is not set where the catalog runs',
+      )
       const directory = realpathSync(tmpdir())
       assert.equal((await to.resolveLocation({ directory }, asOperator)).location?.directory, directory)
     } finally {

@@ -13,7 +13,7 @@ export class DocumentError extends Error {
  * must not end up with it allowed.
  */
 export function readConfigDocument(value: unknown, onProblem: (problem: string) => void): AgentDocument {
-  if (!isObject(value)) throw new DocumentError('the document is no object')
+  if (!isObject(value)) throw new DocumentError('the document is not an object')
   const agents = new Map<string, AgentEntry>()
   for (const [id, entry] of Object.entries(isObject(value.agents) ? value.agents : {})) {
     attempt(onProblem, () => agents.set(id, readAgentEntry(entry, `agents.${id}`)))
@@ -32,14 +32,14 @@ export function readConfigDocument(value: unknown, onProblem: (problem: string) 
  */
 export function readMarkdownAgent(matter: unknown, body: string, mode?: AgentMode): AgentEntry {
   const fields = matter ?? {}
-  if (!isObject(fields)) throw new DocumentError('the front matter is no map')
+  if (!isObject(fields)) throw new DocumentError('the front matter is not a map')
   const entry = readAgentEntry(isLegacy(fields) ? fromLegacy(fields) : fields, 'front matter')
   return { ...entry, ...(body !== '' && { system: body }), ...(mode !== undefined && { mode }) }
 }
 
 /** Reads one agent; `at` names it in the messages. Throws DocumentError. */
 function readAgentEntry(value: unknown, at: string): AgentEntry {
-  if (!isObject(value)) throw new DocumentError(`${at} is no object`)
+  if (!isObject(value)) throw new DocumentError(`${at} is not an object`)
   const member = <T>(name: string, read: (value: unknown, at: string) => T): { [key: string]: T } =>
     value[name] === undefined || value[name] === null ? {} : { [name]: read(value[name], `${at}.${name}`) }
   const model = value.model === undefined ? undefined : readModel(value.model, value.variant, at)
@@ -69,7 +69,7 @@ function attempt<T>(onProblem: (problem: string) => void, read: () => T): T | un
 }
 
 function readString(value: unknown, at: string): string {
-  if (typeof value !== 'string') throw new DocumentError(`${at} is no string`)
+  if (typeof value !== 'string') throw new DocumentError(`${at} is not a string`)
   return value
 }
 
@@ -80,7 +80,7 @@ function readBoolean(value: unknown, at: string): boolean {
 
 function readSteps(value: unknown, at: string): number {
   if (Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31) return Number(value)
-  throw new DocumentError(`${at} is no integer from 1 on`)
+  throw new DocumentError(`${at} is not an integer of 1 or more`)
 }
 
 function readMode(value: unknown, at: string): AgentMode {
@@ -102,11 +102,11 @@ function readModel(value: unknown, variant: unknown, at: string): ModelRef {
 }
 
 function readRules(value: unknown, at: string): readonly PermissionRule[] {
-  if (!Array.isArray(value)) throw new DocumentError(`${at} is no list`)
+  if (!Array.isArray(value)) throw new DocumentError(`${at} is not a list`)
   return value.map((rule: unknown, index) => {
     const effect = isObject(rule) ? rule.effect : undefined
     if (!isObject(rule) || (effect !== 'allow' && effect !== 'deny' && effect !== 'ask')) {
-      throw new DocumentError(`${at}[${index}] is no rule with effect allow, deny or ask`)
+      throw new DocumentError(`${at}[${index}] is not a rule with the effect allow, deny or ask`)
     }
     const action = readString(rule.action, `${at}[${index}].action`)
     return { action, resource: readString(rule.resource, `${at}[${index}].resource`), effect }
@@ -114,7 +114,7 @@ function readRules(value: unknown, at: string): readonly PermissionRule[] {
 }
 
 function readRequest(value: unknown, at: string): Partial<RequestOverlay> {
-  if (!isObject(value)) throw new DocumentError(`${at} is no object`)
+  if (!isObject(value)) throw new DocumentError(`${at} is not an object`)
   const part = (name: string): JsonObject => {
     const member = value[name] ?? {}
     if (!isObject(member) || !isJson(member)) throw new DocumentError(`${at}.${name} is not a JSON object`)

@@ -31,7 +31,7 @@ export function readAttachmentUri(uri: string, limit: number): AttachmentUri {
   if (!/^file:/i.test(uri)) throw new AttachmentUriError('only data: and file: are read')
   if (uri.length > MAX_FILE_URI) throw new AttachmentUriError('it is longer than any path')
   const url = URL.parse(uri)
-  if (url === null) throw new AttachmentUriError('it is no URI')
+  if (url === null) throw new AttachmentUriError('it is not a URI')
   const [start, end] = [lineOf(url, 'start'), lineOf(url, 'end')]
   if (start !== undefined && end !== undefined && end < start) throw new AttachmentUriError('end lies before start')
   return { type: 'file', url, start, end }
@@ -85,7 +85,7 @@ function tooLarge(limit: number): AttachmentUriError {
 function lineOf(url: URL, name: string): number | undefined {
   const text = url.searchParams.get(name)
   if (text === null || text === '') return undefined
-  if (!/^[1-9]\d{0,9}$/.test(text)) throw new AttachmentUriError(`${name} is no line number`)
+  if (!/^[1-9]\d{0,9}$/.test(text)) throw new AttachmentUriError(`${name} is not a line number`)
   return Number(text)
 }
 

@@ -261,8 +261,8 @@ catalogTest('what cannot be read is skipped and logged, and the rest counts', as
     [
       'agents.bad.mode is not primary, subagent or all',
       'agents.colored.color is not of the form #rrggbb',
-      'agents.stepped.steps is no integer from 1 on',
-      'agents.ruled.permissions is no list',
+      'agents.stepped.steps is not an integer of 1 or more',
+      'agents.ruled.permissions is not a list',
     ],
   )
 })

@@ -79,7 +79,7 @@ catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {
     ['file:///a%2Fb', 'it names no path of this machine'],
     ['file:///a%00b', 'it names no path of this machine'],
     ['file:///a%ff', 'it names no path of this machine'],
-    [`${file(join(catalog.project, 'text'))}?start=0`, 'start is no line number'],
+    [`${file(join(catalog.project, 'text'))}?start=0`, 'start is not a line number'],
     [`${file(join(catalog.project, 'text'))}?start=2&end=1`, 'end lies before start'],
     [file(join(catalog.project, 'none')), 'none does not exist'],
     [file(join(catalog.project, 'large.txt')), 'it has more than 20971520 bytes'],

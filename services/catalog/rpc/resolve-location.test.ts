@@ -157,8 +157,8 @@ catalogTest('what is no absolute path of a directory is LOCATION_INVALID', async
   await writeFiles(catalog.project, { file: '' })
   const cases = [
     ['relative', 'relative', 'it is not absolute'],
-    [join(catalog.project, 'file'), join(catalog.project, 'file'), 'it is no directory'],
-    [join(catalog.project, 'file/x'), join(catalog.project, 'file/x'), 'it is no directory'],
+    [join(catalog.project, 'file'), join(catalog.project, 'file'), 'it is not a directory'],
+    [join(catalog.project, 'file/x'), join(catalog.project, 'file/x'), 'it is not a directory'],
     ['/a\0b', '/a\uFFFDb', 'it contains a null character or is longer than 4096 bytes'],
     [`/${'a'.repeat(4096)}`, `/${'a'.repeat(199)}`, 'it contains a null character or is longer than 4096 bytes'],
   ] as const

@@ -21,7 +21,7 @@ export async function readBounded(path: string, limit: number): Promise<Buffer> 
  */
 export async function readHandle(file: FileHandle, limit: number, into?: Buffer): Promise<Buffer> {
   const stats = await file.stat()
-  if (!stats.isFile()) throw new UnreadableFileError('it is no regular file')
+  if (!stats.isFile()) throw new UnreadableFileError('it is not a regular file')
   if (stats.size > limit) throw new FileTooLargeError(`it has more than ${limit} bytes`)
   const room = Math.min(limit, stats.size) + 1
   const buffer = into?.subarray(0, room) ?? Buffer.allocUnsafe(room)

@@ -68,7 +68,7 @@ async function openParent(directory: string, parent: string): Promise<OpenDirect
 async function writeAt(at: string, name: string, data: string | Uint8Array, expected?: FileVersion) {
   const before = await statOf(join(at, name))
   if (before?.isDirectory()) throw new ToolError('is_directory', `${name} is a directory`)
-  if (before !== undefined && !before.isFile()) throw new ToolError('not_a_file', `${name} is no regular file`)
+  if (before !== undefined && !before.isFile()) throw new ToolError('not_a_file', `${name} is not a regular file`)
   const temporary = join(at, `.portico-${randomUUID()}.tmp`)
   try {
     await using file = await open(temporary, NEW_FILE, 0o666)

@@ -115,7 +115,7 @@ async function realDirectory(path: string): Promise<string> {
   try {
     const directory = await realpath(resolve(path))
     if (!(await stat(directory)).isDirectory()) {
-      throw new Rejection('LOCATION_INVALID', { directory: path, problem: 'it is no directory' })
+      throw new Rejection('LOCATION_INVALID', { directory: path, problem: 'it is not a directory' })
     }
     await access(directory, constants.R_OK | constants.X_OK)
     return directory
@@ -134,7 +134,7 @@ function toRejection(error: unknown, directory: string): unknown {
     case 'ENOTDIR':
     case 'ELOOP':
     case 'ENAMETOOLONG':
-      return new Rejection('LOCATION_INVALID', { directory, problem: 'it is no directory' }, { cause: error })
+      return new Rejection('LOCATION_INVALID', { directory, problem: 'it is not a directory' }, { cause: error })
     default:
       return error
   }

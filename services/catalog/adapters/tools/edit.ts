@@ -77,7 +77,7 @@ async function readText(directory: string, real: string, name: string) {
     const stats = await file.stat()
     if (stats.isDirectory()) throw new ToolError('is_directory', `${name} is a directory`)
     const data = await readHandle(file, MAX_FILE_BYTES)
-    if (!isText(data)) throw new ToolError('binary_file', `${name} is no text file`)
+    if (!isText(data)) throw new ToolError('binary_file', `${name} is not a text file`)
     return { text: data.toString(), version: { ino: stats.ino, mtimeMs: stats.mtimeMs, size: stats.size } }
   } catch (error) {
     if (error instanceof UnreadableFileError) throw new ToolError('too_large', `${name}: ${error.message}`)

@@ -189,7 +189,7 @@ toolTest('edit replaces a passage, once or everywhere, and says what is wrong ot
     ['a', 'two', 'ambiguous_match', 'old_string is in a 2 times: make it unique, or set replace_all'],
     ['none', 'x', 'not_found', 'none does not exist'],
     ['dir', 'x', 'is_directory', 'dir is a directory'],
-    ['binary', 'x', 'binary_file', 'binary is no text file'],
+    ['binary', 'x', 'binary_file', 'binary is not a text file'],
     ['large', 'x', 'too_large', 'large: it has more than 5242880 bytes'],
   ] as const
   for (const [path, text, type, message] of failures) {

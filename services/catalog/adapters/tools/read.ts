@@ -59,7 +59,7 @@ async function readFile(
 ): Promise<ToolSuccess> {
   const stats = await file.stat()
   if (stats.isDirectory()) throw new ToolError('is_directory', `${name} is a directory; use list`)
-  if (!stats.isFile()) throw new ToolError('not_a_file', `${name} is no regular file`)
+  if (!stats.isFile()) throw new ToolError('not_a_file', `${name} is not a regular file`)
   const { buffer, bytesRead } = await file.read(Buffer.alloc(PROBE_BYTES), 0, PROBE_BYTES, 0)
   const probe = buffer.subarray(0, bytesRead)
   const mime = detectMime(probe)

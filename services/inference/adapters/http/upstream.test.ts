@@ -52,7 +52,7 @@ test('every status has its reason, with the provider’s message and the wait th
 test('a 200 that is no event stream is no answer', async () => {
   for (const [body, message] of [
     [{ error: { message: 'out of order' } }, 'out of order'],
-    [{ choices: [] }, 'The answer is no event stream'],
+    [{ choices: [] }, 'The answer is not an event stream'],
   ] as const) {
     await using opened = await open(answers(200, body))
     await assert.rejects(

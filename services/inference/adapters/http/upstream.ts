@@ -90,7 +90,9 @@ export class Upstream {
     const { providerId, key } = this.#options
     const given = messageOf(body)
     if (status < 300) {
-      return given === '' ? unavailable(providerId, 'The answer is no event stream') : unavailable(providerId, given)
+      return given === ''
+        ? unavailable(providerId, 'The answer is not an event stream')
+        : unavailable(providerId, given)
     }
     let message = given === '' ? `Status ${status}` : given
     for (const secret of key?.used ?? []) message = message.replaceAll(secret, '***')

@@ -63,7 +63,7 @@ class FileBlobStore implements BlobStore {
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #path(workspace: string, hash: string): string {
-    if (!/^wrk_[A-Za-z0-9_-]+$/.test(workspace)) throw new RangeError('A workspace id is no folder name')
+    if (!/^wrk_[A-Za-z0-9_-]+$/.test(workspace)) throw new RangeError('A workspace id cannot be a folder name')
     return join(this.#directory, workspace, hash)
   }
 }
