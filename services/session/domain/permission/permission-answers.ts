@@ -1,11 +1,17 @@
 import type { Revision } from '../revision.ts'
 import { parkInputs } from '../run.ts'
-import type { PermissionAnswer, PermissionReply, PermissionRequest } from './permission.ts'
+import type { KnownRequest, PermissionAnswer, PermissionReply, PermissionRequest } from './permission.ts'
 
 /** Writes a request that waits. */
 export function askPermission(revision: Revision, request: PermissionRequest): void {
   revision.writes.push({ type: 'ask', seq: revision.nextSeq(), request })
   revision.event({ type: 'permission-asked', request })
+}
+
+/** The request, if it waits: nobody has answered it, and it has not expired. */
+export function waitingRequest(known: KnownRequest | undefined, now: number): PermissionRequest | undefined {
+  if (known === undefined || known.answer !== undefined) return undefined
+  return known.request.timeExpires > now ? known.request : undefined
 }
 
 /** Ends a waiting request. */

@@ -1,9 +1,9 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { waitingRequest } from '#services/session/domain/permission/permission-answers.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { sessionNotFound } from '../session/get-session.ts'
 import { permissionRequestToProto } from '../session/session-to-proto.ts'
 
 /** Gets a permission request that waits for an answer. */
@@ -13,9 +13,11 @@ export function getPermissionRequest(dependencies: {
   const { store } = dependencies
   return async ({ sessionId, requestId }, context) => {
     const { workspaceId } = principalOf(context)
-    if ((await store.getSession(workspaceId, sessionId)) === undefined) throw sessionNotFound(sessionId)
-    const requests = await store.listPermissionRequests(workspaceId, sessionId)
-    const request = requests.find(({ id }) => id === requestId)
+    const request = await store.inspect(
+      { workspace: workspaceId, sessionId },
+      (reads) => reads.request(requestId),
+      ({ now }, known) => waitingRequest(known, now),
+    )
     if (request === undefined) throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
     return { request: permissionRequestToProto(request) }
   }

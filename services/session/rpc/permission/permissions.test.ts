@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { AcquiredLease } from '#services/session/ports/lease.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
@@ -16,21 +17,16 @@ async function asking(connect: Connect): Promise<{ service: SessionRpc; lease: A
   const lease = await service.store.acquireLease('owner', 60_000)
   assert.ok(lease)
   await service.store.promote(lease, 'idle')
-  for (const id of ['per_1', 'per_2']) {
-    await service.store.askPermission(lease, {
-      ...{
-        id,
-        sessionId,
-        action: 'bash',
-        resources: [id],
-        savePatterns: ['ls *'],
-        messageId: 'msg_2',
-        callId: `call_${id}`,
-      },
-      ...{ timeCreated: service.clock.time, timeExpires: service.clock.time + 1_000 },
-    })
-  }
+  for (const id of ['per_1', 'per_2']) await service.store.askPermission(lease, requestOf(id, service.clock.time))
   return { service, lease }
+}
+
+/** A request that waits for a second. */
+function requestOf(id: string, timeCreated: number): PermissionRequest {
+  return {
+    ...{ id, sessionId, action: 'bash', resources: [id], savePatterns: ['ls *'] },
+    ...{ messageId: 'msg_2', callId: `call_${id}`, timeCreated, timeExpires: timeCreated + 1_000 },
+  }
 }
 
 forEachTransport((name, connect) => {
@@ -56,6 +52,22 @@ forEachTransport((name, connect) => {
     assert.deepEqual((await service.client.listPermissionRequests({}, service.as('wrk_2'))).requests, [])
     const { request } = await service.client.getPermissionRequest({ sessionId, requestId: 'per_2' }, service.as())
     assert.equal(request?.requestId, 'per_2')
+  })
+
+  test(`a request is found while it waits, however many wait before it (${name})`, async () => {
+    const { service, lease } = await asking(connect)
+    await using _ = service
+    const { client, store, clock } = service
+    const ids = Array.from({ length: 1_000 }, (_, i) => `per_more_${i}`)
+    await Promise.all(ids.map((id) => store.askPermission(lease, requestOf(id, clock.time))))
+    const get = (requestId: string) => client.getPermissionRequest({ sessionId, requestId }, service.as())
+    assert.equal((await get('per_more_999')).request?.requestId, 'per_more_999')
+    await client.replyPermissionRequest({ sessionId, requestId: 'per_1', reply: PermissionReply.ONCE }, service.as())
+    clock.time += 999
+    await get('per_2')
+    assert.equal((await refusalOf(get('per_1'))).reason, 'PERMISSION_REQUEST_NOT_FOUND')
+    clock.time += 1
+    assert.equal((await refusalOf(get('per_2'))).reason, 'PERMISSION_REQUEST_NOT_FOUND')
   })
 
   test(`an answer reaches the drain, is saved for always, and can be given once (${name})`, async () => {
