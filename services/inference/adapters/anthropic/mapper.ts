@@ -7,26 +7,30 @@ import { rejectionForStatus, unavailable } from '../http/provider-errors.ts'
 
 const MAX_BLOCKS = 4_096
 
-const REASONS: Readonly<Record<string, FinishReason>> = {
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  tool_use: 'tool-calls',
-  refusal: 'content-filter',
-}
+const REASONS: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries<FinishReason>({
+    end_turn: 'stop',
+    stop_sequence: 'stop',
+    max_tokens: 'length',
+    model_context_window_exceeded: 'length',
+    tool_use: 'tool-calls',
+    refusal: 'content-filter',
+  }),
+)
 
-const STATUSES: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  timeout_error: 504,
-  overloaded_error: 529,
-}
+const STATUSES: ReadonlyMap<string, number> = new Map(
+  Object.entries<number>({
+    invalid_request_error: 400,
+    authentication_error: 401,
+    billing_error: 402,
+    permission_error: 403,
+    not_found_error: 404,
+    request_too_large: 413,
+    rate_limit_error: 429,
+    timeout_error: 504,
+    overloaded_error: 529,
+  }),
+)
 
 /** Turns a message, whole or streamed, into events. Unknown events and blocks are passed over. */
 export class AnthropicMapper implements ProviderMapper {
@@ -166,12 +170,12 @@ export class AnthropicMapper implements ProviderMapper {
     for (const index of [...this.#blocks.keys()]) this.#end(index)
     this.done = true
     if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
-    const reason = REASONS[this.#rawReason] ?? 'other'
+    const reason = REASONS.get(this.#rawReason) ?? 'other'
     this.#writer.push({ type: 'finished', reason, rawReason: this.#rawReason })
   }
 
   #failure(error: JsonObject | undefined): Error {
-    const status = STATUSES[textAt(error?.type)] ?? 500
+    const status = STATUSES.get(textAt(error?.type)) ?? 500
     return rejectionForStatus(this.#providerId, status, textAt(error?.message) || 'It broke off with an error')
   }
 }

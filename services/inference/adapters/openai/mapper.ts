@@ -11,13 +11,15 @@ import { OpenaiTemplate } from './template.ts'
 import { OpenaiToolCalls } from './tool-calls.ts'
 import { openaiUsage } from './usage.ts'
 
-const REASONS: Readonly<Record<string, FinishReason>> = {
-  stop: 'stop',
-  length: 'length',
-  tool_calls: 'tool-calls',
-  function_call: 'tool-calls',
-  content_filter: 'content-filter',
-}
+const REASONS: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries<FinishReason>({
+    stop: 'stop',
+    length: 'length',
+    tool_calls: 'tool-calls',
+    function_call: 'tool-calls',
+    content_filter: 'content-filter',
+  }),
+)
 
 /** Turns a chat completion, whole or streamed, into events: a whole message is one delta. Unknown members are passed over. */
 export class OpenaiMapper implements ProviderMapper {
@@ -181,7 +183,7 @@ export class OpenaiMapper implements ProviderMapper {
     if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
     // Some servers say `stop` beside tool calls, or nothing at all.
     const waits = this.#calls.count > 0 && (this.#reason === 'stop' || this.#reason === '')
-    const reason = waits ? 'tool-calls' : (REASONS[this.#reason] ?? 'other')
+    const reason = waits ? 'tool-calls' : (REASONS.get(this.#reason) ?? 'other')
     this.#writer.push({ type: 'finished', reason, rawReason: this.#rawReason })
   }
 }

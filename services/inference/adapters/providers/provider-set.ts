@@ -14,7 +14,9 @@ import { TracedProvider } from './traced-provider.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const ANTHROPIC_VERSION = '2023-06-01'
-const DIALECTS: Readonly<Record<string, OpenaiDialect>> = { openai: 'openai', openrouter: 'openrouter' }
+const DIALECTS: ReadonlyMap<string, OpenaiDialect> = new Map(
+  Object.entries<OpenaiDialect>({ openai: 'openai', openrouter: 'openrouter' }),
+)
 
 /** The configured providers and the built-in one, by id; with spans when tracing is on by now. Disposing it closes their connections. */
 export class ProviderSet implements AsyncDisposable {
@@ -45,7 +47,7 @@ export class ProviderSet implements AsyncDisposable {
     }
     const credentials = (key: string) => ({ authorization: `Bearer ${key}` })
     const upstream = new Upstream({ ...common, baseUrl, headers: lower, credentials })
-    return new OpenaiProvider(id, DIALECTS[id] ?? 'compatible', upstream)
+    return new OpenaiProvider(id, DIALECTS.get(id) ?? 'compatible', upstream)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
