@@ -26,7 +26,7 @@ export class Lifecycle {
   }
 
   /**
-   * Has `end` called when the server stops, or soon when it already does, unless the answer is disposed before. It is given how
+   * Has `end` called when the server stops, or soon when it already does, unless what it returns is disposed before. It is given how
    * many milliseconds there are for what is open.
    */
   onDrain(end: (drainMs: number) => void): Disposable {

@@ -46,7 +46,7 @@ export interface Opened extends AsyncDisposable {
   readonly routes: Routes
 }
 
-/** Opens the service. Disposing the answer ends every tool call, and resolves when nothing of them is left. */
+/** Opens the service. Disposal ends every tool call, and resolves when nothing of them is left. */
 export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock, logger } = dependencies
   const { directory, configDirectory, home, environment } = config

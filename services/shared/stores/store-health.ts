@@ -4,7 +4,7 @@ export type StoreState = { readonly ok: true } | { readonly ok: false; readonly 
 /** What is known of a service's store. */
 export interface StoreHealth {
   state(): StoreState
-  /** Calls the listener when the state has changed, until the answer is disposed. */
+  /** Calls the listener when the state has changed, until what it returns is disposed. */
   onChange(listener: () => void): Disposable
 }
 
