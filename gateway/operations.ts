@@ -1,5 +1,6 @@
 import { getAgent, listAgents } from './agent/operations.ts'
 import { subscribeToEvents } from './event/operations.ts'
+import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from './inbox/operations.ts'
 import { getLocation } from './location/operations.ts'
 import { getMessage, listMessages } from './message/operations.ts'
 import type { Operation } from './operation.ts'
@@ -29,6 +30,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[listSessions, createSession, listActiveSessions, getSession, switchAgent, switchModel],
   ...[promptSession, interruptSession, waitForSession, waitForSessionOf1x],
   ...[listMessages, getMessage],
+  ...[addSynthetic, listInboxItems, updateInboxItem, cancelInboxItem],
   subscribeToEvents,
   ...[listPermissionRequests, listSessionPermissions, getSessionPermission, replyToSessionPermission],
   ...[listAgents, getAgent],

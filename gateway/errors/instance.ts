@@ -59,6 +59,8 @@ export const instanceErrors = {
       tagged(403, 'LocationPermissionDeniedError', message, location(metadata)),
     PROMPT_CONFLICT: ({ metadata, message }) =>
       tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
+    INBOX_ITEM_CONFLICT: ({ metadata, message }) =>
+      tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
     STORE_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'The store is unavailable; try again later'),
     PEER_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'A service is unavailable'),
     SERVICE_CLOSING: () => tagged(503, 'ServiceUnavailableError', 'A service is stopping; try again'),

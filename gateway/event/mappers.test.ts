@@ -53,6 +53,8 @@ test('a durable event says its place in the session, a volatile one has none', (
 
 test('an event of a kind that only a newer service knows is passed over', () => {
   assert.equal(whole({ sessionId: 'ses_1' }), undefined)
+  const event = { case: 'inboxEnqueued', value: { item: { messageId: 'msg_1' } } } as const
+  assert.equal(whole({ sessionId: 'ses_1', createTime: timestampFromMs(7), event }), undefined)
 })
 
 test('each kind of event has its name and its data', () => {
@@ -65,7 +67,11 @@ test('each kind of event has its name and its data', () => {
     metadata: { a: 1 },
     permissions: { rules: [{ action: 'read', resource: '*', effect: 1 }] },
   }
-  const item = { messageId: 'msg_1', prompt: { text: 'Hi' }, delivery: Delivery.QUEUE }
+  const payload = { case: 'prompt', value: { text: 'Hi' } } as const
+  const item = { messageId: 'msg_1', payload, delivery: Delivery.QUEUE }
+  const location = { directory: '/other', projectId: 'global', subpath: 'a' }
+  const locationJson = { location: { directory: '/other' }, projectID: 'global', subpath: 'a' }
+  const synthetic = { text: 'Hi', description: 'D', metadata: { a: 1 } }
   const tokens = { input: 1n, output: 2n }
   const request = {
     requestId: 'per_1',
@@ -104,6 +110,14 @@ test('each kind of event has its name and its data', () => {
       { inboxID: 'msg_1', item: { type: 'user', payload: { text: 'Hi' }, delivery: 'queue' } },
     ],
     [{ case: 'inboxDelivered', value: { messageId: 'msg_1' } }, 'session.inbox.delivered', { inboxID: 'msg_1' }],
+    [{ case: 'inboxCancelled', value: { messageId: 'msg_1' } }, 'session.inbox.cancelled', { inboxID: 'msg_1' }],
+    [
+      { case: 'inboxDeliveryChanged', value: { messageId: 'msg_1', delivery: Delivery.QUEUE } },
+      'session.inbox.delivery.changed',
+      { inboxID: 'msg_1', delivery: 'queue' },
+    ],
+    [{ case: 'syntheticAdded', value: { synthetic } }, 'session.synthetic', synthetic],
+    [{ case: 'sessionMoved', value: { location } }, 'session.moved', locationJson],
     [{ case: 'executionEnded', value: { outcome: Outcome.SUCCEEDED } }, 'session.execution.succeeded', {}],
     [{ case: 'executionEnded', value: { outcome: Outcome.FAILED, error } }, 'session.execution.failed', { error }],
     [

@@ -4,9 +4,11 @@ import type { JsonOf } from '../kinds.ts'
 import { orAbsent } from '../records/absent.ts'
 import { fromRetry, fromSetError } from '../records/error.ts'
 import { fromFinish } from '../records/finish.ts'
+import { fromEnqueuedItem } from '../records/inbox-item.ts'
+import { fromSessionLocation } from '../records/location.ts'
 import { fromModelRef } from '../records/model.ts'
 import { fromPermissionReply, fromPermissionRequest } from '../records/permission-request.ts'
-import { fromDelivery, fromPrompt } from '../records/prompt.ts'
+import { fromDelivery, fromSynthetic } from '../records/prompt.ts'
 import { fromRuleset } from '../records/ruleset.ts'
 import { fromSetTime } from '../records/time.ts'
 import { fromToolContents } from '../records/tool-content.ts'
@@ -52,9 +54,19 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
       return ['session.model.selected', { model: fromModelRef(set(model)), previous: fromModelRef(previous) }]
     }
     case 'inboxEnqueued':
-      return ['session.inbox.enqueued', fromItem(set(event.value.item))]
+      return fromEnqueued(set(event.value.item))
     case 'inboxDelivered':
       return ['session.inbox.delivered', { inboxID: event.value.messageId }]
+    case 'inboxCancelled':
+      return ['session.inbox.cancelled', { inboxID: event.value.messageId }]
+    case 'inboxDeliveryChanged': {
+      const { messageId, delivery } = event.value
+      return ['session.inbox.delivery.changed', { inboxID: messageId, delivery: fromDelivery(delivery) }]
+    }
+    case 'syntheticAdded':
+      return ['session.synthetic', fromSynthetic(set(event.value.synthetic))]
+    case 'sessionMoved':
+      return ['session.moved', fromSessionLocation(event.value.location)]
     case 'executionStarted':
       return ['session.execution.started', {}]
     case 'executionEnded':
@@ -120,8 +132,9 @@ function fromExecutionEnded({ outcome, error, reason }: ExecutionEnded): Describ
   return ['session.execution.succeeded', {}]
 }
 
-function fromItem({ messageId: inboxID, prompt, delivery }: InboxItem) {
-  return { inboxID, item: { type: 'user', payload: fromPrompt(prompt), delivery: fromDelivery(delivery) } } as const
+function fromEnqueued(item: InboxItem): Described | undefined {
+  if (item.payload.case === undefined) return undefined
+  return ['session.inbox.enqueued', { inboxID: item.messageId, item: fromEnqueuedItem(item) }]
 }
 
 function fromCreated({ session: made }: SessionCreated) {

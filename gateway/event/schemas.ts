@@ -3,10 +3,11 @@ import { instanceError } from '../errors/schemas.ts'
 import { retry, structuredError } from '../records/error.ts'
 import { finish } from '../records/finish.ts'
 import { metadata } from '../records/free.ts'
-import { locationRef } from '../records/location.ts'
+import { enqueuedItem } from '../records/inbox-item.ts'
+import { locationRef, sessionLocation } from '../records/location.ts'
 import { modelRef } from '../records/model.ts'
 import { permissionReply, permissionRequest } from '../records/permission-request.ts'
-import { delivery, prompt } from '../records/prompt.ts'
+import { delivery, synthetic } from '../records/prompt.ts'
 import { ruleset } from '../records/ruleset.ts'
 import { time } from '../records/time.ts'
 import { toolContent } from '../records/tool-content.ts'
@@ -74,9 +75,13 @@ export const event = z
     sessionEvent('session.model.selected', { model: modelRef, previous: modelRef.optional() }),
     sessionEvent('session.inbox.enqueued', {
       inboxID: z.string(),
-      item: z.strictObject({ type: z.literal('user'), payload: z.strictObject(prompt), delivery }),
+      item: enqueuedItem,
     }),
     sessionEvent('session.inbox.delivered', { inboxID: z.string() }),
+    sessionEvent('session.inbox.cancelled', { inboxID: z.string() }),
+    sessionEvent('session.inbox.delivery.changed', { inboxID: z.string(), delivery }),
+    sessionEvent('session.synthetic', synthetic),
+    sessionEvent('session.moved', sessionLocation),
     sessionEvent('session.execution.started', {}),
     sessionEvent('session.execution.succeeded', {}),
     sessionEvent('session.execution.failed', { error: structuredError }),

@@ -15,9 +15,10 @@ import type { JsonOf } from '../kinds.ts'
 import { orAbsent } from '../records/absent.ts'
 import { fromError, fromRetry, fromSetError } from '../records/error.ts'
 import { fromFinish } from '../records/finish.ts'
+import { fromSessionLocation } from '../records/location.ts'
 import { fromModelRef } from '../records/model.ts'
 import { fromOutcome } from '../records/outcome.ts'
-import { fromPrompt } from '../records/prompt.ts'
+import { fromPrompt, fromSynthetic } from '../records/prompt.ts'
 import { fromSetTime, fromTime } from '../records/time.ts'
 import { fromToolContents } from '../records/tool-content.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
@@ -56,6 +57,15 @@ export function fromMessage(message: Message | undefined): MessageJson {
     case 'modelSwitched': {
       const { model, previous } = kind.value
       return { id, type: 'model-switched', time, model: fromSetModel(model), previous: fromModelRef(previous) }
+    }
+    case 'synthetic':
+      return { id, type: 'synthetic', time, ...fromSynthetic(kind.value) }
+    case 'locationSwitched': {
+      const { location, previous } = kind.value
+      return {
+        ...{ id, type: 'location-switched', time },
+        ...{ ...fromSessionLocation(location), previous: fromSessionLocation(previous) },
+      }
     }
     case 'idle': {
       const outcome = fromOutcome(kind.value.outcome)

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { retry, structuredError } from '../records/error.ts'
 import { finish } from '../records/finish.ts'
+import { sessionLocation } from '../records/location.ts'
 import { modelRef } from '../records/model.ts'
 import { outcome } from '../records/outcome.ts'
 import { pageQuery } from '../records/page.ts'
-import { prompt } from '../records/prompt.ts'
+import { prompt, synthetic } from '../records/prompt.ts'
 import { time } from '../records/time.ts'
 import { toolContent } from '../records/tool-content.ts'
 import { cost, tokenUsage } from '../records/usage.ts'
@@ -87,6 +88,13 @@ export const message = z
       previous: z.string().optional(),
     }),
     z.strictObject({ ...common, type: z.literal('model-switched'), model: modelRef, previous: modelRef.optional() }),
+    z.strictObject({ ...common, type: z.literal('synthetic'), ...synthetic }),
+    z.strictObject({
+      ...common,
+      type: z.literal('location-switched'),
+      ...sessionLocation,
+      previous: z.strictObject(sessionLocation),
+    }),
     z.strictObject({ ...common, type: z.literal('idle'), outcome, error: structuredError.optional() }),
   ])
   .meta({ id: 'Session.Message.Info' })

@@ -5,9 +5,9 @@ import type { PromptSessionRequestSchema } from '#gen/portico/session/v1/session
 import { Rejection } from '#shared/rejection.ts'
 import type { JsonOf } from '../kinds.ts'
 import { toStruct } from '../records/free.ts'
-import { fromDelivery, fromPrompt, toDelivery, toMention } from '../records/prompt.ts'
-import { fromSetTime } from '../records/time.ts'
-import type { inboxUser, promptBody } from './schemas.ts'
+import { fromInboxItem, type inboxUser } from '../records/inbox-item.ts'
+import { toDelivery, toMention } from '../records/prompt.ts'
+import type { promptBody } from './schemas.ts'
 
 type PromptBody = z.output<typeof promptBody>
 type File = NonNullable<PromptBody['files']>[number]
@@ -52,14 +52,8 @@ function toAgent({ name, mention }: Agent) {
   return { name, ...toMention(mention) }
 }
 
-export function fromInboxItem(item: InboxItem | undefined): JsonOf<typeof inboxUser> {
-  if (item === undefined) throw new Error('The session service answered without an item')
-  return {
-    id: item.messageId,
-    sessionID: item.sessionId,
-    time: { created: fromSetTime(item.createTime) },
-    type: 'user',
-    payload: fromPrompt(item.prompt),
-    delivery: fromDelivery(item.delivery),
-  }
+export function fromPromptItem(given: InboxItem | undefined): JsonOf<typeof inboxUser> {
+  const item = fromInboxItem(given)
+  if (item.type !== 'user') throw new Error('The session service admitted something else')
+  return item
 }

@@ -3,8 +3,9 @@ import { timedId } from '#shared/ids.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sessionParameter } from '../records/ids.ts'
-import { fromInboxItem, toPromptSession } from './mappers.ts'
-import { inboxUser, promptBody } from './schemas.ts'
+import { inboxUser } from '../records/inbox-item.ts'
+import { fromPromptItem, toPromptSession } from './mappers.ts'
+import { promptBody } from './schemas.ts'
 import { WAIT_ROUND_MS, waitUntilIdle } from './wait.ts'
 
 const params = z.object({ sessionID: sessionParameter })
@@ -27,7 +28,7 @@ export const promptSession = operation({
       toPromptSession(params.sessionID, body, () => timedId('msg', clock)),
       call.options(),
     ),
-  present: ({ item }) => ({ data: fromInboxItem(item) }),
+  present: ({ item }) => ({ data: fromPromptItem(item) }),
 })
 
 export const interruptSession = operation({

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { metadata } from '../records/free.ts'
 import { messageID, name } from '../records/ids.ts'
-import { agentAttachment, delivery, mention, prompt } from '../records/prompt.ts'
-import { time } from '../records/time.ts'
+import { agentAttachment, delivery, mention } from '../records/prompt.ts'
 
 const file = z
   .strictObject({
@@ -49,15 +48,3 @@ export const promptBody = z
       context.addIssue({ code: 'custom', path: ['text'], message: 'Invalid input: expected string' })
     }
   })
-
-/** `Session.Inbox.User` (instance facts 1.8). */
-export const inboxUser = z
-  .strictObject({
-    id: z.string(),
-    sessionID: z.string(),
-    time: z.strictObject({ created: time }),
-    type: z.literal('user'),
-    payload: z.strictObject(prompt),
-    delivery,
-  })
-  .meta({ id: 'Session.Inbox.User' })

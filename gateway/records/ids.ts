@@ -21,6 +21,9 @@ export const sessionParameter = z.string().regex(SESSION_ID, 'Invalid session ID
 /** The message of a path. */
 export const messageParameter = z.string().regex(MESSAGE_ID, 'Invalid message ID').meta({ description: 'Message' })
 
+/** The inbox item of a path. */
+export const inboxParameter = z.string().regex(MESSAGE_ID, 'Invalid inbox ID').meta({ description: 'Inbox item' })
+
 /** Whatever else a path names: 1 to 256 characters, none of them a control. */
 export const nameParameter = (field: string, description: string) =>
   z

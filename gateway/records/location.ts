@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { SessionLocation } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import type { JsonOf } from '../kinds.ts'
 import { name } from './ids.ts'
@@ -8,6 +9,13 @@ import { name } from './ids.ts'
 export const locationRef = z
   .strictObject({ directory: name })
   .meta({ id: 'Location.PublicRef', description: 'A project directory' })
+
+/** Where a session works. */
+export const sessionLocation = {
+  location: locationRef,
+  projectID: z.string(),
+  subpath: z.string(),
+}
 
 /** Query of an operation about a location. */
 export const locationQuery = z.object({
@@ -50,6 +58,11 @@ export function toDirectory(query: z.output<typeof locationQuery>, headers: z.ou
 
 export function fromLocationRef(location: Location | undefined): JsonOf<typeof locationRef> {
   return { directory: location?.directory ?? '' }
+}
+
+export function fromSessionLocation(at: SessionLocation | undefined) {
+  if (at === undefined) throw new Error('The session service answered without a location')
+  return { location: { directory: at.directory }, projectID: at.projectId, subpath: at.subpath }
 }
 
 function decoded(text: string): string | undefined {

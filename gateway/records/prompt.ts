@@ -5,6 +5,7 @@ import {
   type FileAttachment,
   type Mention,
   type Prompt,
+  type SyntheticText,
 } from '#gen/portico/session/v1/session_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
@@ -47,6 +48,13 @@ export const prompt = {
   metadata: metadata.optional(),
 }
 
+/** A text that a program adds to a conversation. */
+export const synthetic = {
+  text: z.string(),
+  description: z.string().optional(),
+  metadata: metadata.optional(),
+}
+
 /** `Session.Inbox.Delivery`. */
 export const delivery = z
   .enum(['steer', 'queue'])
@@ -67,6 +75,10 @@ export function fromPrompt(said: Prompt | undefined) {
     agents: listOrAbsent(said?.agents, fromAgent),
     metadata: said?.metadata,
   }
+}
+
+export function fromSynthetic({ text, description, metadata }: SyntheticText) {
+  return { text, description, metadata }
 }
 
 export function toMention(given: z.output<typeof mention> | null | undefined) {

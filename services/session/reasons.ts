@@ -14,6 +14,10 @@ export const reasons = {
   MESSAGE_NOT_FOUND: { code: Code.NotFound, message: 'Message not found: {message_id}' },
   PERMISSION_REQUEST_NOT_FOUND: { code: Code.NotFound, message: 'Permission request not found: {request_id}' },
   PROMPT_CONFLICT: { code: Code.AlreadyExists, message: 'The id {message_id} was used for something else' },
+  INBOX_ITEM_CONFLICT: {
+    code: Code.FailedPrecondition,
+    message: 'The item {message_id} does not wait, or its delivery is {delivery} already',
+  },
   ATTACHMENT_INVALID: { code: Code.InvalidArgument, message: '{problem}' },
   LEASE_LOST: { code: Code.Aborted, message: 'The lease of session {session_id} was lost' },
   EVENTS_OVERFLOWED: { code: Code.ResourceExhausted, message: 'The reader fell behind the events' },

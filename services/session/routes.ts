@@ -5,6 +5,10 @@ import type { Catalog } from './ports/catalog.ts'
 import type { SessionStore } from './ports/session-store.ts'
 import { reasons } from './reasons.ts'
 import { streamEvents } from './rpc/event/stream-events.ts'
+import { addSyntheticInput } from './rpc/inbox/add-synthetic-input.ts'
+import { cancelInboxItem } from './rpc/inbox/cancel-inbox-item.ts'
+import { changeInboxDelivery } from './rpc/inbox/change-inbox-delivery.ts'
+import { listInboxItems } from './rpc/inbox/list-inbox-items.ts'
 import { promptSession } from './rpc/inbox/prompt-session.ts'
 import { getMessage } from './rpc/message/get-message.ts'
 import { listMessages } from './rpc/message/list-messages.ts'
@@ -38,6 +42,10 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     getSession: getSession(dependencies),
     listSessions: listSessions(dependencies),
     promptSession: promptSession(dependencies),
+    addSyntheticInput: addSyntheticInput(dependencies),
+    listInboxItems: listInboxItems(dependencies),
+    changeInboxDelivery: changeInboxDelivery(dependencies),
+    cancelInboxItem: cancelInboxItem(dependencies),
     waitSession: waitSession(dependencies),
     interruptSession: interruptSession(dependencies),
     switchSessionAgent: switchSessionAgent(dependencies),

@@ -1,6 +1,8 @@
 import { suite, test } from 'node:test'
+import { controlCases } from './session-store.controls.ts'
 import { changeCases, eventCases, retentionCases } from './session-store.events.ts'
 import { inboxCases } from './session-store.inbox.ts'
+import { inboxItemCases } from './session-store.inbox-items.ts'
 import { interruptCases } from './session-store.interrupts.ts'
 import { leaseCases } from './session-store.leases.ts'
 import { listCases } from './session-store.lists.ts'
@@ -25,7 +27,17 @@ export function sessionStoreSuite(
         await body(fixture)
       })
     }
-    const groups = { sessionCases, listCases, inboxCases, promotionCases, runCases, transcriptCases, partCases }
+    const groups = {
+      sessionCases,
+      listCases,
+      inboxCases,
+      inboxItemCases,
+      promotionCases,
+      controlCases,
+      runCases,
+      transcriptCases,
+      partCases,
+    }
     const others = { leaseCases, interruptCases, permissionCases, eventCases, changeCases, retentionCases }
     for (const cases of Object.values({ ...groups, ...others })) cases(run)
   })

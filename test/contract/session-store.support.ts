@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
-import type { Admitter, Delivery } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, Message, StoredMessage, ToolPart } from '#services/session/domain/message.ts'
+import type { Admitter, Delivery, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
+import type {
+  AssistantMessage,
+  Message,
+  StoredMessage,
+  SyntheticText,
+  ToolPart,
+} from '#services/session/domain/message.ts'
 import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { NewSession, Session } from '#services/session/domain/session.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { Clock } from '#shared/clock.ts'
-import type { TestAdmission, UseCases } from '#test/support/session-use-cases.ts'
+import type { InSession, TestAdmission, UseCases } from '#test/support/session-use-cases.ts'
 
 /** An empty store, and what a test may do to its surroundings. */
 export interface StoreFixture extends AsyncDisposable {
@@ -70,6 +76,19 @@ export function admission(id: string, changes: Partial<TestAdmission> & { text?:
     wake: true,
     ...rest,
   }
+}
+
+export function syntheticAdmission(
+  id: string,
+  synthetic: Partial<SyntheticText> & { readonly text: string },
+): InSession<SyntheticAdmission> {
+  const { prompt: _, ...rest } = admission(id, { digest: `digest of ${synthetic.text}` })
+  return { ...rest, synthetic: { description: undefined, metadata: undefined, ...synthetic } }
+}
+
+export function moveAdmission(id: string, changes: Partial<MoveAdmission> = {}): InSession<MoveAdmission> {
+  const { prompt: _, ...rest } = admission(id)
+  return { ...rest, move: { directory: '/project', projectId: 'prj_1', subpath: '' }, ...changes }
 }
 
 /** Admits inputs of one delivery, one after the other. */
@@ -161,7 +180,7 @@ export async function messages(store: UseCases, sessionId = 'ses_1'): Promise<re
 
 /** Ids of messages, but for those that the store made itself: these are their kinds. */
 export function names(items: readonly { readonly message: Message }[]): string[] {
-  return items.map(({ message: { id, type } }) => (type === 'user' || type === 'assistant' ? id : type))
+  return items.map(({ message: { id, type } }) => (['user', 'assistant', 'synthetic'].includes(type) ? id : type))
 }
 
 /** Without members that are undefined, as they come back from a store. */

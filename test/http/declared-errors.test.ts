@@ -55,6 +55,17 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     REQUEST_INVALID: { path: `${known}/prompt`, body: { text: 'Hi', agents: [{ name: long }] } },
     PEER_UNAVAILABLE: { path: `${known}/prompt`, body: { text: 'Hi' }, ...away },
   },
+  'session.synthetic': {
+    SESSION_NOT_FOUND: { ...noSession('/synthetic'), body: { text: 'Hi' } },
+    PROMPT_CONFLICT: { path: `${known}/synthetic`, body: { id: 'msg_known', text: 'other' } },
+    REQUEST_INVALID: { path: `${known}/synthetic`, body: { text: 'Hi', description: 'x'.repeat(17_000) } },
+  },
+  'session.inbox.list': { SESSION_NOT_FOUND: noSession('/inbox') },
+  'session.inbox.update': {
+    SESSION_NOT_FOUND: { ...noSession('/inbox/msg_known'), body: { delivery: 'queue' } },
+    INBOX_ITEM_CONFLICT: { path: `${known}/inbox/msg_known`, body: { delivery: 'steer' } },
+  },
+  'session.inbox.cancel': { SESSION_NOT_FOUND: noSession('/inbox/msg_known') },
   'session.interrupt': { SESSION_NOT_FOUND: noSession('/interrupt') },
   'experimental.session.wait': { SESSION_NOT_FOUND: { path: '/api/experimental/session/ses_unknown/wait' } },
   'session.wait': { SESSION_NOT_FOUND: noSession('/wait') },

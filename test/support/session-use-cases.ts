@@ -1,6 +1,16 @@
-import type { Admission, Admitter, InboxItem } from '#services/session/domain/inbox.ts'
-import { admitPrompt, promoteInputs } from '#services/session/domain/inputs.ts'
+import type {
+  Admitter,
+  Delivery,
+  InboxItem,
+  MoveAdmission,
+  PromptAdmission,
+  SyntheticAdmission,
+  WaitingInput,
+} from '#services/session/domain/inbox.ts'
+import { cancelItem, changeDelivery } from '#services/session/domain/inbox-changes.ts'
+import { admitPrompt, admitSynthetic } from '#services/session/domain/inputs.ts'
 import type { AssistantMessage, StoredMessage, StructuredError } from '#services/session/domain/message.ts'
+import { moveSession } from '#services/session/domain/move-session.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import type {
   PermissionAnswer,
@@ -8,6 +18,7 @@ import type {
   PermissionRequest,
 } from '#services/session/domain/permission/permission.ts'
 import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
+import { promoteItems } from '#services/session/domain/promotion.ts'
 import { giveBack, interruptRun, type StepRecord } from '#services/session/domain/run.ts'
 import { selectAgent, selectModel } from '#services/session/domain/selection.ts'
 import type { ModelRef, NewSession, Outcome, Session } from '#services/session/domain/session.ts'
@@ -18,7 +29,10 @@ import { type Conversation, OwnedSession } from '#services/session/run/owned-ses
 import { Rejection } from '#shared/rejection.ts'
 
 /** An input for a session. */
-export type TestAdmission = Admission & { readonly sessionId: string }
+export type TestAdmission = InSession<PromptAdmission>
+
+/** With the session that it is for. */
+export type InSession<A> = A & { readonly sessionId: string }
 
 /** What is promised of a session's store together with its rules: each method is one use case, as `rpc/` and `run/` do it. */
 export type UseCases = Omit<SessionStore, 'createSession'> & ReturnType<typeof casesOf>
@@ -36,6 +50,10 @@ export function withUseCases(port: SessionStore): UseCases {
   }) as unknown as UseCases
 }
 
+function conflict(id: string): never {
+  throw new Rejection('PROMPT_CONFLICT', { message_id: id })
+}
+
 function casesOf(port: SessionStore) {
   const owned = (lease: Lease): OwnedSession => new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
   return {
@@ -45,11 +63,33 @@ function casesOf(port: SessionStore) {
       port.revise(
         { workspace, sessionId },
         (reads) => reads.takenId(admission.id),
-        (revision, taken) => {
-          const item = admitPrompt(revision, taken, admission)
-          if (item === undefined) throw new Rejection('PROMPT_CONFLICT', { message_id: admission.id })
-          return item
-        },
+        (revision, taken) => admitPrompt(revision, taken, admission) ?? conflict(admission.id),
+      ),
+    admitSynthetic: (workspace: string, { sessionId, ...admission }: InSession<SyntheticAdmission>) =>
+      port.revise(
+        { workspace, sessionId },
+        (reads) => reads.takenId(admission.id),
+        (revision, taken) => admitSynthetic(revision, taken, admission) ?? conflict(admission.id),
+      ),
+    moveSession: (workspace: string, { sessionId, ...admission }: InSession<MoveAdmission>, stranded = false) =>
+      port.revise(
+        { workspace, sessionId },
+        (reads) => reads.moveReads(admission.id),
+        (revision, reads) => moveSession(revision, reads, admission, stranded) || conflict(admission.id),
+      ),
+    changeDelivery: (workspace: string, sessionId: string, id: string, delivery: Delivery): Promise<boolean> =>
+      port.revise(
+        { workspace, sessionId },
+        (reads) => reads.waitingItem(id),
+        (revision, waiting) => changeDelivery(revision, waiting, delivery),
+      ),
+    cancelItem: (workspace: string, sessionId: string, id: string): Promise<void> =>
+      port.revise({ workspace, sessionId }, (reads) => reads.waitingItem(id), cancelItem),
+    inbox: (workspace: string, sessionId: string, after: number, limit: number): Promise<readonly WaitingInput[]> =>
+      port.inspect(
+        { workspace, sessionId },
+        (reads) => reads.inbox(after, limit),
+        (_, waiting) => waiting,
       ),
     getInput: (workspace: string, sessionId: string, id: string): Promise<InboxItem | undefined> =>
       port.inspect(
@@ -95,7 +135,7 @@ function casesOf(port: SessionStore) {
         lease,
         (reads) => reads.stepReads(0),
         (revision, { waiting }): { messages: readonly StoredMessage[]; admitter: Admitter | undefined } => {
-          const messages = promoteInputs(revision, waiting, boundary)
+          const { messages } = promoteItems(revision, waiting, boundary)
           return { messages, admitter: messages.length === 0 ? undefined : revision.state.lastAdmitter }
         },
       ),

@@ -1,7 +1,7 @@
 import type { Admitter, WaitingInputs } from './inbox.ts'
-import { promoteInputs } from './inputs.ts'
 import type { Message, StoredMessage } from './message.ts'
 import { type NextAction, nextAction } from './next-action.ts'
+import { promoteItems } from './promotion.ts'
 import type { Revision } from './revision.ts'
 import type { Session } from './session.ts'
 
@@ -20,8 +20,11 @@ export interface StepStart {
   readonly session: Session
   /** Who admitted the last input that was promoted; undefined before the first. */
   readonly admitter: Admitter | undefined
-  /** Undefined: there is nothing to run; an interrupt, or nothing at all, stands behind the wake. */
-  readonly next: NextAction | undefined
+  /**
+   * `boundary`: a control item was promoted, and the step begins anew. Undefined: there is nothing to run; an interrupt, or
+   * nothing at all, stands behind the wake.
+   */
+  readonly next: NextAction | { readonly type: 'boundary' } | undefined
 }
 
 /**
@@ -35,14 +38,15 @@ export function beginStep(
   limited: boolean,
 ): StepStart {
   const { running } = revision.state
-  const start = (promoted: readonly StoredMessage[], next: NextAction | undefined): StepStart => {
+  const start = (promoted: readonly StoredMessage[], next: StepStart['next']): StepStart => {
     return { messages: [...transcript, ...promoted], session, admitter: revision.state.lastAdmitter, next }
   }
   const conversation = [...known, ...transcript.map(({ message }) => message)]
   // A rejected call ends the run before anything that was admitted since can enter it.
   const ahead = nextAction(conversation)
   if (running && ahead.type === 'end' && ahead.outcome === 'interrupted') return start([], ahead)
-  const promoted = promoteInputs(revision, waiting, running ? 'step' : 'idle')
+  const { messages: promoted, control } = promoteItems(revision, waiting, running ? 'step' : 'idle')
+  if (control) return start(promoted, { type: 'boundary' })
   if (!revision.state.running) return start([], undefined)
   const next = nextAction([...conversation, ...promoted.map(({ message }) => message)])
   if (next.type === 'step' && limited && promoted.length === 0) return start([], { ...SUCCEEDED })

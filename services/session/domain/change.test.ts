@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { admission, assistant, newSession as input, request } from '#test/contract/session-store.support.ts'
 import type { ChangeKind } from './change.ts'
-import { admitPrompt, promoteInputs } from './inputs.ts'
+import { admitPrompt } from './inputs.ts'
 import { newSession } from './new-session.ts'
 import { askPermission, closeRequest } from './permission/permission-answers.ts'
+import { promoteItems } from './promotion.ts'
 import { Revision } from './revision.ts'
 import { endRun, giveBack, interruptRun, recordStep } from './run.ts'
 import { selectAgent } from './selection.ts'
@@ -45,7 +46,7 @@ test('what a run writes while it gets on changes nothing for those who wait', ()
   const { admitter } = admission('msg_1')
   const waiting = { steers: [{ seq: 1, item, admitter }], queued: [] }
   assert.deepEqual(
-    changedBy(leased, (revision) => promoteInputs(revision, waiting, 'step')),
+    changedBy(leased, (revision) => promoteItems(revision, waiting, 'step')),
     [],
   )
   assert.deepEqual(

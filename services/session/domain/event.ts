@@ -1,8 +1,8 @@
 import type { JsonObject } from '#shared/json.ts'
-import type { InboxItem } from './inbox.ts'
-import type { StructuredError, ToolContent } from './message.ts'
+import type { Delivery, InboxItem } from './inbox.ts'
+import type { StructuredError, SyntheticText, ToolContent } from './message.ts'
 import type { PermissionReply, PermissionRequest } from './permission/permission.ts'
-import type { ModelRef, Outcome, Session, TokenUsage } from './session.ts'
+import type { ModelRef, Outcome, Session, SessionLocation, TokenUsage } from './session.ts'
 
 /** Which part of a step an event is about. */
 export interface PartRef {
@@ -22,6 +22,10 @@ export type DurableEventData =
   | { readonly type: 'model-selected'; readonly model: ModelRef; readonly previous: ModelRef | undefined }
   | { readonly type: 'inbox-enqueued'; readonly item: InboxItem }
   | { readonly type: 'inbox-delivered'; readonly messageId: string }
+  | { readonly type: 'inbox-cancelled'; readonly messageId: string }
+  | { readonly type: 'inbox-delivery-changed'; readonly messageId: string; readonly delivery: Delivery }
+  | { readonly type: 'synthetic-added'; readonly messageId: string; readonly synthetic: SyntheticText }
+  | { readonly type: 'session-moved'; readonly location: SessionLocation }
   | { readonly type: 'execution-started' }
   | {
       readonly type: 'execution-ended'

@@ -1,4 +1,5 @@
-import type { Prompt } from './message.ts'
+import type { Prompt, SyntheticText } from './message.ts'
+import type { SessionLocation } from './session.ts'
 
 /** When an admitted input enters the conversation: at the next step boundary, or when the session is idle. */
 export type Delivery = 'steer' | 'queue'
@@ -13,23 +14,48 @@ export interface Admitter {
 }
 
 /** What was admitted and has its turn in the conversation; each type says what it holds. */
-export type InboxItem = PromptItem
+export type InboxItem = PromptItem | SyntheticItem | MoveItem
 
-/** What a user said. */
-export interface PromptItem {
-  readonly type: 'prompt'
-  /** Also the id of the user message that it becomes. */
+/** What enters the conversation for a model to see; all that wait enter together. */
+export type InputItem = PromptItem | SyntheticItem
+
+/** What changes the session itself, and has a boundary of its own. */
+export type ControlItem = Exclude<InboxItem, InputItem>
+
+interface ItemBase {
+  /** Also the id of the message that it becomes. */
   readonly id: string
   readonly sessionId: string
-  readonly prompt: Prompt
   readonly delivery: Delivery
   readonly timeCreated: number
 }
 
-/** An input that a client hands in. */
+/** What a user said. */
+export interface PromptItem extends ItemBase {
+  readonly type: 'prompt'
+  readonly prompt: Prompt
+}
+
+/** A text that a program adds. */
+export interface SyntheticItem extends ItemBase {
+  readonly type: 'synthetic'
+  readonly synthetic: SyntheticText
+}
+
+/** The session moves. */
+export interface MoveItem extends ItemBase {
+  readonly type: 'move'
+  readonly move: SessionLocation
+}
+
+/** Whether an item is one that enters by itself. */
+export function isControl(item: InboxItem): item is ControlItem {
+  return item.type === 'move'
+}
+
+/** What is handed in, of whatever type. */
 export interface Admission {
   readonly id: string
-  readonly prompt: Prompt
   readonly delivery: Delivery
   /** Digest of the request as the client sent it; a second admission of the id must have the same. */
   readonly digest: string
@@ -38,10 +64,25 @@ export interface Admission {
   readonly wake: boolean
 }
 
+/** An input of a user that a client hands in. */
+export interface PromptAdmission extends Admission {
+  readonly prompt: Prompt
+}
+
+/** A synthetic text that a client hands in. */
+export interface SyntheticAdmission extends Admission {
+  readonly synthetic: SyntheticText
+}
+
+/** A move that a client asks for. */
+export interface MoveAdmission extends Admission {
+  readonly move: SessionLocation
+}
+
 /** What an id of the workspace names already. */
 export interface TakenId {
   readonly sessionId: string
-  /** The input as it was admitted, whether it still waits or is a message by now; undefined: a message that was none. */
+  /** The item as it was admitted, whatever became of it; undefined: a message that was none. */
   readonly input: { readonly item: InboxItem; readonly digest: string } | undefined
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json.ts'
-import type { ModelRef, Outcome, TokenUsage } from './session.ts'
+import type { ModelRef, Outcome, SessionLocation, TokenUsage } from './session.ts'
 
 /** Where something stands in the text of a prompt. */
 export interface Mention {
@@ -38,6 +38,14 @@ export interface Prompt {
   readonly text: string
   readonly files: readonly FileAttachment[]
   readonly agents: readonly AgentAttachment[]
+  readonly metadata: JsonObject | undefined
+}
+
+/** A text that a program adds to a conversation. */
+export interface SyntheticText {
+  readonly text: string
+  /** For people. */
+  readonly description: string | undefined
   readonly metadata: JsonObject | undefined
 }
 
@@ -103,6 +111,12 @@ export interface UserMessage extends MessageBase {
   readonly prompt: Prompt
 }
 
+/** What a model is shown as input, although no user said it. */
+export interface SyntheticMessage extends MessageBase {
+  readonly type: 'synthetic'
+  readonly synthetic: SyntheticText
+}
+
 /** One step: what a provider answered, and the tool calls that came of it. */
 export interface AssistantMessage extends MessageBase {
   readonly type: 'assistant'
@@ -134,6 +148,12 @@ export interface ModelSwitchedMessage extends MessageBase {
   readonly previous: ModelRef | undefined
 }
 
+export interface LocationSwitchedMessage extends MessageBase {
+  readonly type: 'location-switched'
+  readonly location: SessionLocation
+  readonly previous: SessionLocation
+}
+
 /** Marks the end of a run. */
 export interface IdleMessage extends MessageBase {
   readonly type: 'idle'
@@ -142,7 +162,19 @@ export interface IdleMessage extends MessageBase {
 }
 
 /** One entry of a session's history. */
-export type Message = UserMessage | AssistantMessage | AgentSwitchedMessage | ModelSwitchedMessage | IdleMessage
+export type Message =
+  | UserMessage
+  | SyntheticMessage
+  | AssistantMessage
+  | AgentSwitchedMessage
+  | ModelSwitchedMessage
+  | LocationSwitchedMessage
+  | IdleMessage
+
+/** Whether a message is input for the model, by which a step is due. */
+export function isInput(message: Message): message is UserMessage | SyntheticMessage {
+  return message.type === 'user' || message.type === 'synthetic'
+}
 
 /** A message and its place in the conversation. */
 export interface StoredMessage {

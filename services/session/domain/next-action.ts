@@ -1,4 +1,4 @@
-import type { AssistantMessage, Message, StructuredError } from './message.ts'
+import { type AssistantMessage, isInput, type Message, type StructuredError } from './message.ts'
 import type { Outcome } from './session.ts'
 import { STEP_ABORTED } from './settle-aborted.ts'
 
@@ -16,11 +16,11 @@ const STEP: NextAction = { type: 'step' }
 
 /**
  * Decides from the conversation alone how a run goes on, so that whoever takes it over decides the same: a step follows
- * a user's message, a step that was cut off, and tool calls whose results the model has to see. A call that was rejected
+ * an input, a step that was cut off, and tool calls whose results the model has to see. A call that was rejected
  * without feedback ends the run as if the user had interrupted it; a step that failed ends it as failed.
  */
 export function nextAction(conversation: readonly Message[]): NextAction {
-  const last = conversation.findLast(({ type }) => type === 'user' || type === 'assistant')
+  const last = conversation.findLast((message) => isInput(message) || message.type === 'assistant')
   if (last?.type !== 'assistant') return last === undefined ? end('succeeded') : STEP
   if (last.error !== undefined) return last.error.type === STEP_ABORTED.type ? STEP : end('failed', last.error)
   const calls = last.parts.filter((part) => part.type === 'tool')
@@ -29,9 +29,9 @@ export function nextAction(conversation: readonly Message[]): NextAction {
   return refusals.includes(REJECTED) ? end('interrupted') : STEP
 }
 
-/** How many steps the conversation has since the last thing that a user said, without those that were cut off. */
+/** How many steps the conversation has since the last input, without those that were cut off. */
 export function stepsSinceInput(conversation: readonly Message[]): number {
-  const input = conversation.findLastIndex(({ type }) => type === 'user')
+  const input = conversation.findLastIndex(isInput)
   return conversation.slice(input + 1).filter((message) => message.type === 'assistant' && !isCutOff(message)).length
 }
 

@@ -1,7 +1,7 @@
 import { type ChangeKind, changesBy } from './change.ts'
 import type { DurableEventData } from './event.ts'
 import type { PartPlace } from './event-part.ts'
-import type { Admitter, InboxItem } from './inbox.ts'
+import type { Admitter, Delivery, InboxItem } from './inbox.ts'
 import type { AssistantMessage, Message } from './message.ts'
 import type { PermissionAnswer, PermissionRequest } from './permission/permission.ts'
 import type { TokenUsage } from './session.ts'
@@ -17,6 +17,8 @@ export type Write =
       readonly admitter: Admitter
     }
   | { readonly type: 'deliver'; readonly id: string; readonly timeDelivered: number }
+  | { readonly type: 'redeliver'; readonly id: string; readonly delivery: Delivery }
+  | { readonly type: 'cancel'; readonly id: string; readonly timeCancelled: number }
   | { readonly type: 'insert'; readonly seq: number; readonly message: Message }
   | {
       readonly type: 'update'

@@ -6,6 +6,7 @@ export interface SessionState {
   readonly id: string
   readonly directory: string
   readonly projectId: string
+  readonly subpath: string
   readonly agent: string | undefined
   readonly model: ModelRef | undefined
   readonly costNanos: bigint
@@ -36,9 +37,9 @@ export interface SessionState {
 /** The state of a session that is about to be created. */
 export function newState(session: Session): SessionState {
   const { id, location, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle } = session
-  const { directory, projectId } = location
+  const { directory, projectId, subpath } = location
   return {
-    ...{ id, directory, projectId, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle },
+    ...{ id, directory, projectId, subpath, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle },
     ...{ seq: 0, due: false, running: false, interruptRequested: false, lastAdmitter: undefined },
     ...{ fence: 0, attempts: 0, leaseUntil: 0, claimableAt: undefined },
   }

@@ -1,7 +1,8 @@
 import type { StepReads } from '../domain/begin-step.ts'
 import type { ChangeKind } from '../domain/change.ts'
-import type { TakenId } from '../domain/inbox.ts'
+import type { TakenId, WaitingInput } from '../domain/inbox.ts'
 import type { AssistantMessage } from '../domain/message.ts'
+import type { MoveReads } from '../domain/move-session.ts'
 import type { Creation } from '../domain/new-session.ts'
 import type { KnownRequest, PermissionRequest } from '../domain/permission/permission.ts'
 import type { NewId, Revision } from '../domain/revision.ts'
@@ -18,6 +19,12 @@ export type Maybe<T> = T | Promise<T>
 export interface SessionReads {
   /** What an id of the workspace names, in whatever session. */
   takenId(id: string): Maybe<TakenId | undefined>
+  /** An item of the session's inbox, while it waits. */
+  waitingItem(id: string): Maybe<WaitingInput | undefined>
+  /** What a move under an id is decided from. */
+  moveReads(id: string): Maybe<MoveReads>
+  /** What waits in the inbox after a place in it (0: the oldest), in order of admission, at most so many. */
+  inbox(afterSeq: number, limit: number): Maybe<readonly WaitingInput[]>
   /** What the next step begins with: messages after a place in the conversation (0: all), in order. */
   stepReads(afterSeq: number): Maybe<StepReads>
   request(id: string): Maybe<KnownRequest | undefined>

@@ -128,6 +128,7 @@ async function doRun(run: Drain): Promise<RunEnd> {
       tenure.check()
       const { messages, session, admitter, next } = await owned.beginStep(conversation, limited)
       conversation = extended(conversation, messages)
+      if (next?.type === 'boundary') continue
       if (next?.type !== 'step') return next ?? SUCCEEDED
       tenure.check()
       const step = { ...run, principal: admitter as Admitter, session }

@@ -6,7 +6,7 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { AgentSwitched, ModelSwitched, StepRetry, StructuredError } from "./message_pb.js";
-import type { InboxItem, Outcome, PermissionReply, PermissionRequest, Session, TokenUsage } from "./session_pb.js";
+import type { Delivery, InboxItem, Outcome, PermissionReply, PermissionRequest, Session, SessionLocation, SyntheticText, TokenUsage } from "./session_pb.js";
 import type { ModelRef, ToolContent } from "../../catalog/v1/catalog_pb.js";
 
 /**
@@ -191,6 +191,30 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
      */
     value: PermissionReplied;
     case: "permissionReplied";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.InboxCancelled inbox_cancelled = 31;
+     */
+    value: InboxCancelled;
+    case: "inboxCancelled";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.InboxDeliveryChanged inbox_delivery_changed = 32;
+     */
+    value: InboxDeliveryChanged;
+    case: "inboxDeliveryChanged";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.SyntheticAdded synthetic_added = 33;
+     */
+    value: SyntheticAdded;
+    case: "syntheticAdded";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.SessionMoved session_moved = 34;
+     */
+    value: SessionMoved;
+    case: "sessionMoved";
   } | { case: undefined; value?: undefined };
 };
 
@@ -221,7 +245,7 @@ export declare type SessionCreated = Message<"portico.session.v1.SessionCreated"
 export declare const SessionCreatedSchema: GenMessage<SessionCreated>;
 
 /**
- * An input was admitted.
+ * Something was admitted.
  *
  * @generated from message portico.session.v1.InboxEnqueued
  */
@@ -241,13 +265,13 @@ export declare type InboxEnqueued = Message<"portico.session.v1.InboxEnqueued"> 
 export declare const InboxEnqueuedSchema: GenMessage<InboxEnqueued>;
 
 /**
- * An input entered the conversation.
+ * An inbox item entered the conversation.
  *
  * @generated from message portico.session.v1.InboxDelivered
  */
 export declare type InboxDelivered = Message<"portico.session.v1.InboxDelivered"> & {
   /**
-   * The input, and the message that it became.
+   * The item, and the message that it became.
    *
    * @generated from field: string message_id = 1;
    */
@@ -259,6 +283,83 @@ export declare type InboxDelivered = Message<"portico.session.v1.InboxDelivered"
  * Use `create(InboxDeliveredSchema)` to create a new message.
  */
 export declare const InboxDeliveredSchema: GenMessage<InboxDelivered>;
+
+/**
+ * An inbox item was cancelled before it could enter the conversation.
+ *
+ * @generated from message portico.session.v1.InboxCancelled
+ */
+export declare type InboxCancelled = Message<"portico.session.v1.InboxCancelled"> & {
+  /**
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+};
+
+/**
+ * Describes the message portico.session.v1.InboxCancelled.
+ * Use `create(InboxCancelledSchema)` to create a new message.
+ */
+export declare const InboxCancelledSchema: GenMessage<InboxCancelled>;
+
+/**
+ * An inbox item waits for another boundary.
+ *
+ * @generated from message portico.session.v1.InboxDeliveryChanged
+ */
+export declare type InboxDeliveryChanged = Message<"portico.session.v1.InboxDeliveryChanged"> & {
+  /**
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * @generated from field: portico.session.v1.Delivery delivery = 2;
+   */
+  delivery: Delivery;
+};
+
+/**
+ * Describes the message portico.session.v1.InboxDeliveryChanged.
+ * Use `create(InboxDeliveryChangedSchema)` to create a new message.
+ */
+export declare const InboxDeliveryChangedSchema: GenMessage<InboxDeliveryChanged>;
+
+/**
+ * A synthetic text entered the conversation.
+ *
+ * @generated from message portico.session.v1.SyntheticAdded
+ */
+export declare type SyntheticAdded = Message<"portico.session.v1.SyntheticAdded"> & {
+  /**
+   * @generated from field: portico.session.v1.SyntheticText synthetic = 1;
+   */
+  synthetic?: SyntheticText | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.SyntheticAdded.
+ * Use `create(SyntheticAddedSchema)` to create a new message.
+ */
+export declare const SyntheticAddedSchema: GenMessage<SyntheticAdded>;
+
+/**
+ * The session moved to another location.
+ *
+ * @generated from message portico.session.v1.SessionMoved
+ */
+export declare type SessionMoved = Message<"portico.session.v1.SessionMoved"> & {
+  /**
+   * @generated from field: portico.session.v1.SessionLocation location = 1;
+   */
+  location?: SessionLocation | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.SessionMoved.
+ * Use `create(SessionMovedSchema)` to create a new message.
+ */
+export declare const SessionMovedSchema: GenMessage<SessionMoved>;
 
 /**
  * A run began.

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Outcome, Prompt, TokenUsage } from "./session_pb.js";
+import type { Outcome, Prompt, SessionLocation, SyntheticText, TokenUsage } from "./session_pb.js";
 import type { ModelRef, ToolContent } from "../../catalog/v1/catalog_pb.js";
 
 /**
@@ -66,6 +66,18 @@ export declare type Message = Message$1<"portico.session.v1.Message"> & {
      */
     value: RunEnded;
     case: "idle";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.SyntheticText synthetic = 8;
+     */
+    value: SyntheticText;
+    case: "synthetic";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.LocationSwitched location_switched = 9;
+     */
+    value: LocationSwitched;
+    case: "locationSwitched";
   } | { case: undefined; value?: undefined };
 };
 
@@ -498,6 +510,29 @@ export declare type ModelSwitched = Message$1<"portico.session.v1.ModelSwitched"
  * Use `create(ModelSwitchedSchema)` to create a new message.
  */
 export declare const ModelSwitchedSchema: GenMessage<ModelSwitched>;
+
+/**
+ * The session moved to another location.
+ *
+ * @generated from message portico.session.v1.LocationSwitched
+ */
+export declare type LocationSwitched = Message$1<"portico.session.v1.LocationSwitched"> & {
+  /**
+   * @generated from field: portico.session.v1.SessionLocation location = 1;
+   */
+  location?: SessionLocation | undefined;
+
+  /**
+   * @generated from field: portico.session.v1.SessionLocation previous = 2;
+   */
+  previous?: SessionLocation | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.LocationSwitched.
+ * Use `create(LocationSwitchedSchema)` to create a new message.
+ */
+export declare const LocationSwitchedSchema: GenMessage<LocationSwitched>;
 
 /**
  * A run ended.

@@ -400,7 +400,75 @@ export declare type Prompt = Message<"portico.session.v1.Prompt"> & {
 export declare const PromptSchema: GenMessage<Prompt>;
 
 /**
- * An admitted input of a user.
+ * A text that a program adds to a conversation; the model sees it as input.
+ *
+ * @generated from message portico.session.v1.SyntheticText
+ */
+export declare type SyntheticText = Message<"portico.session.v1.SyntheticText"> & {
+  /**
+   * At most 1,048,576 characters.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * For people, at most 16,384 characters; absent: none was given.
+   *
+   * @generated from field: optional string description = 2;
+   */
+  description?: string | undefined;
+
+  /**
+   * Free-form data of the client, at most 64 KiB as JSON; absent: none was given.
+   *
+   * @generated from field: google.protobuf.Struct metadata = 3;
+   */
+  metadata?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.SyntheticText.
+ * Use `create(SyntheticTextSchema)` to create a new message.
+ */
+export declare const SyntheticTextSchema: GenMessage<SyntheticText>;
+
+/**
+ * Where a session works.
+ *
+ * @generated from message portico.session.v1.SessionLocation
+ */
+export declare type SessionLocation = Message<"portico.session.v1.SessionLocation"> & {
+  /**
+   * Absolute path of the project directory.
+   *
+   * @generated from field: string directory = 1;
+   */
+  directory: string;
+
+  /**
+   * Project that the directory belongs to; `global` outside of any repository.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Path of the directory relative to the project's; empty at its root.
+   *
+   * @generated from field: string subpath = 3;
+   */
+  subpath: string;
+};
+
+/**
+ * Describes the message portico.session.v1.SessionLocation.
+ * Use `create(SessionLocationSchema)` to create a new message.
+ */
+export declare const SessionLocationSchema: GenMessage<SessionLocation>;
+
+/**
+ * What was admitted and has its turn in the conversation.
  *
  * @generated from message portico.session.v1.InboxItem
  */
@@ -425,14 +493,36 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * @generated from field: portico.session.v1.Prompt prompt = 4;
-   */
-  prompt?: Prompt | undefined;
-
-  /**
    * @generated from field: portico.session.v1.Delivery delivery = 5;
    */
   delivery: Delivery;
+
+  /**
+   * @generated from oneof portico.session.v1.InboxItem.payload
+   */
+  payload: {
+    /**
+     * Becomes a user's message.
+     *
+     * @generated from field: portico.session.v1.Prompt prompt = 4;
+     */
+    value: Prompt;
+    case: "prompt";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.SyntheticText synthetic = 6;
+     */
+    value: SyntheticText;
+    case: "synthetic";
+  } | {
+    /**
+     * The session moves there, once what was admitted before has entered.
+     *
+     * @generated from field: portico.session.v1.SessionLocation move = 7;
+     */
+    value: SessionLocation;
+    case: "move";
+  } | { case: undefined; value?: undefined };
 };
 
 /**

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { ModelRef } from "../../catalog/v1/catalog_pb.js";
-import type { AgentAttachment, Delivery, FileInput, InboxItem, PermissionReply, PermissionRequest, PermissionRuleset, Session } from "./session_pb.js";
+import type { AgentAttachment, Delivery, FileInput, InboxItem, PermissionReply, PermissionRequest, PermissionRuleset, Session, SyntheticText } from "./session_pb.js";
 import type { Message as Message$1 } from "./message_pb.js";
 import type { SessionEvent } from "./event_pb.js";
 
@@ -330,6 +330,173 @@ export declare type PromptSessionResponse = Message<"portico.session.v1.PromptSe
  * Use `create(PromptSessionResponseSchema)` to create a new message.
  */
 export declare const PromptSessionResponseSchema: GenMessage<PromptSessionResponse>;
+
+/**
+ * @generated from message portico.session.v1.AddSyntheticInputRequest
+ */
+export declare type AddSyntheticInputRequest = Message<"portico.session.v1.AddSyntheticInputRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Begins with `msg_`, at most 128 characters; minted by the gateway when the client gave none.
+   *
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+
+  /**
+   * @generated from field: portico.session.v1.SyntheticText synthetic = 3;
+   */
+  synthetic?: SyntheticText | undefined;
+
+  /**
+   * DELIVERY_UNSPECIFIED: DELIVERY_STEER.
+   *
+   * @generated from field: portico.session.v1.Delivery delivery = 4;
+   */
+  delivery: Delivery;
+
+  /**
+   * Admits without waking the session.
+   *
+   * @generated from field: bool parked = 5;
+   */
+  parked: boolean;
+};
+
+/**
+ * Describes the message portico.session.v1.AddSyntheticInputRequest.
+ * Use `create(AddSyntheticInputRequestSchema)` to create a new message.
+ */
+export declare const AddSyntheticInputRequestSchema: GenMessage<AddSyntheticInputRequest>;
+
+/**
+ * @generated from message portico.session.v1.AddSyntheticInputResponse
+ */
+export declare type AddSyntheticInputResponse = Message<"portico.session.v1.AddSyntheticInputResponse"> & {
+  /**
+   * As it was first admitted.
+   *
+   * @generated from field: portico.session.v1.InboxItem item = 1;
+   */
+  item?: InboxItem | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.AddSyntheticInputResponse.
+ * Use `create(AddSyntheticInputResponseSchema)` to create a new message.
+ */
+export declare const AddSyntheticInputResponseSchema: GenMessage<AddSyntheticInputResponse>;
+
+/**
+ * @generated from message portico.session.v1.ListInboxItemsRequest
+ */
+export declare type ListInboxItemsRequest = Message<"portico.session.v1.ListInboxItemsRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message portico.session.v1.ListInboxItemsRequest.
+ * Use `create(ListInboxItemsRequestSchema)` to create a new message.
+ */
+export declare const ListInboxItemsRequestSchema: GenMessage<ListInboxItemsRequest>;
+
+/**
+ * @generated from message portico.session.v1.ListInboxItemsResponse
+ */
+export declare type ListInboxItemsResponse = Message<"portico.session.v1.ListInboxItemsResponse"> & {
+  /**
+   * The oldest first, at most 1,000.
+   *
+   * @generated from field: repeated portico.session.v1.InboxItem items = 1;
+   */
+  items: InboxItem[];
+};
+
+/**
+ * Describes the message portico.session.v1.ListInboxItemsResponse.
+ * Use `create(ListInboxItemsResponseSchema)` to create a new message.
+ */
+export declare const ListInboxItemsResponseSchema: GenMessage<ListInboxItemsResponse>;
+
+/**
+ * @generated from message portico.session.v1.ChangeInboxDeliveryRequest
+ */
+export declare type ChangeInboxDeliveryRequest = Message<"portico.session.v1.ChangeInboxDeliveryRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+
+  /**
+   * Required.
+   *
+   * @generated from field: portico.session.v1.Delivery delivery = 3;
+   */
+  delivery: Delivery;
+};
+
+/**
+ * Describes the message portico.session.v1.ChangeInboxDeliveryRequest.
+ * Use `create(ChangeInboxDeliveryRequestSchema)` to create a new message.
+ */
+export declare const ChangeInboxDeliveryRequestSchema: GenMessage<ChangeInboxDeliveryRequest>;
+
+/**
+ * @generated from message portico.session.v1.ChangeInboxDeliveryResponse
+ */
+export declare type ChangeInboxDeliveryResponse = Message<"portico.session.v1.ChangeInboxDeliveryResponse"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.ChangeInboxDeliveryResponse.
+ * Use `create(ChangeInboxDeliveryResponseSchema)` to create a new message.
+ */
+export declare const ChangeInboxDeliveryResponseSchema: GenMessage<ChangeInboxDeliveryResponse>;
+
+/**
+ * @generated from message portico.session.v1.CancelInboxItemRequest
+ */
+export declare type CancelInboxItemRequest = Message<"portico.session.v1.CancelInboxItemRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+};
+
+/**
+ * Describes the message portico.session.v1.CancelInboxItemRequest.
+ * Use `create(CancelInboxItemRequestSchema)` to create a new message.
+ */
+export declare const CancelInboxItemRequestSchema: GenMessage<CancelInboxItemRequest>;
+
+/**
+ * @generated from message portico.session.v1.CancelInboxItemResponse
+ */
+export declare type CancelInboxItemResponse = Message<"portico.session.v1.CancelInboxItemResponse"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.CancelInboxItemResponse.
+ * Use `create(CancelInboxItemResponseSchema)` to create a new message.
+ */
+export declare const CancelInboxItemResponseSchema: GenMessage<CancelInboxItemResponse>;
 
 /**
  * @generated from message portico.session.v1.WaitSessionRequest
@@ -887,6 +1054,47 @@ export declare const SessionService: GenService<{
     methodKind: "unary";
     input: typeof PromptSessionRequestSchema;
     output: typeof PromptSessionResponseSchema;
+  },
+  /**
+   * Admits one synthetic text, as PromptSession does an input.
+   *
+   * @generated from rpc portico.session.v1.SessionService.AddSyntheticInput
+   */
+  addSyntheticInput: {
+    methodKind: "unary";
+    input: typeof AddSyntheticInputRequestSchema;
+    output: typeof AddSyntheticInputResponseSchema;
+  },
+  /**
+   * Lists what waits in the inbox, in order of admission. A list with more than 40 MiB of content ends early.
+   *
+   * @generated from rpc portico.session.v1.SessionService.ListInboxItems
+   */
+  listInboxItems: {
+    methodKind: "unary";
+    input: typeof ListInboxItemsRequestSchema;
+    output: typeof ListInboxItemsResponseSchema;
+  },
+  /**
+   * Changes the delivery of an inbox item; DELIVERY_STEER wakes the session. Rejects with INBOX_ITEM_CONFLICT when the item
+   * does not wait, or has this delivery already.
+   *
+   * @generated from rpc portico.session.v1.SessionService.ChangeInboxDelivery
+   */
+  changeInboxDelivery: {
+    methodKind: "unary";
+    input: typeof ChangeInboxDeliveryRequestSchema;
+    output: typeof ChangeInboxDeliveryResponseSchema;
+  },
+  /**
+   * Cancels an inbox item, so that it never enters the conversation. One that does not wait is left alone.
+   *
+   * @generated from rpc portico.session.v1.SessionService.CancelInboxItem
+   */
+  cancelInboxItem: {
+    methodKind: "unary";
+    input: typeof CancelInboxItemRequestSchema;
+    output: typeof CancelInboxItemResponseSchema;
   },
   /**
    * Returns when nothing runs in the session and nothing is due. Starts nothing.

@@ -42,7 +42,9 @@ function stored(data: DurableEventData, part: PartPlace | undefined): object {
     case 'session-created':
       return { ...data, session: { ...data.session, costNanos: data.session.costNanos.toString() } }
     case 'inbox-enqueued':
-      return { ...data, item: { ...data.item, prompt: undefined } }
+      return { ...data, item: { ...data.item, [data.item.type]: undefined } }
+    case 'synthetic-added':
+      return { ...data, synthetic: undefined }
     case 'part-ended':
       return part === undefined ? data : { ...data, text: undefined, source: part }
     case 'tool-called':
@@ -60,9 +62,12 @@ export function parseEvent({ data: text }: EventRecord): StoredEvent {
   const { source, ...data } = JSON.parse(text)
   if (data.type === 'step-ended') data.costNanos = BigInt(data.costNanos)
   if (data.type === 'session-created') data.session.costNanos = BigInt(data.session.costNanos)
-  if (data.type === 'inbox-enqueued' && data.item.prompt === undefined) {
-    return { data, source: { type: 'item', id: data.item.id } }
+  if (data.type === 'inbox-enqueued') {
+    // In the first form there were no others.
+    data.item.type ??= 'prompt'
+    if (data.item[data.item.type] === undefined) return { data, source: { type: 'item', id: data.item.id } }
   }
+  if (data.type === 'synthetic-added') return { data, source: { type: 'item', id: data.messageId } }
   if (source === undefined) return { data, source }
   return { data, source: { type: 'part', message: data.messageId ?? data.part.messageId, ...source } }
 }
@@ -81,7 +86,10 @@ export function completeEvent(record: EventRecord, { data, source }: StoredEvent
 function fill(data: any, held: any): void {
   switch (data.type) {
     case 'inbox-enqueued':
-      data.item.prompt = held
+      data.item[data.item.type] = held
+      break
+    case 'synthetic-added':
+      data.synthetic = held
       break
     case 'part-ended':
       data.text = held.type === 'tool' ? held.rawInput : held.text

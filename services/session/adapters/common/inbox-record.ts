@@ -1,5 +1,4 @@
 import type { Admitter, Delivery, InboxItem, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
-import type { Prompt } from '#services/session/domain/message.ts'
 import type { Write } from '#services/session/domain/revision.ts'
 
 /** An inbox item: waiting, delivered as a message of the same id, or cancelled. It is kept whatever became of it. */
@@ -27,27 +26,46 @@ export function inboxRecord(workspace: string, write: Extract<Write, { type: 'ad
   const { id, sessionId, type, delivery, timeCreated } = item
   return {
     ...{ workspace, id, sessionId, seq, kind: type, state: 'waiting', delivery, digest, timeCreated },
-    data: JSON.stringify(item.prompt),
+    data: JSON.stringify(payloadOf(item)),
     admitter: JSON.stringify(admitter),
     timeSettled: null,
   }
 }
 
-/** What changes in the record of an item that is delivered. */
-export function deliveredUpdate(
-  write: Extract<Write, { type: 'deliver' }>,
-): Pick<InboxRecord, 'state' | 'timeSettled'> {
-  return { state: 'delivered', timeSettled: write.timeDelivered }
+/** What an item holds is its member of the name of its type. */
+function payloadOf(item: InboxItem): unknown {
+  switch (item.type) {
+    case 'prompt':
+      return item.prompt
+    case 'synthetic':
+      return item.synthetic
+    case 'move':
+      return item.move
+  }
 }
 
-/** The item as it was admitted, whether it still waits or is a message by now. */
+/** What changes in the record of an item that is delivered or cancelled. */
+export function settledUpdate(
+  write: Extract<Write, { type: 'deliver' | 'cancel' }>,
+): Pick<InboxRecord, 'state' | 'timeSettled'> {
+  return write.type === 'deliver'
+    ? { state: 'delivered', timeSettled: write.timeDelivered }
+    : { state: 'cancelled', timeSettled: write.timeCancelled }
+}
+
+/** The item, whatever became of it. */
 function toInboxItem({ kind, id, sessionId, data, delivery, timeCreated }: InboxRecord): InboxItem {
-  return { type: kind, id, sessionId, prompt: JSON.parse(data) as Prompt, delivery, timeCreated }
+  return { type: kind, id, sessionId, delivery, timeCreated, [kind]: JSON.parse(data) } as InboxItem
 }
 
 /** What the record's id names. */
 export function toTakenId(record: InboxRecord): TakenId {
   return { sessionId: record.sessionId, input: { item: toInboxItem(record), digest: record.digest } }
+}
+
+/** Items of both deliveries in order of admission, as many as there may be. */
+export function inOrder(steers: readonly WaitingInput[], queued: readonly WaitingInput[], limit: number) {
+  return [...steers, ...queued].sort((a, b) => a.seq - b.seq).slice(0, limit)
 }
 
 export function toWaitingInput(record: InboxRecord): WaitingInput {

@@ -10,6 +10,7 @@ export interface StateRecord {
   readonly id: string
   readonly directory: string
   readonly projectId: string
+  readonly subpath: string
   readonly agent: string | null
   /** JSON. */
   readonly model: string | null
@@ -36,7 +37,6 @@ export interface StateRecord {
 export interface SessionRecord extends StateRecord {
   readonly workspace: string
   readonly parentId: string | null
-  readonly subpath: string
   readonly title: string | null
   /** The title in lower case. */
   readonly titleSearch: string | null
@@ -54,6 +54,7 @@ export const STATE_FIELDS = [
   'id',
   'directory',
   'projectId',
+  'subpath',
   'agent',
   'model',
   'costNanos',
@@ -102,7 +103,6 @@ export function newSessionRecord(workspace: string, session: Session, state: Ses
     ...(toStateChanges(state) as StateRecord),
     workspace,
     parentId: session.parentId ?? null,
-    subpath: session.location.subpath,
     title: title ?? null,
     titleSearch: title?.toLowerCase() ?? null,
     metadata: toJson(metadata),
@@ -129,6 +129,7 @@ export function toState(record: StateRecord): SessionState {
     id: record.id,
     directory: record.directory,
     projectId: record.projectId,
+    subpath: record.subpath,
     agent: record.agent ?? undefined,
     model: fromJson<ModelRef>(record.model),
     costNanos: BigInt(record.costNanos),

@@ -2,7 +2,7 @@ import type { AnyBulkWriteOperation, ClientSession, Collection, Document } from 
 import type { Revision, Write } from '#services/session/domain/revision.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { eventRecord } from '../common/event-record.ts'
-import { deliveredUpdate, type InboxRecord, inboxRecord } from '../common/inbox-record.ts'
+import { type InboxRecord, inboxRecord, settledUpdate } from '../common/inbox-record.ts'
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
 import { requestRecord } from '../common/records.ts'
 import { type SessionRecord, toStateChanges } from '../common/session-record.ts'
@@ -96,7 +96,10 @@ export class MongoBatch implements Transaction {
       case 'admit':
         return ['inbox', insert(this.#remember(inboxRecord(workspace, write)))]
       case 'deliver':
-        return ['inbox', update(write.id, deliveredUpdate(write))]
+      case 'cancel':
+        return ['inbox', update(write.id, settledUpdate(write))]
+      case 'redeliver':
+        return ['inbox', update(write.id, { delivery: write.delivery })]
       case 'insert':
         return ['messages', insert(messageRecord(workspace, this.#sessionId, write))]
       case 'update':

@@ -1,13 +1,14 @@
 import type { ClientSession, Filter } from 'mongodb'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
-import type { TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
+import type { Delivery, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
+import type { MoveReads } from '#services/session/domain/move-session.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type InboxRecord, toTakenId, toWaitingInput } from '../common/inbox-record.ts'
+import { type InboxRecord, inOrder, toTakenId, toWaitingInput } from '../common/inbox-record.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from '../common/session-record.ts'
@@ -84,17 +85,32 @@ export class MongoReads implements SessionReads {
     return message === null ? undefined : { sessionId: message.sessionId, input: undefined }
   }
 
+  async waitingItem(id: string): Promise<WaitingInput | undefined> {
+    await this.#transaction?.flush()
+    const filter = { _id: keyOf(this.#workspace, id), sessionId: this.#sessionId, state: 'waiting' } as const
+    const item = await this.#collections.inbox.findOne<InboxRecord>(filter, this.#options)
+    return item === null ? undefined : toWaitingInput(item)
+  }
+
+  async moveReads(id: string): Promise<MoveReads> {
+    await this.#transaction?.flush()
+    const own = { workspace: this.#workspace, sessionId: this.#sessionId, state: 'waiting', kind: 'move' } as const
+    const cursor = this.#collections.inbox.find<InboxRecord>(own, { ...this.#options, sort: { seq: 1 } })
+    return { taken: await this.takenId(id), moves: (await cursor.toArray()).map(toWaitingInput) }
+  }
+
+  async inbox(afterSeq: number, limit: number): Promise<WaitingInput[]> {
+    await this.#transaction?.flush()
+    const steers = await this.#waiting('steer', afterSeq, limit)
+    return inOrder(steers, await this.#waiting('queue', afterSeq, limit), limit)
+  }
+
   async stepReads(afterSeq: number): Promise<StepReads> {
-    const inputs = async (delivery: 'steer' | 'queue', limit: number): Promise<WaitingInput[]> => {
-      const filter = { workspace: this.#workspace, sessionId: this.#sessionId, state: 'waiting', delivery } as const
-      const options = { ...this.#options, sort: { seq: 1 }, limit } as const
-      return (await this.#collections.inbox.find<InboxRecord>(filter, options).toArray()).map(toWaitingInput)
-    }
     // Before anything else is read: it writes what is not written yet.
     const transcript = await this.#messages({ seq: { $gt: afterSeq } })
     return {
       session: (await this.sessionIfAny()) as Session,
-      waiting: { steers: await inputs('steer', 0), queued: await inputs('queue', 2) },
+      waiting: { steers: await this.#waiting('steer', 0, 0), queued: await this.#waiting('queue', 0, 2) },
       transcript,
     }
   }
@@ -119,6 +135,14 @@ export class MongoReads implements SessionReads {
       steps: steps.map(({ message }) => message as AssistantMessage),
       requests: await this.waitingRequests(),
     }
+  }
+
+  /** A limit of 0: all. */
+  async #waiting(delivery: Delivery, afterSeq: number, limit: number): Promise<WaitingInput[]> {
+    const own = { workspace: this.#workspace, sessionId: this.#sessionId, state: 'waiting', delivery } as const
+    const options = { ...this.#options, sort: { seq: 1 }, limit } as const
+    const cursor = this.#collections.inbox.find<InboxRecord>({ ...own, seq: { $gt: afterSeq } }, options)
+    return (await cursor.toArray()).map(toWaitingInput)
   }
 
   async #messages(filter: Filter<Keyed<MessageRecord>>): Promise<StoredMessage[]> {

@@ -1,12 +1,13 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
-import type { TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
+import type { Delivery, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
+import type { MoveReads } from '#services/session/domain/move-session.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { type InboxRecord, toTakenId, toWaitingInput } from '../common/inbox-record.ts'
+import { type InboxRecord, inOrder, toTakenId, toWaitingInput } from '../common/inbox-record.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import {
@@ -51,21 +52,30 @@ export class SqliteReads implements SessionReads {
   }
 
   takenId(id: string): TakenId | undefined {
-    const sql = 'SELECT * FROM inbox WHERE workspace = ? AND id = ?'
-    const item = this.#file.statement(sql).get(this.#workspace, id) as InboxRecord | undefined
+    const item = this.#item(id)
     if (item !== undefined) return toTakenId(item)
     const message = readMessage(this.#file, this.#workspace, id)
     return message && { sessionId: message.sessionId, input: undefined }
   }
 
+  waitingItem(id: string): WaitingInput | undefined {
+    const item = this.#item(id)
+    return item?.sessionId === this.#sessionId && item.state === 'waiting' ? toWaitingInput(item) : undefined
+  }
+
+  moveReads(id: string): MoveReads {
+    const moves = this.#all<InboxRecord>('inbox', "state = 'waiting' AND kind = 'move' ORDER BY seq")
+    return { taken: this.takenId(id), moves: moves.map(toWaitingInput) }
+  }
+
+  inbox(afterSeq: number, limit: number): WaitingInput[] {
+    return inOrder(this.#waiting('steer', afterSeq, limit), this.#waiting('queue', afterSeq, limit), limit)
+  }
+
   stepReads(afterSeq: number): StepReads {
-    const inputs = (delivery: string, limit: number): WaitingInput[] => {
-      const where = "state = 'waiting' AND delivery = ? ORDER BY seq LIMIT ?"
-      return this.#all<InboxRecord>('inbox', where, delivery, limit).map(toWaitingInput)
-    }
     return {
       session: readSession(this.#file, this.#workspace, this.#sessionId) as Session,
-      waiting: { steers: inputs('steer', -1), queued: inputs('queue', 2) },
+      waiting: { steers: this.#waiting('steer', 0, -1), queued: this.#waiting('queue', 0, 2) },
       transcript: this.#messages('seq > ? ORDER BY seq', afterSeq),
     }
   }
@@ -81,6 +91,17 @@ export class SqliteReads implements SessionReads {
   leftovers(): { steps: AssistantMessage[]; requests: PermissionRequest[] } {
     const steps = this.#messages('unfinished = 1 ORDER BY seq')
     return { steps: steps.map(({ message }) => message as AssistantMessage), requests: this.waitingRequests() }
+  }
+
+  #item(id: string): InboxRecord | undefined {
+    const sql = 'SELECT * FROM inbox WHERE workspace = ? AND id = ?'
+    return this.#file.statement(sql).get(this.#workspace, id) as InboxRecord | undefined
+  }
+
+  /** A limit of -1: all. */
+  #waiting(delivery: Delivery, afterSeq: number, limit: number): WaitingInput[] {
+    const where = "state = 'waiting' AND delivery = ? AND seq > ? ORDER BY seq LIMIT ?"
+    return this.#all<InboxRecord>('inbox', where, delivery, afterSeq, limit).map(toWaitingInput)
   }
 
   #messages(where: string, ...values: SQLInputValue[]): StoredMessage[] {

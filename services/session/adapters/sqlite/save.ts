@@ -2,7 +2,7 @@ import type { SQLInputValue } from 'node:sqlite'
 import type { Revision, Write } from '#services/session/domain/revision.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { eventRecord } from '../common/event-record.ts'
-import { deliveredUpdate, inboxRecord } from '../common/inbox-record.ts'
+import { inboxRecord, settledUpdate } from '../common/inbox-record.ts'
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
 import { requestRecord } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, toStateChanges } from '../common/session-record.ts'
@@ -17,7 +17,7 @@ export interface SessionKey {
 
 const insertSession = inserter('sessions', [
   ...STATE_FIELDS,
-  ...(['workspace', 'parentId', 'subpath', 'title', 'titleSearch', 'metadata', 'permissions'] as const),
+  ...(['workspace', 'parentId', 'title', 'titleSearch', 'metadata', 'permissions'] as const),
   ...(['leaseOwner', 'timeCreated'] as const),
 ])
 const insertItem = inserter('inbox', [
@@ -34,7 +34,8 @@ const insertRequest = inserter('requests', [
   ...(['workspace', 'id', 'sessionId', 'seq', 'data', 'reply', 'message', 'timeCreated', 'timeExpires'] as const),
 ])
 const insertApproval = 'INSERT OR IGNORE INTO approvals (workspace, projectId, action, pattern) VALUES (?, ?, ?, ?)'
-const deliver = 'UPDATE inbox SET state = ?, timeSettled = ? WHERE workspace = ? AND id = ?'
+const settleItem = 'UPDATE inbox SET state = ?, timeSettled = ? WHERE workspace = ? AND id = ?'
+const redeliverItem = 'UPDATE inbox SET delivery = ? WHERE workspace = ? AND id = ?'
 const updateMessage = 'UPDATE messages SET data = ?, unfinished = ?, attempt = ? WHERE workspace = ? AND id = ?'
 const answerRequest = 'UPDATE requests SET reply = ?, message = ? WHERE workspace = ? AND id = ?'
 
@@ -61,11 +62,15 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
     case 'admit':
       insertItem(file, { session: number, ...inboxRecord(workspace, write) })
       break
-    case 'deliver': {
-      const { state, timeSettled } = deliveredUpdate(write)
-      file.statement(deliver).run(state, timeSettled, workspace, write.id)
+    case 'deliver':
+    case 'cancel': {
+      const { state, timeSettled } = settledUpdate(write)
+      file.statement(settleItem).run(state, timeSettled, workspace, write.id)
       break
     }
+    case 'redeliver':
+      file.statement(redeliverItem).run(write.delivery, workspace, write.id)
+      break
     case 'insert':
       insertMessage(file, { session: number, ...messageRecord(workspace, sessionId, write) })
       saveParts(file, workspace, write)

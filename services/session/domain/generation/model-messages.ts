@@ -1,4 +1,12 @@
-import type { AssistantMessage, AssistantPart, Message, Prompt, ToolContent, ToolPart } from '../message.ts'
+import {
+  type AssistantMessage,
+  type AssistantPart,
+  isInput,
+  type Message,
+  type Prompt,
+  type ToolContent,
+  type ToolPart,
+} from '../message.ts'
 import { isCutOff } from '../next-action.ts'
 import type { ModelRef } from '../session.ts'
 import type { ModelContent, ModelMessage, ModelPart } from './generation.ts'
@@ -6,24 +14,29 @@ import { thoughtOf } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'
 
 /**
- * The conversation as a model is shown it: what users said, what the agent answered, and a result for each of its tool
- * calls, whatever became of the call. Thoughts go back only to the model that had them. A step that was cut off at the
- * very end is left out: it is about to be repeated.
+ * The conversation as a model is shown it: what users said and programs added, what the agent answered, and a result for each
+ * of its tool calls, whatever became of the call. Thoughts go back only to the model that had them. A step that was cut off at
+ * the very end is left out: it is about to be repeated.
  */
 export function modelMessages(conversation: readonly Message[], model: ModelRef): ModelMessage[] {
-  const shown = conversation.filter(({ type }) => type === 'user' || type === 'assistant')
+  const shown = conversation.filter((message) => isInput(message) || message.type === 'assistant')
   while (shown.at(-1)?.type === 'assistant' && isCutOff(shown.at(-1) as AssistantMessage)) shown.pop()
   return shown.flatMap((message) => {
     if (message.type === 'user') return [{ role: 'user', parts: userParts(message.prompt) }]
+    if (message.type === 'synthetic') return [{ role: 'user', parts: textParts(message.synthetic.text) }]
     return message.type === 'assistant' ? assistantTurn(message, model) : []
   })
 }
 
 function userParts({ text, files, agents }: Prompt): ModelPart[] {
-  const parts: ModelPart[] = text === '' ? [] : [{ type: 'text', text }]
+  const parts = textParts(text)
   for (const { blob, mime, name, uri } of files) parts.push({ type: 'media', blob, mime, name: name ?? uri })
   for (const { name } of agents) parts.push({ type: 'text', text: `(The user names the agent "${name}".)` })
   return parts
+}
+
+function textParts(text: string): ModelPart[] {
+  return text === '' ? [] : [{ type: 'text', text }]
 }
 
 function assistantTurn(message: AssistantMessage, model: ModelRef): ModelMessage[] {

@@ -6,7 +6,6 @@ import {
   type SessionEvent,
   SessionEventSchema,
 } from '#gen/portico/session/v1/event_pb.js'
-import type { InboxItemSchema } from '#gen/portico/session/v1/session_pb.js'
 import type {
   DurableEvent,
   DurableEventData,
@@ -19,8 +18,15 @@ import type { BlobRef } from '#services/session/domain/message.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { type BlobContents, NO_BLOBS } from '../blob-contents.ts'
 import { deliveries, outcomes, replies } from '../enums.ts'
-import { errorToProto, promptToProto, toolContentToProto } from '../message/message-to-proto.ts'
-import { modelToProto, permissionRequestToProto, sessionToProto, tokensToProto } from '../session/session-to-proto.ts'
+import { itemToProto } from '../inbox/item-to-proto.ts'
+import { errorToProto, syntheticToProto, toolContentToProto } from '../message/message-to-proto.ts'
+import {
+  locationToProto,
+  modelToProto,
+  permissionRequestToProto,
+  sessionToProto,
+  tokensToProto,
+} from '../session/session-to-proto.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
@@ -51,9 +57,19 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       return { case: 'modelSelected', value: { model: modelToProto(data.model), ...previous } }
     }
     case 'inbox-enqueued':
-      return { case: 'inboxEnqueued', value: { item: itemToProto(data.item) } }
+      return { case: 'inboxEnqueued', value: { item: itemToProto(withoutFiles(data.item), NO_BLOBS) } }
     case 'inbox-delivered':
       return { case: 'inboxDelivered', value: { messageId: data.messageId } }
+    case 'inbox-cancelled':
+      return { case: 'inboxCancelled', value: { messageId: data.messageId } }
+    case 'inbox-delivery-changed': {
+      const { messageId, delivery } = data
+      return { case: 'inboxDeliveryChanged', value: { messageId, delivery: deliveries.toProto(delivery) } }
+    }
+    case 'synthetic-added':
+      return { case: 'syntheticAdded', value: { synthetic: syntheticToProto(data.synthetic) } }
+    case 'session-moved':
+      return { case: 'sessionMoved', value: { location: locationToProto(data.location) } }
     case 'execution-started':
       return { case: 'executionStarted', value: {} }
     case 'execution-ended': {
@@ -71,8 +87,9 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
 }
 
 type StepEventData = Extract<DurableEventData | VolatileEventData, { messageId: string } | { part: PartRef }>
+type OtherEventData = { type: 'inbox-delivered' | 'inbox-cancelled' | 'inbox-delivery-changed' | 'synthetic-added' }
 
-function toStepData(data: Exclude<StepEventData, { type: 'inbox-delivered' }>, blobs: BlobContents): Init {
+function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobContents): Init {
   switch (data.type) {
     case 'step-started': {
       const { messageId, agent, model } = data
@@ -126,21 +143,8 @@ function toToolEnd(data: Extract<DurableEventData, { type: 'tool-succeeded' | 't
 }
 
 /** Files are left out: whoever wants them reads the message. */
-function itemToProto({
-  id,
-  sessionId,
-  timeCreated,
-  prompt,
-  delivery,
-}: InboxItem): MessageInitShape<typeof InboxItemSchema> {
-  const shown = promptToProto({ ...prompt, files: [] }, NO_BLOBS)
-  return {
-    messageId: id,
-    sessionId,
-    createTime: timestampFromMs(timeCreated),
-    prompt: shown,
-    delivery: deliveries.toProto(delivery),
-  }
+function withoutFiles(item: InboxItem): InboxItem {
+  return item.type === 'prompt' ? { ...item, prompt: { ...item.prompt, files: [] } } : item
 }
 
 const kinds = enumTable({

@@ -29,14 +29,15 @@ forEachTransport((name, connect) => {
       agents: [{ name: 'plan', mention }],
     }
     const { item } = await service.client.promptSession(request, service.as())
-    assert.ok(item?.prompt && item.createTime)
+    assert.ok(item?.payload.case === 'prompt' && item.createTime)
+    const prompt = item.payload.value
     assert.deepEqual([item.messageId, item.sessionId, item.delivery], ['msg_1', sessionId, Delivery.QUEUE])
     assert.equal(timestampMs(item.createTime), service.clock.time)
-    assert.equal(item.prompt.text, 'Hello')
-    assert.deepEqual(item.prompt.metadata, { from: 'test' })
-    assert.equal(item.prompt.agents[0]?.name, 'plan')
+    assert.equal(prompt.text, 'Hello')
+    assert.deepEqual(prompt.metadata, { from: 'test' })
+    assert.equal(prompt.agents[0]?.name, 'plan')
     assert.deepEqual(
-      item.prompt.files.map(({ data, mime, uri, name, description }) => [
+      prompt.files.map(({ data, mime, uri, name, description }) => [
         Buffer.from(data).toString(),
         mime,
         uri,

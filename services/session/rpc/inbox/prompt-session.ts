@@ -1,30 +1,24 @@
-import { hash } from 'node:crypto'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Delivery as DeliveryMessage, type FileInput } from '#gen/portico/session/v1/session_pb.js'
+import type { FileInput } from '#gen/portico/session/v1/session_pb.js'
 import type { PromptSessionRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import type { Delivery } from '#services/session/domain/inbox.ts'
 import { admitPrompt } from '#services/session/domain/inputs.ts'
 import type { FileAttachment, Mention, Prompt } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
-import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { check, parseText } from '#shared/rpc/parse.ts'
-import { readBlobs } from '../blob-contents.ts'
-import { deliveries } from '../enums.ts'
-import { promptToProto } from '../message/message-to-proto.ts'
+import { readContents } from '../blob-contents.ts'
 import { parseAgentName, parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
+import { blobsOfItem, itemToProto } from './item-to-proto.ts'
+import { digestOf, MAX_DESCRIPTION_LENGTH, MAX_TEXT_LENGTH, parseDelivery, promptConflict } from './parse-admission.ts'
 
-const MAX_TEXT_LENGTH = 1_048_576
 const MAX_ATTACHMENTS = 32
 /** Of a file's name. */
 const MAX_NAME_LENGTH = 1_024
-const MAX_DESCRIPTION_LENGTH = 16_384
 /** All files of one prompt together, in bytes: what carries them must stay below the 64 MiB of a message. */
 const MAX_FILES_SIZE = 40 * 1_048_576
 
@@ -50,30 +44,24 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
     const files = inputs.length === 0 ? [] : await filesOf(dependencies, peerCallOf(context), sessionId, id, inputs)
     const admission = {
       ...{ id, prompt: { ...words, files }, delivery: parseDelivery(request.delivery) },
-      ...{ digest: digestOf(request), admitter, wake: !request.parked },
+      ...{ digest: digestOf(sentBy(request)), admitter, wake: !request.parked },
     }
     const item = await store.revise(
       { workspace: workspaceId, sessionId },
       (reads) => reads.takenId(id),
-      (revision, taken) => admitPrompt(revision, taken, admission) ?? refuse(id),
-    )
-    const { prompt, delivery, timeCreated } = item
-    const contents = await readBlobs(blobs, workspaceId, [{ type: 'user', id, timeCreated, prompt }])
-    return {
-      item: {
-        messageId: item.id,
-        sessionId: item.sessionId,
-        createTime: timestampFromMs(timeCreated),
-        prompt: promptToProto(prompt, contents),
-        delivery: deliveries.toProto(delivery),
+      (revision, taken) => {
+        const admitted = admitPrompt(revision, taken, admission)
+        if (admitted === undefined) throw promptConflict(id)
+        return admitted
       },
-    }
+    )
+    return { item: itemToProto(item, await readContents(blobs, workspaceId, blobsOfItem(item))) }
   }
 }
 
-/** The id names something else. */
-function refuse(id: string): never {
-  throw new Rejection('PROMPT_CONFLICT', { message_id: id })
+/** What an id stands for. Whether it wakes the session may differ when it is sent again. */
+function sentBy({ text, files, agents, metadata, delivery }: PromptSessionRequest): readonly unknown[] {
+  return [text, files, agents, metadata ?? null, parseDelivery(delivery)]
 }
 
 function parsePrompt(request: PromptSessionRequest): Omit<Prompt, 'files'> {
@@ -127,7 +115,8 @@ async function filesOf(
     (reads) => reads.takenId(messageId),
     ({ state }, taken) => ({ directory: state.directory, taken }),
   )
-  if (taken?.sessionId === sessionId && taken.input !== undefined) return taken.input.item.prompt.files
+  const item = taken?.sessionId === sessionId ? taken.input?.item : undefined
+  if (item?.type === 'prompt') return item.prompt.files
   const attachments: FileAttachment[] = []
   let size = 0
   for (const input of files) {
@@ -157,25 +146,4 @@ async function readFile(
     description,
     mention,
   }
-}
-
-function parseDelivery(delivery: DeliveryMessage): Delivery {
-  const known = delivery === DeliveryMessage.UNSPECIFIED ? 'steer' : deliveries.fromProto(delivery)
-  check(known !== undefined, 'delivery', 'must be DELIVERY_STEER or DELIVERY_QUEUE')
-  return known
-}
-
-/**
- * What has to be the same when an id is sent again: what it means, in whatever order its members come. Whether it wakes
- * the session may differ.
- */
-function digestOf({ text, files, agents, metadata, delivery }: PromptSessionRequest): string {
-  const sent = JSON.stringify([text, files, agents, metadata ?? null, parseDelivery(delivery)], inOrder)
-  return hash('sha256', sent, 'base64url')
-}
-
-/** For JSON.stringify: objects with their members in order of their names. */
-function inOrder(_: string, value: unknown): unknown {
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

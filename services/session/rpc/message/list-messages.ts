@@ -8,16 +8,13 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { check, parsePageSize } from '#shared/rpc/parse.ts'
 import { blobsOf, readBlobs } from '../blob-contents.ts'
+import { bytesOf, MAX_PAGE_BYTES } from '../message-bytes.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
 import { sessionNotFound } from '../session/get-session.ts'
 import { messageToProto } from './message-to-proto.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 200
-/** What one page says and its files, in bytes: an answer must stay below the 64 MiB of a message between processes. */
-const MAX_PAGE_BYTES = 40 * 1_048_576
-/** What a value costs beside its name and what it says. */
-const MEMBER_BYTES = 16
 
 type Order = MessageQuery['order']
 
@@ -58,17 +55,6 @@ function fitting(page: Page<StoredMessage>, direction: Direction | undefined): P
   if (beyond < 0) return page
   const items = entered.slice(0, beyond)
   return { items: direction === 'previous' ? items.toReversed() : items, more: true }
-}
-
-/** About as many bytes as a value takes in a message. */
-function bytesOf(value: unknown): number {
-  if (typeof value === 'string') return Buffer.byteLength(value)
-  if (typeof value !== 'object' || value === null) return 0
-  let bytes = 0
-  for (const [name, member] of Object.entries(value)) {
-    bytes += Buffer.byteLength(name) + MEMBER_BYTES + bytesOf(member)
-  }
-  return bytes
 }
 
 const orders = enumTable({

@@ -8,7 +8,12 @@ import {
   type MessageSchema,
   type StructuredErrorSchema,
 } from '#gen/portico/session/v1/message_pb.js'
-import type { AgentAttachmentSchema, FileAttachmentSchema, PromptSchema } from '#gen/portico/session/v1/session_pb.js'
+import type {
+  AgentAttachmentSchema,
+  FileAttachmentSchema,
+  PromptSchema,
+  SyntheticTextSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import type {
   AgentAttachment,
   AssistantMessage,
@@ -17,13 +22,14 @@ import type {
   Message,
   Prompt,
   StructuredError,
+  SyntheticText,
   ToolContent,
   ToolPart,
 } from '#services/session/domain/message.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { BlobContents } from '../blob-contents.ts'
 import { outcomes } from '../enums.ts'
-import { modelToProto, tokensToProto } from '../session/session-to-proto.ts'
+import { locationToProto, modelToProto, tokensToProto } from '../session/session-to-proto.ts'
 
 const states = enumTable({
   streaming: AssistantTool_State.STREAMING,
@@ -48,6 +54,19 @@ export function promptToProto(prompt: Prompt, blobs: BlobContents): MessageInitS
     files: prompt.files.map((file) => fileToProto(file, blobs)),
     agents: prompt.agents.map(agentToProto),
     ...(prompt.metadata === undefined ? {} : { metadata: prompt.metadata }),
+  }
+}
+
+/** A synthetic text as other services see it. */
+export function syntheticToProto({
+  text,
+  description,
+  metadata,
+}: SyntheticText): MessageInitShape<typeof SyntheticTextSchema> {
+  return {
+    text,
+    ...(description === undefined ? {} : { description }),
+    ...(metadata === undefined ? {} : { metadata }),
   }
 }
 
@@ -83,6 +102,13 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
     case 'model-switched': {
       const previous = message.previous === undefined ? {} : { previous: modelToProto(message.previous) }
       return { case: 'modelSwitched', value: { model: modelToProto(message.model), ...previous } }
+    }
+    case 'synthetic':
+      return { case: 'synthetic', value: syntheticToProto(message.synthetic) }
+    case 'location-switched': {
+      const { location, previous } = message
+      const value = { location: locationToProto(location), previous: locationToProto(previous) }
+      return { case: 'locationSwitched', value }
     }
     case 'idle': {
       const error = message.error === undefined ? {} : { error: errorToProto(message.error) }

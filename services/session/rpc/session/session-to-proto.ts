@@ -6,11 +6,12 @@ import {
   type PermissionRequestSchema,
   type PermissionRuleset,
   PermissionRulesetSchema,
+  type SessionLocationSchema,
   type Session as SessionMessage,
   type TokenUsage as TokenUsageMessage,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
-import type { ModelRef, Session, TokenUsage } from '#services/session/domain/session.ts'
+import type { ModelRef, Session, SessionLocation, TokenUsage } from '#services/session/domain/session.ts'
 import { effects, outcomes } from '../enums.ts'
 
 /** A session as other services see it. Written out whole instead of made by `create`: nothing is read more often. */
@@ -52,6 +53,15 @@ export function tokensToProto({ input, output, reasoning, cacheRead, cacheWrite 
 /** A model's name as other services see it. */
 export function modelToProto({ providerId, modelId, variant }: ModelRef): ModelRefMessage {
   return { $typeName: 'portico.catalog.v1.ModelRef', providerId, modelId, variant }
+}
+
+/** Where a session works, as other services see it. */
+export function locationToProto({
+  directory,
+  projectId,
+  subpath,
+}: SessionLocation): MessageInitShape<typeof SessionLocationSchema> {
+  return { directory, projectId, subpath }
 }
 
 /** A permission request as other services see it. */

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { timedId } from '#shared/ids.ts'
+import { noContent } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { inboxParameter, sessionParameter } from '../records/ids.ts'
+import { fromInboxItem, inboxItem, inboxSynthetic } from '../records/inbox-item.ts'
+import { toDelivery } from '../records/prompt.ts'
+import { fromSyntheticItem, toAddSyntheticInput } from './mappers.ts'
+import { syntheticBody, updateItemBody } from './schemas.ts'
+
+const ofSession = z.object({ sessionID: sessionParameter })
+const params = ofSession.extend({ inboxID: inboxParameter })
+
+export const addSynthetic = operation({
+  id: 'session.synthetic',
+  method: 'post',
+  path: '/api/session/{sessionID}/synthetic',
+  family: 'instance',
+  summary: 'Adds a text that no user said, and has the session run unless `resume` is false',
+  description: 'The model sees it as input. An id that was sent before answers the item that it admitted.',
+  params: ofSession,
+  body: syntheticBody,
+  limit: 'promptLimit',
+  answer: z.strictObject({ data: inboxSynthetic }),
+  errors: ['SESSION_NOT_FOUND', 'PROMPT_CONFLICT', 'REQUEST_INVALID'],
+  handle: ({ session }, { params, body, call, facade: { clock } }) =>
+    session.addSyntheticInput(
+      toAddSyntheticInput(params.sessionID, body, () => timedId('msg', clock)),
+      call.options(),
+    ),
+  present: ({ item }) => ({ data: fromSyntheticItem(item) }),
+})
+
+export const listInboxItems = operation({
+  id: 'session.inbox.list',
+  method: 'get',
+  path: '/api/session/{sessionID}/inbox',
+  family: 'instance',
+  summary: 'What was admitted and has not entered the conversation yet, in order of admission',
+  description: 'At most 1,000 items, with 40 MiB of content together: of more than that, the oldest.',
+  params: ofSession,
+  answer: z.strictObject({ data: z.array(inboxItem) }),
+  errors: ['SESSION_NOT_FOUND'],
+  handle: ({ session }, { params, call }) => session.listInboxItems({ sessionId: params.sessionID }, call.options()),
+  present: ({ items }) => ({ data: items.map(fromInboxItem) }),
+})
+
+export const updateInboxItem = operation({
+  id: 'session.inbox.update',
+  method: 'patch',
+  path: '/api/session/{sessionID}/inbox/{inboxID}',
+  family: 'instance',
+  summary: 'Changes when an item enters the conversation; `steer` has the session run',
+  params,
+  body: updateItemBody,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND', 'INBOX_ITEM_CONFLICT'],
+  handle: ({ session }, { params: { sessionID: sessionId, inboxID: messageId }, body, call }) =>
+    session.changeInboxDelivery({ sessionId, messageId, delivery: toDelivery(body.delivery) }, call.options()),
+})
+
+export const cancelInboxItem = operation({
+  id: 'session.inbox.cancel',
+  method: 'delete',
+  path: '/api/session/{sessionID}/inbox/{inboxID}',
+  family: 'instance',
+  summary: 'Cancels an item that has not entered the conversation; one that has, or was never there, is left alone',
+  params,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND'],
+  handle: ({ session }, { params: { sessionID: sessionId, inboxID: messageId }, call }) =>
+    session.cancelInboxItem({ sessionId, messageId }, call.options()),
+})

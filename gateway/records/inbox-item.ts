@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import type { InboxItem } from '#gen/portico/session/v1/session_pb.js'
+import type { JsonOf } from '../kinds.ts'
+import { fromSessionLocation, sessionLocation } from './location.ts'
+import { delivery, fromDelivery, fromPrompt, fromSynthetic, prompt, synthetic } from './prompt.ts'
+import { fromSetTime, time } from './time.ts'
+
+const user = { type: z.literal('user'), payload: z.strictObject(prompt), delivery }
+const syntheticText = { type: z.literal('synthetic'), payload: z.strictObject(synthetic), delivery }
+const move = { type: z.literal('move'), payload: z.strictObject(sessionLocation), delivery }
+const admitted = { id: z.string(), sessionID: z.string(), time: z.strictObject({ created: time }) }
+
+/** `Session.Inbox.User` (instance facts 1.8). */
+export const inboxUser = z.strictObject({ ...admitted, ...user }).meta({ id: 'Session.Inbox.User' })
+
+/** `Session.Inbox.Synthetic`. */
+export const inboxSynthetic = z.strictObject({ ...admitted, ...syntheticText }).meta({ id: 'Session.Inbox.Synthetic' })
+
+/** `Session.Inbox.Move`. */
+const inboxMove = z.strictObject({ ...admitted, ...move }).meta({ id: 'Session.Inbox.Move' })
+
+/** Whatever waits in an inbox. */
+export const inboxItem = z
+  .discriminatedUnion('type', [inboxUser, inboxSynthetic, inboxMove])
+  .meta({ id: 'Session.Inbox.Info' })
+
+/** The same, as events say it. */
+export const enqueuedItem = z.discriminatedUnion('type', [
+  z.strictObject(user),
+  z.strictObject(syntheticText),
+  z.strictObject(move),
+])
+
+export function fromInboxItem(item: InboxItem | undefined): JsonOf<typeof inboxItem> {
+  if (item === undefined) throw new Error('The session service answered without an item')
+  return {
+    ...{ id: item.messageId, sessionID: item.sessionId, time: { created: fromSetTime(item.createTime) } },
+    ...fromEnqueuedItem(item),
+  }
+}
+
+export function fromEnqueuedItem({ messageId, payload, delivery }: InboxItem): JsonOf<typeof enqueuedItem> {
+  const when = fromDelivery(delivery)
+  switch (payload.case) {
+    case 'prompt':
+      return { type: 'user', payload: fromPrompt(payload.value), delivery: when }
+    case 'synthetic':
+      return { type: 'synthetic', payload: fromSynthetic(payload.value), delivery: when }
+    case 'move':
+      return { type: 'move', payload: fromSessionLocation(payload.value), delivery: when }
+    case undefined:
+      throw new Error(`Inbox item ${messageId} is of a type that this version does not know`)
+  }
+}

@@ -1,0 +1,49 @@
+import type { MoveAdmission, TakenId, WaitingInput } from './inbox.ts'
+import { cancelItem } from './inbox-changes.ts'
+import { admitMove } from './inputs.ts'
+import type { StoredMessage } from './message.ts'
+import type { Revision } from './revision.ts'
+import type { SessionLocation } from './session.ts'
+import { isBusy } from './session-state.ts'
+
+/** What a move is decided from, besides the state of the session. */
+export interface MoveReads {
+  readonly taken: TakenId | undefined
+  /** Moves that wait. */
+  readonly moves: readonly WaitingInput[]
+}
+
+/**
+ * Has a session move: puts that into the inbox and makes the session due. A session at rest whose directory cannot be used
+ * (`stranded`) moves at once, older moves that wait are cancelled, and what else waits is due there. The same id again changes
+ * nothing. False: the id names something else.
+ */
+export function moveSession(
+  revision: Revision,
+  { taken, moves }: MoveReads,
+  admission: MoveAdmission,
+  stranded: boolean,
+): boolean {
+  const { id, move } = admission
+  // Nobody else makes ids of moves.
+  if (taken?.sessionId === revision.state.id && taken.input === undefined) return true
+  if (taken !== undefined || !stranded || isBusy(revision.state, revision.leaseNow)) {
+    return admitMove(revision, taken, admission) !== undefined
+  }
+  for (const older of moves) cancelItem(revision, older)
+  switchLocation(revision, id, move)
+  revision.set({ due: true })
+  return true
+}
+
+/** Makes another location the session's, with a message of that id and an event. */
+export function switchLocation(revision: Revision, id: string, location: SessionLocation): StoredMessage {
+  const { directory, projectId, subpath } = revision.state
+  const previous = { directory, projectId, subpath }
+  const message = { type: 'location-switched', id, timeCreated: revision.now, location, previous } as const
+  const seq = revision.insert(message)
+  revision.set({ ...location })
+  revision.event({ type: 'session-moved', location })
+  revision.touch()
+  return { seq, message }
+}

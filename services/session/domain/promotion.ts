@@ -1,0 +1,70 @@
+import { type InboxItem, isControl, type WaitingInput, type WaitingInputs } from './inbox.ts'
+import type { StoredMessage } from './message.ts'
+import { switchLocation } from './move-session.ts'
+import type { Revision } from './revision.ts'
+
+/** What a boundary let in. */
+export interface Promotion {
+  readonly messages: readonly StoredMessage[]
+  /** It was a control item, by itself: the boundary is there still. */
+  readonly control: boolean
+}
+
+const NOTHING: Promotion = { messages: [], control: false }
+
+/**
+ * Makes messages of inbox items, each with its events, in order of admission: at a `step` boundary of every steer; at an
+ * `idle` boundary of the oldest queued item too. A control item splits that: what was admitted before it comes first, then it
+ * comes alone. Begins the run when inputs were promoted and none has begun; a due session stays due only when items are
+ * left. Nothing is promoted into a run that is to be interrupted, nor when nothing is due and no run has begun: an interrupt
+ * came first.
+ */
+export function promoteItems(revision: Revision, waiting: WaitingInputs, boundary: 'step' | 'idle'): Promotion {
+  const { due, running, interruptRequested } = revision.state
+  if (interruptRequested || (!due && !running)) return NOTHING
+  const entering = nextItems(waiting, boundary)
+  const left = waiting.steers.length + waiting.queued.length - entering.length
+  if (due && left === 0) revision.set({ due: false })
+  const last = entering.at(-1)
+  if (last === undefined) return NOTHING
+  const control = isControl(last.item)
+  if (!control && !running) {
+    revision.set({ running: true })
+    revision.event({ type: 'execution-started' })
+  }
+  const messages = entering.map(({ item }) => deliver(revision, item))
+  if (!control) revision.set({ lastAdmitter: last.admitter })
+  return { messages, control }
+}
+
+/** The inputs that a boundary lets in together, or the control item that is next. */
+function nextItems({ steers, queued }: WaitingInputs, boundary: 'step' | 'idle'): readonly WaitingInput[] {
+  const items = [...steers, ...queued.slice(0, boundary === 'idle' ? 1 : 0)].sort((a, b) => a.seq - b.seq)
+  const control = items.findIndex(({ item }) => isControl(item))
+  return control < 0 ? items : items.slice(0, Math.max(control, 1))
+}
+
+function deliver(revision: Revision, item: InboxItem): StoredMessage {
+  const { id } = item
+  const timeCreated = revision.now
+  revision.writes.push({ type: 'deliver', id, timeDelivered: timeCreated })
+  switch (item.type) {
+    case 'prompt': {
+      const message = { type: 'user', id, timeCreated, prompt: item.prompt } as const
+      const seq = revision.insert(message)
+      revision.event({ type: 'inbox-delivered', messageId: id })
+      return { seq, message }
+    }
+    case 'synthetic': {
+      const { synthetic } = item
+      const message = { type: 'synthetic', id, timeCreated, synthetic } as const
+      const seq = revision.insert(message)
+      revision.event({ type: 'inbox-delivered', messageId: id })
+      revision.event({ type: 'synthetic-added', messageId: id, synthetic })
+      return { seq, message }
+    }
+    case 'move':
+      revision.event({ type: 'inbox-delivered', messageId: id })
+      return switchLocation(revision, id, item.move)
+  }
+}

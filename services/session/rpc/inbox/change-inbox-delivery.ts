@@ -1,0 +1,27 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { changeDelivery } from '#services/session/domain/inbox-changes.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { parseSetDelivery } from './parse-admission.ts'
+
+/** Changes when an item that waits enters the conversation. */
+export function changeInboxDelivery(dependencies: {
+  readonly store: SessionStore
+}): ServiceImpl<typeof SessionService>['changeInboxDelivery'] {
+  const { store } = dependencies
+  return async ({ sessionId, messageId, delivery: asked }, context) => {
+    const { workspaceId } = principalOf(context)
+    const delivery = parseSetDelivery(asked)
+    await store.revise(
+      { workspace: workspaceId, sessionId },
+      (reads) => reads.waitingItem(messageId),
+      (revision, waiting) => {
+        if (changeDelivery(revision, waiting, delivery)) return
+        throw new Rejection('INBOX_ITEM_CONFLICT', { message_id: messageId, delivery })
+      },
+    )
+    return {}
+  }
+}

@@ -1,0 +1,47 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { InboxItem } from '#services/session/domain/inbox.ts'
+import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { readContents } from '../blob-contents.ts'
+import { bytesOf, MAX_PAGE_BYTES } from '../message-bytes.ts'
+import { blobsOfItem, itemToProto } from './item-to-proto.ts'
+
+const MAX_ITEMS = 1_000
+/** So many are read at once: what waits may be large. */
+const BATCH = 20
+
+/** Lists what waits in the inbox of a session; the list ends early rather than grow too large. */
+export function listInboxItems(dependencies: {
+  readonly store: SessionStore
+  readonly blobs: BlobStore
+}): ServiceImpl<typeof SessionService>['listInboxItems'] {
+  const { store, blobs } = dependencies
+  return async ({ sessionId }, context) => {
+    const { workspaceId: workspace } = principalOf(context)
+    const items = await readItems(store, workspace, sessionId)
+    const contents = await readContents(blobs, workspace, items.flatMap(blobsOfItem))
+    return { items: items.map((item) => itemToProto(item, contents)) }
+  }
+}
+
+async function readItems(store: SessionStore, workspace: string, sessionId: string): Promise<InboxItem[]> {
+  const items: InboxItem[] = []
+  let bytes = 0
+  let afterSeq = 0
+  for (;;) {
+    const batch = await store.inspect(
+      { workspace, sessionId },
+      (reads) => reads.inbox(afterSeq, BATCH),
+      (_, waiting) => waiting,
+    )
+    for (const { seq, item } of batch) {
+      bytes += bytesOf(item) + blobsOfItem(item).reduce((sum, { size }) => sum + size, 0)
+      if (items.length === MAX_ITEMS || (items.length > 0 && bytes > MAX_PAGE_BYTES)) return items
+      items.push(item)
+      afterSeq = seq
+    }
+    if (batch.length < BATCH) return items
+  }
+}

@@ -1,0 +1,40 @@
+import { hash } from 'node:crypto'
+import { Delivery as DeliveryMessage } from '#gen/portico/session/v1/session_pb.js'
+import type { Delivery } from '#services/session/domain/inbox.ts'
+import { isObject } from '#shared/json.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { check } from '#shared/rpc/parse.ts'
+import { deliveries } from '../enums.ts'
+
+/** Most characters of what a user says, or a program adds. */
+export const MAX_TEXT_LENGTH = 1_048_576
+/** Of what describes it. */
+export const MAX_DESCRIPTION_LENGTH = 16_384
+
+/** The delivery that was asked for; none: `steer`. */
+export function parseDelivery(delivery: DeliveryMessage): Delivery {
+  return delivery === DeliveryMessage.UNSPECIFIED ? 'steer' : parseSetDelivery(delivery)
+}
+
+/** The delivery that had to be named. */
+export function parseSetDelivery(delivery: DeliveryMessage): Delivery {
+  const known = deliveries.fromProto(delivery)
+  check(known !== undefined, 'delivery', 'must be DELIVERY_STEER or DELIVERY_QUEUE')
+  return known
+}
+
+/** The digest of what has to be the same when an id is sent again, in whatever order its members come. */
+export function digestOf(sent: readonly unknown[]): string {
+  return hash('sha256', JSON.stringify(sent, inOrder), 'base64url')
+}
+
+/** The refusal of an id that names something else. */
+export function promptConflict(messageId: string): Rejection {
+  return new Rejection('PROMPT_CONFLICT', { message_id: messageId })
+}
+
+/** For JSON.stringify: objects with their members in order of their names. */
+function inOrder(_: string, value: unknown): unknown {
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import {
+  acquire,
+  admission,
+  admit,
+  admitter,
+  begin,
+  get,
+  messages,
+  moveAdmission,
+  names,
+  newSession,
+  OTHER,
+  plain,
+  refusal,
+  type StoreFixture,
+  type StoreTest,
+  syntheticAdmission,
+  W,
+} from './session-store.support.ts'
+import { eventsOf } from './session-store.tail.ts'
+
+/** Ids of what waits, with their delivery. */
+async function waiting({ store }: StoreFixture): Promise<string[]> {
+  return (await store.inbox(W, 'ses_1', 0, 100)).map(({ item: { id, delivery } }) => `${id} ${delivery}`)
+}
+
+/** Inbox items of all types: the list of them, their cancellation, and changes of their delivery. */
+export function inboxItemCases(test: StoreTest): void {
+  test('what waits is listed in order of admission, of all types and deliveries, from any place on', async (fixture) => {
+    const { store, clock } = fixture
+    await begin(fixture)
+    const synthetic = { text: 'A build failed', description: 'CI', metadata: { $a: { 'b.c': [1] } } }
+    const move = { directory: '/other', projectId: 'prj_2', subpath: 'a' }
+    await admit(store, 'queue', 'msg_1')
+    await store.admitSynthetic(W, syntheticAdmission('msg_2', synthetic))
+    await store.moveSession(W, moveAdmission('msg_3', { move, delivery: 'queue' }))
+    await admit(store, 'steer', 'msg_4')
+    const items = await store.inbox(W, 'ses_1', 0, 100)
+    const base = { sessionId: 'ses_1', timeCreated: clock.now() }
+    assert.deepEqual(
+      items.map(({ item, admitter }) => plain([item, admitter])),
+      [
+        { type: 'prompt', id: 'msg_1', ...base, delivery: 'queue', prompt: plain(admission('msg_1').prompt) },
+        { type: 'synthetic', id: 'msg_2', ...base, delivery: 'steer', synthetic },
+        { type: 'move', id: 'msg_3', ...base, delivery: 'queue', move },
+        { type: 'prompt', id: 'msg_4', ...base, delivery: 'steer', prompt: plain(admission('msg_4').prompt) },
+      ].map((item) => [item, admitter]),
+    )
+    const seqs = items.map(({ seq }) => seq)
+    assert.deepEqual(
+      seqs,
+      seqs.toSorted((a, b) => a - b),
+    )
+    const ids = async (after: number, limit: number) =>
+      (await store.inbox(W, 'ses_1', after, limit)).map(({ item }) => item.id)
+    assert.deepEqual(await ids(0, 3), ['msg_1', 'msg_2', 'msg_3'])
+    assert.deepEqual(await ids(seqs[1] ?? 0, 3), ['msg_3', 'msg_4'])
+    await assert.rejects(store.inbox(OTHER, 'ses_1', 0, 1), refusal('SESSION_NOT_FOUND'))
+  })
+
+  test('a changed delivery is an event, moves the session up, and counts from then on', async (fixture) => {
+    const { store, clock } = fixture
+    const lease = await begin(fixture)
+    await admit(store, 'queue', 'msg_1', 'msg_2')
+    await admit(store, 'steer', 'msg_3')
+    clock.advance(5)
+    const events = await eventsOf(store, 2, async () => {
+      assert.equal(await store.changeDelivery(W, 'ses_1', 'msg_2', 'steer'), true)
+      assert.equal(await store.changeDelivery(W, 'ses_1', 'msg_3', 'queue'), true)
+    })
+    assert.deepEqual(
+      events.map(({ data }) => data),
+      [
+        { type: 'inbox-delivery-changed', messageId: 'msg_2', delivery: 'steer' },
+        { type: 'inbox-delivery-changed', messageId: 'msg_3', delivery: 'queue' },
+      ],
+    )
+    assert.equal((await get(store)).timeUpdated, clock.now())
+    assert.deepEqual(await waiting(fixture), ['msg_1 queue', 'msg_2 steer', 'msg_3 queue'])
+    assert.deepEqual(names((await store.promote(lease, 'step')).messages), ['msg_2'])
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_1'])
+  })
+
+  test('only what waits for the other boundary can have its delivery changed', async (fixture) => {
+    const { store } = fixture
+    await begin(fixture)
+    await store.createSession(W, newSession('ses_2'))
+    await admit(store, 'queue', 'msg_1', 'msg_cancelled')
+    await store.cancelItem(W, 'ses_1', 'msg_cancelled')
+    for (const [session, id, delivery] of [
+      ['ses_1', 'msg_1', 'queue'],
+      ['ses_1', 'msg_first', 'queue'],
+      ['ses_1', 'msg_cancelled', 'steer'],
+      ['ses_1', 'msg_unknown', 'steer'],
+      ['ses_2', 'msg_1', 'steer'],
+    ] as const) {
+      assert.equal(await store.changeDelivery(W, session, id, delivery), false, `${session} ${id} ${delivery}`)
+    }
+    assert.deepEqual(await waiting(fixture), ['msg_1 queue'])
+    await assert.rejects(store.changeDelivery(OTHER, 'ses_1', 'msg_1', 'steer'), refusal('SESSION_NOT_FOUND'))
+  })
+
+  test('a change to steer wakes the session, one to queue does not', async ({ store, longMs }) => {
+    await store.createSession(W, newSession())
+    await store.admitPrompt(W, admission('msg_1', { wake: false }))
+    await store.changeDelivery(W, 'ses_1', 'msg_1', 'queue')
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    await store.changeDelivery(W, 'ses_1', 'msg_1', 'steer')
+    const lease = await acquire(store, longMs)
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_1'])
+  })
+
+  test('what is cancelled never enters; cancelling it again, or what does not wait, writes nothing', async (fixture) => {
+    const { store, clock } = fixture
+    const lease = await begin(fixture)
+    await store.createSession(W, newSession('ses_2'))
+    await admit(store, 'queue', 'msg_1')
+    await store.moveSession(W, moveAdmission('msg_2'))
+    await admit(store, 'steer', 'msg_3')
+    clock.advance(5)
+    const events = await eventsOf(store, 3, async () => {
+      await store.cancelItem(W, 'ses_2', 'msg_1')
+      for (const id of ['msg_1', 'msg_1', 'msg_2', 'msg_first', 'msg_unknown']) await store.cancelItem(W, 'ses_1', id)
+      await store.selectAgent(W, 'ses_1', 'plan')
+    })
+    assert.deepEqual(
+      events.map(({ data }) => plain(data)),
+      [
+        { type: 'inbox-cancelled', messageId: 'msg_1' },
+        { type: 'inbox-cancelled', messageId: 'msg_2' },
+        { type: 'agent-selected', agent: 'plan' },
+      ],
+    )
+    assert.deepEqual(await waiting(fixture), ['msg_3 steer'])
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_3'])
+    assert.equal((await get(store)).location.directory, '/project')
+  })
+
+  test('an input that was cancelled keeps its id', async (fixture) => {
+    const { store } = fixture
+    await begin(fixture)
+    await admit(store, 'queue', 'msg_1')
+    await store.cancelItem(W, 'ses_1', 'msg_1')
+    await admit(store, 'queue', 'msg_1')
+    assert.deepEqual(await waiting(fixture), [])
+    await assert.rejects(store.admitPrompt(W, admission('msg_1', { text: 'other' })), refusal('PROMPT_CONFLICT'))
+  })
+
+  test('changes that are made at once see each other', async (fixture) => {
+    const { store } = fixture
+    await begin(fixture)
+    await admit(store, 'queue', 'msg_1', 'msg_2')
+    const changed = await Promise.all([
+      store.changeDelivery(W, 'ses_1', 'msg_1', 'steer'),
+      store.changeDelivery(W, 'ses_1', 'msg_1', 'steer'),
+      store.cancelItem(W, 'ses_1', 'msg_1').then(() => store.changeDelivery(W, 'ses_1', 'msg_1', 'queue')),
+      store.cancelItem(W, 'ses_1', 'msg_2'),
+      store.changeDelivery(W, 'ses_1', 'msg_2', 'steer'),
+    ])
+    assert.deepEqual(changed, [true, false, false, undefined, false])
+    assert.deepEqual(await waiting(fixture), [])
+  })
+
+  test('an id is a conflict where it names an item of another type', async (fixture) => {
+    const { store } = fixture
+    await begin(fixture)
+    await admit(store, 'queue', 'msg_prompt')
+    await store.admitSynthetic(W, syntheticAdmission('msg_synthetic', { text: 'Hi' }))
+    await store.moveSession(W, moveAdmission('msg_move'))
+    const digest = 'the same'
+    await store.admitSynthetic(W, { ...syntheticAdmission('msg_digest', { text: 'Hi' }), digest })
+    await assert.rejects(store.admitPrompt(W, admission('msg_digest', { digest })), refusal('PROMPT_CONFLICT'))
+    for (const id of ['msg_synthetic', 'msg_move']) {
+      await assert.rejects(store.admitPrompt(W, admission(id)), refusal('PROMPT_CONFLICT'), id)
+    }
+    for (const id of ['msg_prompt', 'msg_move', 'msg_first']) {
+      const admitted = store.admitSynthetic(W, syntheticAdmission(id, { text: 'Hi' }))
+      await assert.rejects(admitted, refusal('PROMPT_CONFLICT'), id)
+    }
+    const again = await store.admitSynthetic(W, syntheticAdmission('msg_synthetic', { text: 'Hi' }))
+    assert.equal(again.id, 'msg_synthetic')
+    assert.equal((await store.inbox(W, 'ses_1', 0, 100)).length, 4)
+    assert.deepEqual(names(await messages(store)), ['msg_first'])
+  })
+}
