@@ -14,13 +14,13 @@ export interface Transports {
   readonly identity: Transport
 }
 
-/** The four services, and what those that hold no keys say of their health. */
+/** The four services, and what they say of their health. */
 export interface Clients {
   readonly session: Client<typeof SessionService>
   readonly catalog: Client<typeof CatalogService>
   readonly inference: Client<typeof InferenceService>
   readonly identity: Client<typeof IdentityService>
-  readonly health: Readonly<Record<'session' | 'catalog' | 'inference', Client<typeof Health>>>
+  readonly health: Readonly<Record<keyof Transports, Client<typeof Health>>>
 }
 
 /** Makes the clients of the four services. */
@@ -34,6 +34,7 @@ export function createClients(transports: Transports): Clients {
       session: createClient(Health, transports.session),
       catalog: createClient(Health, transports.catalog),
       inference: createClient(Health, transports.inference),
+      identity: createClient(Health, transports.identity),
     },
   }
 }

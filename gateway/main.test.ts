@@ -55,7 +55,7 @@ test('without its peers the process lives, is not ready, and refuses with 503; a
     }
     assert.deepEqual(await ready.json(), {
       status: 'unavailable',
-      reason: 'identity cannot be reached, or its store',
+      reason: 'identity or its store cannot be reached',
       services,
     })
     const session = await fetch(`${url}/api/session`)

@@ -1,5 +1,7 @@
+import type { DescService } from '@bufbuild/protobuf'
 import { HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { reasonOf } from '#shared/rejection.ts'
@@ -42,9 +44,9 @@ const LOOK_MS = 2_000
 const FAILURES = 3
 
 /**
- * Readiness of a facade whose services are elsewhere: it is ready when it can authenticate, that is when identity and its
- * store answer. Of the others it reports what they say of themselves (grpc.health.v1), stores included. It looks every 2 s by itself, so that a report never waits for a slow service; the first one waits for
- * the first look.
+ * Readiness of a facade whose services are elsewhere: it is ready when it can authenticate, that is when identity accepts its calls
+ * and can use its store. Of all services it reports what they say of themselves (grpc.health.v1), stores included. It looks
+ * every 2 s by itself, so that a report never waits for a slow service; the first one waits for the first look.
  */
 export class PeerReadiness implements Readiness, Disposable {
   readonly #clients: Clients
@@ -68,7 +70,7 @@ export class PeerReadiness implements Readiness, Disposable {
     const up = Object.entries(this.#failures).map(([name, failures]) => [name, failures < FAILURES] as const)
     const services = Object.fromEntries(up.map(([name, ok]) => [name, stateOf(ok)]))
     const ready = this.#failures.identity < FAILURES
-    return { ready, ...(ready ? {} : { reason: 'identity cannot be reached, or its store' }), services }
+    return { ready, ...(ready ? {} : { reason: 'identity or its store cannot be reached' }), services }
   }
 
   /** Looks at every service now, and again later. */
@@ -76,16 +78,19 @@ export class PeerReadiness implements Readiness, Disposable {
     clearTimeout(this.#timer)
     const { identity, health } = this.#clients
     const options = callOptions({}, { timeoutMs: PROBE_MS })
-    const serves = async (name: keyof Clients['health'], service: string): Promise<boolean> =>
+    const serves = async (name: Service, { typeName: service }: DescService): Promise<boolean> =>
       (await health[name].check({ service }, options)).status === Status.SERVING
+    // Health is told to anybody: only another call shows that identity accepts the internal secret. It has no principal, and is
+    // refused for that before it costs the store a read.
+    const accepted = identity.checkApiKey({ keyId: 'key_probe' }, options).catch(requireAnswer)
     await Promise.all([
       this.#note(
         'identity',
-        identity.checkApiKey({ keyId: 'key_probe' }, options).then(() => true, isAnswer),
+        Promise.all([serves('identity', IdentityService), accepted]).then(([serves]) => serves),
       ),
-      this.#note('catalog', serves('catalog', CatalogService.typeName)),
-      this.#note('session', serves('session', SessionService.typeName)),
-      this.#note('inference', serves('inference', InferenceService.typeName)),
+      this.#note('catalog', serves('catalog', CatalogService)),
+      this.#note('session', serves('session', SessionService)),
+      this.#note('inference', serves('inference', InferenceService)),
     ])
     if (!this.#disposed) this.#timer = setTimeout(() => void this.look(), LOOK_MS).unref()
   }
@@ -101,12 +106,12 @@ export class PeerReadiness implements Readiness, Disposable {
   }
 }
 
-const OUTAGES: readonly string[] = ['STORE_UNAVAILABLE', 'PEER_UNAVAILABLE', 'SERVICE_CLOSING', 'SECRET_REFUSED']
+const OUTAGES: readonly string[] = ['PEER_UNAVAILABLE', 'SERVICE_CLOSING', 'SECRET_REFUSED']
 
-/** A refusal is an answer: the service runs. */
-function isAnswer(error: unknown): boolean {
+/** A refusal is an answer, unless it says that no call is accepted. */
+function requireAnswer(error: unknown): void {
   const reason = reasonOf(error)?.reason
-  return reason !== undefined && !OUTAGES.includes(reason)
+  if (reason === undefined || OUTAGES.includes(reason)) throw error
 }
 
 function stateOf(ok: boolean): 'ready' | 'unavailable' {

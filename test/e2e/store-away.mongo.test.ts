@@ -77,6 +77,17 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
     await waitFor('the model has begun', async () => (await client.messages(sessionId)).length > 1)
   }
 
+  /** Waits until the gateway says so, whose stored services are in that state. */
+  const isReady = async (status: 200 | 503, state: 'ready' | 'unavailable') => {
+    const expected = { identity: state, catalog: 'ready', session: state, inference: state }
+    const readyz = async () => {
+      const answer = await fetch(`${product.url}/readyz`)
+      return [answer.status, ((await answer.json()) as { services?: object }).services]
+    }
+    const holds = async () => isDeepStrictEqual(await readyz(), [status, expected])
+    await waitFor(`/readyz says ${status}`, holds, readyz)
+  }
+
   /** Types of the events from now on. */
   const follow = async () => {
     const types: string[] = []
@@ -91,7 +102,7 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
     ['hangs', () => mongo.pause(), () => mongo.resume(), [...ROUTES, ['GET', '/api/event']]],
     ['was killed', () => mongo.kill(), () => mongo.start(), ROUTES],
   ] as const) {
-    test(`that ${title}: every route is 503 within 5 s; a run goes on, and so do the events`, async () => {
+    test(`that ${title}: every route is 503 within 5 s, and /readyz soon after; a run goes on, and so do the events`, async () => {
       const sessionId = `ses_${title.replace(' ', '_')}`
       using events = routes === ROUTES ? await follow() : undefined
       await beginRun(sessionId)
@@ -110,6 +121,7 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
           else assert.equal(body._tag, 'ServiceUnavailableError')
         }
         await waitFor('each process says it once', () => isDeepStrictEqual(said('The store is away'), once))
+        await isReady(503, 'unavailable')
       } finally {
         await back()
       }
@@ -134,6 +146,7 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
         )
       }
       await waitFor('each process says it once', () => isDeepStrictEqual(said('The store is back'), once))
+      await isReady(200, 'ready')
       assert.deepEqual(said('The store is away'), once)
     })
   }

@@ -7,8 +7,10 @@ import { listen } from '#gateway/http/listen.ts'
 import { ownReadiness } from '#gateway/readiness.ts'
 import { HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { Rejection } from '#shared/rejection.ts'
+import { type ReasonTable, Rejection } from '#shared/rejection.ts'
+import { callContextKey } from '#shared/rpc/call-context.ts'
 import { openFacade, type Stubs } from '#test/support/facade.ts'
 import { openPortico } from '#test/support/portico.ts'
 import { stubSession } from '#test/support/stub-session.ts'
@@ -47,20 +49,60 @@ test('it is ready while it can authenticate, whatever the other services do, and
   assert.deepEqual(await ready.json(), { status: 'ready', services })
 })
 
-test('it is not ready when it has never reached identity, or identity its store', async () => {
-  const refuse = () => {
-    throw new Rejection('STORE_UNAVAILABLE', { problem: 'away' })
-  }
-  const reasons = { STORE_UNAVAILABLE: { code: Code.Unavailable, message: 'M' } }
-  for (const checkApiKey of [away, refuse]) {
-    await using facade = await openFacade({ ...well, reasons, identity: { checkApiKey } })
+const secretRefused = () => {
+  throw new Rejection('SECRET_REFUSED')
+}
+const noPrincipal = () => {
+  throw new Rejection('PRINCIPAL_MISSING')
+}
+const reasons: ReasonTable = {
+  SECRET_REFUSED: { code: Code.Unauthenticated, message: 'M' },
+  PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'M' },
+}
+/** Health of a product in which identity says that of itself, the others that they serve. */
+const identityIs = (status: () => Status): NonNullable<Stubs['health']> => ({
+  check: ({ service }) => ({ status: service === IdentityService.typeName ? status() : Status.SERVING }),
+})
+
+test('it is not ready when identity cannot be reached, does not accept its secret, or cannot use its store', async () => {
+  for (const stubs of [
+    { ...well, identity: { checkApiKey: away } },
+    { ...well, health: identityIs(away) },
+    { ...well, identity: { checkApiKey: secretRefused } },
+    { identity: { checkApiKey: noPrincipal }, health: identityIs(() => Status.NOT_SERVING) },
+  ]) {
+    await using facade = await openFacade({ ...stubs, reasons })
     const ready = await facade.fetch('/readyz')
     assert.equal(ready.status, 503)
     assert.match(ready.headers.get('retry-after') ?? '', /^\d+$/)
     const services = { identity: 'unavailable', catalog: 'ready', session: 'ready', inference: 'ready' }
-    const reason = 'identity cannot be reached, or its store'
+    const reason = 'identity or its store cannot be reached'
     assert.deepEqual(await ready.json(), { status: 'unavailable', reason, services })
   }
+})
+
+test('it is unready while the store of identity is away, and looks without reading from it', async () => {
+  let status = Status.SERVING
+  const principals: unknown[] = []
+  const identity: Stubs['identity'] = {
+    checkApiKey(_, context) {
+      principals.push(context.values.get(callContextKey).principal)
+      return noPrincipal()
+    },
+  }
+  await using facade = await openFacade({ reasons, identity, health: identityIs(() => status) })
+  assert.equal((await facade.fetch('/readyz')).status, 200)
+  for (const [now, expected] of [
+    [Status.NOT_SERVING, 200],
+    [Status.NOT_SERVING, 200],
+    [Status.NOT_SERVING, 503],
+    [Status.SERVING, 200],
+  ] as const) {
+    status = now
+    await facade.readiness.look()
+    assert.equal((await facade.fetch('/readyz')).status, expected)
+  }
+  assert.deepEqual(new Set(principals), new Set([undefined]))
 })
 
 test('it takes three failures in a row to be unready, and one answer to be ready again; a report never waits', async () => {
