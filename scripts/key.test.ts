@@ -12,6 +12,8 @@ import { open } from '#services/identity/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
+import { openMongo } from '#shared/stores/mongo.ts'
+import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { silentLogger } from '#test/support/transports.ts'
 
@@ -21,16 +23,19 @@ interface Outcome {
   readonly stderr: string
 }
 
+function runKey(env: Record<string, string>, words: readonly string[]): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const script = fileURLToPath(new URL('./key.ts', import.meta.url))
+    execFile(process.execPath, [script, ...words], { env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+    })
+  })
+}
+
 async function newFolder() {
   const path = await mkdtemp(join(tmpdir(), 'portico-key-'))
   const env = { PORTICO_DATA_DIR: path }
-  const key = (...words: string[]): Promise<Outcome> =>
-    new Promise((resolve) => {
-      const script = fileURLToPath(new URL('./key.ts', import.meta.url))
-      execFile(process.execPath, [script, ...words], { env }, (error, stdout, stderr) => {
-        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
-      })
-    })
+  const key = (...words: string[]) => runKey(env, words)
   const openService = async () => {
     const service = await open(readConfig(env), { clock: systemClock, logger: silentLogger })
     const client = createClient(IdentityService, createLocalTransport(service.routes))
@@ -57,11 +62,12 @@ test('create prints the key alone on standard output; a running server takes it,
   assert.deepEqual([disabled.code, disabled.stdout], [0, ''])
   assert.equal((await refusalOf(server.authenticate(secret))).reason, 'CREDENTIAL_REFUSED')
   const { stdout, stderr } = await folder.key('list')
-  assert.equal(stderr, `Store: the folder ${folder.path}\nKeys of workspace ${principal?.workspaceId}:\n`)
+  assert.equal(stderr, `Store: the folder ${folder.path}\n`)
   assert.ok(created.stderr.includes(` of workspace ${principal?.workspaceId}.`))
   const lines = stdout.trimEnd().split('\n')
-  assert.equal(lines.length, 3)
-  assert.match(lines[2] ?? '', new RegExp(`^${keyId} .* personal  disabled `))
+  assert.equal(lines.length, 4)
+  assert.equal(lines[0], `Keys of workspace ${principal?.workspaceId}:`)
+  assert.match(lines[3] ?? '', new RegExp(`^${keyId} .* personal  disabled `))
   assert.equal(stdout.includes(secret), false)
 
   assert.equal((await folder.key('enable', keyId)).code, 0)
@@ -111,4 +117,28 @@ test('what cannot be understood is answered with the usage, and a refusal is one
     stdout: '',
     stderr: `Store: the folder ${folder.path}\nThere is no API key key_unknown\n`,
   })
+})
+
+test('in a database without a store, too, only create makes one', { skip: skipWithoutMongo }, async () => {
+  const database = freshDatabaseName()
+  const uri = mongoUri() ?? ''
+  const key = (...words: string[]) => runKey({ PORTICO_MONGODB_URI: uri, PORTICO_MONGODB_DATABASE: database }, words)
+  await using mongo = await openMongo({ uri, database })
+  try {
+    for (const words of [['list'], ['disable', 'key_1'], ['enable', 'key_1']]) {
+      const { code, stdout, stderr } = await key(...words)
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, /There is no store yet\. Give this command the server's environment/)
+    }
+    assert.deepEqual(await mongo.db.listCollections().toArray(), [])
+    const created = await key('create')
+    assert.equal(created.code, 0)
+    assert.match(created.stderr, /\nIt is new: /)
+    const { code, stdout, stderr } = await key('list')
+    assert.equal(code, 0)
+    assert.equal(stdout.trimEnd().split('\n').length, 4)
+    assert.doesNotMatch(stderr, /It is new/)
+  } finally {
+    await mongo.db.dropDatabase()
+  }
 })

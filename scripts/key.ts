@@ -1,21 +1,20 @@
 // Makes, lists, disables and enables API keys, beside a running server or without one: whoever can write to the store has
 // the authority. The store is the one that the same environment gives the server.
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { timestampDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type CallOptions, type Client, ConnectError } from '@connectrpc/connect'
 import { type ApiKey, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
-import { open } from '#services/identity/open.ts'
+import { open, storeSchema } from '#services/identity/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { ConfigError } from '#shared/config/config.ts'
-import { maskCredentials } from '#shared/config/config-print.ts'
-import type { StoreConfig } from '#shared/config/store-config.ts'
+import { describeStore } from '#shared/config/store-config.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
+import { anyStored } from '#shared/stores/migrate-stores.ts'
 import { requireWholeStores } from '#shared/stores/store-files.ts'
 import { createLogger } from '#shared/telemetry/logging.ts'
 
@@ -24,9 +23,9 @@ const USAGE = `Usage: npm run key -- create [--kind workspace|personal|managemen
        npm run key -- disable KEY_ID
        npm run key -- enable KEY_ID
 
-create prints the new key alone on standard output, and list and create name the workspace, as PORTICO_PROJECT_ROOTS
-has to:
+create prints only the new key on standard output, so that a shell can store it:
        export PORTICO_API_KEY=$(npm run --silent key -- create)
+list prints the keys and the workspace id, which PORTICO_PROJECT_ROOTS needs.
 The store is the one of the server that has the same environment (PORTICO_DATA_DIR, or PORTICO_MONGODB_URI).
 `
 const DAY_MS = 86_400_000
@@ -55,13 +54,12 @@ try {
   const logger = createLogger({ service: 'key', level: 'silent' })
   const config = readConfig(process.env)
   remark(`Store: ${describeStore(config.store)}`)
-  const directory = config.store.kind === 'sqlite' ? config.store.directory : undefined
-  const isMissing = directory !== undefined && !existsSync(join(directory, 'identity.sqlite'))
-  if (directory !== undefined && existsSync(directory)) requireWholeStores(config.store)
-  if (isMissing && verb !== 'create') throw new UsageError(NO_STORE)
+  if (config.store.kind === 'sqlite' && existsSync(config.store.directory)) requireWholeStores(config.store)
+  const isNew = !(await anyStored(config.store, [storeSchema]))
+  if (isNew && verb !== 'create') throw new UsageError(NO_STORE)
   await using identity = await open(config, { clock: systemClock, logger })
   const { organizationId, workspaceId, createdManagementKey, createdApiKey } = identity.bootstrap
-  if (isMissing || createdManagementKey !== undefined) remark(NEW_STORE)
+  if (isNew) remark(NEW_STORE)
   if (createdManagementKey !== undefined) remark(`First start. Management key, shown once: ${createdManagementKey}`)
   if (createdApiKey !== undefined) remark(`First start. Workspace API key, shown once: ${createdApiKey}`)
   const client = createClient(IdentityService, createLocalTransport(identity.routes))
@@ -125,7 +123,7 @@ function parseCreate(values: { kind?: string; name?: string; 'expires-in-days'?:
 }
 
 async function list(client: Client<typeof IdentityService>, options: CallOptions, workspaceId: string): Promise<void> {
-  remark(`Keys of workspace ${workspaceId}:`)
+  process.stdout.write(`Keys of workspace ${workspaceId}:\n`)
   let pageToken = ''
   do {
     const page = await client.listApiKeys({ pageSize: 100, pageToken }, options)
@@ -148,11 +146,6 @@ function describe(key: ApiKey): string {
   const expiry =
     key.expireTime === undefined ? 'never expires' : `expires ${timestampDate(key.expireTime).toISOString()}`
   return [key.keyId, `${key.prefix}…`, kind, state, expiry, JSON.stringify(key.name)].join('  ')
-}
-
-function describeStore(store: StoreConfig): string {
-  if (store.kind === 'sqlite') return `the folder ${store.directory}`
-  return `the database ${store.database} at ${maskCredentials(store.uri)}`
 }
 
 function remark(text: string): void {

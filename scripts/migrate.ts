@@ -1,19 +1,33 @@
 // `npm run migrate`: brings the stores that this environment names to the form of this version. To be run while no server
-// uses them; the single process does the same at its start.
+// uses them; the single process does the same at its start. With --if-exists, a store that does not exist is no error.
 import { z } from 'zod'
 import { storeSchema as identity } from '#services/identity/open.ts'
 import { storeSchema as inference } from '#services/inference/open.ts'
 import { storeSchema as session } from '#services/session/open.ts'
 import { ConfigError, readEnvironment } from '#shared/config/config.ts'
-import { maskCredentials } from '#shared/config/config-print.ts'
-import { storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
-import { migrateStores } from '#shared/stores/migrate-stores.ts'
+import { describeStore, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
+import { anyStored, migrateStores } from '#shared/stores/migrate-stores.ts'
 
+const USAGE = 'Usage: npm run migrate [-- --if-exists]\n'
+const SCHEMAS = [session, inference, identity]
+
+const words = process.argv.slice(2)
+if (words.some((word) => word !== '--if-exists')) {
+  process.stderr.write(USAGE)
+  process.exit(2)
+}
 try {
   const store = storeOf(readEnvironment(z.object(storeVariables), process.env, storeSecrets))
-  const place = store.kind === 'sqlite' ? store.directory : `${store.database} at ${maskCredentials(store.uri)}`
-  await migrateStores(store, [session, inference, identity], print)
-  print(`Up to date: ${place}`)
+  const place = describeStore(store)
+  if (await anyStored(store, SCHEMAS)) {
+    await migrateStores(store, SCHEMAS, print)
+    print(`Up to date: ${place}`)
+  } else if (words.length > 0) {
+    print(`There is no store in ${place}: nothing to migrate.`)
+  } else {
+    process.stderr.write(`There is no store in ${place}. Run this command with the environment of the server.\n`)
+    process.exitCode = 1
+  }
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error
   process.stderr.write(`${error.message}\n`)

@@ -105,8 +105,8 @@ async function eventsAreThere(url: string, { start = '', events = [] }: Expected
 
 /** The workspace as the key command names it. */
 async function workspaceOf(environment: Readonly<Record<string, string>>): Promise<string> {
-  const { stderr } = await runToEnd('scripts/key.ts', ['list'], environment)
-  return /wrk_\w+/.exec(stderr)?.[0] ?? assert.fail(stderr)
+  const { stdout, stderr } = await runToEnd('scripts/key.ts', ['list'], environment)
+  return /wrk_\w+/.exec(stdout)?.[0] ?? assert.fail(stderr)
 }
 
 /** The row of each attempt of a settled step says how it ended, and what the message says that it used. */

@@ -82,7 +82,7 @@ test('a second server on a data folder changes nothing in it: its keys are those
     server.pause()
     const before = contents(data.path)
     const { code, stdout, stderr } = await runToEnd('main.ts', [], { ...environment, PORTICO_BOOTSTRAP_API_KEY: key })
-    const why = `${data.path} is in use by another process: set PORTICO_DATA_DIR to another folder\n`
+    const why = `${data.path} is in use by another process: stop it first, or set PORTICO_DATA_DIR to another folder\n`
     assert.deepEqual([code, stdout, stderr], [1, '', why])
     assert.deepEqual(contents(data.path), before)
     server.resume()

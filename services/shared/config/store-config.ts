@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { maskCredentials } from '#shared/config/config-print.ts'
 import { mustBe } from '#shared/config/variables.ts'
 
 /** Where a service keeps what it must not lose. */
@@ -32,4 +33,10 @@ export function storeOf(values: z.output<z.ZodObject<typeof storeVariables>>): S
   return values.PORTICO_MONGODB_URI === undefined
     ? { kind: 'sqlite', directory: resolve(values.PORTICO_DATA_DIR) }
     : { kind: 'mongodb', uri: values.PORTICO_MONGODB_URI, database: values.PORTICO_MONGODB_DATABASE }
+}
+
+/** The store as its operator knows it, without a password. */
+export function describeStore(store: StoreConfig): string {
+  if (store.kind === 'sqlite') return `the folder ${store.directory}`
+  return `the database ${store.database} at ${maskCredentials(store.uri)}`
 }

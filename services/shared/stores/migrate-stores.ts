@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StoreConfig } from '#shared/config/store-config.ts'
 import type { MongoSchema } from './mongo-schema.ts'
@@ -14,6 +15,19 @@ export interface StoreSchema {
     readonly steps: readonly SqliteStep[]
   }
   readonly mongo: MongoSchema
+}
+
+/** Whether any of the services has stored something there. Makes nothing. */
+export async function anyStored(store: StoreConfig, schemas: readonly StoreSchema[]): Promise<boolean> {
+  if (store.kind === 'sqlite') {
+    const sizes = schemas.map(({ sqlite }) => statSync(join(store.directory, sqlite.file), { throwIfNoEntry: false }))
+    return sizes.some((found) => found !== undefined && found.size > 0)
+  }
+  const { openMongo } = await import('./mongo.ts')
+  const { isMongoStored } = await import('./mongo-schema.ts')
+  await using mongo = await openMongo(store)
+  const stored = await Promise.all(schemas.map((schema) => isMongoStored(mongo, schema.mongo)))
+  return stored.includes(true)
 }
 
 /**

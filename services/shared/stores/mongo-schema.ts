@@ -42,12 +42,17 @@ export async function prepareMongoSchema(mongo: Mongo, schema: MongoSchema): Pro
   else requireLatest(placeOf(mongo.db, schema), version, schema.steps)
 }
 
+/** Whether the service has stored anything in that database. */
+export async function isMongoStored({ db }: Mongo, schema: MongoSchema): Promise<boolean> {
+  return (await versionOf(db, schema)) !== 'empty'
+}
+
 /**
  * Brings the data of a service, where there is any, to the latest version. Of several processes one runs the steps and the
  * others wait; when it is killed another goes on after 15 s. Throws ConfigError when a newer program wrote the data.
  */
 export async function migrateMongo(mongo: Mongo, schema: MongoSchema, report: ReportStep): Promise<void> {
-  if ((await versionOf(mongo.db, schema)) !== 'empty') await runSteps(mongo.db, schema, report)
+  if (await isMongoStored(mongo, schema)) await runSteps(mongo.db, schema, report)
 }
 
 async function runSteps(db: Db, schema: MongoSchema, report: ReportStep): Promise<void> {

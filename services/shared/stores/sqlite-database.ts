@@ -3,11 +3,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '#shared/config/config.ts'
 import { makeDataDirectory } from './data-directory.ts'
 
-/** Another process has the file open, or this one has it open already. Reported in one line that names the setting. */
+/** Another process has the file open, or this one has it open already. Reported in one line that says what to do. */
 export class SqliteBusyError extends ConfigError {
-  constructor(path: string, options: ErrorOptions) {
+  constructor(path: string, advice: string, options: ErrorOptions) {
     super([{ variable: 'PORTICO_DATA_DIR', problem: 'is in use' }], options)
-    this.message = `${path} is in use by another process: set PORTICO_DATA_DIR to another folder`
+    this.message = `${path} is in use by another process: ${advice}`
   }
 }
 
@@ -29,7 +29,7 @@ export function openDatabase(path: string, exclusive: boolean, begin: (database:
   } catch (error) {
     database.close()
     if (error instanceof ConfigError) throw error
-    throw isBusy(error) ? new SqliteBusyError(path, { cause: error }) : unusable(path, error)
+    throw isBusy(error) ? new SqliteBusyError(path, 'stop the server first', { cause: error }) : unusable(path, error)
   }
 }
 
@@ -44,7 +44,8 @@ export function lockFile(path: string, folder: string): Disposable {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()
-    throw isBusy(error) ? new SqliteBusyError(folder, { cause: error }) : unusable(path, error)
+    const advice = 'stop it first, or set PORTICO_DATA_DIR to another folder'
+    throw isBusy(error) ? new SqliteBusyError(folder, advice, { cause: error }) : unusable(path, error)
   }
   return database
 }
