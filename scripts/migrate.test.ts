@@ -9,7 +9,7 @@ import { runToEnd, scratchDirectory, startProcess } from '#test/support/processe
 const migrate = (environment: Record<string, string>, ...words: string[]) =>
   runToEnd('scripts/migrate.ts', words, environment)
 
-/** Asserts that the command refuses a store that does not exist, unless it is told that it need not. */
+/** Asserts that the command refuses a store that does not exist, unless it need not exist. */
 async function refusesMissing(place: string, environment: Record<string, string>): Promise<void> {
   const missing = `There is no store in ${place}`
   const stderr = `${missing}. Run this command with the environment of the server.\n`
