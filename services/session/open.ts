@@ -100,7 +100,11 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const draining = new AbortController()
   const resources = opening.move()
   return {
-    routes: { ...createRoutes({ store, blobs, catalog, hub, watchers }), store: health, draining: draining.signal },
+    routes: {
+      ...createRoutes({ store, blobs, catalog, hub, watchers, clock }),
+      store: health,
+      draining: draining.signal,
+    },
     drain: (ms) => {
       draining.abort(serviceClosing())
       return scheduler.drain(ms)

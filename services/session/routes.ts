@@ -1,4 +1,5 @@
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { Clock } from '#shared/clock.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 import type { BlobStore } from './ports/blob-store.ts'
 import type { Catalog } from './ports/catalog.ts'
@@ -33,6 +34,7 @@ export interface HandlerDependencies {
   readonly catalog: Catalog
   readonly hub: EventHub
   readonly watchers: SessionWatchers
+  readonly clock: Clock
 }
 
 /** The routes of the session service. */

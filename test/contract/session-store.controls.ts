@@ -5,6 +5,7 @@ import {
   admit,
   begin,
   get,
+  listed,
   messages,
   moveAdmission,
   names,
@@ -62,9 +63,7 @@ export function controlCases(test: StoreTest): void {
     assert.deepEqual(stored?.message, switched)
     const session = await get(store)
     assert.deepEqual([session.location, session.timeUpdated], [there, clock.now()])
-    const query = { limit: 10, order: 'ascending' } as const
-    const ids = async (filter: object) =>
-      (await store.listSessions(W, { ...query, ...filter })).items.map(({ id }) => id)
+    const ids = async (filter: object) => (await listed(store, filter)).map(({ id }) => id)
     assert.deepEqual(await ids({ directory: '/other' }), ['ses_1'])
     assert.deepEqual(await ids({ directory: '/project' }), [])
     assert.deepEqual(await ids({ projectId: 'prj_2', subpath: 'a/b' }), ['ses_1'])

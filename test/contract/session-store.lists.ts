@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import type { Session } from '#services/session/domain/session.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
-import { admit, newSession, type StoreTest, W } from './session-store.support.ts'
+import { admission, listed, newSession, type StoreTest, W } from './session-store.support.ts'
 
 /** Lists. */
 export function listCases(test: StoreTest): void {
@@ -12,56 +13,66 @@ export function listCases(test: StoreTest): void {
     assert.deepEqual(await list(store, { order: 'descending' }), ids.toReversed())
   })
 
-  test('pages follow each other forward and back, and items keep the order', async ({ store, clock }) => {
+  test('a list goes on after any item, both ways, and has at most so many', async ({ store, clock }) => {
     await fill(store, clock)
-    const query = { limit: 4, order: 'descending' } as const
-    const first = await store.listSessions(W, query)
-    assert.deepEqual([first.items.map(({ id }) => id), first.more], [['ses_5', 'ses_4', 'ses_3', 'ses_2'], true])
-    const last = first.items[3] as { id: string; timeUpdated: number }
-    const second = await store.listSessions(W, { ...query, anchor: { ...last, direction: 'next' } })
-    assert.deepEqual([second.items.map(({ id }) => id), second.more], [['ses_1', 'ses_0'], false])
-    const start = second.items[0] as { id: string; timeUpdated: number }
-    const back = await store.listSessions(W, { ...query, limit: 3, anchor: { ...start, direction: 'previous' } })
-    assert.deepEqual([back.items.map(({ id }) => id), back.more], [['ses_4', 'ses_3', 'ses_2'], true])
+    const first = await listed(store, { limit: 4, order: 'descending' })
+    const after = first[3] as Session
+    assert.deepEqual(idsOf(first), ['ses_5', 'ses_4', 'ses_3', 'ses_2'])
+    assert.deepEqual(await list(store, { order: 'descending', after }), ['ses_1', 'ses_0'])
+    assert.deepEqual(await list(store, { order: 'ascending', after, limit: 2 }), ['ses_3', 'ses_4'])
+    assert.deepEqual(await list(store, { order: 'descending', after: { timeUpdated: 0, id: '' } }), [])
   })
 
-  test('an item that moves up is not met twice further down', async ({ store, clock }) => {
+  test('an item that moves up is not met twice further down, nor beyond the end of an ascending list', async ({
+    store,
+    clock,
+  }) => {
     await fill(store, clock)
-    const query = { limit: 2, order: 'descending' } as const
-    const page = await store.listSessions(W, query)
-    const anchor = { ...(page.items[1] as { id: string; timeUpdated: number }), direction: 'next' } as const
+    const until = clock.now()
+    const [, after] = (await listed(store, { limit: 2, order: 'descending' })) as [Session, Session]
     clock.advance(1)
-    await admit(store, 'steer', 'msg_1')
-    assert.deepEqual(await list(store, { ...query, anchor, limit: 10 }), ['ses_3', 'ses_2', 'ses_0'])
-    assert.deepEqual(await list(store, { ...query, anchor: { ...anchor, direction: 'previous' } }), ['ses_1', 'ses_5'])
+    await store.admitPrompt(W, admission('msg_1'))
+    assert.deepEqual(await list(store, { order: 'descending', after }), ['ses_3', 'ses_2', 'ses_0'])
+    assert.deepEqual(await list(store, { order: 'ascending', after }), ['ses_5', 'ses_1'])
+    assert.deepEqual(await list(store, { order: 'ascending', after, until }), ['ses_5'])
+    const before = ['ses_0', 'ses_2', 'ses_3', 'ses_4', 'ses_5']
+    assert.deepEqual(await list(store, { until }), before)
+    assert.deepEqual(await list(store, { until, order: 'descending' }), before.toReversed())
   })
 
   test('filters are exact and work together', async ({ store }) => {
     const at = (directory: string, projectId: string, subpath = '') => ({ location: { directory, projectId, subpath } })
     await store.createSession(W, newSession('ses_a', at('/a', 'p1')))
-    await store.createSession(W, newSession('ses_b', at('/a/b', 'p1', 'b')))
+    await store.createSession(W, newSession('ses_b', at('/a/b', 'p1', 'b')), 'ses_a')
     await store.createSession(W, newSession('ses_c', at('/c', 'p2')))
     assert.deepEqual(await list(store, { directory: '/a' }), ['ses_a'])
     assert.deepEqual(await list(store, { directory: '/A' }), [])
     assert.deepEqual(await list(store, { projectId: 'p1' }), ['ses_a', 'ses_b'])
     assert.deepEqual(await list(store, { projectId: 'p1', subpath: 'b' }), ['ses_b'])
+    assert.deepEqual(await list(store, { projectId: 'p1', subpath: '' }), ['ses_a'])
     assert.deepEqual(await list(store, { directory: '/c', projectId: 'p1' }), [])
-    assert.deepEqual(await list(store, { parentId: null }), ['ses_a', 'ses_b', 'ses_c'])
+    assert.deepEqual(await list(store, { parentId: null }), ['ses_a', 'ses_c'])
     assert.deepEqual(await list(store, { parentId: null, projectId: 'p2' }), ['ses_c'])
-    assert.deepEqual(await list(store, { parentId: 'ses_a' }), [])
+    assert.deepEqual(await list(store, { parentId: 'ses_a' }), ['ses_b'])
+    assert.deepEqual(await list(store, { parentId: 'ses_a', directory: '/a' }), [])
   })
 
   test('a search ignores letter case, and takes %, _, * and . for themselves', async ({ store }) => {
-    const titles = ['Fix the Ünicode bug', '100% sure', '100 sure', 'snake_case', 'snakeXcase', 'a.*b']
+    const titles = ['Fix the Ünicode bug', '100% sure', '100 sure', 'snake_case', 'snakeXcase', 'a.*b "x" y']
+    titles.push('a NUL \0 in it', 'ﬁn 😀😀😀 統統統', 'İstanbul')
     for (const [i, title] of titles.entries()) await store.createSession(W, newSession(`ses_${i}`, { title }))
     await store.createSession(W, newSession('ses_untitled'))
     const found = async (search: string) => (await list(store, { search })).map((id) => titles[Number(id.slice(4))])
     assert.deepEqual(await found('fix THE ü'), [titles[0]])
     assert.deepEqual(await found('100%'), ['100% sure'])
     assert.deepEqual(await found('SNAKE_'), ['snake_case'])
-    assert.deepEqual(await found('.*'), ['a.*b'])
-    assert.deepEqual(await found('[a'), [])
-    assert.deepEqual(await found('\\'), [])
+    assert.deepEqual(await found('.*'), ['a.*b "x" y'])
+    assert.deepEqual(await found('B "X" Y'), ['a.*b "x" y'])
+    assert.deepEqual(await found('NUL \0 in'), ['a NUL \0 in it'])
+    assert.deepEqual(await found('😀😀 統'), ['ﬁn 😀😀😀 統統統'])
+    assert.deepEqual(await found('İST'), ['İstanbul'])
+    for (const none of ['[a', '\\', 'snake case', '100%%', 'untitled', 'snakecase'])
+      assert.deepEqual(await found(none), [])
   })
 }
 
@@ -72,7 +83,10 @@ async function fill(store: UseCases, clock: { advance(ms: number): void }): Prom
   }
 }
 
+function idsOf(sessions: readonly { readonly id: string }[]): string[] {
+  return sessions.map(({ id }) => id)
+}
+
 async function list(store: UseCases, query: Partial<SessionQuery>): Promise<string[]> {
-  const { items } = await store.listSessions(W, { limit: 50, order: 'ascending', ...query })
-  return items.map(({ id }) => id)
+  return idsOf(await listed(store, query))
 }

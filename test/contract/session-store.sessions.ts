@@ -3,6 +3,7 @@ import { NO_TOKENS } from '#services/session/domain/session.ts'
 import {
   admission,
   get,
+  listed,
   messages,
   newSession,
   OTHER,
@@ -74,7 +75,7 @@ export function sessionCases(test: StoreTest): void {
     await store.createSession(W, newSession('ses_1', { title: 'mine' }))
     await store.admitPrompt(W, admission('msg_1'))
     assert.equal(await store.getSession(OTHER, 'ses_1'), undefined)
-    assert.deepEqual(await store.listSessions(OTHER, { limit: 10, order: 'descending' }), { items: [], more: false })
+    assert.deepEqual(await listed(store, {}, OTHER), [])
     assert.equal(await store.listMessages(OTHER, 'ses_1', { limit: 10, order: 'ascending' }), undefined)
     const missing = refusal('SESSION_NOT_FOUND', { session_id: 'ses_1' })
     await assert.rejects(store.isBusy(OTHER, 'ses_1'), missing)

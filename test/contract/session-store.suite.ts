@@ -1,4 +1,5 @@
 import { suite, test } from 'node:test'
+import { anyListCases } from './session-store.any-lists.ts'
 import { controlCases } from './session-store.controls.ts'
 import { changeCases, eventCases, retentionCases } from './session-store.events.ts'
 import { inboxCases } from './session-store.inbox.ts'
@@ -30,6 +31,7 @@ export function sessionStoreSuite(
     const groups = {
       sessionCases,
       listCases,
+      anyListCases,
       inboxCases,
       inboxItemCases,
       promotionCases,

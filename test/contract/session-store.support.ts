@@ -10,6 +10,7 @@ import type {
 import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { NewSession, Session } from '#services/session/domain/session.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
+import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { InSession, TestAdmission, UseCases } from '#test/support/session-use-cases.ts'
 
@@ -169,6 +170,14 @@ export async function get(store: UseCases, sessionId = 'ses_1'): Promise<Session
   const session = await store.getSession(W, sessionId)
   assert.ok(session)
   return session
+}
+
+/** What a list holds, ascending and at most 50 unless the query says otherwise. */
+export async function listed(store: UseCases, query: Partial<SessionQuery>, workspace = W): Promise<Session[]> {
+  const sessions: Session[] = []
+  const batches = store.listSessions(workspace, { limit: 50, order: 'ascending', ...query })
+  for await (const batch of batches) sessions.push(...batch)
+  return sessions
 }
 
 /** All messages of a session, in order. */

@@ -61,12 +61,32 @@ test('filters: search, directory, project with subpath, parent', async () => {
   await other.text()
   assert.deepEqual(ids(await list(portico, { search: 'fix' })), ['ses_02', 'ses_00'])
   assert.deepEqual(ids(await list(portico, { search: '0%' })), ['ses_00'])
+  assert.deepEqual(ids(await list(portico, { search: 'TUR', project: 'global' })), ['ses_02'])
   assert.deepEqual(ids(await list(portico, { directory: portico.outside })), ['ses_out'])
   assert.equal((await list(portico, { project: 'global', subpath: '' })).data.length, 4)
   assert.equal((await list(portico, { project: 'nothing' })).data.length, 0)
   assert.equal((await list(portico, { parentID: 'null' })).data.length, 4)
   assert.equal((await list(portico, { parentID: 'ses_00' })).data.length, 0)
   assert.equal((await list(portico, { limit: '', search: '', parentID: '', cursor: '' })).data.length, 4)
+})
+
+test('pages end, and show no session twice, while every one that was shown is prompted again', async () => {
+  await using portico = await withSessions(9)
+  for (const order of ['asc', 'desc']) {
+    const seen: string[] = []
+    let page = await list(portico, { limit: '2', order })
+    for (;;) {
+      for (const id of ids(page)) {
+        seen.push(id)
+        const prompted = await portico.post(`/api/session/${id}/prompt`, { text: 'again', resume: false })
+        assert.equal(prompted.status, 200, await prompted.text())
+      }
+      if (page.cursor.next === undefined) break
+      page = await list(portico, { limit: '2', cursor: page.cursor.next })
+    }
+    assert.equal(new Set(seen).size, 9, order)
+    assert.equal(seen.length, 9, order)
+  }
 })
 
 test('a bad query is 400 and names its parameter', async () => {

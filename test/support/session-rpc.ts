@@ -45,7 +45,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const read: string[] = []
   const watchers = new SessionWatchers(store)
   const hub = new EventHub(store)
-  const connection = await connect(createRoutes({ store, blobs, catalog: catalogOf(read), hub, watchers }))
+  const connection = await connect(createRoutes({ store, blobs, catalog: catalogOf(read), hub, watchers, clock }))
   return {
     ...{ store: withUseCases(store), blobs, clock, read, hub },
     client: createClient(SessionService, connection.transport),

@@ -57,8 +57,11 @@ function conflict(id: string): never {
 function casesOf(port: SessionStore) {
   const owned = (lease: Lease): OwnedSession => new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
   return {
-    createSession: (workspace: string, input: NewSession): Promise<Session> =>
-      port.createSession({ workspace, sessionId: input.id }, (now, newId) => newSession(input, now, newId)),
+    createSession: (workspace: string, input: NewSession, parentId?: string): Promise<Session> =>
+      port.createSession({ workspace, sessionId: input.id }, (now, newId) => {
+        const { session, revision } = newSession(input, now, newId)
+        return { session: { ...session, parentId }, revision }
+      }),
     admitPrompt: (workspace: string, { sessionId, ...admission }: TestAdmission) =>
       port.revise(
         { workspace, sessionId },

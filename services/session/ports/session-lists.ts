@@ -15,11 +15,14 @@ export interface SessionQuery {
   readonly search?: string
   readonly directory?: string
   readonly projectId?: string
+  /** Only together with `projectId`. */
   readonly subpath?: string
   /** Null: root sessions only. */
   readonly parentId?: string | null
-  /** Continues after this item (`next`) or before it (`previous`); items keep `order` either way. */
-  readonly anchor?: { readonly timeUpdated: number; readonly id: string; readonly direction: 'next' | 'previous' }
+  /** Only sessions whose last activity was then or earlier. */
+  readonly until?: number
+  /** Only what comes after this item, where it was when it was read. */
+  readonly after?: { readonly timeUpdated: number; readonly id: string }
 }
 
 export interface MessageQuery {
@@ -32,10 +35,11 @@ export interface MessageQuery {
 export interface SessionLists {
   getSession(workspace: string, sessionId: string): Promise<Session | undefined>
   /**
-   * Ordered by (timeUpdated, id). The cost of a page does not grow with the number of sessions, be it of all of them or
-   * of a directory's, but for what other filters pass over.
+   * At most `limit` sessions, ordered by (timeUpdated, id), in batches. Each batch takes a bounded time, in which nobody else is
+   * kept waiting, and may be empty. What a page costs does not grow with the number of sessions where there is one filter,
+   * or a project and a subpath; with a search of three characters or more it hardly grows; else every session may have to be looked at.
    */
-  listSessions(workspace: string, query: SessionQuery): Promise<Page<Session>>
+  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]>
   /** Ids of the sessions with a live lease. */
   listActive(workspace: string): Promise<readonly string[]>
   /** Ordered by seq. Undefined: no such session. */

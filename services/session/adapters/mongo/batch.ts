@@ -9,6 +9,7 @@ import { type SessionRecord, toStateChanges } from '../common/session-record.ts'
 import { type Collections, keyOf, partKey, type Table } from './collections.ts'
 import { noticeOf } from './notices.ts'
 import { MongoReads, type ServerState, type Transaction } from './reads.ts'
+import { withGrams } from './schema-lists.ts'
 
 /** A document of any collection. */
 interface AnyDocument extends Document {
@@ -51,7 +52,7 @@ export class MongoBatch implements Transaction {
 
   /** Writes a new session with a revision of it. */
   create(record: SessionRecord, revision: Revision): void {
-    const document = { _id: keyOf(record.workspace, record.id), version: 1, ...record }
+    const document = { _id: keyOf(record.workspace, record.id), version: 1, ...withGrams(record) }
     this.#found = undefined
     this.#push('sessions', { insertOne: { document } })
     this.#addWrites(revision)

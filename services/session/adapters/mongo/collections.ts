@@ -9,6 +9,8 @@ import type { SessionRecord } from '../common/session-record.ts'
 export type Keyed<T> = T & { readonly _id: string }
 
 export type SessionDocument = Keyed<SessionRecord> & {
+  /** What a search finds the title by; see `gramsOf`. */
+  readonly grams?: readonly string[]
   /** Grows with every write, so that a transaction never leaves the record of its session as it was. */
   readonly version: number
   /** The last change that somebody may wait for; see `MongoNotices`. */

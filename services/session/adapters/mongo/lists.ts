@@ -1,55 +1,11 @@
-import type { Document, Filter } from 'mongodb'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
-import type { Session } from '#services/session/domain/session.ts'
-import type { MessageQuery, Page, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { toRequest } from '../common/records.ts'
 import { readsForward, toPage } from '../common/session-lists.ts'
-import { toSession } from '../common/session-record.ts'
-import type { Collections, SessionDocument } from './collections.ts'
+import type { Collections } from './collections.ts'
 import { readStored } from './message-documents.ts'
-
-export async function listSessions(
-  { sessions }: Collections,
-  workspace: string,
-  query: SessionQuery,
-): Promise<Page<Session>> {
-  const forward = readsForward(query)
-  const filter: Document = { workspace }
-  if (query.directory !== undefined) filter.directory = query.directory
-  if (query.projectId !== undefined) filter.projectId = query.projectId
-  if (query.subpath !== undefined) filter.subpath = query.subpath
-  if (query.parentId !== undefined) filter.parentId = query.parentId
-  if (query.search !== undefined) {
-    // Not a regular expression: these have rules of their own for some characters.
-    const place = { $indexOfCP: ['$titleSearch', { $literal: query.search.toLowerCase() }] }
-    filter.$expr = { $gte: [place, 0] }
-  }
-  if (query.anchor !== undefined) {
-    const { timeUpdated, id } = query.anchor
-    filter.timeUpdated = forward ? { $gte: timeUpdated } : { $lte: timeUpdated }
-    filter.$or = forward
-      ? [{ timeUpdated: { $gt: timeUpdated } }, { id: { $gt: id } }]
-      : [{ timeUpdated: { $lt: timeUpdated } }, { id: { $lt: id } }]
-  }
-  const direction = forward ? 1 : -1
-  const cursor = sessions.find(filter as Filter<SessionDocument>, {
-    sort: { timeUpdated: direction, id: direction },
-    limit: query.limit + 1,
-    hint: sessionListIndex(query),
-    maxTimeMS: MAX_TIME_MS,
-  })
-  return toPage(await cursor.toArray(), query, toSession)
-}
-
-/** The narrowest index that the filters of a list allow; without this the server may choose to sort. */
-function sessionListIndex(query: SessionQuery): string {
-  if (query.directory !== undefined) return 'sessionsByDirectory'
-  if (query.parentId !== undefined && query.parentId !== null) return 'sessionsByParent'
-  if (query.projectId !== undefined) return 'sessionsByProject'
-  return query.parentId === null ? 'sessionsByParent' : 'sessionsByTime'
-}
 
 export async function listMessages(
   collections: Collections,

@@ -60,7 +60,10 @@ export class MongoReads implements SessionReads {
   async sessionIfAny(): Promise<Session | undefined> {
     await this.#transaction?.flush()
     const _id = keyOf(this.#workspace, this.#sessionId)
-    const record = await this.#collections.sessions.findOne<SessionRecord>({ _id }, this.#options)
+    const record = await this.#collections.sessions.findOne<SessionRecord>(
+      { _id },
+      { ...this.#options, projection: { grams: 0 } },
+    )
     return record === null ? undefined : toSession(record)
   }
 

@@ -35,6 +35,7 @@ export const SCHEMA: MongoSchema = {
     { version: 1, name: 'the first form', up: first },
     { version: 2, name: 'inbox items and the parts of messages have documents of their own', up: second },
     { version: 3, name: 'events expire', up: indexEvents },
+    { version: 4, name: 'lists have an index for each filter, and titles one for searches', up: fourth },
   ],
 }
 
@@ -48,6 +49,11 @@ async function first(db: Db): Promise<void> {
 async function second(db: Db): Promise<void> {
   const { splitMessages } = await import('./schema-parts.ts')
   await splitMessages(db)
+}
+
+async function fourth(db: Db): Promise<void> {
+  const { indexLists } = await import('./schema-lists.ts')
+  await indexLists(db)
 }
 
 async function indexEvents(db: Db): Promise<void> {

@@ -5,7 +5,7 @@ import { type NewId, Revision } from '#services/session/domain/revision.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import type { AcquiredLease, Lease, LeaseState, SessionKey } from '#services/session/ports/lease.ts'
-import type { MessageQuery, Page, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { MessageQuery, SessionQuery } from '#services/session/ports/session-lists.ts'
 import type {
   Maybe,
   SessionChange,
@@ -23,7 +23,8 @@ import { newSessionRecord } from '../common/session-record.ts'
 import { type Collections, collectionsOf } from './collections.ts'
 import { MongoEventLog } from './event-log.ts'
 import { listActive, MongoLeases } from './leases.ts'
-import { listMessages, listPermissionRequests, listSessions, savedApprovals } from './lists.ts'
+import { listSessions } from './list-sessions.ts'
+import { listMessages, listPermissionRequests, savedApprovals } from './lists.ts'
 import { MongoNotices } from './notices.ts'
 import { type MongoJob, MongoQueue } from './queue.ts'
 import { MongoReads, type ServerState } from './reads.ts'
@@ -115,7 +116,7 @@ class MongoSessionStore implements SessionStore {
     return this.#reads(workspace, sessionId).sessionIfAny()
   }
 
-  listSessions(workspace: string, query: SessionQuery): Promise<Page<Session>> {
+  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]> {
     return listSessions(this.#collections, workspace, query)
   }
 

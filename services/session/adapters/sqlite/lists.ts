@@ -1,42 +1,12 @@
-import type { SQLInputValue } from 'node:sqlite'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
-import type { Session } from '#services/session/domain/session.ts'
-import type { MessageQuery, Page, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toRequest } from '../common/records.ts'
 import { readsForward, toPage } from '../common/session-lists.ts'
-import { type PublicRecord, SESSION_FIELDS, toSession } from '../common/session-record.ts'
 import { readStored } from './message-rows.ts'
 import { SESSION_NUMBER } from './reads.ts'
-
-const SESSION_COLUMNS = SESSION_FIELDS.join(', ')
-
-export function listSessions(file: SqliteFile, workspace: string, query: SessionQuery): Page<Session> {
-  const where = ['workspace = ?']
-  const values: SQLInputValue[] = [workspace]
-  const add = (condition: string, ...more: SQLInputValue[]): void => {
-    where.push(condition)
-    values.push(...more)
-  }
-  if (query.directory !== undefined) add('directory = ?', query.directory)
-  if (query.projectId !== undefined) add('projectId = ?', query.projectId)
-  if (query.subpath !== undefined) add('subpath = ?', query.subpath)
-  if (query.parentId === null) add('parentId IS NULL')
-  else if (query.parentId !== undefined) add('parentId = ?', query.parentId)
-  if (query.search !== undefined) add('instr(titleSearch, ?) > 0', query.search.toLowerCase())
-  const forward = readsForward(query)
-  const { anchor } = query
-  if (anchor !== undefined) add(`(timeUpdated, id) ${forward ? '>' : '<'} (?, ?)`, anchor.timeUpdated, anchor.id)
-  const direction = forward ? 'ASC' : 'DESC'
-  // sessionsByTime holds parent and project too, so that these filters pass over entries of one index.
-  const index = query.directory === undefined ? 'sessionsByTime' : 'sessionsByDirectory'
-  const sql = `SELECT ${SESSION_COLUMNS} FROM sessions INDEXED BY ${index} WHERE ${where.join(' AND ')}
-    ORDER BY timeUpdated ${direction}, id ${direction} LIMIT ?`
-  const rows = file.statement(sql).all(...values, query.limit + 1)
-  return toPage(rows as unknown as PublicRecord[], query, toSession)
-}
 
 export function listMessages(
   file: SqliteFile,

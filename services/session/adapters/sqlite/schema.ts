@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
+import { indexLists } from './schema-lists.ts'
 import { splitMessages } from './schema-parts.ts'
 
 /**
@@ -57,6 +58,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 1, name: 'the first form', up: first },
   { version: 2, name: 'inbox items and the parts of messages have rows of their own', up: splitMessages },
   { version: 3, name: 'events can be read by session, and expire', up: indexEvents },
+  { version: 4, name: 'lists have an index for each filter, and titles one for searches', up: indexLists },
 ]
 
 /** Also completes files of the time before versions. */

@@ -5,7 +5,7 @@ import { type NewId, Revision } from '#services/session/domain/revision.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import type { AcquiredLease, Lease, LeaseState, SessionKey } from '#services/session/ports/lease.ts'
-import type { MessageQuery, Page, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { MessageQuery, SessionQuery } from '#services/session/ports/session-lists.ts'
 import type {
   Maybe,
   SessionChange,
@@ -21,11 +21,13 @@ import { SessionChanges } from '../common/session-changes.ts'
 import { newSessionRecord } from '../common/session-record.ts'
 import { SqliteEventLog } from './event-log.ts'
 import { claimLease, hasClaim, renewLease, voidLeases } from './leases.ts'
-import { listActive, listMessages, listPermissionRequests, listSessions, savedApprovals } from './lists.ts'
+import { listSessions } from './list-sessions.ts'
+import { listActive, listMessages, listPermissionRequests, savedApprovals } from './lists.ts'
 import { readMessage, readStored } from './message-rows.ts'
 import { readSession, readState, SqliteReads } from './reads.ts'
 import { saveNewSession, saveRevision } from './save.ts'
 import { STEPS } from './schema.ts'
+import { TitleIndex } from './title-index.ts'
 
 /**
  * Sessions in a SQLite file, which is made when it is missing, and kept from every other process. Opening it voids the
@@ -57,12 +59,15 @@ class SqliteSessionStore implements SessionStore {
   readonly #log: SqliteEventLog
   readonly #clock: Clock
   readonly #newId: NewId
+  readonly #titles: TitleIndex
   readonly #changes = new SessionChanges()
   #closed: Promise<void> | undefined
 
   constructor(file: SqliteFile, log: SqliteEventLog, clock: Clock, newId: NewId) {
     this.#file = file
     this.#log = log
+    this.#titles = new TitleIndex(file)
+    this.#titles.look()
     this.#clock = clock
     this.#newId = newId
   }
@@ -83,6 +88,7 @@ class SqliteSessionStore implements SessionStore {
       return session
     })
     this.#log.wake(workspace)
+    this.#titles.wrote()
     return created
   }
 
@@ -119,8 +125,8 @@ class SqliteSessionStore implements SessionStore {
     return readSession(this.#file, workspace, sessionId)
   }
 
-  async listSessions(workspace: string, query: SessionQuery): Promise<Page<Session>> {
-    return listSessions(this.#file, workspace, query)
+  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]> {
+    return listSessions(this.#file, this.#titles, workspace, query)
   }
 
   async listMessages(workspace: string, sessionId: string, query: MessageQuery) {

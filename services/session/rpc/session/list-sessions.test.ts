@@ -76,6 +76,23 @@ forEachTransport((name, connect) => {
     assert.deepEqual(seen.toSorted(), ['ses_a', 'ses_b', 'ses_c'])
   })
 
+  test(`an ascending list ends, while sessions are prompted, where it ended at its first page (${name})`, async () => {
+    await using service = await withSessions(connect, 6)
+    const order = ListSessionsRequest_Order.ASCENDING
+    const seen: string[] = []
+    let pageToken = ''
+    do {
+      const page = await service.client.listSessions({ pageSize: 2, order, pageToken }, service.as())
+      seen.push(...page.sessions.map(({ sessionId }) => sessionId))
+      pageToken = page.nextPageToken
+      service.clock.time += 1
+      const prompt = { sessionId: 'ses_1', messageId: `msg_${seen.length}`, text: 'again', parked: true }
+      await service.client.promptSession(prompt, service.as())
+      await service.client.createSession({ sessionId: `ses_new_${seen.length}`, directory: '/even' }, service.as())
+    } while (pageToken !== '')
+    assert.deepEqual(seen, ['ses_0', 'ses_1', 'ses_2', 'ses_3', 'ses_4', 'ses_5'])
+  })
+
   test(`another workspace's token, a changed one and bad arguments are refused (${name})`, async () => {
     await using service = await withSessions(connect, 3)
     const { nextPageToken } = await service.client.listSessions({ pageSize: 1 }, service.as())

@@ -4,13 +4,16 @@ import {
   ListSessionsRequest_Order,
   type SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
-import type { SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import type { Page, SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { pause } from '#services/session/run/pause.ts'
+import type { Clock } from '#shared/clock.ts'
 import { isObject } from '#shared/json.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { check, parsePageSize, parseText } from '#shared/rpc/parse.ts'
-import { continuationOf, pageTokens } from '../pages.ts'
+import { continuationOf, type Direction, pageTokens } from '../pages.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
 const DEFAULT_PAGE_SIZE = 50
@@ -20,27 +23,60 @@ const MAX_FILTER_LENGTH = 4_096
 /** Of all filters together: they travel in the page token, and that in a URL. */
 const MAX_FILTERS_LENGTH = 8_192
 
-type Filter = Omit<SessionQuery, 'limit' | 'anchor'>
+/**
+ * Writes whose time is before that of a first page are done after that, in milliseconds. What changes later than that is
+ * beyond the end of an ascending list.
+ */
+const SETTLE_MS = 25
+
+type Filter = Omit<SessionQuery, 'limit' | 'after'>
 type Place = { readonly timeUpdated: number; readonly id: string }
 
-/** Lists the sessions of the caller's workspace by the time of their last activity. */
+/**
+ * Lists the sessions of the caller's workspace by the time of their last activity. An ascending list ends where it ended when
+ * its first page was read, so that sessions that are prompted meanwhile do not come again.
+ */
 export function listSessions(dependencies: {
   readonly store: SessionStore
+  readonly clock: Clock
 }): ServiceImpl<typeof SessionService>['listSessions'] {
-  const { store } = dependencies
+  const { store, clock } = dependencies
   return async (request, context) => {
     const { workspaceId } = principalOf(context)
     const scope = `sessions ${workspaceId}`
     const limit = parsePageSize(request.pageSize, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
     const continued = continuationOf<Filter, Place>(scope, request.pageToken, isFilter, isPlace)
-    const filter = continued?.query ?? parseFilter(request)
-    const anchor = continued === undefined ? {} : { anchor: continued.anchor }
-    const page = await store.listSessions(workspaceId, { ...filter, limit, ...anchor })
+    let filter = continued?.query ?? parseFilter(request)
+    const until = clock.now()
+    let page = await readPage(store, workspaceId, { ...filter, limit }, continued?.anchor)
+    if (continued === undefined && filter.order === 'ascending' && page.more) {
+      filter = { ...filter, until }
+      await pause(SETTLE_MS, context.signal)
+      page = await readPage(store, workspaceId, { ...filter, limit }, undefined)
+    }
     return {
       sessions: page.items.map(sessionToProto),
       ...pageTokens(scope, filter, page, continued?.anchor.direction, ({ timeUpdated, id }) => ({ timeUpdated, id })),
     }
   }
+}
+
+/** A page from its anchor on; what lies before one is read backwards. */
+async function readPage(
+  store: SessionStore,
+  workspaceId: string,
+  { limit, order, ...filter }: SessionQuery,
+  anchor: (Place & { readonly direction: Direction }) | undefined,
+): Promise<Page<Session>> {
+  const backward = anchor?.direction === 'previous'
+  const reading = (order === 'ascending') === backward ? 'descending' : 'ascending'
+  const after = anchor && { after: { timeUpdated: anchor.timeUpdated, id: anchor.id } }
+  const found: Session[] = []
+  // One more than the page has: it says that there is another page.
+  const query = { ...filter, ...after, order: reading, limit: limit + 1 } as const
+  for await (const batch of store.listSessions(workspaceId, query)) found.push(...batch)
+  const items = found.slice(0, limit)
+  return { items: backward ? items.reverse() : items, more: found.length > limit }
 }
 
 function parseFilter(request: ListSessionsRequest): Filter {
@@ -75,10 +111,11 @@ function parseOrder(order: ListSessionsRequest_Order): SessionQuery['order'] {
 
 function isFilter(value: unknown): value is Filter {
   if (!isObject(value) || (value.order !== 'ascending' && value.order !== 'descending')) return false
-  const { order: _, parentId = null, ...texts } = value
+  const { order: _, parentId = null, until = 0, ...texts } = value
   const known = ['search', 'directory', 'projectId', 'subpath']
   return (
     (parentId === null || typeof parentId === 'string') &&
+    Number.isSafeInteger(until) &&
     Object.entries(texts).every(([name, text]) => known.includes(name) && typeof text === 'string')
   )
 }

@@ -1,0 +1,14 @@
+/** A text shorter than that has no grams. */
+const LENGTH = 3
+
+/**
+ * The runs of three characters in a text, each once. Whatever contains the text has all of them, and a little else has, too:
+ * an index of them finds candidates.
+ */
+export function gramsOf(text: string): string[] {
+  // An index of SQLite ends a text at a NUL.
+  const characters = [...text.replaceAll('\0', '\ufffd').toWellFormed()]
+  const grams = new Set<string>()
+  for (let end = LENGTH; end <= characters.length; end++) grams.add(characters.slice(end - LENGTH, end).join(''))
+  return [...grams]
+}

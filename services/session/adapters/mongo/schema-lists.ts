@@ -1,0 +1,36 @@
+import type { AnyBulkWriteOperation, Db, Document } from 'mongodb'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { gramsOf } from '../common/grams.ts'
+
+const BATCH = 500
+
+interface Titled extends Document {
+  readonly _id: string
+  readonly titleSearch: string
+}
+
+/** A filter of subpaths gets an index, and searches one of the grams of titles. */
+export async function indexLists(db: Db): Promise<void> {
+  const sessions = db.collection<Titled>('sessions')
+  await sessions.createIndexes([
+    { name: 'sessionsBySubpath', key: { workspace: 1, projectId: 1, subpath: 1, timeUpdated: 1, id: 1 } },
+    { name: 'sessionsByGram', key: { workspace: 1, grams: 1 } },
+  ])
+  let operations: AnyBulkWriteOperation<Titled>[] = []
+  const write = async (): Promise<void> => {
+    if (operations.length > 0) await sessions.bulkWrite(operations, { ordered: false, maxTimeMS: MAX_TIME_MS })
+    operations = []
+  }
+  const old = sessions.find({ titleSearch: { $type: 'string' }, grams: { $exists: false } } as Document)
+  for await (const { _id, titleSearch } of old.project<Titled>({ titleSearch: 1 })) {
+    operations.push({ updateOne: { filter: { _id }, update: { $set: withGrams({ titleSearch }) } } })
+    if (operations.length === BATCH) await write()
+  }
+  await write()
+}
+
+/** Adds the grams of the title, where there is one. */
+export function withGrams<R extends { readonly titleSearch?: string | null }>(record: R): R & { grams?: string[] } {
+  const { titleSearch } = record
+  return typeof titleSearch === 'string' ? { ...record, grams: gramsOf(titleSearch) } : record
+}

@@ -1,0 +1,31 @@
+import type { Session } from '#services/session/domain/session.ts'
+import type { SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { gramsOf } from '../common/grams.ts'
+import { race } from '../common/race.ts'
+import { toSession } from '../common/session-record.ts'
+import { planOf } from './session-plan.ts'
+import { readSessions, scanSessions } from './session-scan.ts'
+import type { TitleIndex } from './title-index.ts'
+import { searchTitles } from './title-search.ts'
+
+/** See SessionLists.listSessions. */
+export async function* listSessions(
+  file: SqliteFile,
+  titles: TitleIndex,
+  workspace: string,
+  query: SessionQuery,
+): AsyncGenerator<readonly Session[]> {
+  const plan = planOf(workspace, query)
+  const { search } = query
+  if (plan.rest === undefined) {
+    yield readSessions(file, plan, query).map(toSession)
+  } else if (search === undefined || gramsOf(search.toLowerCase()).length === 0) {
+    for await (const found of race([scanSessions(file, plan, query)])) yield found.map(toSession)
+  } else {
+    titles.look()
+    // What few titles contain is found by the index, what many contain on the way through the list.
+    const ways = [searchTitles(file, workspace, { ...query, search }), scanSessions(file, plan, query)]
+    for await (const found of race(ways)) yield found.map(toSession)
+  }
+}

@@ -1,0 +1,111 @@
+import type { SQLInputValue } from 'node:sqlite'
+import type { SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { Place } from '../common/place.ts'
+
+/** A condition of SQL and its values. */
+export interface Condition {
+  readonly sql: string
+  readonly values: readonly SQLInputValue[]
+}
+
+/** Entries of one index, in the order of (timeUpdated, id). */
+interface Source {
+  readonly index: string
+  readonly where: Condition
+}
+
+/** How a list is read: what each of these indexes has, and of that what else the query asks for. */
+export interface SessionPlan {
+  readonly sources: readonly Source[]
+  /** Undefined: everything. */
+  readonly rest: Condition | undefined
+}
+
+type Filter = 'parentId' | 'directory' | 'projectId' | 'subpath' | 'search'
+
+/**
+ * Every single filter has an index of its own. Sessions with a subpath have indexes of their own, and roots and children
+ * likewise, so that one that moves up in the lists moves in as few of them as possible: most are roots without a subpath.
+ */
+export function planOf(workspace: string, query: SessionQuery): SessionPlan {
+  const { names, covered } = wayOf(query)
+  const sources = names.map(([index, conditions]) => {
+    return { index, where: all([{ sql: 'workspace = ?', values: [workspace] }, ...conditions]) }
+  })
+  const rest = filtersOf(query).filter(([filter]) => !covered.includes(filter))
+  return { sources, rest: rest.length === 0 ? undefined : all(rest.map(([, condition]) => condition)) }
+}
+
+function wayOf(query: SessionQuery): {
+  readonly names: readonly (readonly [index: string, conditions: readonly Condition[]])[]
+  readonly covered: readonly Filter[]
+} {
+  const { parentId, directory, projectId, subpath } = query
+  const conditions = Object.fromEntries(filtersOf(query)) as Readonly<Record<Filter, Condition>>
+  if (typeof parentId === 'string') {
+    return { names: [['sessionsByParent', [conditions.parentId]]], covered: ['parentId'] }
+  }
+  if (directory !== undefined) {
+    return { names: [['sessionsByDirectory', [conditions.directory]]], covered: ['directory'] }
+  }
+  if (projectId !== undefined) {
+    const atRoot = ['sessionsAtProjectRoot', [conditions.projectId, literally("subpath = ''")]] as const
+    const below = [conditions.projectId, literally("subpath <> ''")]
+    if (subpath === undefined) {
+      return { names: [atRoot, ['sessionsBelowProjectRoot', below]], covered: ['projectId'] }
+    }
+    const bySubpath = ['sessionsBySubpath', [...below, conditions.subpath]] as const
+    return { names: [subpath === '' ? atRoot : bySubpath], covered: ['projectId', 'subpath'] }
+  }
+  const roots = ['sessionsRoots', [literally('parentId IS NULL')]] as const
+  const children = ['sessionsChildren', [literally('parentId IS NOT NULL')]] as const
+  return parentId === null ? { names: [roots], covered: ['parentId'] } : { names: [roots, children], covered: [] }
+}
+
+/** What a query asks for, but for the order. */
+export function filtersOf(query: SessionQuery): (readonly [Filter, Condition])[] {
+  const { parentId, directory, projectId, subpath, search } = query
+  const is = (sql: string, value: string): Condition => ({ sql, values: [value] })
+  return [
+    ...(parentId === undefined ? [] : [['parentId', isParent(parentId)] as const]),
+    ...(directory === undefined ? [] : [['directory', is('directory = ?', directory)] as const]),
+    ...(projectId === undefined ? [] : [['projectId', is('projectId = ?', projectId)] as const]),
+    ...(subpath === undefined ? [] : [['subpath', is('subpath = ?', subpath)] as const]),
+    ...(search === undefined ? [] : [['search', is('instr(titleSearch, ?) > 0', search.toLowerCase())] as const]),
+  ]
+}
+
+function isParent(parentId: string | null): Condition {
+  return parentId === null ? literally('parentId IS NULL') : { sql: 'parentId = ?', values: [parentId] }
+}
+
+/** What lies after a place, and up to another one, in the direction that is read. */
+export function between(
+  { order, until }: Pick<SessionQuery, 'order' | 'until'>,
+  after: Place | undefined,
+  to: Place | undefined,
+): Condition | undefined {
+  const [beyond, within] = order === 'ascending' ? ['>', '<='] : ['<', '>=']
+  const conditions = [
+    ...(after === undefined ? [] : [placed(beyond, after)]),
+    ...(to === undefined ? [] : [placed(within, to)]),
+  ]
+  // A second bound on the same side would only keep the index from being entered at the first one.
+  const bounded = (order === 'ascending' ? to : after) !== undefined
+  if (until !== undefined && !bounded) conditions.push({ sql: 'timeUpdated <= ?', values: [until] })
+  return conditions.length === 0 ? undefined : all(conditions)
+}
+
+/** All of some conditions. */
+export function all(conditions: readonly (Condition | undefined)[]): Condition {
+  const given = conditions.filter((condition) => condition !== undefined)
+  return { sql: given.map(({ sql }) => sql).join(' AND '), values: given.flatMap(({ values }) => values) }
+}
+
+function placed(sign: string | undefined, { timeUpdated, id }: Place): Condition {
+  return { sql: `(timeUpdated, id) ${sign} (?, ?)`, values: [timeUpdated, id] }
+}
+
+function literally(sql: string): Condition {
+  return { sql, values: [] }
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { Session } from '#services/session/domain/session.ts'
+import type { SessionQuery } from '#services/session/ports/session-lists.ts'
+import { admission, get, listed, newSession, type StoreFixture, type StoreTest, W } from './session-store.support.ts'
+
+const WORDS = ['parser', 'lexer', 'renderer', 'Gateway', 'a', 'of the', '100%']
+const DIRECTORIES = ['/a', '/a/b', '/c'] as const
+const PROJECTS = ['p1', 'p2'] as const
+const SUBPATHS = ['', 'b', 'b/c'] as const
+
+/** Lists with any filters, beside a model in memory. */
+export function anyListCases(test: StoreTest): void {
+  test('any filters find what a model finds, on every page', async (fixture) => {
+    const { store } = fixture
+    const all = await fill(fixture, 300)
+    const one = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined })
+    const project = fc.record({ projectId: one(...PROJECTS), subpath: one(...SUBPATHS) })
+    const queries = fc.record({
+      ...{ order: fc.constantFrom('ascending' as const, 'descending' as const), limit: fc.constantFrom(1, 7, 50) },
+      ...{ directory: one(...DIRECTORIES), parentId: one(null, 'ses_7', 'ses_none'), project },
+      search: one('parser', 'LEX', 'er', 'a', 'ser of t', '0%', 'parser lexer', 'nothing'),
+      until: one(all[100]?.timeUpdated, all[0]?.timeUpdated),
+    })
+    await fc.assert(
+      fc.asyncProperty(queries, async ({ project: { projectId, subpath }, ...query }) => {
+        const given = { ...query, projectId, subpath: projectId === undefined ? undefined : subpath }
+        const defined = Object.entries(given).filter(([, value]) => value !== undefined)
+        const asked = Object.fromEntries(defined) as unknown as SessionQuery
+        const expected = inModel(all, asked)
+        let after: Session | undefined
+        for (let page = 0; page < 3; page++) {
+          const found = await listed(store, { ...asked, ...(after && { after }) })
+          const from = page * asked.limit
+          assert.deepEqual(ids(found), ids(expected.slice(from, from + asked.limit)), JSON.stringify(asked))
+          after = found.at(-1)
+          if (after === undefined) break
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('pages that are read while sessions are prompted show each that is not, and none twice', async (fixture) => {
+    const { store, clock } = fixture
+    await fill(fixture, 60)
+    for (const order of ['ascending', 'descending'] as const) {
+      const until = clock.now()
+      const seen: string[] = []
+      const prompted = new Set<string>()
+      let after: Session | undefined
+      for (let turn = 0; ; turn++) {
+        const page = await listed(store, {
+          order,
+          limit: 7,
+          ...(order === 'ascending' && { until }),
+          ...(after && { after }),
+        })
+        if (page.length === 0) break
+        seen.push(...ids(page))
+        after = page.at(-1)
+        clock.advance(1)
+        for (const sessionId of [page[0]?.id ?? '', after?.id ?? '', `ses_${(turn * 13) % 60}`]) {
+          prompted.add(sessionId)
+          await store.admitPrompt(W, admission(`msg_${order}_${turn}_${sessionId}`, { sessionId, wake: false }))
+        }
+      }
+      assert.equal(new Set(seen).size, seen.length, `none twice, ${order}`)
+      const quiet = Array.from({ length: 60 }, (_, i) => `ses_${i}`).filter((id) => !prompted.has(id))
+      assert.deepEqual(
+        quiet.filter((id) => !seen.includes(id)),
+        [],
+        `none skipped, ${order}`,
+      )
+    }
+  })
+}
+
+/** Sessions of all kinds, some of them moved up since. */
+export async function fill({ store, clock }: StoreFixture, count: number): Promise<readonly Session[]> {
+  const numbers = Array.from({ length: count }, (_, i) => i)
+  const made: Promise<Session>[] = []
+  for (const i of numbers) {
+    if (i % 3 === 0) clock.advance(1)
+    const title = i % 11 === 0 ? undefined : `${WORDS[i % 7]} ${WORDS[(i * 5) % 7]} ${i % 13}`
+    const projectId = PROJECTS[i % 2] as string
+    const location = { directory: DIRECTORIES[i % 3] as string, projectId, subpath: SUBPATHS[(i >> 2) % 3] as string }
+    made.push(store.createSession(W, newSession(`ses_${i}`, { title, location }), i % 5 === 4 ? 'ses_7' : undefined))
+  }
+  await Promise.all(made)
+  for (const i of numbers.filter((n) => n % 17 === 3)) {
+    clock.advance(1)
+    await store.admitPrompt(W, admission(`msg_${i}`, { sessionId: `ses_${i}`, wake: false }))
+  }
+  return Promise.all(numbers.map((i) => get(store, `ses_${i}`)))
+}
+
+/** What a list has, by the words of its promise. */
+export function inModel(all: readonly Session[], query: Partial<SessionQuery>): Session[] {
+  const { order, search, directory, projectId, subpath, parentId, until } = query
+  const found = all.filter(
+    (session) =>
+      (search === undefined || session.title?.toLowerCase().includes(search.toLowerCase())) &&
+      (directory === undefined || session.location.directory === directory) &&
+      (projectId === undefined || session.location.projectId === projectId) &&
+      (subpath === undefined || session.location.subpath === subpath) &&
+      (parentId === undefined || (session.parentId ?? null) === parentId) &&
+      (until === undefined || session.timeUpdated <= until),
+  )
+  const sorted = found.sort((a, b) => a.timeUpdated - b.timeUpdated || (a.id < b.id ? -1 : 1))
+  return order === 'descending' ? sorted.reverse() : sorted
+}
+
+function ids(sessions: readonly Session[]): string[] {
+  return sessions.map(({ id }) => id)
+}
