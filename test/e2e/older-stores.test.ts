@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000
 /** Sessions in which nothing ran or was due when their server was killed. */
 const SETTLED = ['ses_tools', 'ses_plan', 'ses_failed', 'ses_retried', 'ses_parked']
 
-describe('what an older version stored is found by the code of today', () => {
+describe('what an older version stored is found by the code of today', { concurrency: true }, () => {
   test('in a data folder, by the single process', async () => {
     using folder = scratchDirectory()
     const [data, project] = [join(folder.path, 'data'), join(folder.path, 'project')]
