@@ -18,6 +18,7 @@ import {
   getSession,
   listActiveSessions,
   listSessions,
+  moveSession,
   switchAgent,
   switchModel,
 } from './session/operations.ts'
@@ -27,7 +28,7 @@ import {
  * those that are called most come first, and `active` before what takes any session id.
  */
 export const OPERATIONS: readonly Operation[] = [
-  ...[listSessions, createSession, listActiveSessions, getSession, switchAgent, switchModel],
+  ...[listSessions, createSession, listActiveSessions, getSession, switchAgent, switchModel, moveSession],
   ...[promptSession, interruptSession, waitForSession, waitForSessionOf1x],
   ...[listMessages, getMessage],
   ...[addSynthetic, listInboxItems, updateInboxItem, cancelInboxItem],

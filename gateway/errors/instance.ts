@@ -40,6 +40,7 @@ export const instanceErrors = {
         : invalid(metadata.problem ?? 'Invalid', { field: metadata.field }),
     REQUEST_INVALID: ({ metadata }) => invalid(located(metadata), { field: publicName(metadata.field) }),
     LOCATION_INVALID: ({ message }) => invalid(message, { field: 'directory' }),
+    DESTINATION_INVALID: ({ message }) => invalid(message, { field: 'directory' }),
     EVENTS_OVERFLOWED: () => tagged(503, 'EventsOverflowedError', 'The reader fell behind; read on from the last id'),
     ATTACHMENT_INVALID: ({ message }) => invalid(message, { field: 'files' }),
     INVALID_CURSOR: () => tagged(400, 'InvalidCursorError', 'Invalid cursor'),

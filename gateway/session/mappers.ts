@@ -4,6 +4,7 @@ import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import {
   type CreateSessionRequestSchema,
   type ListSessionsRequestSchema,
+  type MoveSessionRequestSchema,
   ListSessionsRequest_Order as Order,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonOf } from '../kinds.ts'
@@ -11,10 +12,11 @@ import { orAbsent } from '../records/absent.ts'
 import { toStruct } from '../records/free.ts'
 import { fromModelRef, toModelRef } from '../records/model.ts'
 import { fromOutcome } from '../records/outcome.ts'
+import { toDelivery } from '../records/prompt.ts'
 import { fromRuleset, toRuleset } from '../records/ruleset.ts'
 import { fromSetTime, fromTime } from '../records/time.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
-import type { createSessionBody, listSessionsQuery, sessionInfo } from './schemas.ts'
+import type { createSessionBody, listSessionsQuery, moveBody, sessionInfo } from './schemas.ts'
 
 /** `newId` is taken when the body has none; minted here, so that a repeated call makes no second session. */
 export function toCreateSession(
@@ -31,6 +33,15 @@ export function toCreateSession(
     ...(body.metadata == null ? {} : { metadata: toStruct(body.metadata) }),
     ...(body.permissions == null ? {} : { permissions: { rules: toRuleset(body.permissions) } }),
   }
+}
+
+/** The id is minted here, so that a repeated call admits no second move. */
+export function toMoveSession(
+  sessionId: string,
+  { directory, delivery }: z.output<typeof moveBody>,
+  newId: () => string,
+): MessageInitShape<typeof MoveSessionRequestSchema> {
+  return { sessionId, messageId: newId(), directory, ...(delivery == null ? {} : { delivery: toDelivery(delivery) }) }
 }
 
 const ORDERS = { asc: Order.ASCENDING, desc: Order.DESCENDING } as const

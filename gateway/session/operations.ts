@@ -6,10 +6,11 @@ import { sessionID, sessionParameter } from '../records/ids.ts'
 import { locationHeaders, locationQuery, toDirectory } from '../records/location.ts'
 import { toModelRef } from '../records/model.ts'
 import { cursor, fromPage } from '../records/page.ts'
-import { fromSession, toCreateSession, toListSessions } from './mappers.ts'
+import { fromSession, toCreateSession, toListSessions, toMoveSession } from './mappers.ts'
 import {
   createSessionBody,
   listSessionsQuery,
+  moveBody,
   sessionActive,
   sessionInfo,
   switchAgentBody,
@@ -109,4 +110,24 @@ export const switchModel = operation({
   errors: ['SESSION_NOT_FOUND', 'REQUEST_INVALID'],
   handle: ({ session }, { params, body, call }) =>
     session.switchSessionModel({ sessionId: params.sessionID, model: toModelRef(body.model) }, call.options()),
+})
+
+export const moveSession = operation({
+  id: 'session.move',
+  method: 'post',
+  path: '/api/session/{sessionID}/move',
+  family: 'instance',
+  summary: 'Moves a session to another project directory, at the boundary of the delivery',
+  description:
+    "The directory is trimmed, may be relative to the session's, and may begin with `~`. An answer means that the move is " +
+    'durable, not that it has been made.',
+  params,
+  body: moveBody,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND', 'DESTINATION_INVALID', 'REQUEST_INVALID', 'PEER_UNAVAILABLE'],
+  handle: ({ session }, { params, body, call, facade: { clock } }) =>
+    session.moveSession(
+      toMoveSession(params.sessionID, body, () => timedId('msg', clock)),
+      call.options(),
+    ),
 })

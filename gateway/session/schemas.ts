@@ -5,6 +5,7 @@ import { locationRef } from '../records/location.ts'
 import { modelRef } from '../records/model.ts'
 import { outcome } from '../records/outcome.ts'
 import { pageQuery } from '../records/page.ts'
+import { delivery } from '../records/prompt.ts'
 import { ruleset } from '../records/ruleset.ts'
 import { time } from '../records/time.ts'
 import { cost, tokenUsage } from '../records/usage.ts'
@@ -25,6 +26,9 @@ export const switchAgentBody = z.strictObject({ agent: name })
 
 /** Body of session.switchModel. */
 export const switchModelBody = z.strictObject({ model: modelRef })
+
+/** Body of session.move. */
+export const moveBody = z.strictObject({ directory: name, delivery: delivery.nullish() })
 
 /** Query of session.list. */
 export const listSessionsQuery = z

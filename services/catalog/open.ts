@@ -63,7 +63,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const agents = new FileAgents({ configDirectory, home, logger })
   const opened = new OpenLocations({ sources: { agents, tools: builtinTools(tools) }, clock, logger })
   const routes = createRoutes({
-    locations: new FileLocations({ directory, roots, clock, path: environment.PATH ?? '' }),
+    locations: new FileLocations({ directory, home, roots, clock, path: environment.PATH ?? '' }),
     attachments: new FileAttachments(),
     opened,
     calls,

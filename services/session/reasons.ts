@@ -18,6 +18,7 @@ export const reasons = {
     code: Code.FailedPrecondition,
     message: 'The item {message_id} does not wait, or its delivery is {delivery} already',
   },
+  DESTINATION_INVALID: { code: Code.InvalidArgument, message: '{problem}: {directory}' },
   ATTACHMENT_INVALID: { code: Code.InvalidArgument, message: '{problem}' },
   LEASE_LOST: { code: Code.Aborted, message: 'The lease of session {session_id} was lost' },
   EVENTS_OVERFLOWED: { code: Code.ResourceExhausted, message: 'The reader fell behind the events' },

@@ -21,6 +21,7 @@ import { getSession } from './rpc/session/get-session.ts'
 import { interruptSession } from './rpc/session/interrupt-session.ts'
 import { listActiveSessions } from './rpc/session/list-active-sessions.ts'
 import { listSessions } from './rpc/session/list-sessions.ts'
+import { moveSession } from './rpc/session/move-session.ts'
 import { switchSessionAgent } from './rpc/session/switch-session-agent.ts'
 import { switchSessionModel } from './rpc/session/switch-session-model.ts'
 import { waitSession } from './rpc/session/wait-session.ts'
@@ -52,6 +53,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     interruptSession: interruptSession(dependencies),
     switchSessionAgent: switchSessionAgent(dependencies),
     switchSessionModel: switchSessionModel(dependencies),
+    moveSession: moveSession(dependencies),
     listActiveSessions: listActiveSessions(dependencies),
     listMessages: listMessages(dependencies),
     getMessage: getMessage(dependencies),

@@ -48,6 +48,12 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     SESSION_NOT_FOUND: { ...noSession('/model'), body: { model } },
     REQUEST_INVALID: { path: `${known}/model`, body: { model: { ...model, id: long } } },
   },
+  'session.move': {
+    SESSION_NOT_FOUND: { ...noSession('/move'), body: { directory: '.' } },
+    DESTINATION_INVALID: { path: `${known}/move`, body: { directory: '/does/not/exist' } },
+    REQUEST_INVALID: { path: `${known}/move`, body: { directory: long } },
+    PEER_UNAVAILABLE: { path: `${known}/move`, body: { directory: '.' }, ...away },
+  },
   'session.prompt': {
     SESSION_NOT_FOUND: { ...noSession('/prompt'), body: { text: 'Hi' } },
     PROMPT_CONFLICT: { path: `${known}/prompt`, body: { id: 'msg_known', text: 'other' } },

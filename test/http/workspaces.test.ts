@@ -62,6 +62,11 @@ test("another workspace's session does not exist, whatever is asked of it", asyn
     ['POST', '/api/session/ses_x/prompt', { text: 't' }],
     ['POST', '/api/session/ses_x/wait'],
     ['POST', '/api/session/ses_x/interrupt'],
+    ['POST', '/api/session/ses_x/synthetic', { text: 't' }],
+    ['POST', '/api/session/ses_x/move', { directory: '/' }],
+    ['GET', '/api/session/ses_x/inbox'],
+    ['PATCH', '/api/session/ses_x/inbox/msg_x', { delivery: 'queue' }],
+    ['DELETE', '/api/session/ses_x/inbox/msg_x'],
     ['POST', '/api/session/ses_x/agent', { agent: 'plan' }],
     ['POST', '/api/session/ses_x/model', { model: { id: 'echo', providerID: 'portico' } }],
   ]
@@ -84,6 +89,20 @@ test("another workspace's session does not exist, whatever is asked of it", asyn
   assert.equal(own.body.data.title, 'of two')
   assert.equal((await one('GET', '/api/session/ses_x')).body.data.title, 'of one')
   assert.equal((await two('POST', '/api/session/ses_x/prompt', { id: 'msg_x', text: 'u', resume: false })).status, 200)
+})
+
+test("a session moves below its workspace's roots only; whether there is something elsewhere is not revealed", async () => {
+  await using portico = await openTwo()
+  const one = as(ONE, portico)
+  const location = { directory: portico.project }
+  assert.equal((await one('POST', '/api/session', { id: 'ses_x', location })).status, 200)
+  for (const directory of ['/', '/etc/passwd', '/does/not/exist', '../../../..']) {
+    const message = `Directory is unavailable: ${directory}`
+    const answer = await one('POST', '/api/session/ses_x/move', { directory })
+    assert.deepEqual(answer, { status: 400, body: { _tag: 'InvalidRequestError', message, field: 'directory' } })
+  }
+  assert.deepEqual((await one('GET', '/api/session/ses_x/inbox')).body, { data: [] })
+  assert.equal((await one('POST', '/api/session/ses_x/move', { directory: portico.outside })).status, 204)
 })
 
 test('a cursor that was tampered with is refused', async () => {

@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { CallOptions, Client } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { reasons } from '#services/catalog/reasons.ts'
@@ -68,9 +68,13 @@ function catalogOf(read: string[]): Catalog {
     throw new Error('No handler of these tests runs an agent')
   }
   return {
-    async resolveLocation(_, directory) {
+    async resolveLocation(_, given, base) {
+      const directory = base === undefined ? given : resolve(base, given.trim())
       if (directory === '/forbidden') throw ofCatalog(new Rejection('LOCATION_FORBIDDEN', { directory }))
       if (directory === '/missing') throw ofCatalog(new Rejection('LOCATION_NOT_FOUND', { directory }))
+      if (directory === '/file') {
+        throw ofCatalog(new Rejection('LOCATION_INVALID', { directory, problem: 'it is not a directory' }))
+      }
       return { directory: directory === '' ? '/project' : directory, projectId: 'global', subpath: '' }
     },
     async readAttachment(_, directory, uri) {

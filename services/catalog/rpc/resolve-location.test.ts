@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import {
   asOperator,
@@ -198,3 +198,28 @@ test('a key works only below the roots of its workspace, and does not learn what
 catalogTest('a call without a principal is PRINCIPAL_MISSING', async (catalog) => {
   await assert.rejects(catalog.client.resolveLocation({}), rejection('PRINCIPAL_MISSING', {}))
 })
+
+catalogTest(
+  'with a base, a directory is trimmed, relative to it, or begins with the home directory',
+  async (catalog) => {
+    const { project, outside, client } = catalog
+    const home = dirname(project)
+    await mkdir(join(project, 'a b'))
+    await mkdir(join(project, '~'))
+    for (const [directory, expected] of [
+      [' a b\n', join(project, 'a b')],
+      ['../outside', outside],
+      ['', project],
+      ['  ', project],
+      [outside, outside],
+      ['~', home],
+      [' ~/outside', outside],
+      ['./~', join(project, '~')],
+    ] as const) {
+      const { location } = await client.resolveLocation({ directory, baseDirectory: project }, asOperator)
+      assert.equal(location?.directory, expected, directory)
+    }
+    const missing = client.resolveLocation({ directory: '~none', baseDirectory: project }, asOperator)
+    await assert.rejects(missing, rejection('LOCATION_NOT_FOUND', { directory: join(project, '~none') }))
+  },
+)

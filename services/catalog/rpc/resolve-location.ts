@@ -8,8 +8,9 @@ import { locationToProto } from './convert.ts'
 export function resolveLocation(dependencies: {
   readonly locations: Locations
 }): ServiceImpl<typeof CatalogService>['resolveLocation'] {
-  return async (request, context) => {
-    const location = await dependencies.locations.resolve(principalOf(context), request.directory)
+  return async ({ directory, baseDirectory }, context) => {
+    const base = baseDirectory === '' ? undefined : baseDirectory
+    const location = await dependencies.locations.resolve(principalOf(context), directory, base)
     return { location: locationToProto(location) }
   }
 }

@@ -22,6 +22,14 @@ export declare type ResolveLocationRequest = Message<"portico.catalog.v1.Resolve
    * @generated from field: string directory = 1;
    */
   directory: string;
+
+  /**
+   * Absolute path. With it, the directory is trimmed, may be relative to it, and may begin with `~`, the home directory of
+   * the service's user; an empty one is this. Empty: none of that.
+   *
+   * @generated from field: string base_directory = 2;
+   */
+  baseDirectory: string;
 };
 
 /**

@@ -631,6 +631,55 @@ export declare type SwitchSessionModelResponse = Message<"portico.session.v1.Swi
 export declare const SwitchSessionModelResponseSchema: GenMessage<SwitchSessionModelResponse>;
 
 /**
+ * @generated from message portico.session.v1.MoveSessionRequest
+ */
+export declare type MoveSessionRequest = Message<"portico.session.v1.MoveSessionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Names the move in the inbox; minted by the gateway.
+   *
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+
+  /**
+   * 1 to 4,096 characters. It is trimmed, may be relative to the session's directory, and may begin with `~`.
+   *
+   * @generated from field: string directory = 3;
+   */
+  directory: string;
+
+  /**
+   * DELIVERY_UNSPECIFIED: DELIVERY_STEER.
+   *
+   * @generated from field: portico.session.v1.Delivery delivery = 4;
+   */
+  delivery: Delivery;
+};
+
+/**
+ * Describes the message portico.session.v1.MoveSessionRequest.
+ * Use `create(MoveSessionRequestSchema)` to create a new message.
+ */
+export declare const MoveSessionRequestSchema: GenMessage<MoveSessionRequest>;
+
+/**
+ * @generated from message portico.session.v1.MoveSessionResponse
+ */
+export declare type MoveSessionResponse = Message<"portico.session.v1.MoveSessionResponse"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.MoveSessionResponse.
+ * Use `create(MoveSessionResponseSchema)` to create a new message.
+ */
+export declare const MoveSessionResponseSchema: GenMessage<MoveSessionResponse>;
+
+/**
  * @generated from message portico.session.v1.ListActiveSessionsRequest
  */
 export declare type ListActiveSessionsRequest = Message<"portico.session.v1.ListActiveSessionsRequest"> & {
@@ -1137,6 +1186,18 @@ export declare const SessionService: GenService<{
     methodKind: "unary";
     input: typeof SwitchSessionModelRequestSchema;
     output: typeof SwitchSessionModelResponseSchema;
+  },
+  /**
+   * Admits a move to another directory, as PromptSession does an input: it is applied at the boundary of its delivery, and the
+   * run goes on there. A session at rest whose own directory cannot be used moves at once, and older moves that wait are
+   * cancelled. Rejects with DESTINATION_INVALID when the directory is not there, is not one, or cannot be used.
+   *
+   * @generated from rpc portico.session.v1.SessionService.MoveSession
+   */
+  moveSession: {
+    methodKind: "unary";
+    input: typeof MoveSessionRequestSchema;
+    output: typeof MoveSessionResponseSchema;
   },
   /**
    * Lists the sessions in which a run is going on.

@@ -18,6 +18,8 @@ const NO_DEFAULT = { directory: 'The default', problem: 'PORTICO_DIRECTORY is no
 interface Options {
   /** Default project directory, absolute; undefined: there is none. */
   readonly directory: string | undefined
+  /** Home directory, for `~`. */
+  readonly home: string
   readonly roots: WorkspaceRoots
   /** PATH that git is looked for in. */
   readonly path: string
@@ -42,9 +44,10 @@ export class FileLocations implements Locations {
     this.#options = options
   }
 
-  async resolve(principal: Principal, requested: string): Promise<Location> {
-    const { roots, clock } = this.#options
-    const path = requested === '' ? this.#options.directory : requested
+  async resolve(principal: Principal, requested: string, base?: string): Promise<Location> {
+    const { roots, clock, home } = this.#options
+    const directory = base === undefined ? requested : resolve(base, expanded(requested.trim(), home))
+    const path = directory === '' ? this.#options.directory : directory
     if (path === undefined) throw new Rejection('LOCATION_INVALID', NO_DEFAULT)
     if (!roots.allow(principal, parse(path))) throw new Rejection('LOCATION_FORBIDDEN', { directory: path })
     const now = clock.monotonic()
@@ -97,6 +100,10 @@ export class FileLocations implements Locations {
       if (this.#entries.peek(path) === entry) this.#entries.delete(path)
     })
   }
+}
+
+function expanded(path: string, home: string): string {
+  return path.replace(/^~(?=\/|$)/, () => home)
 }
 
 function parse(path: string): string {

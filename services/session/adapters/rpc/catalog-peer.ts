@@ -27,8 +27,9 @@ export class RpcCatalogPeer implements Catalog {
     this.#client = createClient(CatalogService, transport)
   }
 
-  async resolveLocation(call: PeerCall, directory: string): Promise<SessionLocation> {
-    const { location } = await unary(call, (options) => this.#client.resolveLocation({ directory }, options))
+  async resolveLocation(call: PeerCall, directory: string, baseDirectory = ''): Promise<SessionLocation> {
+    const request = { directory, baseDirectory }
+    const { location } = await unary(call, (options) => this.#client.resolveLocation(request, options))
     const resolved = given(location)
     return { directory: resolved.directory, projectId: given(resolved.project).projectId, subpath: resolved.subpath }
   }

@@ -1,0 +1,75 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { moveSession as decideMove } from '#services/session/domain/move-session.ts'
+import type { SessionLocation } from '#services/session/domain/session.ts'
+import type { Catalog } from '#services/session/ports/catalog.ts'
+import type { PeerCall } from '#services/session/ports/peer-call.ts'
+import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
+import { type AnyReason, Rejection } from '#shared/rejection.ts'
+import { parseText } from '#shared/rpc/parse.ts'
+import { digestOf, parseDelivery, promptConflict } from '../inbox/parse-admission.ts'
+import { parseMessageId } from '../parse.ts'
+import { peerCallOf } from '../peer-call.ts'
+
+const MAX_PATH_LENGTH = 4_096
+
+/** Admits a move of the session; where its own directory cannot be used and it is at rest, it moves at once. */
+export function moveSession(dependencies: {
+  readonly store: SessionStore
+  readonly catalog: Catalog
+}): ServiceImpl<typeof SessionService>['moveSession'] {
+  const { store, catalog } = dependencies
+  return async (request, context) => {
+    const call = peerCallOf(context)
+    const { principal: admitter } = call
+    const id = parseMessageId(request.messageId)
+    const delivery = parseDelivery(request.delivery)
+    const directory = parseText('directory', request.directory, 1, MAX_PATH_LENGTH)
+    const key = { workspace: admitter.workspaceId, sessionId: request.sessionId }
+    const from = await store.inspect(key, nothing, ({ state }) => state.directory)
+    const move = await destination(catalog, call, directory, from)
+    const stranded = move.directory !== from && !(await isUsable(catalog, call, from))
+    const digest = digestOf([move, delivery])
+    await store.revise(
+      key,
+      (reads) => reads.moveReads(id),
+      (revision, reads) => {
+        const admission = { id, move, delivery, digest, admitter, wake: true }
+        if (!decideMove(revision, reads, admission, stranded)) throw promptConflict(id)
+      },
+    )
+    return {}
+  }
+}
+
+/** What is wrong with a destination. That one outside of the workspace's roots is there is not revealed. */
+const PROBLEMS: Readonly<Partial<Record<AnyReason, string>>> = {
+  LOCATION_NOT_FOUND: 'Directory does not exist',
+  LOCATION_INVALID: 'Not a directory',
+  LOCATION_FORBIDDEN: 'Directory is unavailable',
+}
+
+async function destination(
+  catalog: Catalog,
+  call: PeerCall,
+  directory: string,
+  from: string,
+): Promise<SessionLocation> {
+  try {
+    return await catalog.resolveLocation(call, directory, from)
+  } catch (error) {
+    const problem = error instanceof Rejection ? PROBLEMS[error.reason] : undefined
+    if (problem === undefined) throw error
+    throw new Rejection('DESTINATION_INVALID', { directory: directory.trim(), problem }, { cause: error })
+  }
+}
+
+async function isUsable(catalog: Catalog, call: PeerCall, directory: string): Promise<boolean> {
+  try {
+    await catalog.resolveLocation(call, directory)
+    return true
+  } catch (error) {
+    if (error instanceof Rejection && PROBLEMS[error.reason] !== undefined) return false
+    throw error
+  }
+}
