@@ -1,0 +1,200 @@
+import { BroadcastReader } from './reader.ts'
+
+/** What a broadcast is made from. */
+export interface BroadcastOptions<T> {
+  /** Pulled while a reader wants more than there is. Its first item is not among those that readers get. */
+  readonly source: AsyncIterator<T, undefined>
+  /** Where an item stands in the log: positions grow, and sort as texts. Undefined: nowhere, it is not kept for who comes later. */
+  readonly positionOf: (item: T) => string | undefined
+  /** Whether items before this one are missing. */
+  readonly isGap: (item: T) => boolean
+  /** Characters that an item keeps in memory. */
+  readonly sizeOf: (item: T) => number
+  /** What a reader that has fallen behind fails with. */
+  readonly overflow: () => Error
+}
+
+/** So many items, and characters of them, may wait for the slowest reader. */
+const MOST = { items: 4_096, size: 4_194_304 }
+/** So many that everybody has taken are kept for readers that come back. */
+const KEPT = { items: 256, size: 262_144 }
+
+/** How a broadcast has ended. */
+export interface BroadcastEnd {
+  readonly error?: unknown
+}
+
+/**
+ * One stream for many readers: each item is pulled once and kept until all have taken it. The source is pulled for the
+ * reader that is furthest; one that is 4,096 items or four million characters behind it fails, and holds nobody up.
+ */
+export class Broadcast<T> {
+  readonly options: BroadcastOptions<T>
+  readonly #readers = new Set<BroadcastReader<T>>()
+  #waiting = new Set<BroadcastReader<T>>()
+  readonly #items: T[] = []
+  /** Number of the first item. */
+  #start = 0
+  #size = 0
+  /** Everything after this position is here, from this number on; undefined after a gap. */
+  #floor: { readonly position: string; readonly number: number } | undefined
+  #last = ''
+  #end: BroadcastEnd | undefined
+  #pulling = false
+
+  constructor(options: BroadcastOptions<T>) {
+    this.options = options
+  }
+
+  /** Begins behind a position: what the first item of the source says. */
+  begin(position: string): void {
+    this.#floor = { position, number: this.end }
+    this.#last = position
+  }
+
+  /** Position of the newest item that has one. */
+  get last(): string {
+    return this.#last
+  }
+
+  /** Number of the item that comes next. */
+  get end(): number {
+    return this.#start + this.#items.length
+  }
+
+  /** How it has ended; undefined while it goes on. */
+  get over(): BroadcastEnd | undefined {
+    return this.#end
+  }
+
+  get readers(): number {
+    return this.#readers.size
+  }
+
+  /** The items that are here. */
+  get items(): readonly T[] {
+    return this.#items
+  }
+
+  /** Whether everything after a position is here or will come. */
+  covers(position: string): boolean {
+    return this.#floor !== undefined && this.#floor.position <= position
+  }
+
+  /** Whether an item here has exactly that position, or the stream began there. */
+  knows(position: string): boolean {
+    if (this.#floor === undefined || position < this.#floor.position) return false
+    return position === this.#floor.position || position === this.#last || this.#after(position).known
+  }
+
+  /**
+   * A reader of the items that it wants after a position that this covers, or from now on. Items without a position that
+   * are here already are not for it.
+   */
+  read(after?: string, wants: (item: T) => boolean = () => true): BroadcastReader<T> {
+    const number = after === undefined ? this.end : this.#after(after).number
+    const reader = new BroadcastReader(this, { number, after: after ?? '', liveFrom: this.end, wants })
+    this.#readers.add(reader)
+    return reader
+  }
+
+  /** The item of a number; undefined when it has not come yet. */
+  at(number: number): T | undefined {
+    return this.#items[number - this.#start]
+  }
+
+  /** Whether the item of a number is gone. */
+  isBehind(number: number): boolean {
+    return number < this.#start
+  }
+
+  /** Has a reader be offered the next item, or the end. */
+  wait(reader: BroadcastReader<T>): void {
+    this.#waiting.add(reader)
+    this.#pull()
+  }
+
+  leave(reader: BroadcastReader<T>): void {
+    this.#readers.delete(reader)
+    this.#waiting.delete(reader)
+  }
+
+  /** Ends it for everybody, once they have taken what is here. */
+  finish(end: BroadcastEnd): void {
+    if (this.#end !== undefined) return
+    this.#end = end
+    const waiting = this.#waiting
+    this.#waiting = new Set()
+    for (const reader of waiting) reader.finish(end)
+  }
+
+  #pull(): void {
+    if (this.#pulling || this.#end !== undefined) return
+    this.#pulling = true
+    this.options.source.next().then(
+      (result) => {
+        this.#pulling = false
+        if (result.done === true) this.finish({})
+        else this.#push(result.value)
+      },
+      (error: unknown) => this.finish({ error }),
+    )
+  }
+
+  #push(item: T): void {
+    const { positionOf, isGap, sizeOf } = this.options
+    const number = this.end
+    const position = positionOf(item)
+    this.#items.push(item)
+    this.#size += sizeOf(item)
+    if (isGap(item)) this.#floor = undefined
+    else if (position !== undefined) {
+      this.#floor ??= { position, number: number + 1 }
+      this.#last = position
+    }
+    const waiting = this.#waiting
+    this.#waiting = new Set()
+    for (const reader of waiting) if (!reader.offer(item, position, number)) this.#waiting.add(reader)
+    this.#trim()
+    if (this.#waiting.size > 0) this.#pull()
+  }
+
+  /** Drops what is too much, and of what everybody has taken all but the newest. */
+  #trim(): void {
+    this.#drop(MOST, this.end - 1)
+    if (this.#items.length <= 2 * KEPT.items && this.#size <= 2 * KEPT.size) return
+    let taken = this.end - 1
+    for (const { number } of this.#readers) taken = Math.min(taken, number)
+    this.#drop(KEPT, taken)
+  }
+
+  /** Drops items until no more than so many are left, or the one of a number comes. */
+  #drop({ items, size }: typeof MOST, before: number): void {
+    let count = 0
+    while (this.#start + count < before && (this.#items.length - count > items || this.#size > size)) {
+      const item = this.#items[count++] as T
+      this.#size -= this.options.sizeOf(item)
+      const position = this.options.positionOf(item)
+      const floor = this.#floor
+      if (floor !== undefined && position !== undefined && floor.position < position) {
+        this.#floor = { position, number: this.#start + count }
+      }
+    }
+    if (count > 0) this.#items.splice(0, count)
+    this.#start += count
+  }
+
+  /** Number of the first item after a position, and whether the one before it has that position. */
+  #after(position: string): { readonly number: number; readonly known: boolean } {
+    let number = Math.max(this.#floor?.number ?? this.end, this.#start)
+    let known = false
+    for (let n = number; n < this.end; n++) {
+      const at = this.options.positionOf(this.at(n) as T)
+      if (at === undefined) continue
+      if (at > position) break
+      number = n + 1
+      known = at === position
+    }
+    return { number, known }
+  }
+}

@@ -1,0 +1,89 @@
+import type { Broadcast, BroadcastEnd } from './broadcast.ts'
+
+/** Where a reader begins, and what it wants. */
+interface Start<T> {
+  /** Number of the next item. */
+  readonly number: number
+  /** Items that stand at this position, or before it, are not for it. */
+  readonly after: string
+  /** Items without a position are for it from this number on. */
+  readonly liveFrom: number
+  readonly wants: (item: T) => boolean
+}
+
+/** One of the readers of a broadcast. It has to be left, by `return`, when nobody reads it any more. */
+export class BroadcastReader<T> implements AsyncIterableIterator<T, undefined> {
+  readonly #broadcast: Broadcast<T>
+  readonly #start: Start<T>
+  #number: number
+  #waiting: PromiseWithResolvers<IteratorResult<T, undefined>> | undefined
+  #left = false
+
+  constructor(broadcast: Broadcast<T>, start: Start<T>) {
+    this.#broadcast = broadcast
+    this.#start = start
+    this.#number = start.number
+  }
+
+  /** Number of the next item. */
+  get number(): number {
+    return this.#number
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<IteratorResult<T, undefined>> {
+    const broadcast = this.#broadcast
+    if (this.#left) return Promise.resolve({ done: true, value: undefined })
+    if (broadcast.isBehind(this.#number)) return Promise.reject(broadcast.options.overflow())
+    for (let item = broadcast.at(this.#number); item !== undefined; item = broadcast.at(this.#number)) {
+      if (this.#takes(item, broadcast.options.positionOf(item), this.#number++))
+        return Promise.resolve({ done: false, value: item })
+    }
+    const { over } = broadcast
+    this.#waiting = Promise.withResolvers()
+    const { promise } = this.#waiting
+    if (over === undefined) broadcast.wait(this)
+    else this.finish(over)
+    return promise
+  }
+
+  /** Leaves the broadcast. */
+  async return(): Promise<IteratorResult<T, undefined>> {
+    this.leave()
+    return { done: true, value: undefined }
+  }
+
+  leave(): void {
+    if (this.#left) return
+    this.#left = true
+    this.#broadcast.leave(this)
+    this.finish({})
+  }
+
+  /** Gives it the next item while it waits. False: it is not for this reader, which waits on. */
+  offer(item: T, position: string | undefined, number: number): boolean {
+    this.#number = number + 1
+    if (!this.#takes(item, position, number)) return false
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting?.resolve({ done: false, value: item })
+    return true
+  }
+
+  /** Ends it while it waits. */
+  finish(end: BroadcastEnd): void {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    if ('error' in end) waiting?.reject(end.error)
+    else waiting?.resolve({ done: true, value: undefined })
+  }
+
+  #takes(item: T, position: string | undefined, number: number): boolean {
+    const { after, liveFrom, wants } = this.#start
+    if (position === undefined ? number < liveFrom : position <= after) return false
+    return wants(item)
+  }
+}
