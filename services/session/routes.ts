@@ -6,6 +6,7 @@ import type { Catalog } from './ports/catalog.ts'
 import type { SessionStore } from './ports/session-store.ts'
 import { reasons } from './reasons.ts'
 import { streamEvents } from './rpc/event/stream-events.ts'
+import { streamSessionLog } from './rpc/event/stream-session-log.ts'
 import { addSyntheticInput } from './rpc/inbox/add-synthetic-input.ts'
 import { cancelInboxItem } from './rpc/inbox/cancel-inbox-item.ts'
 import { changeInboxDelivery } from './rpc/inbox/change-inbox-delivery.ts'
@@ -61,6 +62,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     getPermissionRequest: getPermissionRequest(dependencies),
     replyPermissionRequest: replyPermissionRequest(dependencies),
     streamEvents: streamEvents(dependencies),
+    streamSessionLog: streamSessionLog(dependencies),
   }
   return { domain: 'session', reasons, services: [route(SessionService, implementation)] }
 }

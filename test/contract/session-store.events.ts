@@ -97,6 +97,26 @@ export function eventCases(test: StoreTest): void {
     )
   })
 
+  test('a reader with a position gets one notice that it has caught up; positions sort as their texts', async ({
+    store,
+  }) => {
+    const ids = Array.from({ length: 120 }, (_, i) => `ses_${i}`)
+    const events = await eventsOf(store, ids.length, () =>
+      Promise.all(ids.map((id) => store.createSession(W, newSession(id)))),
+    )
+    const positions = events.map(({ position }) => position)
+    assert.deepEqual(positions, positions.toSorted())
+    await using reader = await tail(store, positions[9])
+    const before = await reader.caughtUp()
+    assert.deepEqual(plain(before.events), plain(events.slice(10)))
+    assert.ok(before.position >= (positions.at(-1) ?? ''))
+    await store.createSession(W, newSession('ses_later'))
+    const [event] = await reader.events(1)
+    assert.ok((event?.position ?? '') > before.position)
+    await using current = await tail(store, event?.position)
+    assert.deepEqual((await current.caughtUp()).events, [])
+  })
+
   test('a position that nobody gave is answered `missed`, and live events follow', async ({ store }) => {
     const [event] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
     const { position } = event as { position: string }

@@ -12,8 +12,21 @@ export class TailReader implements AsyncDisposable {
     this.#iterator = store.tailEvents(workspace, position, this.#controller.signal)[Symbol.asyncIterator]()
   }
 
-  next(): Promise<IteratorResult<TailItem>> {
-    return this.#iterator.next()
+  /** The next item; that a reader has caught up is passed over. */
+  async next(): Promise<IteratorResult<TailItem>> {
+    const next = await this.#iterator.next()
+    return next.value?.type === 'caught-up' ? this.next() : next
+  }
+
+  /** Reads up to where the reader has caught up; returns the events before, and the position. */
+  async caughtUp() {
+    const events = []
+    for (;;) {
+      const { value } = await this.#iterator.next()
+      if (value?.type === 'caught-up') return { events, position: value.position }
+      assert.equal(value?.type, 'event')
+      events.push(value.event)
+    }
   }
 
   /** Reads until so many events have come; other items are refused. */

@@ -7,17 +7,18 @@ import type { HubItem } from '../run/event-hub.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
 import { eventToProto } from './convert.ts'
 
-/** Streams the events of the principal's locations, until the caller leaves or the server stops (SERVICE_CLOSING). */
+/** Streams the events of the principal's locations, or of one, until the caller leaves or the server stops (SERVICE_CLOSING). */
 export function streamEvents(dependencies: {
   readonly locations: Locations
   readonly opened: OpenLocations
 }): ServiceImpl<typeof CatalogService>['streamEvents'] {
   const { locations, opened } = dependencies
-  return async function* (_, context) {
+  return async function* ({ directory: only }, context) {
     const principal = principalOf(context)
     const draining = drainSignalOf(context)
     const signal = AbortSignal.any([context.signal, draining])
-    const wanted = (directory: string): boolean => locations.allow(principal, directory)
+    const wanted = (directory: string): boolean =>
+      (only === '' || only === directory) && locations.allow(principal, directory)
     for await (const item of opened.events.subscribe(wanted, signal)) yield itemToProto(item)
     draining.throwIfAborted()
   }

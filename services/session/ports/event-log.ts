@@ -6,7 +6,8 @@ export interface EventLog {
    * Events of a workspace in log order: after a position, or from now on; then live, until the signal aborts or the store
    * is disposed. Pulled: a slow reader holds nothing but its place. The first item is `ready`: everything written after
    * it was seen will come. `missed` follows at once when the position is unknown or too old, and stands later where a
-   * gap can't be filled.
+   * gap can't be filled. A reader that gave a position gets `caught-up` once, when it has everything that was written before
+   * it asked. Positions of one log sort as their texts do, in log order.
    */
   tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem>
   /** Events of a session after a number of it (0: from the first on), at most `limit`, in order. */
@@ -23,6 +24,8 @@ export type TailItem =
   /** `position`: where the reader stands; what follows comes after it. */
   | { readonly type: 'ready'; readonly position: string }
   | { readonly type: 'missed' }
+  /** `position`: as with `ready`. */
+  | { readonly type: 'caught-up'; readonly position: string }
   | { readonly type: 'event'; readonly event: DurableEvent }
 
 /** Events of one session. */

@@ -561,6 +561,12 @@ export declare const EndToolsResponseSchema: GenMessage<EndToolsResponse>;
  * @generated from message portico.catalog.v1.StreamEventsRequest
  */
 export declare type StreamEventsRequest = Message<"portico.catalog.v1.StreamEventsRequest"> & {
+  /**
+   * Only events of exactly this directory; empty: of any.
+   *
+   * @generated from field: string directory = 1;
+   */
+  directory: string;
 };
 
 /**

@@ -215,6 +215,14 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
      */
     value: SessionMoved;
     case: "sessionMoved";
+  } | {
+    /**
+     * Volatile.
+     *
+     * @generated from field: portico.session.v1.StepRetried step_retried = 50;
+     */
+    value: StepRetried;
+    case: "stepRetried";
   } | { case: undefined; value?: undefined };
 };
 
@@ -489,6 +497,13 @@ export declare type StepEnded = Message<"portico.session.v1.StepEnded"> & {
    * @generated from field: portico.session.v1.TokenUsage tokens = 5;
    */
   tokens?: TokenUsage | undefined;
+
+  /**
+   * What the whole session has used with it; absent in events of older versions.
+   *
+   * @generated from field: portico.session.v1.SessionUsage session_usage = 6;
+   */
+  sessionUsage?: SessionUsage | undefined;
 };
 
 /**
@@ -512,6 +527,27 @@ export declare type StepFailed = Message<"portico.session.v1.StepFailed"> & {
    * @generated from field: portico.session.v1.StructuredError error = 2;
    */
   error?: StructuredError | undefined;
+
+  /**
+   * As in AssistantMessage; empty: the provider had not ended its answer.
+   *
+   * @generated from field: string finish = 3;
+   */
+  finish: string;
+
+  /**
+   * What its generation used; absent: that is not known.
+   *
+   * @generated from field: portico.session.v1.SessionUsage usage = 4;
+   */
+  usage?: SessionUsage | undefined;
+
+  /**
+   * What the whole session has used with it; absent where `usage` is.
+   *
+   * @generated from field: portico.session.v1.SessionUsage session_usage = 5;
+   */
+  sessionUsage?: SessionUsage | undefined;
 };
 
 /**
@@ -519,6 +555,49 @@ export declare type StepFailed = Message<"portico.session.v1.StepFailed"> & {
  * Use `create(StepFailedSchema)` to create a new message.
  */
 export declare const StepFailedSchema: GenMessage<StepFailed>;
+
+/**
+ * What was used of models.
+ *
+ * @generated from message portico.session.v1.SessionUsage
+ */
+export declare type SessionUsage = Message<"portico.session.v1.SessionUsage"> & {
+  /**
+   * In nano-dollars; 0 when the price is unknown.
+   *
+   * @generated from field: int64 cost_nanos = 1;
+   */
+  costNanos: bigint;
+
+  /**
+   * @generated from field: portico.session.v1.TokenUsage tokens = 2;
+   */
+  tokens?: TokenUsage | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.SessionUsage.
+ * Use `create(SessionUsageSchema)` to create a new message.
+ */
+export declare const SessionUsageSchema: GenMessage<SessionUsage>;
+
+/**
+ * The retry that a step waited for has begun.
+ *
+ * @generated from message portico.session.v1.StepRetried
+ */
+export declare type StepRetried = Message<"portico.session.v1.StepRetried"> & {
+  /**
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+};
+
+/**
+ * Describes the message portico.session.v1.StepRetried.
+ * Use `create(StepRetriedSchema)` to create a new message.
+ */
+export declare const StepRetriedSchema: GenMessage<StepRetried>;
 
 /**
  * A step waits for a retry of its provider call.
@@ -683,6 +762,13 @@ export declare type PartEnded = Message<"portico.session.v1.PartEnded"> & {
    * @generated from field: string text = 2;
    */
   text: string;
+
+  /**
+   * The provider's data that go back to it untouched; only with KIND_REASONING. Absent: there are none.
+   *
+   * @generated from field: google.protobuf.Struct state = 3;
+   */
+  state?: JsonObject | undefined;
 };
 
 /**

@@ -973,6 +973,20 @@ export declare type StreamEventsRequest = Message<"portico.session.v1.StreamEven
    * @generated from field: string position = 1;
    */
   position: string;
+
+  /**
+   * Only events of this session and of all sessions below it, whenever they are created; empty: of any.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * Only events of sessions that were in exactly this directory at that time; empty: of any.
+   *
+   * @generated from field: string directory = 3;
+   */
+  directory: string;
 };
 
 /**
@@ -1010,6 +1024,14 @@ export declare type StreamEventsResponse = Message<"portico.session.v1.StreamEve
      */
     value: EventsMissed;
     case: "missed";
+  } | {
+    /**
+     * Everything that was written before has come; once, where a position was given. Nothing volatile comes before it.
+     *
+     * @generated from field: portico.session.v1.EventsCaughtUp caught_up = 4;
+     */
+    value: EventsCaughtUp;
+    case: "caughtUp";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1052,6 +1074,116 @@ export declare type EventsMissed = Message<"portico.session.v1.EventsMissed"> & 
  * Use `create(EventsMissedSchema)` to create a new message.
  */
 export declare const EventsMissedSchema: GenMessage<EventsMissed>;
+
+/**
+ * The past has been sent.
+ *
+ * @generated from message portico.session.v1.EventsCaughtUp
+ */
+export declare type EventsCaughtUp = Message<"portico.session.v1.EventsCaughtUp"> & {
+  /**
+   * Everything up to here has come. Positions of one log sort as their texts do, in log order.
+   *
+   * @generated from field: string position = 1;
+   */
+  position: string;
+};
+
+/**
+ * Describes the message portico.session.v1.EventsCaughtUp.
+ * Use `create(EventsCaughtUpSchema)` to create a new message.
+ */
+export declare const EventsCaughtUpSchema: GenMessage<EventsCaughtUp>;
+
+/**
+ * @generated from message portico.session.v1.StreamSessionLogRequest
+ */
+export declare type StreamSessionLogRequest = Message<"portico.session.v1.StreamSessionLogRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Number of the last event that was received; 0: all that are kept. Negative is an error.
+   *
+   * @generated from field: int64 after_seq = 2;
+   */
+  afterSeq: bigint;
+
+  /**
+   * Goes on with what is written later. Default: the stream ends when it has caught up.
+   *
+   * @generated from field: bool follow = 3;
+   */
+  follow: boolean;
+};
+
+/**
+ * Describes the message portico.session.v1.StreamSessionLogRequest.
+ * Use `create(StreamSessionLogRequestSchema)` to create a new message.
+ */
+export declare const StreamSessionLogRequestSchema: GenMessage<StreamSessionLogRequest>;
+
+/**
+ * @generated from message portico.session.v1.StreamSessionLogResponse
+ */
+export declare type StreamSessionLogResponse = Message<"portico.session.v1.StreamSessionLogResponse"> & {
+  /**
+   * @generated from oneof portico.session.v1.StreamSessionLogResponse.message
+   */
+  message: {
+    /**
+     * Events that were asked for have expired: read the session again. What is kept follows.
+     *
+     * @generated from field: portico.session.v1.EventsMissed missed = 1;
+     */
+    value: EventsMissed;
+    case: "missed";
+  } | {
+    /**
+     * Without a position.
+     *
+     * @generated from field: portico.session.v1.SessionEvent event = 2;
+     */
+    value: SessionEvent;
+    case: "event";
+  } | {
+    /**
+     * Once.
+     *
+     * @generated from field: portico.session.v1.LogSynced synced = 3;
+     */
+    value: LogSynced;
+    case: "synced";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message portico.session.v1.StreamSessionLogResponse.
+ * Use `create(StreamSessionLogResponseSchema)` to create a new message.
+ */
+export declare const StreamSessionLogResponseSchema: GenMessage<StreamSessionLogResponse>;
+
+/**
+ * Everything that was written before has come.
+ *
+ * @generated from message portico.session.v1.LogSynced
+ */
+export declare type LogSynced = Message<"portico.session.v1.LogSynced"> & {
+  /**
+   * Number of the last event of the session; 0: none is kept.
+   *
+   * @generated from field: int64 seq = 1;
+   */
+  seq: bigint;
+};
+
+/**
+ * Describes the message portico.session.v1.LogSynced.
+ * Use `create(LogSyncedSchema)` to create a new message.
+ */
+export declare const LogSyncedSchema: GenMessage<LogSynced>;
 
 /**
  * Keeps sessions and runs their agents. Every call sees only the sessions of the principal's workspace; another
@@ -1260,9 +1392,9 @@ export declare const SessionService: GenService<{
     output: typeof ReplyPermissionRequestResponseSchema;
   },
   /**
-   * Streams the events of the principal's workspace: from a position in the log, else from now on, then live. The
-   * first message says that the stream is open. A reader that falls behind by more than 4,096 volatile events is
-   * rejected with EVENTS_OVERFLOWED; a server that stops rejects every reader with SERVICE_CLOSING.
+   * Streams the events of the principal's workspace, or those of a session or a directory: from a position in the log, else
+   * from now on, then live. The first message says that the stream is open. A reader that falls behind by more than
+   * 4,096 events is rejected with EVENTS_OVERFLOWED; a server that stops rejects every reader with SERVICE_CLOSING.
    *
    * @generated from rpc portico.session.v1.SessionService.StreamEvents
    */
@@ -1270,6 +1402,18 @@ export declare const SessionService: GenService<{
     methodKind: "server_streaming";
     input: typeof StreamEventsRequestSchema;
     output: typeof StreamEventsResponseSchema;
+  },
+  /**
+   * Streams the durable events of a session after a number of it, then says that it has caught up, and ends or goes on live.
+   * The first message comes once the session was found. Rejects with SESSION_NOT_FOUND; a server that stops rejects every
+   * reader with SERVICE_CLOSING.
+   *
+   * @generated from rpc portico.session.v1.SessionService.StreamSessionLog
+   */
+  streamSessionLog: {
+    methodKind: "server_streaming";
+    input: typeof StreamSessionLogRequestSchema;
+    output: typeof StreamSessionLogResponseSchema;
   },
 }>;
 

@@ -104,7 +104,12 @@ function fill(data: any, held: any): void {
   }
 }
 
-/** Whether the events of a session are kept from a number on: `first` is the number of the first that is, if any. */
-export function isKept(first: number | null | undefined, afterSeq: number): boolean {
-  return first !== null && first !== undefined && first <= Math.max(afterSeq, 1)
+/** What sessions begin with. */
+const FIRST_TYPES: readonly unknown[] = ['session-created', 'session-forked']
+
+/** Whether the events of a session are kept from a number on; `first` is the first of the session that is, if any. */
+export function isKept(first: Pick<EventRecord, 'seq' | 'data'> | null | undefined, afterSeq: number): boolean {
+  if (first === null || first === undefined) return false
+  // What a session was made from may have taken its first numbers.
+  return first.seq <= Math.max(afterSeq, 1) || FIRST_TYPES.includes(JSON.parse(first.data).type)
 }

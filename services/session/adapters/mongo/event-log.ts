@@ -52,6 +52,7 @@ export class MongoEventLog implements AsyncDisposable {
       const cursor: Cursor = known && position !== undefined ? { number: undefined, place: position } : end
       yield { type: 'ready', position: cursor.place }
       if (!known) yield { type: 'missed' }
+      let behind = position !== undefined
       while (!signal.aborted) {
         cursor.number ??= ring.after(cursor.place)
         if (cursor.number === undefined || ring.isBehind(cursor.number)) {
@@ -60,7 +61,10 @@ export class MongoEventLog implements AsyncDisposable {
         }
         const next = ring.next(cursor.number, cursor.place)
         if (next === undefined) {
-          await feed.more(signal)
+          // The ring may have gone further, where nothing of a workspace was written.
+          if (behind) yield { type: 'caught-up', position: later(cursor.place, ring.last) }
+          else await feed.more(signal)
+          behind = false
           continue
         }
         const item =
@@ -89,10 +93,10 @@ export class MongoEventLog implements AsyncDisposable {
     const { events } = this.#collections
     const own = { workspace, sessionId }
     const options = { sort: { seq: 1 }, maxTimeMS: MAX_TIME_MS } as const
-    const first = await events.findOne(own, { ...options, projection: { seq: 1 } })
+    const first = await events.findOne(own, { ...options, projection: { seq: 1, data: 1 } })
     const records = await events.find({ ...own, seq: { $gt: afterSeq } }, { ...options, limit }).toArray()
     const complete = await Promise.all(records.map((record) => this.#texts.complete(record, this.#closing.signal)))
-    return { events: complete.filter((event) => event !== undefined), missed: !isKept(first?.seq, afterSeq) }
+    return { events: complete.filter((event) => event !== undefined), missed: !isKept(first, afterSeq) }
   }
 
   /** See EventLog.expireEvents. */
@@ -178,4 +182,8 @@ export class MongoEventLog implements AsyncDisposable {
     signal.addEventListener('abort', release, { once: true })
     return release
   }
+}
+
+function later(a: Place, b: Place): Place {
+  return a > b ? a : b
 }

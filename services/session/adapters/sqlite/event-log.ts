@@ -70,7 +70,8 @@ export class SqliteEventLog implements Disposable {
     const last = this.#last
     const known = position === undefined ? last : this.#rowOf(position, last)
     let row = known ?? last
-    yield { type: 'ready', position: `${this.#id}.${row}` }
+    let behind = position !== undefined
+    yield { type: 'ready', position: this.#positionOf(row) }
     if (known === undefined) yield { type: 'missed' }
     while (!signal.aborted) {
       if (row < this.#expired) {
@@ -82,10 +83,14 @@ export class SqliteEventLog implements Disposable {
       for (const record of records) {
         if (signal.aborted) return
         row = record.position
-        yield { type: 'event', event: { ...this.#complete(record), position: `${this.#id}.${row}` } }
+        yield { type: 'event', event: { ...this.#complete(record), position: this.#positionOf(row) } }
       }
       // Nothing of the workspace lies before that, be it kept or not.
-      if (records.length < BATCH) row = Math.max(row, end)
+      if (records.length < BATCH) {
+        row = Math.max(row, end)
+        if (behind) yield { type: 'caught-up', position: this.#positionOf(row) }
+        behind = false
+      }
       if (records.length === 0) await this.#more(workspace, signal)
       // Nothing here waits for I/O: without a break, whoever reads a long log as fast as it comes would be all that happens.
       else if (records.length === BATCH) await setImmediate()
@@ -94,11 +99,11 @@ export class SqliteEventLog implements Disposable {
 
   /** Events of the session with that number in the file. */
   list(session: number, { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number }): SessionEvents {
-    const first = this.#file.statement('SELECT min(seq) AS seq FROM events WHERE session = ?').get(session)?.seq
+    const first = this.#file.statement(OF_SESSION).get(session, 0, 1) as Row | undefined
     const records = this.#file.statement(OF_SESSION).all(session, afterSeq, limit) as unknown as Row[]
     return {
       events: records.map((record) => this.#complete(record)),
-      missed: !isKept(first as number | null, afterSeq),
+      missed: !isKept(first, afterSeq),
     }
   }
 
@@ -141,7 +146,12 @@ export class SqliteEventLog implements Disposable {
     const [id, text = ''] = position.split('.')
     const row = /^\d{1,15}$/.test(text) ? Number(text) : undefined
     const kept = row !== undefined && row <= last && row >= this.#expired
-    return id === this.#id && kept && position === `${id}.${row}` ? row : undefined
+    return id === this.#id && kept && position === `${id}.${text}` ? row : undefined
+  }
+
+  /** Of one length, so that positions sort as texts. Those of older versions had no zeros, and are still understood. */
+  #positionOf(row: number): string {
+    return `${this.#id}.${String(row).padStart(15, '0')}`
   }
 
   /** Waits until the workspace has more events, or the signal aborts. */

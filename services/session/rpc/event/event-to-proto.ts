@@ -30,16 +30,20 @@ import {
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
+/** An event of a session's own log is durable, and has no position. */
+type AnyEvent = Omit<DurableEvent, 'position'> | DurableEvent | VolatileEvent
+
 /** What an event refers to. */
-export function blobsOfEvent({ data }: DurableEvent | VolatileEvent): BlobRef[] {
+export function blobsOfEvent({ data }: AnyEvent): BlobRef[] {
   if (data.type !== 'tool-succeeded' && data.type !== 'tool-failed') return []
   return data.content.flatMap((content) => (content.type === 'file' ? [content.blob] : []))
 }
 
 /** An event as a message. */
-export function eventToProto(event: DurableEvent | VolatileEvent, blobs: BlobContents): SessionEvent {
+export function eventToProto(event: AnyEvent, blobs: BlobContents): SessionEvent {
   const { id, sessionId, directory, timeCreated } = event
-  const place = 'position' in event ? { seq: BigInt(event.seq), position: event.position } : {}
+  const position = 'position' in event ? event.position : ''
+  const place = 'seq' in event ? { seq: BigInt(event.seq), position } : {}
   return create(SessionEventSchema, {
     ...{ eventId: id, createTime: timestampFromMs(timeCreated), sessionId, directory, ...place },
     event: toData(event.data, blobs),

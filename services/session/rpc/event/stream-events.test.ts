@@ -20,7 +20,8 @@ async function open(service: SessionRpc, position = '', options: CallOptions = s
   const stream = service.client.streamEvents({ position }, options)[Symbol.asyncIterator]()
   const next = async (): Promise<StreamEventsResponse['message']> => {
     const { value, done } = await stream.next()
-    return done === true ? { case: undefined } : value.message
+    if (done === true) return { case: undefined }
+    return value.message.case === 'caughtUp' ? next() : value.message
   }
   const word = async (): Promise<string | undefined> => {
     const message = await next()
@@ -91,6 +92,27 @@ forEachTransport((name, connect) => {
     await service.client.createSession({ sessionId: 'ses_1' }, service.as())
     assert.equal(await stream.word(), 'sessionCreated ses_1')
     await stream.leave()
+  })
+
+  test(`only events of the wanted session, or of the wanted directory, are sent (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    const of = async (wanted: { readonly sessionId?: string; readonly directory?: string }) => {
+      const stream = service.client.streamEvents(wanted, service.as())[Symbol.asyncIterator]()
+      assert.equal((await stream.next()).value?.message.case, 'connected')
+      return async () => {
+        const { value } = await stream.next()
+        return value?.message.case === 'event' ? value.message.value.sessionId : value?.message.case
+      }
+    }
+    const streams = [await of({ sessionId: 'ses_1' }), await of({ directory: '/there' })]
+    await service.client.createSession({ sessionId: 'ses_0', directory: '/else' }, service.as())
+    await service.client.createSession({ sessionId: 'ses_2', directory: '/there' }, service.as())
+    await service.client.createSession({ sessionId: 'ses_1', directory: '/there' }, service.as())
+    assert.deepEqual(await Promise.all(streams.map((next) => next())), ['ses_1', 'ses_2'])
+    await service.store.selectAgent('wrk_1', 'ses_2', 'plan')
+    await service.store.selectAgent('wrk_1', 'ses_1', 'plan')
+    assert.equal(await streams[0]?.(), 'ses_1')
+    assert.deepEqual([await streams[1]?.(), await streams[1]?.()], ['ses_1', 'ses_2'])
   })
 
   test(`a reader that falls behind by more than 4,096 volatile events that cannot be joined is refused (${name})`, async () => {

@@ -1,6 +1,8 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import { EventsMissedSchema, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { DurableEvent, VolatileEvent } from '#services/session/domain/event.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { EventHub } from '#services/session/run/events/event-hub.ts'
 import { drainSignalOf, principalOf } from '#shared/rpc/call-context.ts'
@@ -9,24 +11,36 @@ import { blobsOfEvent, eventToProto } from './event-to-proto.ts'
 
 const MISSED = create(EventsMissedSchema)
 
-/** Streams the events of the principal's workspace, until the caller leaves or the server stops (SERVICE_CLOSING). */
+/** Streams events of the principal's workspace, until the caller leaves or the server stops (SERVICE_CLOSING). */
 export function streamEvents(dependencies: {
   readonly blobs: BlobStore
   readonly hub: EventHub
 }): ServiceImpl<typeof SessionService>['streamEvents'] {
-  const { blobs, hub } = dependencies
-  return async function* ({ position }, context) {
+  const { hub } = dependencies
+  const encode = sharedEncoder(dependencies.blobs)
+  return async function* ({ position, sessionId, directory }, context) {
     const { workspaceId } = principalOf(context)
     const draining = drainSignalOf(context)
     const signal = AbortSignal.any([context.signal, draining])
-    for await (const item of hub.subscribe(workspaceId, position === '' ? undefined : position, signal)) {
+    const filter = { sessionId: sessionId || undefined, directory: directory || undefined }
+    for await (const item of hub.subscribe(workspaceId, position || undefined, signal, filter)) {
       if (item.type === 'ready') yield { message: { case: 'connected', value: { position: item.position } } }
       else if (item.type === 'missed') yield { message: { case: 'missed', value: MISSED } }
-      else {
-        const loaded = await readContents(blobs, workspaceId, blobsOfEvent(item.event))
-        yield { message: { case: 'event', value: eventToProto(item.event, loaded) } }
-      }
+      else if (item.type === 'caught-up') yield { message: { case: 'caughtUp', value: { position: item.position } } }
+      else yield { message: { case: 'event', value: await encode(item.event) } }
     }
     draining.throwIfAborted()
+  }
+}
+
+/** Makes a message of each event once, however many streams it goes out on. */
+function sharedEncoder(blobs: BlobStore): (event: DurableEvent | VolatileEvent) => Promise<SessionEvent> {
+  const known = new WeakMap<object, Promise<SessionEvent>>()
+  const encode = async (event: DurableEvent | VolatileEvent): Promise<SessionEvent> =>
+    eventToProto(event, await readContents(blobs, event.workspace, blobsOfEvent(event)))
+  return (event) => {
+    const made = known.get(event) ?? encode(event)
+    known.set(event, made)
+    return made
   }
 }

@@ -15,6 +15,7 @@ function log() {
   let wake = (): void => {}
   return {
     open: 0,
+    getSession: async () => undefined,
     emit(...more: TailItem[]) {
       items.push(...more)
       wake()

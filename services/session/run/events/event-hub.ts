@@ -1,26 +1,31 @@
 import type { VolatileEvent } from '#services/session/domain/event.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
-import type { SessionStore } from '#services/session/ports/session-store.ts'
-import { Rejection } from '#shared/rejection.ts'
-import { EventMerge } from './event-merge.ts'
+import type { BroadcastReader } from '#shared/broadcast/reader.ts'
+import { detached } from '#shared/telemetry/tracing.ts'
+import type { Mark } from './pending-events.ts'
+import { type FeedItem, type FeedStore, WorkspaceFeed } from './workspace-feed.ts'
 
-/** What a subscriber gets: `ready` first; `missed` where events are lost. */
-export type HubItem = TailItem | { readonly type: 'volatile'; readonly event: VolatileEvent }
+export type { Mark } from './pending-events.ts'
 
-/** A moment between the ones at which streams began to stand; see `EventHub.mark`. */
-export type Mark = number
+/**
+ * What a subscriber gets: `ready` first; `missed` where events are lost; where it came with a position, `caught-up` once it has
+ * everything that was written before.
+ */
+export type HubItem = FeedItem | Extract<TailItem, { readonly type: 'caught-up' }>
 
-/** Volatile events that may wait for a reader, and characters of their words. */
-const MAX_WAITING = 4_096
-const MAX_CHARACTERS = 2_097_152
+/** Which events a subscriber gets: those of a session and of all below it, and those of a directory; left out: of any. */
+export interface EventFilter {
+  readonly sessionId?: string | undefined
+  readonly directory?: string | undefined
+}
 
-/** Merges the durable events of a workspace with the volatile ones of this process. */
+/** Merges the durable events of each workspace with the volatile ones of this process, once for all who listen. */
 export class EventHub {
-  readonly #store: Pick<SessionStore, 'tailEvents'>
-  readonly #subscribers = new Map<string, Set<Subscriber>>()
+  readonly #store: FeedStore
+  readonly #feeds = new Map<string, WorkspaceFeed>()
   #mark: Mark = 0
 
-  constructor(store: Pick<SessionStore, 'tailEvents'>) {
+  constructor(store: FeedStore) {
     this.#store = store
   }
 
@@ -34,114 +39,104 @@ export class EventHub {
 
   /** Whether anybody listens: making an event for nobody is a waste. */
   hasListener(workspace: string): boolean {
-    return this.#subscribers.has(workspace)
+    return this.#feeds.has(workspace)
   }
 
   /** Sends them to those who listen; `mark` was taken before the event that these follow was written. */
   publish(events: readonly VolatileEvent[], mark: Mark): void {
-    for (const event of events) {
-      for (const subscriber of this.#subscribers.get(event.workspace) ?? []) subscriber.add(event, mark)
-    }
+    for (const event of events) this.#feeds.get(event.workspace)?.pending.add(event, mark)
   }
 
   /**
-   * Events of a workspace from a position, or from now on, until the signal aborts. Volatile ones that wait are joined
-   * where they can be; rejects with EVENTS_OVERFLOWED when more than 4,096, or two million characters, wait even so.
+   * Events of a workspace from a position, or from now on, until the signal aborts. What was written before is read for this
+   * subscriber alone, at its own pace and without volatile events; then it joins all others. Volatile ones that wait are joined
+   * where they can be; rejects with EVENTS_OVERFLOWED when more than 4,096, or two million characters, wait even so, or when
+   * the subscriber has fallen behind the others by as many.
    */
-  async *subscribe(workspace: string, position: string | undefined, signal: AbortSignal): AsyncGenerator<HubItem> {
+  async *subscribe(
+    workspace: string,
+    position: string | undefined,
+    signal: AbortSignal,
+    filter: EventFilter = {},
+  ): AsyncGenerator<HubItem> {
+    if (signal.aborted) return
+    const feed = this.#feedOf(workspace)
     const left = new AbortController()
     const ends = AbortSignal.any([signal, left.signal])
-    const subscriber = new Subscriber()
-    const tail = this.#store.tailEvents(workspace, position, ends)[Symbol.asyncIterator]()
+    const { stream } = feed
+    const leaving = [stream.hold()]
     // A generator that stands at a `yield` does not notice an abort: what it holds is given up here.
     ends.addEventListener('abort', () => {
-      this.#remove(workspace, subscriber)
-      subscriber.wake()
-      tail.return?.().catch(() => {})
+      for (const leave of leaving) leave()
     })
-    this.#add(workspace, subscriber)
     try {
-      yield* this.#merge(tail, subscriber, ends)
+      await stream.opened
+      if (ends.aborted) return
+      const join = (after?: string): BroadcastReader<FeedItem> => {
+        const reader = stream.read(after, wanted(filter))
+        leaving.push(() => reader.leave())
+        return reader
+      }
+      if (position === undefined || stream.knows(position)) {
+        const reader = join(position)
+        yield { type: 'ready', position: position ?? stream.last }
+        if (position !== undefined) yield { type: 'caught-up', position }
+        yield* reader
+        return
+      }
+      const tail = this.#store.tailEvents(workspace, position, ends)[Symbol.asyncIterator]()
+      leaving.push(() => void tail.return?.().catch(() => {}))
+      const after = yield* replay(tail, feed, filter, ends)
+      if (!ends.aborted) yield* join(after)
     } finally {
       left.abort()
     }
   }
 
-  #add(workspace: string, subscriber: Subscriber): void {
-    const subscribers = this.#subscribers.get(workspace) ?? new Set()
-    this.#subscribers.set(workspace, subscribers.add(subscriber))
-  }
-
-  #remove(workspace: string, subscriber: Subscriber): void {
-    const subscribers = this.#subscribers.get(workspace)
-    subscribers?.delete(subscriber)
-    if (subscribers?.size === 0) this.#subscribers.delete(workspace)
-  }
-
-  async *#merge(tail: AsyncIterator<TailItem>, subscriber: Subscriber, ends: AbortSignal): AsyncGenerator<HubItem> {
-    let pulled: IteratorResult<TailItem> | undefined
-    let failure: { readonly error: unknown } | undefined
-    const pull = (): void => {
-      tail
-        .next()
-        .then(
-          (item) => {
-            pulled = item
-          },
-          (error: unknown) => {
-            failure = { error }
-          },
-        )
-        .finally(() => subscriber.wake())
+  #feedOf(workspace: string): WorkspaceFeed {
+    const existing = this.#feeds.get(workspace)
+    if (existing !== undefined && existing.stream.over === undefined) return existing
+    const closed = (): void => {
+      if (this.#feeds.get(workspace) === feed) this.#feeds.delete(workspace)
     }
-    pull()
-    while (!ends.aborted) {
-      const changed = subscriber.changed()
-      if (failure !== undefined) throw failure.error
-      if (subscriber.overflowed) throw new Rejection('EVENTS_OVERFLOWED')
-      if (pulled === undefined) {
-        const event = subscriber.merge.takeFree()
-        if (event !== undefined) yield { type: 'volatile', event }
-        else await changed
-        continue
-      }
-      if (pulled.done === true) return
-      const item = pulled.value
-      if (item.type === 'ready') subscriber.stand(++this.#mark)
-      for (const event of subscriber.merge.takeBefore(item)) yield { type: 'volatile', event }
-      yield item
-      pulled = undefined
-      pull()
+    // It outlives the call that opens it.
+    const feed = detached(() => new WorkspaceFeed(this.#store, workspace, { stands: () => ++this.#mark, closed }))
+    this.#feeds.set(workspace, feed)
+    return feed
+  }
+}
+
+/** What was written before, up to where the feed goes on; returns that position. */
+async function* replay(
+  tail: AsyncIterator<TailItem>,
+  { stream, lineage }: WorkspaceFeed,
+  filter: EventFilter,
+  signal: AbortSignal,
+): AsyncGenerator<HubItem, string> {
+  const wants = wanted(filter)
+  let caughtUp = false
+  for (;;) {
+    const { done, value: item } = await tail.next()
+    if (done === true) return stream.last
+    if (item.type === 'event') {
+      const event = { ...item, above: await lineage.aboveOf(item.event, signal) }
+      if (wants(event)) yield event
+    } else yield item
+    if (item.type === 'caught-up') caughtUp = true
+    const position = item.type === 'event' ? item.event.position : item.type === 'missed' ? '' : item.position
+    if (caughtUp && stream.covers(position)) {
+      // Nobody waits for that: what is written meanwhile comes from the feed.
+      tail.return?.().catch(() => {})
+      return position
     }
   }
 }
 
-class Subscriber {
-  readonly merge = new EventMerge()
-  overflowed = false
-  #since: Mark = Number.POSITIVE_INFINITY
-  #changed = Promise.withResolvers<void>()
-
-  /** The stream stands: everything written from now on will come. */
-  stand(mark: Mark): void {
-    this.#since = mark
-  }
-
-  add(event: VolatileEvent, mark: Mark): void {
-    // Nothing volatile is promised to a stream that does not stand yet.
-    if (this.#since === Number.POSITIVE_INFINITY) return
-    if (this.merge.size >= MAX_WAITING || this.merge.characters >= MAX_CHARACTERS) this.overflowed = true
-    else this.merge.add(event, mark >= this.#since)
-    this.wake()
-  }
-
-  wake(): void {
-    this.#changed.resolve()
-  }
-
-  /** Resolves at the next change. */
-  changed(): Promise<void> {
-    this.#changed = Promise.withResolvers()
-    return this.#changed.promise
+function wanted({ sessionId, directory }: EventFilter): (item: FeedItem) => boolean {
+  return (item) => {
+    if (item.type !== 'event' && item.type !== 'volatile') return true
+    const { event, above } = item
+    if (directory !== undefined && event.directory !== directory) return false
+    return sessionId === undefined || event.sessionId === sessionId || above.includes(sessionId)
   }
 }

@@ -62,7 +62,7 @@ export class EventMerge {
 
   /** The events that come before an item of the log, in order. After a gap nothing is waited for any more. */
   takeBefore(item: TailItem): VolatileEvent[] {
-    if (item.type === 'ready') return []
+    if (item.type === 'ready' || item.type === 'caught-up') return []
     if (item.type === 'missed') {
       this.#seen.clear()
       return this.#take(() => true)

@@ -1,0 +1,38 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { EventsMissedSchema, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import type { EventHub } from '#services/session/run/events/event-hub.ts'
+import { readSessionLog } from '#services/session/run/events/session-log.ts'
+import { drainSignalOf, principalOf } from '#shared/rpc/call-context.ts'
+import { check } from '#shared/rpc/parse.ts'
+import { readContents } from '../blob-contents.ts'
+import { blobsOfEvent, eventToProto } from './event-to-proto.ts'
+
+const MISSED = create(EventsMissedSchema)
+
+/** Streams the log of one session, until its end, or until the caller leaves or the server stops (SERVICE_CLOSING). */
+export function streamSessionLog(dependencies: {
+  readonly store: Pick<SessionStore, 'listEvents'>
+  readonly blobs: BlobStore
+  readonly hub: EventHub
+}): ServiceImpl<typeof SessionService>['streamSessionLog'] {
+  const { blobs } = dependencies
+  return async function* ({ sessionId, afterSeq, follow }, context) {
+    const { workspaceId: workspace } = principalOf(context)
+    check(afterSeq >= 0n && afterSeq <= Number.MAX_SAFE_INTEGER, 'after_seq', 'must be a number of an event, or 0')
+    const draining = drainSignalOf(context)
+    const signal = AbortSignal.any([context.signal, draining])
+    const query = { workspace, sessionId, afterSeq: Number(afterSeq), follow }
+    for await (const item of readSessionLog(dependencies, query, signal)) {
+      if (item.type === 'missed') yield { message: { case: 'missed', value: MISSED } }
+      else if (item.type === 'synced') yield { message: { case: 'synced', value: { seq: BigInt(item.seq) } } }
+      else {
+        const loaded = await readContents(blobs, workspace, blobsOfEvent(item.event))
+        yield { message: { case: 'event', value: eventToProto(item.event, loaded) } }
+      }
+    }
+    draining.throwIfAborted()
+  }
+}

@@ -1,0 +1,47 @@
+import type { DurableEvent, VolatileEvent } from '#services/session/domain/event.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
+import { pause } from '../pause.ts'
+
+/** So many sessions are remembered. */
+const MOST = 10_000
+const RETRY_MS = 1_000
+const NOBODY: readonly string[] = []
+
+/** Which sessions a session lies below. A parent never changes, so each is read once. */
+export class Lineage {
+  readonly #store: Pick<SessionStore, 'getSession'>
+  readonly #workspace: string
+  readonly #above = new Map<string, readonly string[]>()
+
+  constructor(store: Pick<SessionStore, 'getSession'>, workspace: string) {
+    this.#store = store
+    this.#workspace = workspace
+  }
+
+  /** The ids above the session of an event, nearest first. Waits for a store that is away until the signal aborts. */
+  async aboveOf({ sessionId, data }: DurableEvent | VolatileEvent, signal: AbortSignal): Promise<readonly string[]> {
+    const known = this.#above.get(sessionId)
+    if (known !== undefined) return known
+    const above: string[] = []
+    let parent = data.type === 'session-created' ? data.session.parentId : await this.#parentOf(sessionId, signal)
+    while (parent !== undefined && !above.includes(parent)) {
+      above.push(parent)
+      parent = await this.#parentOf(parent, signal)
+    }
+    if (this.#above.size >= MOST) this.#above.clear()
+    this.#above.set(sessionId, above.length === 0 ? NOBODY : above)
+    return above
+  }
+
+  async #parentOf(sessionId: string, signal: AbortSignal): Promise<string | undefined> {
+    for (;;) {
+      try {
+        return (await this.#store.getSession(this.#workspace, sessionId))?.parentId
+      } catch (error) {
+        if (!isStoreUnavailable(error)) throw error
+        await pause(RETRY_MS, signal)
+      }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import type { VolatileEvent } from '#services/session/domain/event.ts'
+import { EventMerge } from './event-merge.ts'
+
+/** A moment between the ones at which streams began to stand; see `EventHub.mark`. */
+export type Mark = number
+
+/** Volatile events that may wait, and characters of their words. */
+const MAX_WAITING = 4_096
+const MAX_CHARACTERS = 2_097_152
+
+/** The volatile events of a workspace that nobody has taken yet. */
+export class PendingEvents {
+  readonly merge = new EventMerge()
+  overflowed = false
+  #since: Mark = Number.POSITIVE_INFINITY
+  #changed = Promise.withResolvers<void>()
+
+  /** The stream stands: everything written from now on will come. */
+  stand(mark: Mark): void {
+    this.#since = mark
+  }
+
+  add(event: VolatileEvent, mark: Mark): void {
+    // Nothing volatile is promised to a stream that does not stand yet.
+    if (this.#since === Number.POSITIVE_INFINITY) return
+    if (this.merge.size >= MAX_WAITING || this.merge.characters >= MAX_CHARACTERS) this.overflowed = true
+    else this.merge.add(event, mark >= this.#since)
+    this.wake()
+  }
+
+  wake(): void {
+    this.#changed.resolve()
+  }
+
+  /** Resolves at the next change. */
+  changed(): Promise<void> {
+    this.#changed = Promise.withResolvers()
+    return this.#changed.promise
+  }
+}

@@ -1,0 +1,64 @@
+import type { DurableEvent } from '#services/session/domain/event.ts'
+import type { EventLog } from '#services/session/ports/event-log.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { EventHub } from './event-hub.ts'
+
+/** What a reader of one session's log gets: `missed` where events have expired, `synced` once it has all that was written before. */
+export type LogItem =
+  | { readonly type: 'missed' }
+  | { readonly type: 'event'; readonly event: Omit<DurableEvent, 'position'> }
+  | { readonly type: 'synced'; readonly seq: number }
+
+/** Which log, from which number on, and whether what is written later is wanted too. */
+export interface LogQuery {
+  readonly workspace: string
+  readonly sessionId: string
+  readonly afterSeq: number
+  readonly follow: boolean
+}
+
+const PAGE = 100
+
+/**
+ * The durable events of a session after a number of it, until the signal aborts or, without `follow`, until all were read.
+ * A reader that is too slow for live events reads on from the store. Rejects with SESSION_NOT_FOUND.
+ */
+export async function* readSessionLog(
+  { store, hub }: { readonly store: Pick<EventLog, 'listEvents'>; readonly hub: EventHub },
+  { workspace, sessionId, afterSeq, follow }: LogQuery,
+  signal: AbortSignal,
+): AsyncGenerator<LogItem> {
+  let seq = afterSeq
+  for (let round = 0; !signal.aborted; round++) {
+    // Before anything is read, so that nothing is written in between.
+    const live = follow ? hub.subscribe(workspace, undefined, signal, { sessionId }) : undefined
+    try {
+      await live?.next()
+      for (;;) {
+        const { events, missed } = await store.listEvents(workspace, sessionId, { afterSeq: seq, limit: PAGE })
+        if (missed) yield { type: 'missed' }
+        for (const event of events) {
+          seq = event.seq
+          yield { type: 'event', event }
+        }
+        if (events.length < PAGE) break
+      }
+      if (round === 0) yield { type: 'synced', seq }
+      if (live === undefined) return
+      let gap = false
+      for await (const item of live) {
+        gap = item.type === 'missed'
+        if (gap) break
+        if (item.type !== 'event' || item.event.sessionId !== sessionId || item.event.seq <= seq) continue
+        const { position: _, ...event } = item.event
+        seq = event.seq
+        yield { type: 'event', event }
+      }
+      if (!gap) return
+    } catch (error) {
+      if (!(error instanceof Rejection) || error.reason !== 'EVENTS_OVERFLOWED') throw error
+    } finally {
+      await live?.return(undefined)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import type { DurableEvent, VolatileEvent } from '#services/session/domain/event.ts'
+import type { TailItem } from '#services/session/ports/event-log.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { SharedStream } from '#shared/broadcast/shared-stream.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { sizeOf } from './event-size.ts'
+import { Lineage } from './lineage.ts'
+import { PendingEvents } from './pending-events.ts'
+
+/** An event with the ids of the sessions above its own. */
+export type FeedEvent =
+  | { readonly type: 'event'; readonly event: DurableEvent; readonly above: readonly string[] }
+  | { readonly type: 'volatile'; readonly event: VolatileEvent; readonly above: readonly string[] }
+
+/** What a feed consists of: `ready` first, `missed` where events are lost. */
+export type FeedItem = FeedEvent | Exclude<TailItem, { readonly type: 'event' | 'caught-up' }>
+
+/** What feeds need of the store. */
+export type FeedStore = Pick<SessionStore, 'tailEvents' | 'getSession'>
+
+/**
+ * The events of a workspace for all subscribers of this process: its log, read once, and between the durable events the
+ * volatile ones.
+ */
+export class WorkspaceFeed {
+  readonly pending = new PendingEvents()
+  readonly lineage: Lineage
+  readonly stream: SharedStream<FeedItem>
+  readonly #closing = new AbortController()
+  readonly #tail: AsyncIterator<TailItem>
+
+  /** `stands` numbers the moment at which the log's reader stands; `closed` is called when nobody holds the feed any more. */
+  constructor(store: FeedStore, workspace: string, { stands, closed }: { stands: () => number; closed: () => void }) {
+    this.lineage = new Lineage(store, workspace)
+    this.#tail = store.tailEvents(workspace, undefined, this.#closing.signal)[Symbol.asyncIterator]()
+    this.stream = new SharedStream<FeedItem>({
+      source: this.#merge(stands),
+      begins: (item) => (item.type === 'ready' ? item.position : ''),
+      positionOf: (item) => (item.type === 'event' ? item.event.position : undefined),
+      isGap: ({ type }) => type === 'missed',
+      sizeOf,
+      overflow: () => new Rejection('EVENTS_OVERFLOWED'),
+      close: () => {
+        closed()
+        this.#close()
+      },
+    })
+  }
+
+  #close(): void {
+    this.#closing.abort()
+    this.pending.wake()
+    // A generator that stands at a `yield` does not notice an abort.
+    this.#tail.return?.().catch(() => {})
+  }
+
+  async *#merge(stands: () => number): AsyncGenerator<FeedItem, undefined> {
+    const { pending, lineage } = this
+    const { signal } = this.#closing
+    let pulled: IteratorResult<TailItem> | undefined
+    let failure: { readonly error: unknown } | undefined
+    const pull = (): void => {
+      this.#tail
+        .next()
+        .then(
+          (item) => {
+            pulled = item
+          },
+          (error: unknown) => {
+            failure = { error }
+          },
+        )
+        .finally(() => pending.wake())
+    }
+    const volatile = async (event: VolatileEvent): Promise<FeedItem> => {
+      return { type: 'volatile', event, above: await lineage.aboveOf(event, signal) }
+    }
+    pull()
+    while (!signal.aborted) {
+      const changed = pending.changed()
+      if (failure !== undefined) throw failure.error
+      if (pending.overflowed) throw new Rejection('EVENTS_OVERFLOWED')
+      if (pulled === undefined) {
+        const event = pending.merge.takeFree()
+        if (event !== undefined) yield await volatile(event)
+        else await changed
+        continue
+      }
+      if (pulled.done === true) return
+      const item = pulled.value
+      if (item.type === 'ready') pending.stand(stands())
+      for (const event of pending.merge.takeBefore(item)) yield await volatile(event)
+      if (item.type === 'event') yield { ...item, above: await lineage.aboveOf(item.event, signal) }
+      else if (item.type !== 'caught-up') yield item
+      pulled = undefined
+      pull()
+    }
+  }
+}
