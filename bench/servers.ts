@@ -29,6 +29,18 @@ export async function startServers(reference: 'sessions' | 'gateway', profile?: 
   return { ...servers, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
+/** Portico on an empty store, and a bare server of events. */
+export async function startEventServers(): Promise<Omit<BenchServers, 'upstream'>> {
+  await using ground = await breakGround()
+  const servers = {
+    project: ground.project,
+    reference: ground.use(await startServer({ file: 'bench/reference/events.ts', env: {} })),
+    portico: ground.use(await ground.startPortico('data', {})),
+  }
+  const owned = ground.move()
+  return { ...servers, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
 /** Portico of this tree and of another one, and the provider that both ask. */
 export interface PairedServers extends AsyncDisposable {
   readonly before: BenchServer

@@ -1,5 +1,5 @@
 import { getAgent, listAgents } from './agent/operations.ts'
-import { subscribeToEvents } from './event/operations.ts'
+import { readSessionLog, subscribeToEvents } from './event/operations.ts'
 import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from './inbox/operations.ts'
 import { getLocation } from './location/operations.ts'
 import { getMessage, listMessages } from './message/operations.ts'
@@ -32,7 +32,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[promptSession, interruptSession, waitForSession, waitForSessionOf1x],
   ...[listMessages, getMessage],
   ...[addSynthetic, listInboxItems, updateInboxItem, cancelInboxItem],
-  subscribeToEvents,
+  ...[subscribeToEvents, readSessionLog],
   ...[listPermissionRequests, listSessionPermissions, getSessionPermission, replyToSessionPermission],
   ...[listAgents, getAgent],
   getLocation,

@@ -1,33 +1,83 @@
 import type { StreamEventsResponse as CatalogMessage } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import type { StreamEventsResponse as SessionMessage } from '#gen/portico/session/v1/session_service_pb.js'
+import type {
+  StreamSessionLogResponse as LogMessage,
+  StreamEventsResponse as SessionMessage,
+} from '#gen/portico/session/v1/session_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { RETRY_MS } from '../http/sse.ts'
+import type { JsonOf } from '../kinds.ts'
 import { fromCatalogEvent } from './catalog-events.ts'
 import { fromEvent } from './mappers.ts'
+import type { logEntry } from './schemas.ts'
 
-/** What a message of the session service is on the wire; empty for one of a kind that this version does not know. */
-export function fromSessionMessage({ message }: SessionMessage, clock: Clock): string {
+/** What is sent to each client that gets an event: made once for all of them. */
+export interface Frame {
+  /** Where the client stands afterwards; empty: where it stood before. */
+  readonly position: string
+  /** Empty: it says nothing to clients. */
+  readonly text: string
+  /** Events are missing before it. */
+  readonly gap?: boolean
+}
+
+const NOTHING: Frame = { position: '', text: '' }
+
+/** What a message of the session service is on the wire. */
+export function fromSessionMessage({ message }: SessionMessage, clock: Clock): Frame {
   switch (message.case) {
     case 'connected':
-      return withPosition(message.value.position, serverEvent('server.connected', {}, clock))
+      return connectedFrame(message.value.position, clock)
     case 'missed':
-      return serverEvent('server.resync', {}, clock)
+      return missedFrame(clock)
     case 'event': {
+      const { position } = message.value
       const json = fromEvent(message.value)
-      if (json === undefined) return ''
-      return withPosition(message.value.position, `data: ${JSON.stringify(json)}\n\n`)
+      if (json === undefined) return { position, text: '' }
+      return { position, text: withPosition(position, `data: ${JSON.stringify(json)}\n\n`) }
     }
-    case undefined:
-      return ''
+    default:
+      return NOTHING
   }
 }
 
-/** What a message of the catalog is on the wire; empty for one that says nothing to clients. */
-export function fromCatalogMessage({ message }: CatalogMessage, clock: Clock): string {
-  if (message.case === 'missed') return serverEvent('server.resync', {}, clock)
+/** What a message of the catalog is on the wire. */
+export function fromCatalogMessage({ message }: CatalogMessage, clock: Clock): Frame {
+  if (message.case === 'missed') return missedFrame(clock)
   const json = message.case === 'event' ? fromCatalogEvent(message.value) : undefined
-  return json === undefined ? '' : `data: ${JSON.stringify(json)}\n\n`
+  return json === undefined ? NOTHING : { position: '', text: `data: ${JSON.stringify(json)}\n\n` }
+}
+
+/** The first frame of a stream that begins behind a position. */
+export function connectedFrame(position: string, clock: Clock): Frame {
+  return { position, text: withPosition(position, serverEvent('server.connected', {}, clock)) }
+}
+
+function missedFrame(clock: Clock): Frame {
+  return { position: '', text: serverEvent('server.resync', {}, clock), gap: true }
+}
+
+/** What a message of a session's log is on the wire: its events are numbered by their place in the session. */
+export function fromLogMessage({ message }: LogMessage, sessionId: string, clock: Clock): string {
+  switch (message.case) {
+    case 'missed':
+      return missedFrame(clock).text
+    case 'event': {
+      const json = fromEvent(message.value)
+      return json === undefined ? '' : withPosition(String(message.value.seq), `data: ${JSON.stringify(json)}\n\n`)
+    }
+    case 'synced': {
+      const { seq } = message.value
+      const entry: JsonOf<typeof logEntry> = {
+        type: 'log.synced',
+        aggregateID: sessionId,
+        ...(seq > 0n && { seq: Number(seq) }),
+      }
+      return `data: ${JSON.stringify(entry)}\n\n`
+    }
+    default:
+      return ''
+  }
 }
 
 /** The last frame of a stream that fails. */

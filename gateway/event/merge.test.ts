@@ -46,7 +46,7 @@ function begin() {
     fromSession: (message) => `session ${text(message)}`,
     fromCatalog: (message) => `catalog ${text(message)}`,
     signal: gone.signal,
-  })[Symbol.asyncIterator]()
+  })
   return { session, catalogs, gone, next: async () => (await merged.next()).value }
 }
 

@@ -3,14 +3,14 @@ import type { StreamEventsResponse as CatalogMessage } from '#gen/portico/catalo
 import type { StreamEventsResponse as SessionMessage } from '#gen/portico/session/v1/session_service_pb.js'
 
 /** The two streams, and what their messages are on the wire. */
-export interface EventStreams {
+export interface EventStreams<T> {
   readonly session: AsyncIterable<SessionMessage>
-  /** Opens the catalog's stream; called again when it has ended. */
-  readonly catalog: () => AsyncIterable<CatalogMessage>
-  readonly fromSession: (message: SessionMessage) => string
+  /** Opens the catalog's stream; called again when it has ended. Undefined: nothing of the catalog is wanted. */
+  readonly catalog: (() => AsyncIterable<CatalogMessage>) | undefined
+  readonly fromSession: (message: SessionMessage) => T
   /** Never given `connected`. */
-  readonly fromCatalog: (message: CatalogMessage) => string
-  /** Aborted when the client is gone. */
+  readonly fromCatalog: (message: CatalogMessage) => T
+  /** Aborted when nobody reads any more. */
   readonly signal: AbortSignal
 }
 
@@ -28,31 +28,29 @@ const MISSED = { message: { case: 'missed' } } as CatalogMessage
  * client's begins, fails and ends; it goes on while the catalog is away, and when that is back the client is sent what says
  * that events may have been missed. Each stream is asked for one message at a time, when the client takes more.
  */
-export function mergeEvents(streams: EventStreams): AsyncIterable<string> {
-  return { [Symbol.asyncIterator]: () => new EventMerge(streams) }
+export function mergeEvents<T>(streams: EventStreams<T>): AsyncIterator<T, undefined> {
+  return new EventMerge(streams)
 }
 
-type Result = IteratorResult<string, undefined>
-
-class EventMerge implements AsyncIterator<string, undefined> {
-  readonly #streams: EventStreams
+class EventMerge<T> implements AsyncIterator<T, undefined> {
+  readonly #streams: EventStreams<T>
   readonly #session: AsyncIterator<SessionMessage>
   /** The client's stream stands: it has been sent its first frame. */
   #begun = false
   /** What the session's stream came to while nobody waited for it. */
-  #held: Promise<Result> | undefined
+  #held: Promise<IteratorResult<T, undefined>> | undefined
   #pulling = false
   /** A frame of the catalog that was not taken yet. */
-  #aside: string | undefined
-  #waiting: PromiseWithResolvers<Result> | undefined
+  #aside: { readonly value: T } | undefined
+  #waiting: PromiseWithResolvers<IteratorResult<T, undefined>> | undefined
   #taken = Promise.withResolvers<void>()
 
-  constructor(streams: EventStreams) {
+  constructor(streams: EventStreams<T>) {
     this.#streams = streams
     this.#session = streams.session[Symbol.asyncIterator]()
   }
 
-  next(): Promise<Result> {
+  next(): Promise<IteratorResult<T, undefined>> {
     if (!this.#begun) return this.#begin()
     const held = this.#held
     if (held !== undefined) {
@@ -63,14 +61,14 @@ class EventMerge implements AsyncIterator<string, undefined> {
     if (aside !== undefined) {
       this.#aside = undefined
       this.#taken.resolve()
-      return Promise.resolve({ done: false, value: aside })
+      return Promise.resolve({ done: false, value: aside.value })
     }
     this.#waiting = Promise.withResolvers()
     if (!this.#pulling) this.#pull()
     return this.#waiting.promise
   }
 
-  async #begin(): Promise<Result> {
+  async #begin(): Promise<IteratorResult<T, undefined>> {
     const stands = Promise.withResolvers<void>()
     void this.#follow(stands.resolve)
     const first = await this.#session.next()
@@ -98,12 +96,12 @@ class EventMerge implements AsyncIterator<string, undefined> {
     )
   }
 
-  #frame(result: IteratorResult<SessionMessage>): Result {
+  #frame(result: IteratorResult<SessionMessage>): IteratorResult<T, undefined> {
     if (result.done === true) return { done: true, value: undefined }
     return { done: false, value: this.#streams.fromSession(result.value) }
   }
 
-  #give(result: Result): void {
+  #give(result: IteratorResult<T, undefined>): void {
     const waiting = this.#waiting
     this.#waiting = undefined
     waiting?.resolve(result)
@@ -118,6 +116,7 @@ class EventMerge implements AsyncIterator<string, undefined> {
   /** Follows the catalog for as long as the client is there. `stands` is called once it stands, or fails to. */
   async #follow(stands: () => void): Promise<void> {
     const { catalog, signal } = this.#streams
+    if (catalog === undefined) return stands()
     while (!signal.aborted) {
       await this.#readCatalog(catalog(), stands).catch(() => {})
       stands()
@@ -139,7 +138,7 @@ class EventMerge implements AsyncIterator<string, undefined> {
     const value = this.#streams.fromCatalog(message)
     if (this.#waiting !== undefined) return this.#give({ done: false, value })
     this.#taken = Promise.withResolvers()
-    this.#aside = value
+    this.#aside = { value }
     await this.#taken.promise
   }
 }

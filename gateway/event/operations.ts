@@ -1,14 +1,34 @@
 import { z } from 'zod'
 import { events, stream } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { fromCatalogMessage, fromFailure, fromSessionMessage } from './frames.ts'
-import { mergeEvents } from './merge.ts'
-import { event } from './schemas.ts'
+import { name, sessionID, sessionParameter } from '../records/ids.ts'
+import { fromFailure, fromLogMessage } from './frames.ts'
+import { event, logEntry } from './schemas.ts'
+import { Subscription } from './subscription.ts'
+
+/** How long resolving the directory of a filter may take. */
+const RESOLVING = { timeoutMs: 30_000 }
 
 const position = z.string().min(1).max(1_024, 'Longer than 1024 characters').optional()
+const seq = z
+  .string()
+  .regex(/^\d{1,15}$/, 'Expected the number of an event')
+  .optional()
+
+/** Which events are wanted; both together: what both admit. */
+const filter = {
+  sessionID: sessionID.optional().meta({ description: 'Only events of this session and of all sessions below it' }),
+  location: z
+    .object({ directory: name })
+    .optional()
+    .meta({
+      description: 'Only events of sessions in this directory, and of the directory itself',
+      param: { style: 'deepObject', explode: true },
+    }),
+}
 
 /**
- * `GET /api/event`: the events of the workspace as server-sent events (instance facts 3.16). The first
+ * `GET /api/event`: the events of the workspace as server-sent events (`contract/instance-facts.md` 3.16). The first
  * frame and durable events carry an `id:`; a client that comes back with it in `Last-Event-ID` (or, where it can't set headers, in the
  * query parameter `after`) gets everything since. Events of locations, which the catalog sends, are not kept. Beside both the
  * server sends:
@@ -23,22 +43,61 @@ export const subscribeToEvents = operation({
   path: '/api/event',
   family: 'instance',
   summary: 'The events of the workspace as they happen',
-  query: z.object({ after: position.meta({ description: 'As `Last-Event-ID`, for who cannot set headers' }) }),
+  query: z.object({
+    ...filter,
+    after: position.meta({ description: 'As `Last-Event-ID`, for who cannot set headers' }),
+  }),
   headers: z.object({ 'last-event-id': position.meta({ description: 'The last `id:` that was read' }) }),
   answer: events(event),
-  errors: ['EVENTS_OVERFLOWED'],
-  handle: ({ session, catalog }, { query, headers, call, facade: { clock } }) =>
-    stream({
-      messages: mergeEvents({
+  errors: ['EVENTS_OVERFLOWED', 'LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
+  async handle(clients, { query, headers, call, facade: { clock } }) {
+    const given = query.location?.directory
+    // Sessions are in the directory that the catalog makes of a path.
+    const found = given && (await clients.catalog.resolveLocation({ directory: given }, call.options(RESOLVING)))
+    return stream({
+      messages: new Subscription({
+        ...{ clients, call, clock, principal: call.requirePrincipal(), sessionId: query.sessionID ?? '' },
+        directory: found ? (found.location?.directory ?? '') : '',
         // A browser that reconnects repeats the query, but the header is newer.
-        session: session.streamEvents({ position: headers['last-event-id'] ?? query.after ?? '' }, call.options()),
-        catalog: () => catalog.streamEvents({}, call.options()),
-        fromSession: (message) => fromSessionMessage(message, clock),
-        fromCatalog: (message) => fromCatalogMessage(message, clock),
-        signal: call.signal,
+        position: headers['last-event-id'] ?? query.after ?? '',
       }),
-      frame: (text) => text,
+      frame: ({ text }) => text,
       failed: (_, { body }) => fromFailure(body, clock),
       heartbeat: 'heartbeat',
-    }),
+    })
+  },
+})
+
+/**
+ * The log of one session: its durable events after a number, then `log.synced`, then, with `follow`, those that are
+ * written later. Each event's `id:` is its number, so that `Last-Event-ID` goes on there. `server.resync` comes first where events
+ * that were asked for have expired.
+ */
+export const readSessionLog = operation({
+  id: 'experimental.session.log',
+  method: 'get',
+  path: '/api/experimental/session/{sessionID}/log',
+  family: 'instance',
+  summary: 'The durable events of a session, those of the past and, if wanted, those to come',
+  params: z.object({ sessionID: sessionParameter }),
+  query: z.object({
+    after: seq.meta({ description: 'Only events with a greater `durable.seq`' }),
+    follow: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({ description: 'Whether the stream goes on after `log.synced`; default: false' }),
+  }),
+  headers: z.object({ 'last-event-id': seq.meta({ description: 'As `after`, and before it' }) }),
+  answer: events(logEntry),
+  errors: ['SESSION_NOT_FOUND'],
+  handle: ({ session }, { params: { sessionID: sessionId }, query, headers, call, facade: { clock } }) => {
+    const afterSeq = BigInt(headers['last-event-id'] ?? query.after ?? '0')
+    const follow = query.follow === 'true'
+    return stream({
+      messages: session.streamSessionLog({ sessionId, afterSeq, follow }, call.options()),
+      frame: (message) => fromLogMessage(message, sessionId, clock),
+      failed: (_, { body }) => fromFailure(body, clock),
+      heartbeat: 'heartbeat',
+    })
+  },
 })

@@ -52,7 +52,7 @@ const toolInput = { ...step, id: z.string().meta({ description: 'Tool call' }) }
 const toolMetadata = freeObject('Whatever a tool wants to show.')
 const executed = z.literal(false).meta({ description: 'Whether the provider ran it' })
 
-/** The JSON of an event's `data:` line. */
+/** The JSON of a `data:` line of the stream of events. */
 export const event = z
   .discriminatedUnion('type', [
     serverEvent('server.connected', z.strictObject({})),
@@ -124,3 +124,13 @@ export const event = z
     locationEvent('agent.updated'),
   ])
   .meta({ id: 'Event' })
+
+/** The JSON of a `data:` line of a session's log. */
+export const logEntry = z
+  .union([
+    event,
+    z
+      .strictObject({ type: z.literal('log.synced'), aggregateID: z.string(), seq: z.int().min(1).optional() })
+      .meta({ description: 'Everything that was written before has come; `seq` is the last event' }),
+  ])
+  .meta({ id: 'SessionLogEntry' })

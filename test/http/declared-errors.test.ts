@@ -83,7 +83,8 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     SESSION_NOT_FOUND: noSession('/message/msg_1'),
     MESSAGE_NOT_FOUND: { path: `${known}/message/msg_unknown` },
   },
-  'event.subscribe': { EVENTS_OVERFLOWED: { path: '/api/event', ...away } },
+  'event.subscribe': { ...ofLocation('/api/event'), EVENTS_OVERFLOWED: { path: '/api/event', ...away } },
+  'experimental.session.log': { SESSION_NOT_FOUND: { path: '/api/experimental/session/ses_unknown/log' } },
   'session.permission.list': { SESSION_NOT_FOUND: noSession('/permission') },
   'session.permission.get': {
     SESSION_NOT_FOUND: noSession('/permission/per_1'),

@@ -19,6 +19,7 @@ import { open as openSession } from '#services/session/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { reasonOf } from '#shared/rejection.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
+import { wrapSteps } from '#shared/streams.ts'
 import { AnswerJudge } from '#test/support/answer-judge.ts'
 
 /** Keys that exist in the first workspace. */
@@ -113,7 +114,7 @@ export async function openPortico(
   }
 }
 
-/** Notes why unary calls are rejected. */
+/** Notes why calls are rejected; a stream that its reader left is none. */
 function noting(rejections: Portico['rejections'], transport: Transport): Transport {
   return {
     unary: (...call) =>
@@ -121,6 +122,16 @@ function noting(rejections: Portico['rejections'], transport: Transport): Transp
         rejections.push(reasonOf(error)?.reason)
         throw error
       }),
-    stream: (...call) => transport.stream(...call),
+    async stream(...call) {
+      const { stream, service, method, header, trailer, message } = await transport.stream(...call)
+      const noted = wrapSteps(message, (step) =>
+        step().catch((error: unknown) => {
+          const reason = reasonOf(error)?.reason
+          if (reason !== undefined) rejections.push(reason)
+          throw error
+        }),
+      )
+      return { stream, service, method, header, trailer, message: noted }
+    },
   }
 }

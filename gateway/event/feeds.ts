@@ -1,0 +1,65 @@
+import { SharedStream } from '#shared/broadcast/shared-stream.ts'
+import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { callOptions, NO_DEADLINE, type Principal } from '#shared/rpc/call-context.ts'
+import { detached } from '#shared/telemetry/tracing.ts'
+import type { Clients } from '../clients.ts'
+import { type Frame, fromCatalogMessage, fromSessionMessage } from './frames.ts'
+import { mergeEvents } from './merge.ts'
+
+/** Whose events a client wants, and which of them: those of a session and all below it, those of a directory; empty: all. */
+export interface Wanted {
+  readonly principal: Principal
+  readonly sessionId: string
+  readonly directory: string
+}
+
+/** Live frames for all clients that want the same: one stream of each service, and each event made a frame once. */
+export type Feed = SharedStream<Frame>
+
+const feeds = new WeakMap<Clients, Map<string, Feed>>()
+
+/** The feed for what is wanted; one is opened where there is none. It is closed when nobody holds it any more. */
+export function feedOf(clients: Clients, wanted: Wanted, clock: Clock): Feed {
+  const { principal, sessionId, directory } = wanted
+  const known = feeds.get(clients) ?? new Map<string, Feed>()
+  feeds.set(clients, known)
+  const { organizationId, workspaceId, kind } = principal
+  const key = JSON.stringify([organizationId, workspaceId, kind, sessionId, directory])
+  const existing = known.get(key)
+  if (existing !== undefined && existing.over === undefined) return existing
+  const closing = new AbortController()
+  const close = (): void => {
+    if (known.get(key) === feed) known.delete(key)
+    closing.abort()
+  }
+  // It outlives the request that opens it.
+  const feed = detached(() => openFeed(clients, wanted, clock, { signal: closing.signal, close }))
+  known.set(key, feed)
+  return feed
+}
+
+function openFeed(
+  { session, catalog }: Clients,
+  { principal, sessionId, directory }: Wanted,
+  clock: Clock,
+  { signal, close }: { readonly signal: AbortSignal; readonly close: () => void },
+): Feed {
+  const options = callOptions({ principal }, { signal, timeoutMs: NO_DEADLINE })
+  return new SharedStream<Frame>({
+    source: mergeEvents({
+      session: session.streamEvents({ sessionId, directory }, options),
+      // What happens to a location happens to no session.
+      catalog: sessionId === '' ? () => catalog.streamEvents({ directory }, options) : undefined,
+      fromSession: (message) => fromSessionMessage(message, clock),
+      fromCatalog: (message) => fromCatalogMessage(message, clock),
+      signal,
+    }),
+    begins: ({ position }) => position,
+    positionOf: ({ position }) => position || undefined,
+    isGap: ({ gap = false }) => gap,
+    sizeOf: ({ text }) => text.length,
+    overflow: () => new Rejection('EVENTS_OVERFLOWED'),
+    close,
+  })
+}

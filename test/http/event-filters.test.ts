@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+import { openStream, readUntil } from '#test/support/event-stream.ts'
+import { openPortico } from '#test/support/portico.ts'
+
+/** The session of each event but the server's own. */
+const sessionsOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6)).data.sessionID ?? []] : []))
+    .flat()
+
+test('a stream of one session has its events and no other', async () => {
+  await using portico = await openPortico()
+  const stream = await openStream(`${portico.url}/api/event?sessionID=ses_1`)
+  for (const id of ['ses_0', 'ses_1', 'ses_2']) assert.equal((await portico.post('/api/session', { id })).status, 200)
+  for (const id of ['ses_2', 'ses_1']) await portico.post(`/api/session/${id}/prompt`, { text: 'Say hello' })
+  const text = await readUntil(stream, (text) => text.includes('session.execution.succeeded'))
+  assert.deepEqual([...new Set(sessionsOf(text))], ['ses_1'])
+  for (const type of ['server.connected', 'session.created', 'session.text.delta'])
+    assert.ok(text.includes(`"${type}"`), type)
+  stream.destroy()
+})
+
+test('a stream of one directory has the events of its sessions, by whatever path it is named; a position is one for every filter', async (context) => {
+  await using portico = await openPortico()
+  const folder = await mkdtemp(join(tmpdir(), 'portico-filters-'))
+  context.after(() => rm(folder, { recursive: true }))
+  const [there, link] = [join(folder, 'there'), join(folder, 'link')]
+  await mkdir(there)
+  await symlink(there, link)
+  const query = `location[directory]=${encodeURIComponent(link)}`
+  const stream = await openStream(`${portico.url}/api/event?${query}`)
+  const first = await portico.post('/api/session', { id: 'ses_1', location: { directory: there } })
+  assert.equal(first.status, 200)
+  await portico.post('/api/session', { id: 'ses_2' })
+  await portico.post('/api/session', { id: 'ses_3', location: { directory: link } })
+  const text = await readUntil(stream, (text) => text.includes('ses_3'))
+  assert.deepEqual(sessionsOf(text), ['ses_1', 'ses_3'])
+  stream.destroy()
+  const position = /id: (\S+)\ndata: .*ses_1/.exec(text)?.[1] ?? ''
+  const again = await openStream(`${portico.url}/api/event?sessionID=ses_3&${query}`, { 'last-event-id': position })
+  assert.deepEqual(sessionsOf(await readUntil(again, (text) => text.includes('ses_3'))), ['ses_3'])
+  again.destroy()
+})
+
+test('what is no session, no directory or no filter is refused', async () => {
+  await using portico = await openPortico()
+  const cases: [string, number, object][] = [
+    [
+      'sessionID=abc',
+      400,
+      { _tag: 'InvalidRequestError', message: 'sessionID: Expected a session id (ses…)', kind: 'Query' },
+    ],
+    ['location[directory]=relative', 400, { _tag: 'InvalidRequestError', field: 'directory' }],
+    ['location[directory]=%00', 400, { _tag: 'InvalidRequestError', kind: 'Query' }],
+    ['location=x', 400, { _tag: 'InvalidRequestError', kind: 'Query' }],
+    [
+      'location[directory]=/does/not/exist',
+      404,
+      { _tag: 'LocationNotFoundError', location: { directory: '/does/not/exist' } },
+    ],
+  ]
+  for (const [query, status, body] of cases) {
+    const answer = await portico.fetch(`/api/event?${query}`)
+    const given = (await answer.json()) as Record<string, unknown>
+    assert.equal(answer.status, status, query)
+    assert.deepEqual({ ...given, ...body }, given, query)
+  }
+})
