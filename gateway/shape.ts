@@ -1,8 +1,14 @@
 import { z } from 'zod'
+import { MISSING, oneOf } from '#shared/schema-problem.ts'
 import { jsonProblem } from './records/json.ts'
 
 /** Deepest nesting of JSON objects that are passed on. */
 const MAX_DEPTH = 30
+
+/** For a schema whose problem has words of its own: what the value must be. */
+export function mustBe(what: string): { error: (issue: z.core.$ZodRawIssue) => string } {
+  return { error: ({ input }) => (input === undefined ? MISSING : `must be ${what}`) }
+}
 
 /**
  * What a union whose `type` chooses the form says of a value that has none of its forms; `describe` says what is wrong with a type that is
@@ -11,11 +17,12 @@ const MAX_DEPTH = 30
 export function typeErrors(describe?: (type: string) => string): { error: (issue: z.core.$ZodRawIssue) => string } {
   return {
     error({ code, input, options }) {
-      if (code === 'invalid_type') return 'expected an object'
-      const known = (options as unknown[]).filter((option) => typeof option === 'string').join(', ')
+      if (input === undefined) return MISSING
+      if (code === 'invalid_type') return 'must be an object'
+      const known = oneOf((options as unknown[]).filter((option) => typeof option === 'string'))
       const { type } = input as { readonly type?: unknown }
-      if (typeof type !== 'string') return `expected one of ${known}`
-      return describe?.(type) ?? `"${type.slice(0, 64)}" is none of ${known}`
+      if (type === undefined) return MISSING
+      return (typeof type === 'string' ? describe?.(type) : undefined) ?? `must be ${known}`
     },
   }
 }
@@ -39,7 +46,7 @@ export function objectProblem(value: unknown, depth = MAX_DEPTH): string | undef
  * members.
  */
 export function freeObject(why: string, depth = MAX_DEPTH) {
-  const object = z.record(z.string(), z.unknown(), { error: 'expected object' })
+  const object = z.record(z.string(), z.unknown(), mustBe('an object'))
   return guarded(object, (value) => objectProblem(value, depth)).meta({ description: why })
 }
 

@@ -47,7 +47,7 @@ function requireOneAuthorization({ headers, rawHeaders }: Request): void {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if ((rawHeaders[i] as string).toLowerCase() === 'authorization') found += 1
   }
-  if (found > 1) throw new Rejection('HEADER_INVALID', { field: 'authorization', problem: 'Given more than once' })
+  if (found > 1) throw new Rejection('HEADER_INVALID', { field: 'authorization', problem: 'must be given only once' })
 }
 
 async function byMode(facade: Facade, auth: Config['auth'], call: Call, request: Request): Promise<void> {

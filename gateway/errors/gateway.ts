@@ -89,7 +89,7 @@ function retryHeader(value: string): { headers?: readonly string[] } {
 }
 
 function located(metadata: Readonly<Record<string, string>>): string {
-  const problem = (metadata.problem ?? 'invalid').replace(/^Invalid (input|option): /, '')
+  const problem = metadata.problem ?? 'is not valid'
   const field = metadata.field ?? ''
-  return field === '' ? `${INVALID}: ${problem}` : `${INVALID}: ${field}: ${problem}`
+  return field === '' ? `${INVALID}: the body ${problem}` : `${INVALID}: ${field}: ${problem}`
 }

@@ -103,9 +103,9 @@ function forbidden(message: string): PublicError {
 }
 
 function located(metadata: Reason['metadata']): string {
-  const problem = metadata.problem ?? 'Invalid'
+  const problem = metadata.problem ?? 'is not valid'
   const field = metadata.field ?? ''
-  return field === '' ? problem : `${publicName(field)}: ${problem}`
+  return field === '' ? `The body ${problem}` : `${publicName(field)}: ${problem}`
 }
 
 function sentence(problem = 'invalid body'): string {

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { schemaProblem } from '#shared/schema-problem.ts'
 
 /** What is wrong with a value, and where. */
 export interface Problem {
@@ -7,11 +8,12 @@ export interface Problem {
 }
 
 /**
- * Has a schema stop at the first problem that it finds. A body may hold hundreds of thousands of items, and to collect what is wrong
- * with each of them would take seconds.
+ * Has a schema stop at the first problem that it finds, and say it in words that follow a path. A body may hold hundreds of
+ * thousands of items, and to collect what is wrong with each of them would take seconds.
  */
 export const STOP_AT_FIRST: z.core.ParseContext<z.core.$ZodIssue> & Pick<z.core.ParseContextInternal, 'abortEarly'> = {
   abortEarly: true,
+  error: schemaProblem,
 }
 
 /**
@@ -20,7 +22,7 @@ export const STOP_AT_FIRST: z.core.ParseContext<z.core.$ZodIssue> & Pick<z.core.
  */
 export function firstProblem({ issues }: z.core.$ZodError): Problem {
   const [issue] = issues
-  return issue === undefined ? { path: [], message: 'Invalid' } : (closest(issue) ?? issue)
+  return issue === undefined ? { path: [], message: 'is not valid' } : (closest(issue) ?? issue)
 }
 
 /** Undefined: the value is of another type than the schema wants, so that it was meant for another form. */

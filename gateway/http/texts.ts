@@ -86,8 +86,7 @@ class Given {
   }
 
   text(name: string): string | undefined {
-    for (const key of this.#values.keys())
-      if (key.startsWith(`${name}[`)) throw this.#invalid(name, 'Expected a string')
+    for (const key of this.#values.keys()) if (key.startsWith(`${name}[`)) throw this.#invalid(name, 'must be a string')
     return this.one(name)
   }
 
@@ -99,7 +98,7 @@ class Given {
         key === name
           ? values.some((value) => value !== '' && value !== 'null')
           : key.startsWith(`${name}[`) && !within.some((member) => key === `${name}[${member}]`)
-      if (misused) throw this.#invalid(name, `Expected ${name}[${within[0]}]`)
+      if (misused) throw this.#invalid(name, `must be ${name}[${within[0]}]`)
     }
     for (const member of within) {
       const value = this.one(`${name}[${member}]`)
@@ -111,9 +110,9 @@ class Given {
   one(name: string): string | undefined {
     const values = this.#values.get(name)
     if (values === undefined) return undefined
-    if (values.length > 1) throw this.#invalid(name, 'Given more than once')
+    if (values.length > 1) throw this.#invalid(name, 'must be given only once')
     const [value = ''] = values
-    if (value.includes('\0')) throw this.#invalid(name, 'Contains NUL')
+    if (value.includes('\0')) throw this.#invalid(name, 'must not contain NUL')
     return value
   }
 

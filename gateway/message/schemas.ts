@@ -15,7 +15,7 @@ import { freeObject } from '../shape.ts'
 export const listMessagesQuery = z.object({
   limit: z
     .string()
-    .regex(/^0{0,12}(?:[1-9]\d?|1\d\d|200)$/, 'Expected an integer from 1 to 200')
+    .regex(/^0{0,12}(?:[1-9]\d?|1\d\d|200)$/, 'must be an integer from 1 to 200')
     .optional()
     .meta({ description: 'Most messages of the page; default: 50' }),
   ...pageQuery,

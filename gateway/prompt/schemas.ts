@@ -43,8 +43,8 @@ export const promptBody = z
   .superRefine(({ prompt: wrapped, ...body }, context) => {
     const twice = wrapped == null ? undefined : SAID.find((member) => body[member] != null)
     if (twice !== undefined) {
-      context.addIssue({ code: 'custom', path: [twice], message: 'Must not stand beside prompt' })
+      context.addIssue({ code: 'custom', path: [twice], message: 'must not be set together with prompt' })
     } else if (wrapped == null && body.text === undefined) {
-      context.addIssue({ code: 'custom', path: ['text'], message: 'Invalid input: expected string' })
+      context.addIssue({ code: 'custom', path: ['text'], message: 'is required' })
     }
   })

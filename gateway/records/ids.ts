@@ -4,16 +4,16 @@ import { z } from 'zod'
 export const name = z
   .string()
   .min(1)
-  .regex(/^[^\0]*$/, 'Must not contain NUL')
+  .regex(/^[^\0]*$/, 'must not contain NUL')
 
 const SESSION_ID = /^ses[^\p{Cc}\p{Cs}]{0,125}$/u
 const MESSAGE_ID = /^msg_[^\p{Cc}\p{Cs}]{0,124}$/u
 
 /** Session id: by prefix only (instance facts 3.15), at most 128 characters, none of them a control. */
-export const sessionID = z.string().regex(SESSION_ID, 'Expected a session id (ses…)')
+export const sessionID = z.string().regex(SESSION_ID, 'must be a session id (ses…)')
 
 /** Message id, likewise. */
-export const messageID = z.string().regex(MESSAGE_ID, 'Expected a message id (msg_…)')
+export const messageID = z.string().regex(MESSAGE_ID, 'must be a message id (msg_…)')
 
 /** The session of a path. */
 export const sessionParameter = z.string().regex(SESSION_ID, 'Invalid session ID').meta({ description: 'Session' })

@@ -18,13 +18,13 @@ export function countMembers(value: unknown): number {
 }
 
 function problemOf(value: unknown, most: number, levels: number, budget: { left: number }): string | undefined {
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'A number is too large'
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'has a number that is too large'
   if (typeof value !== 'object' || value === null) return undefined
-  if (levels === 0) return `Nested more than ${most} levels deep`
-  if (Object.hasOwn(value, '__proto__')) return 'A member must not be called __proto__'
+  if (levels === 0) return `must be nested at most ${most} levels deep`
+  if (Object.hasOwn(value, '__proto__')) return 'must not have a member called __proto__'
   const members = Object.values(value)
   budget.left -= members.length
-  if (budget.left < 0) return `More than ${MEMBERS} members`
+  if (budget.left < 0) return `must have at most ${MEMBERS} members`
   for (const member of members) {
     const problem = problemOf(member, most, levels - 1, budget)
     if (problem !== undefined) return problem

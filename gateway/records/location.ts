@@ -51,8 +51,8 @@ export function toDirectory(query: z.output<typeof locationQuery>, headers: z.ou
   const header = headers[field]
   if (header === undefined) return ''
   const directory = decoded(header)
-  if (directory === undefined) throw new Rejection('HEADER_INVALID', { field, problem: 'Not percent-encoded' })
-  if (directory.includes('\0')) throw new Rejection('HEADER_INVALID', { field, problem: 'Contains NUL' })
+  if (directory === undefined) throw new Rejection('HEADER_INVALID', { field, problem: 'must be percent-encoded' })
+  if (directory.includes('\0')) throw new Rejection('HEADER_INVALID', { field, problem: 'must not contain NUL' })
   return directory
 }
 

@@ -9,7 +9,7 @@ const words = ['asc', 'desc'] as const
 
 /** Query of a list that comes in pages, beside `limit`. */
 export const pageQuery = {
-  order: z.enum(words, 'Expected "asc" or "desc"').optional().meta({ description: 'Default: desc, newest first' }),
+  order: z.enum(words).optional().meta({ description: 'Default: desc, newest first' }),
   cursor: z.string().min(1).optional().meta({ description: '`cursor.previous` or `cursor.next` of an earlier page' }),
 }
 

@@ -80,7 +80,7 @@ export const createResponseBody = members.superRefine((body, context) => {
   if (body.models?.some((model) => model !== body.model)) refuse(['models'], 'fallback models are not supported')
   const offered = new Set(body.tools?.map(({ name }) => name))
   const { tool_choice: choice } = body
-  if (choice === 'required' && offered.size === 0) refuse(['tool_choice'], 'demands a call, but there are no tools')
+  if (choice === 'required' && offered.size === 0) refuse(['tool_choice'], 'requires a call, but there are no tools')
   if (typeof choice !== 'object' || choice === null) return
   const wanted = choice.type === 'function' ? [choice] : choice.tools
   const missing = wanted.find(({ name }) => !offered.has(name))

@@ -11,12 +11,12 @@ export type ResponsesDialect = (typeof DIALECTS)[number]
 /** Headers that `POST /api/v1/responses` looks at. */
 export const responsesHeaders = z.object({
   'x-stream-dialect': z
-    .enum(DIALECTS, { error: `expected ${DIALECTS.join(', ')}` })
+    .enum(DIALECTS)
     .optional()
     .meta({ description: 'Which events a stream has; default: openai for the OpenAI SDKs, else both' }),
   'x-session-id': z
     .string()
-    .max(256, 'must have at most 256 characters')
+    .max(256)
     .optional()
     .meta({ description: 'Groups the requests of one conversation; the member session_id comes before it' }),
   'x-stainless-lang': z.string().optional().meta({ description: 'Sent by the OpenAI SDKs' }),

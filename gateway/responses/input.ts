@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { JSON_LIMITS, JsonGauge } from '../http/json-gauge.ts'
-import { guarded, typeErrors } from '../shape.ts'
+import { guarded, mustBe, typeErrors } from '../shape.ts'
 import { assistantContent, MAX_PARTS, resultContent, systemContent, userContent } from './parts.ts'
 
 /** Most items of an input; the inference service takes as many messages. */
@@ -23,9 +23,11 @@ const assistantMessage = z.object({
   content: assistantContent.nullable(),
   phase: z.enum(['commentary', 'final_answer']).nullish(),
 })
-const message = z.discriminatedUnion('role', [userMessage, assistantMessage, systemMessage], {
-  error: 'expected one of "user"|"assistant"|"system"|"developer"',
-})
+const message = z.discriminatedUnion(
+  'role',
+  [userMessage, assistantMessage, systemMessage],
+  mustBe('"user", "assistant", "system" or "developer"'),
+)
 
 const functionCall = z.object({
   type: z.literal('function_call'),
@@ -113,7 +115,4 @@ function partsProblem(input: unknown): string | undefined {
 }
 
 /** What is to be answered: a text, or the whole history. */
-export const input = guarded(
-  z.union([z.string(), items], { error: 'expected a string or a list of items' }),
-  partsProblem,
-)
+export const input = guarded(z.union([z.string(), items], mustBe('a string or an array of items')), partsProblem)

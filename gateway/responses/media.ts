@@ -15,11 +15,11 @@ const AUDIO_TYPES = { mp3: 'audio/mpeg', wav: 'audio/wav' } as const
  */
 export function mediaFromUrl(url: string, field: string): MediaPart {
   if (/^https?:\/\//i.test(url)) {
-    if (!URL.canParse(url)) throw invalid(field, 'is not a valid address')
+    if (!URL.canParse(url)) throw invalid(field, 'is not a valid URL')
     return { source: { case: 'url', value: url } }
   }
   const comma = url.indexOf(',')
-  if (!/^data:/i.test(url) || comma < 0) throw invalid(field, 'must be an http(s) address or a data: URL')
+  if (!/^data:/i.test(url) || comma < 0) throw invalid(field, 'must be an http(s) URL or a data: URL')
   const [mime = '', ...parameters] = url.slice(5, comma).split(';')
   const payload = url.slice(comma + 1)
   const encoded = parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64')

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { typeErrors } from '../shape.ts'
+import { mustBe, typeErrors } from '../shape.ts'
 
 /** Most parts of one message. */
 export const MAX_PARTS = 10_000
@@ -16,7 +16,7 @@ const noFileId = z.null({ error: 'files are not stored here: send the content or
 
 const inputImage = z.object({
   type: z.literal('input_image'),
-  image_url: z.string({ error: 'expected an http(s) address or a data: URL' }),
+  image_url: z.string(mustBe('an http(s) URL or a data: URL')),
   detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
   file_id: noFileId,
 })
@@ -30,7 +30,7 @@ const inputFile = z
     file_id: noFileId,
   })
   .refine(({ file_data, file_url }) => (file_data == null) !== (file_url == null), {
-    message: 'expected either file_data or file_url',
+    message: 'must have either file_data or file_url',
   })
 
 const inputAudio = z.object({
@@ -60,5 +60,5 @@ export const assistantContent = textOr(assistantPart)
 export const resultContent = textOr(resultPart)
 
 function textOr<P extends z.ZodType>(part: P) {
-  return z.union([z.string(), z.array(part).max(MAX_PARTS)], { error: 'expected a string or a list of parts' })
+  return z.union([z.string(), z.array(part).max(MAX_PARTS)], mustBe('a string or an array of parts'))
 }

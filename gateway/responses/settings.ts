@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { guarded, notYet, objectProblem, typeErrors } from '../shape.ts'
+import { guarded, mustBe, notYet, objectProblem, typeErrors } from '../shape.ts'
 
 /** How much the model thinks. */
 export const efforts = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
@@ -107,7 +107,7 @@ const word = z.string().optional()
 export const trace = guarded(
   z.object(
     { trace_id: word, trace_name: word, span_name: word, generation_name: word, parent_span_id: word },
-    { error: 'expected object' },
+    mustBe('an object'),
   ),
   objectProblem,
 )

@@ -27,7 +27,10 @@ export function requireHistoryIds(input: string | readonly InputItem[]): void {
     if (!('role' in item) || item.role !== 'assistant' || typeof item.content === 'string') continue
     const missing = item.id == null ? 'id' : item.status == null ? 'status' : undefined
     if (missing === undefined) continue
-    throw new Rejection('BODY_INVALID', { field: `input.${i}.${missing}`, problem: 'assistant messages need it' })
+    throw new Rejection('BODY_INVALID', {
+      field: `input.${i}.${missing}`,
+      problem: 'is required in assistant messages',
+    })
   }
 }
 
@@ -44,7 +47,7 @@ export function toMessages(
   const ttl = body.prompt_cache_options?.ttl ?? ''
   if (typeof input === 'string') turns.add(Message_Role.USER, [text(input)])
   else for (const [i, item] of input.entries()) addItem(turns, item, `input.${i}`, ttl)
-  if (turns.messages.length === 0) throw new Rejection('BODY_INVALID', { field: 'input', problem: 'says nothing' })
+  if (turns.messages.length === 0) throw new Rejection('BODY_INVALID', { field: 'input', problem: 'must have content' })
   if (cache != null) turns.cacheWhole(cache.ttl ?? '')
   return turns.messages
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { countMembers } from '../records/json.ts'
-import { freeObject, typeErrors } from '../shape.ts'
+import { freeObject, mustBe, typeErrors } from '../shape.ts'
 
 /** As many tools as the inference service takes. */
 const MAX_TOOLS = 1_024
@@ -41,9 +41,10 @@ const allowedTools = z.object({
 
 /** Whether and which tools are called; the names must be those of offered tools, which is checked with the whole. */
 export const toolChoice = z
-  .union([z.enum(['auto', 'none', 'required']), z.discriminatedUnion('type', [functionChoice, allowedTools], errors)], {
-    error: 'expected one of "auto"|"none"|"required"',
-  })
+  .union(
+    [z.enum(['auto', 'none', 'required']), z.discriminatedUnion('type', [functionChoice, allowedTools], errors)],
+    mustBe('"auto", "none", "required" or an object'),
+  )
   .meta({ id: 'ToolChoice' })
 
 const jsonSchema = z.object({

@@ -35,13 +35,13 @@ export const listSessionsQuery = z
   .object({
     limit: z
       .string()
-      .regex(/^0{0,14}[1-9]\d{0,14}$/, 'Expected an integer 1 or more')
+      .regex(/^0{0,14}[1-9]\d{0,14}$/, 'must be an integer, at least 1')
       .optional()
       .meta({ description: 'Most sessions of the page; default: 50' }),
     ...pageQuery,
     parentID: z
       .string()
-      .regex(/^(?:ses.*|null)$/s, 'Expected a session id (ses…) or "null"')
+      .regex(/^(?:ses.*|null)$/s, 'must be a session id (ses…) or "null"')
       .optional()
       .meta({ description: 'Only children of this session; `null`: only root sessions' }),
     project: z.string().min(1).optional().meta({ description: 'Only sessions of this project' }),
@@ -51,7 +51,7 @@ export const listSessionsQuery = z
   })
   .refine(({ subpath, project }) => subpath === undefined || project !== undefined, {
     path: ['subpath'],
-    error: 'Needs project beside it',
+    error: 'requires project',
   })
 
 /** `Session.Info` (instance facts 1.5). */

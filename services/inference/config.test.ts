@@ -167,12 +167,12 @@ test('every problem of the variables and the file is reported at once', async ()
     },
     {
       variable: 'PORTICO_CONFIG',
-      problem: 'providers.1.protocol: Invalid option: expected one of "openai"|"anthropic"',
+      problem: 'providers.1.protocol: must be "openai" or "anthropic"',
     },
     { variable: 'PORTICO_CONFIG', problem: 'providers.1.baseURL: must be an http:// or https:// URL' },
     {
       variable: 'PORTICO_CONFIG',
-      problem: 'providers.2.models.0.id: Too small: expected string to have >=1 characters',
+      problem: 'providers.2.models.0.id: must not be empty',
     },
     { variable: 'PORTICO_CONFIG', problem: 'providers.3.apiKeyEnv: NOT_SET is not set' },
     {

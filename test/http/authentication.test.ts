@@ -173,7 +173,7 @@ test('two Authorization headers are 400, whichever of them is right', async () =
       [basicHeader('portico', 'correct horse'), right],
     ]) {
       const instance = await rawRequest(`${facade.url}/api/info`, { headers: { authorization } })
-      const message = 'authorization: Given more than once'
+      const message = 'authorization: must be given only once'
       assert.equal(instance.status, 400)
       assert.deepEqual(JSON.parse(instance.text), { _tag: 'InvalidRequestError', message, kind: 'Headers' })
       const gateway = await rawRequest(`${facade.url}/api/v1/responses`, { method: 'POST', headers: { authorization } })

@@ -47,8 +47,8 @@ test('a body that is missing, or null where null is no object, is 400', async ()
   await using facade = await echoing()
   await refused(facade, 400, 'A request body is required', '')
   await refused(facade, 400, 'A request body is required', '', {} as typeof json)
-  await refused(facade, 400, 'Invalid input: expected object, received null', 'null')
-  await refused(facade, 400, 'Invalid input: expected object, received array', '[]')
+  await refused(facade, 400, 'The body must be an object', 'null')
+  await refused(facade, 400, 'The body must be an object', '[]')
 })
 
 test('malformed JSON is 400', async () => {
@@ -63,10 +63,10 @@ test('malformed JSON is 400', async () => {
 
 test('unknown members and those of a prototype are 400, and change nothing', async () => {
   await using facade = await echoing()
-  await refused(facade, 400, 'Unrecognized key: "bogus"', '{"bogus":1}')
-  await refused(facade, 400, 'Unrecognized key: "__proto__"', '{"__proto__":{"title":"x"}}')
-  await refused(facade, 400, 'Unrecognized key: "constructor"', '{"constructor":{"prototype":{}}}')
-  const message = 'metadata: A member must not be called __proto__'
+  await refused(facade, 400, 'The body has the unknown member "bogus"', '{"bogus":1}')
+  await refused(facade, 400, 'The body has the unknown member "__proto__"', '{"__proto__":{"title":"x"}}')
+  await refused(facade, 400, 'The body has the unknown member "constructor"', '{"constructor":{"prototype":{}}}')
+  const message = 'metadata: must not have a member called __proto__'
   await refused(facade, 400, message, '{"metadata":{"a":[{"__proto__":{"polluted":1}}]}}')
   assert.equal(({} as Record<string, unknown>).polluted, undefined)
 })
@@ -81,23 +81,19 @@ test('absent and null mean the same', async () => {
 
 test('a message names the path that is wrong', async () => {
   await using facade = await echoing()
-  await refused(facade, 400, 'id: Expected a session id (ses…)', '{"id":"abc"}')
-  await refused(facade, 400, 'title: Invalid input: expected string, received number', '{"title":1}')
-  await refused(
-    facade,
-    400,
-    'model.id: Invalid input: expected string, received undefined',
-    '{"model":{"providerID":"x"}}',
-  )
+  await refused(facade, 400, 'id: must be a session id (ses…)', '{"id":"abc"}')
+  await refused(facade, 400, 'title: must be a string', '{"title":1}')
+  await refused(facade, 400, 'agent: must not be empty', '{"agent":""}')
+  await refused(facade, 400, 'model.id: is required', '{"model":{"providerID":"x"}}')
   const rules = '{"permissions":[{"action":"read","resource":"*","effect":"maybe"}]}'
-  await refused(facade, 400, 'permissions.0.effect: Invalid option: expected one of "allow"|"deny"|"ask"', rules)
+  await refused(facade, 400, 'permissions.0.effect: must be "allow", "deny" or "ask"', rules)
 })
 
 test('free-form JSON may nest 24 levels deep, not more', async () => {
   await using facade = await echoing()
   const nested = (levels: number) => `{"metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
   assert.equal((await create(facade, nested(24))).status, 200)
-  await refused(facade, 400, 'metadata: Nested more than 24 levels deep', nested(25))
+  await refused(facade, 400, 'metadata: must be nested at most 24 levels deep', nested(25))
   await refused(facade, 400, 'The JSON is nested more than 100 levels deep', nested(100_000))
 })
 

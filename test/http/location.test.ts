@@ -43,7 +43,7 @@ test('the directory comes from the query, else from the header, which is percent
 
 test('a location that is no object of one directory is 400', async () => {
   await using portico = await openPortico()
-  const expected = { _tag: 'InvalidRequestError', message: 'location: Expected location[directory]', kind: 'Query' }
+  const expected = { _tag: 'InvalidRequestError', message: 'location: must be location[directory]', kind: 'Query' }
   for (const query of ['location=/x', 'location[directory][a]=/x', 'location[other]=/x', 'location[]=x']) {
     const answer = await portico.fetch(`/api/location?${query}`)
     assert.equal(answer.status, 400, query)
@@ -51,13 +51,13 @@ test('a location that is no object of one directory is 400', async () => {
   }
   const twice = await portico.fetch('/api/location?location[directory]=/a&location[directory]=/b')
   assert.equal(twice.status, 400)
-  const message = 'location[directory]: Given more than once'
+  const message = 'location[directory]: must be given only once'
   assert.deepEqual(await twice.json(), { _tag: 'InvalidRequestError', message, kind: 'Query' })
   const header = await portico.fetch('/api/location', { headers: { 'x-opencode-directory': '%E0%A4' } })
   assert.equal(header.status, 400)
   assert.deepEqual(await header.json(), {
     _tag: 'InvalidRequestError',
-    message: 'x-opencode-directory: Not percent-encoded',
+    message: 'x-opencode-directory: must be percent-encoded',
     kind: 'Headers',
   })
 })

@@ -31,15 +31,15 @@ test('both forms at once are 400, whichever member it is, and so is neither; not
   await portico.post('/api/session', { id: 'ses_1' })
   const prompt = { text: 'inner' }
   const refusals: [object, string][] = [
-    [{ text: 'outer', prompt }, 'text: Must not stand beside prompt'],
-    [{ text: '', prompt }, 'text: Must not stand beside prompt'],
-    [{ files: [], prompt }, 'files: Must not stand beside prompt'],
-    [{ agents: [{ name: 'build' }], prompt }, 'agents: Must not stand beside prompt'],
-    [{ skills: [], prompt }, 'skills: Must not stand beside prompt'],
-    [{ metadata: {}, prompt }, 'metadata: Must not stand beside prompt'],
-    [{ prompt: null }, 'text: Invalid input: expected string'],
-    [{ prompt: { text: 'x', more: 1 } }, 'prompt: Unrecognized key: "more"'],
-    [{ text: 'x', more: 1 }, 'Unrecognized key: "more"'],
+    [{ text: 'outer', prompt }, 'text: must not be set together with prompt'],
+    [{ text: '', prompt }, 'text: must not be set together with prompt'],
+    [{ files: [], prompt }, 'files: must not be set together with prompt'],
+    [{ agents: [{ name: 'build' }], prompt }, 'agents: must not be set together with prompt'],
+    [{ skills: [], prompt }, 'skills: must not be set together with prompt'],
+    [{ metadata: {}, prompt }, 'metadata: must not be set together with prompt'],
+    [{ prompt: null }, 'text: is required'],
+    [{ prompt: { text: 'x', more: 1 } }, 'prompt: has the unknown member "more"'],
+    [{ text: 'x', more: 1 }, 'The body has the unknown member "more"'],
   ]
   for (const [body, message] of refusals) {
     const answer = await send(portico, body)

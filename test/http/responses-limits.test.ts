@@ -42,20 +42,20 @@ test('JSON that is passed on has no more levels, no number out of range, and no 
   for (const [field, member] of Object.entries(FREE)) {
     const problem = (json: string): string | undefined => problemOf(`{${base},${member(json)}}`)
     assert.equal(problem(nested(30)), undefined)
-    assert.equal(problem(nested(31)), `${field}: Nested more than 30 levels deep`)
+    assert.equal(problem(nested(31)), `${field}: must be nested at most 30 levels deep`)
     assert.equal(
       problem(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`),
-      `${field}: Nested more than 30 levels deep`,
+      `${field}: must be nested at most 30 levels deep`,
     )
-    assert.equal(problem('{"maximum":1e999}'), `${field}: A number is too large`)
+    assert.equal(problem('{"maximum":1e999}'), `${field}: has a number that is too large`)
     const prototype = '{"properties":{"__proto__":{"type":"string"}}}'
-    assert.equal(problem(prototype), `${field}: A member must not be called __proto__`)
+    assert.equal(problem(prototype), `${field}: must not have a member called __proto__`)
   }
 })
 
 test('a list of any length is refused at its first problem', () => {
   const many = (item: string, count: number): string => `[${Array.from({ length: count }, () => item).join()}]`
-  const tooMany = (member: string, most: number): string => `${member}: Too big: expected array to have <=${most} items`
+  const tooMany = (member: string, most: number): string => `${member}: must have at most ${most} items`
   const million = many('0', 1_000_000)
   for (const [member, most] of [
     ['include', 256],
@@ -76,14 +76,14 @@ test('a list of any length is refused at its first problem', () => {
   const tools = `{${base},"tools":${many(parameters, 11)}}`
   assert.equal(problemOf(tools), 'tools: their parameters have more than 50000 members')
   const one = `{"type":"function","name":"f","parameters":{"enum":${many('0', 50_000)}}}`
-  assert.equal(problemOf(`{${base},"tools":[${one}]}`), 'tools.0.parameters: More than 50000 members')
+  assert.equal(problemOf(`{${base},"tools":[${one}]}`), 'tools.0.parameters: must have at most 50000 members')
   const call = (text: string) => `{"type":"function_call","call_id":"c","name":"f","arguments":${JSON.stringify(text)}}`
   const calls = `{"model":"m","input":${many(call(many('0', 5_000)), 11)}}`
   const far =
     'are nested more than 100 levels deep, have more than 50000 members with those before, or a number of more than 1000 characters'
   assert.equal(problemOf(calls), `input.10.arguments: ${far}`)
   assert.equal(problemOf(`{"model":"m","input":[${call('['.repeat(101))}]}`), `input.0.arguments: ${far}`)
-  const instructions = 'Too big: expected string to have <=8388608 characters'
+  const instructions = 'must have at most 8388608 characters'
   assert.equal(problemOf(`{${base},"instructions":"${'x'.repeat(8_388_609)}"}`), `instructions: ${instructions}`)
   const pairs = Array.from({ length: 10_000 }, (_, i) => `"k${i}":0`).join()
   assert.equal(problemOf(`{${base},"metadata":{${pairs}}}`), 'metadata: must have at most 16 pairs')

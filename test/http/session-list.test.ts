@@ -92,17 +92,17 @@ test('pages end, and show no session twice, while every one that was shown is pr
 test('a bad query is 400 and names its parameter', async () => {
   await using portico = await openPortico()
   const cases: [string, string][] = [
-    ['limit=0', 'limit: Expected an integer 1 or more'],
-    ['limit=-1', 'limit: Expected an integer 1 or more'],
-    ['limit=1.5', 'limit: Expected an integer 1 or more'],
-    ['limit=ten', 'limit: Expected an integer 1 or more'],
-    ['limit=1&limit=2', 'limit: Given more than once'],
-    ['limit[]=1', 'limit: Expected a string'],
-    ['order=newest', 'order: Expected "asc" or "desc"'],
-    ['parentID=abc', 'parentID: Expected a session id (ses…) or "null"'],
-    ['subpath=src', 'subpath: Needs project beside it'],
-    ['search[a]=b', 'search: Expected a string'],
-    ['search=%00', 'search: Contains NUL'],
+    ['limit=0', 'limit: must be an integer, at least 1'],
+    ['limit=-1', 'limit: must be an integer, at least 1'],
+    ['limit=1.5', 'limit: must be an integer, at least 1'],
+    ['limit=ten', 'limit: must be an integer, at least 1'],
+    ['limit=1&limit=2', 'limit: must be given only once'],
+    ['limit[]=1', 'limit: must be a string'],
+    ['order=newest', 'order: must be "asc" or "desc"'],
+    ['parentID=abc', 'parentID: must be a session id (ses…) or "null"'],
+    ['subpath=src', 'subpath: requires project'],
+    ['search[a]=b', 'search: must be a string'],
+    ['search=%00', 'search: must not contain NUL'],
   ]
   for (const [query, message] of cases) {
     const answer = await portico.fetch(`/api/session?${query}`)

@@ -125,7 +125,7 @@ test('a body without what is required is 400', async () => {
   await using portico = await openPortico()
   const agent = await portico.post('/api/session/ses_1/agent', {})
   assert.equal(agent.status, 400)
-  const message = 'agent: Invalid input: expected string, received undefined'
+  const message = 'agent: is required'
   assert.deepEqual(await agent.json(), { _tag: 'InvalidRequestError', message, kind: 'Payload' })
   const model = await portico.post('/api/session/ses_1/model', { model: 'openai/gpt-5' })
   assert.equal(model.status, 400)

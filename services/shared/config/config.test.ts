@@ -27,7 +27,7 @@ test('reports every problem in one error, naming the variables, and values where
         { variable: 'SWITCH', problem: 'must be true or false, not yes' },
         { variable: 'PEER', problem: 'must be set' },
         { variable: 'SECRET', problem: 'must have at least 8 characters' },
-        { variable: 'ROOTS', problem: 'a.0: Invalid input: expected string, received number' },
+        { variable: 'ROOTS', problem: 'a.0: must be a string' },
       ])
       assert.doesNotMatch(error.message, /hunter2/)
       return true

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { readSecretFile } from '#shared/config/secret-file.ts'
 import { unknownSettings } from '#shared/config/unknown-settings.ts'
+import { schemaProblem } from '#shared/schema-problem.ts'
 
 /** Environment variables as a process got them. Only `config.ts` files and entry files touch the real ones. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -39,7 +40,7 @@ export function readEnvironment<S extends z.ZodType>(
   for (const name of [...namesOf(schema), ...secrets.map(fileVariableOf)]) asked.add(name)
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
   const files = readSecrets(present, secrets)
-  const result = schema.safeParse(present)
+  const result = schema.safeParse(present, { error: schemaProblem })
   if (result.success && files.problems.length === 0) return deepFreeze(result.data)
   const problems = result.error?.issues.map((issue): ConfigProblem => {
     const name = String(issue.path[0] ?? 'environment')
