@@ -60,7 +60,7 @@ test("README's five commands start the product", { skip: skipWithoutMongo }, asy
     await client.wait(sessionId)
     assert.match(JSON.stringify(await client.messages(sessionId)), /Lighthouse/)
     assert.match(output, /^Workspace, as PORTICO_PROJECT_ROOTS names it: wrk_\w+$/m)
-    assert.doesNotMatch(output, /Not all settings are known/)
+    assert.doesNotMatch(output, /Unknown settings/)
   } finally {
     process.kill(-(shell.pid ?? 0), 'SIGTERM')
     await ended

@@ -31,7 +31,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
       assert.match(stderr, /^The settings cannot be used:\n/)
       assert.match(stderr, /^ {2}PORTICO_INTERNAL_SECRET: must be set$/m)
       assert.match(stderr, /^ {2}PORTICO_LOG_LEVEL: ./m)
-      assert.match(stderr, /^ {2}PORTICO_PROT: means nothing; did you mean PORTICO_PORT\?$/m)
+      assert.match(stderr, /^Warnings:\n {2}PORTICO_PROT: is not a known setting; did you mean PORTICO_PORT\?$/m)
       assert.equal(
         /^ {2}PORTICO_MONGODB_URI: must be set for a service in a process of its own$/m.test(stderr),
         STORED.includes(name),
@@ -76,7 +76,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
       .filter((line) => line.includes('"level":"warn"'))
     assert.deepEqual(
       warned.map((line) => (JSON.parse(line) as { msg: string }).msg),
-      ['Not all settings are known: PORTICO_DIRECTRY means nothing; did you mean PORTICO_DIRECTORY?'],
+      ['Unknown settings are ignored: PORTICO_DIRECTRY is not a known setting; did you mean PORTICO_DIRECTORY?'],
     )
   })
 

@@ -181,7 +181,7 @@ test('settings that mean nothing are one line of the log, with the names that ar
   using data = scratchDirectory()
   const environment = {
     PORTICO_DATADIR: '/x',
-    PORTICO_WHATEVER_THIS_IS: '1',
+    PORTICO_FOO: '1',
     PORTICO_API_KEY: 'a',
     PORTICO_MANAGEMENT_KEY: 'b',
   }
@@ -201,7 +201,7 @@ test('settings that mean nothing are one line of the log, with the names that ar
   assert.deepEqual(
     logged.map((line) => (JSON.parse(line) as { msg: string }).msg),
     [
-      'Not all settings are known: PORTICO_DATADIR means nothing; did you mean PORTICO_DATA_DIR? · PORTICO_WHATEVER_THIS_IS means nothing',
+      'Unknown settings are ignored: PORTICO_DATADIR is not a known setting; did you mean PORTICO_DATA_DIR? · PORTICO_FOO is not a known setting',
     ],
   )
 })

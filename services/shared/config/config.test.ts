@@ -66,6 +66,29 @@ test('reports the problems of all readers of one environment together, each once
   )
 })
 
+test('an unknown setting is a warning beside what is wrong; a name is suggested only where it is much like it', () => {
+  const read = (env: Record<string, string | undefined>) =>
+    readEnvironment(z.object({ PORTICO_HOST: z.string().default('a'), PORTICO_PORT: portVariable() }), env)
+  const message = [
+    'The settings cannot be used:',
+    '  PORTICO_PORT: must be set',
+    'Warnings:',
+    '  PORTICO_FOO: is not a known setting',
+    '  PORTICO_PROT: is not a known setting; did you mean PORTICO_PORT?',
+    '  PORTICO_DATADIR: is not a known setting; did you mean PORTICO_DATA_DIR?',
+  ].join('\n')
+  const env = { PORTICO_FOO: '1', PORTICO_PROT: '1', PORTICO_DATADIR: '1', PORTICO_API_KEY: '1' }
+  assert.throws(
+    () => readTogether(env, { read }),
+    (error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.equal(error.message, message)
+      assert.deepEqual(error.problems, [{ variable: 'PORTICO_PORT', problem: 'must be set' }])
+      return true
+    },
+  )
+})
+
 test('masks secrets by name and credentials in URLs, and nothing else', () => {
   const config = {
     internalSecret: 'abc',

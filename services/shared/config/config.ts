@@ -12,14 +12,21 @@ export interface ConfigProblem {
   readonly problem: string
 }
 
-/** The settings cannot be used; the message names every variable that is wrong, not only the first, and no secret. */
+/**
+ * The settings cannot be used; the message names every variable that is wrong, not only the first, and no secret. `warnings` follow
+ * under a heading of their own: they keep nothing from starting.
+ */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly ConfigProblem[]
 
-  constructor(problems: readonly ConfigProblem[], options?: ErrorOptions) {
-    const lines = problems.map(({ variable, problem }) => `  ${variable}: ${problem}`)
-    super(`The settings cannot be used:\n${lines.join('\n')}`, options)
+  constructor(
+    problems: readonly ConfigProblem[],
+    { warnings = [], ...options }: ErrorOptions & { readonly warnings?: readonly ConfigProblem[] } = {},
+  ) {
+    const lines = (all: readonly ConfigProblem[]) => all.map(({ variable, problem }) => `\n  ${variable}: ${problem}`)
+    const also = warnings.length === 0 ? [] : ['\nWarnings:', ...lines(warnings)]
+    super(['The settings cannot be used:', ...lines(problems), ...also].join(''), options)
     this.problems = problems
   }
 }
@@ -102,8 +109,8 @@ function readSecrets(present: Record<string, string | undefined>, secrets: reado
 }
 
 /**
- * Reads several configurations from one environment; throws one ConfigError with the problems of all. What nobody reads is
- * among them then: a name that is missing may be there, misspelt.
+ * Reads several configurations from one environment; throws one ConfigError with the problems of all. It warns of what nobody
+ * reads: a name that is missing may be there, misspelt.
  */
 export function readTogether<T extends Record<string, (env: Environment) => unknown>>(
   env: Environment,
@@ -119,7 +126,7 @@ export function readTogether<T extends Record<string, (env: Environment) => unkn
       for (const problem of error.problems) problems.set(`${problem.variable} ${problem.problem}`, problem)
     }
   }
-  if (problems.size > 0) throw new ConfigError([...problems.values(), ...unknownSettings(env, asked)])
+  if (problems.size > 0) throw new ConfigError([...problems.values()], { warnings: unknownSettings(env, asked) })
   return Object.freeze(configs) as { readonly [K in keyof T]: ReturnType<T[K]> }
 }
 

@@ -5,28 +5,30 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 /** What a start asks people to export, and what tests are given: no process of the product reads it. */
 const NO_SETTINGS = /^PORTICO_(API_KEY|MANAGEMENT_KEY|TEST_\w+)$/
 
-/** A name is near to another one when so many letters at most are missing, added or wrong. */
+const PREFIX = 'PORTICO_'
+/** A name is near to another one when at most so many letters are missing, added or wrong, and at most half of its own. */
 const NEAR = 5
 
 /**
- * The variables that look like settings and mean nothing, neither to this process, which has asked for `asked`, nor to
+ * The variables that look like settings and are none, neither of this process, which has asked for `asked`, nor of
  * another one of the product: all of them may share one file. Where a setting has a name much like it, it is suggested.
  */
 export function unknownSettings(env: Environment, asked: ReadonlySet<string>): ConfigProblem[] {
-  const known = [...new Set([...asked, ...SETTING_NAMES])].filter((name) => name.startsWith('PORTICO_'))
+  const known = [...new Set([...asked, ...SETTING_NAMES])].filter((name) => name.startsWith(PREFIX))
   return Object.keys(env)
-    .filter((name) => name.startsWith('PORTICO_') && env[name] !== undefined)
+    .filter((name) => name.startsWith(PREFIX) && env[name] !== undefined)
     .filter((name) => !known.includes(name) && !NO_SETTINGS.test(name))
     .map((variable) => {
       const near = nearest(variable, known)
-      return { variable, problem: `means nothing${near === undefined ? '' : `; did you mean ${near}?`}` }
+      return { variable, problem: `is not a known setting${near === undefined ? '' : `; did you mean ${near}?`}` }
     })
 }
 
 function nearest(name: string, known: readonly string[]): string | undefined {
+  const most = Math.min(NEAR, (name.length - PREFIX.length) / 2)
   const ranked = known
     .map((other) => ({ other, distance: distanceBetween(name, other) }))
-    .filter(({ distance }) => distance <= NEAR)
+    .filter(({ distance }) => distance <= most)
   return ranked.sort((one, two) => one.distance - two.distance)[0]?.other
 }
 
@@ -47,5 +49,5 @@ function distanceBetween(one: string, two: string): number {
 /** Names what {@link unknownSettings} finds in one line of the log. */
 export function warnOfUnknownSettings(env: Environment, asked: ReadonlySet<string>, logger: Logger): void {
   const unknown = unknownSettings(env, asked).map(({ variable, problem }) => `${variable} ${problem}`)
-  if (unknown.length > 0) logger.warn(`Not all settings are known: ${unknown.join(' · ')}`)
+  if (unknown.length > 0) logger.warn(`Unknown settings are ignored: ${unknown.join(' · ')}`)
 }
