@@ -46,14 +46,15 @@ export function textContent(
   text: string,
   sources: readonly Source[] = [],
 ): Extract<MessageItem['content'][number], { type: 'output_text' }> {
-  const annotations = sources.filter(({ url }) => url !== '').map((source) => fromSource(source, text))
+  const annotations = sources.flatMap((source) => fromSource(source, text))
   return { type: 'output_text', text, annotations, logprobs: [] }
 }
 
-/** Where a provider does not say which passage rests on a source, the whole text does. */
-function fromSource({ url, title, start = 0, end, citedText }: Source, text: string): UrlCitation {
+/** Only addresses are cited. Where a provider does not say which passage rests on a source, the whole text does. */
+function fromSource({ url, title = '', start = 0, end, citedText }: Source, text: string): UrlCitation[] {
+  if (!url) return []
   const range = { start_index: start, end_index: end ?? text.length }
-  return { type: 'url_citation', url, title, ...range, ...(citedText === '' ? {} : { content: citedText }) }
+  return [{ type: 'url_citation', url, title, ...range, ...(citedText ? { content: citedText } : {}) }]
 }
 
 /** Words of refusal, as a part of a message. */
@@ -70,15 +71,15 @@ function message(place: ItemPlace, status: ItemStatus, content: MessageItem['con
 function reasoning(place: ItemPlace, thought: PartOf<'reasoning'>, status: ItemStatus): ReasoningItem {
   const { text, summary, encrypted, signature } = thought
   // A thought without a word keeps the provider's id, which belongs to its encrypted form.
-  const id = text === '' && summary === '' && thought.id !== '' ? thought.id : itemId('rs', place)
+  const id = (!text && !summary && thought.id) || itemId('rs', place)
   if (status === 'in_progress') return { type: 'reasoning', id, summary: [], status }
   return {
     type: 'reasoning',
     id,
-    summary: summary === '' ? [] : [{ type: 'summary_text', text: summary }],
-    ...(text === '' ? {} : { content: [{ type: 'reasoning_text', text }] }),
-    ...(encrypted === '' ? {} : { encrypted_content: encrypted }),
-    ...(signature === '' ? {} : { signature }),
+    summary: summary ? [{ type: 'summary_text', text: summary }] : [],
+    ...(text ? { content: [{ type: 'reasoning_text', text }] } : {}),
+    ...(encrypted ? { encrypted_content: encrypted } : {}),
+    ...(signature ? { signature } : {}),
     status,
   }
 }

@@ -24,7 +24,7 @@ export function mediaFromUrl(url: string, field: string): MediaPart {
   const payload = url.slice(comma + 1)
   const encoded = parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64')
   const data = encoded ? fromBase64(payload, field) : fromPercent(payload, field)
-  return { source: { case: 'data', value: bounded(data, field) }, mime: mime.trim().toLowerCase() }
+  return { source: { case: 'data', value: bounded(data, field) }, mime: mime.trim().toLowerCase() || undefined }
 }
 
 /** Sound in base64. Rejects with BODY_INVALID, which names the field. */

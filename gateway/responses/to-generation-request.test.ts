@@ -24,7 +24,6 @@ function messages(body: object): unknown[] {
   ])
 }
 
-const media = { mime: '', name: '', detail: '' }
 const url = (value: string): object => ({ source: { case: 'url', value } })
 
 test('a text is one message of the user, and nothing else is set', () => {
@@ -35,11 +34,8 @@ test('a text is one message of the user, and nothing else is set', () => {
     messages: [{ role: Role.USER, parts: [{ part: { case: 'text', value: { text: 'Hello' } } }] }],
     tools: [],
     sampling: { stop: [] },
-    user: '',
-    sessionId: '',
     providerHeaders: {},
     origin: 'responses',
-    verbosity: '',
   })
 })
 
@@ -67,17 +63,16 @@ test('what the model thought, said and called is one message, and so is what its
     { role: 'user', content: 'Go on' },
     { role: 'user', content: 'please' },
   ]
-  const thought = { text: '', summary: '', signature: '', encrypted: '', id: '' }
   const text = (value: string): object => ({ part: { case: 'text', value: { text: value } } })
-  const picture = { part: { case: 'image', value: { ...media, ...url('https://e.com/a.png') } } }
+  const picture = { part: { case: 'image', value: { ...url('https://e.com/a.png') } } }
   assert.deepEqual(messages({ instructions: 'Be brief.', input }), [
     [Role.SYSTEM, [['text', { text: 'Be brief.' }]]],
     [Role.SYSTEM, [['text', { text: 'Rules' }]]],
     [
       Role.ASSISTANT,
       [
-        ['reasoning', { ...thought, encrypted: 'secret', id: 'rs_theirs' }],
-        ['reasoning', { ...thought, text: 'long', summary: 'short', signature: 'sig' }],
+        ['reasoning', { encrypted: 'secret', id: 'rs_theirs' }],
+        ['reasoning', { text: 'long', summary: 'short', signature: 'sig' }],
         ['text', { text: 'I look.' }],
         ['toolCall', { callId: 'c1', name: 'f', arguments: '{"a": 1}' }],
         ['toolCall', { callId: 'c2', name: 'g', arguments: '' }],
@@ -107,10 +102,10 @@ test('pictures, files and sound come as bytes or as addresses', () => {
     [
       Role.USER,
       [
-        ['image', { ...media, ...data([0, 1, 2]), mime: 'image/png', detail: 'high' }],
-        ['file', { ...media, ...data([...Buffer.from('a b')]), mime: 'text/plain', name: 'a.txt' }],
-        ['file', { ...media, ...url('https://e.com/a.pdf') }],
-        ['audio', { ...media, ...data([0, 1, 2]), mime: 'audio/mpeg' }],
+        ['image', { ...data([0, 1, 2]), mime: 'image/png', detail: 'high' }],
+        ['file', { ...data([...Buffer.from('a b')]), mime: 'text/plain', name: 'a.txt' }],
+        ['file', { ...url('https://e.com/a.pdf') }],
+        ['audio', { ...data([0, 1, 2]), mime: 'audio/mpeg' }],
       ],
     ],
   ])
@@ -124,7 +119,7 @@ test('marked prefixes are cached, and so is everything where the request says so
       Role.USER,
       [
         ['text', { text: 'a' }, '1h'],
-        ['text', { text: 'b' }, ''],
+        ['text', { text: 'b' }, undefined],
       ],
     ],
   ])
@@ -135,7 +130,7 @@ test('only the allowed ones of the tools are offered', () => {
   const allowed = [{ type: 'function', name: 'h' }]
   const tool_choice = { type: 'allowed_tools', mode: 'required', tools: allowed }
   const request = generation({ tools, tool_choice })
-  assert.deepEqual(plain(request.tools), [{ name: 'h', description: '' }])
+  assert.deepEqual(plain(request.tools), [{ name: 'h' }])
   assert.equal(request.toolChoice?.mode, ToolChoice_Mode.REQUIRED)
   const named = generation({ tools, tool_choice: { type: 'function', name: 'g' } })
   assert.equal(named.tools.length, 3)
@@ -144,10 +139,10 @@ test('only the allowed ones of the tools are offered', () => {
 
 test('thinking is switched by enabled, and measured by effort or tokens', () => {
   const reasoning = (value: object): unknown => plain(generation({ reasoning: value }).reasoning)
-  assert.deepEqual(reasoning({ enabled: true }), { effort: 'medium', summary: '', maxTokens: 0 })
-  assert.deepEqual(reasoning({ enabled: false }), { effort: 'none', summary: '', maxTokens: 0 })
-  assert.deepEqual(reasoning({ enabled: true, max_tokens: 9 }), { effort: '', summary: '', maxTokens: 9 })
-  assert.deepEqual(reasoning({ effort: 'low', summary: 'auto' }), { effort: 'low', summary: 'auto', maxTokens: 0 })
+  assert.deepEqual(reasoning({ enabled: true }), { effort: 'medium' })
+  assert.deepEqual(reasoning({ enabled: false }), { effort: 'none' })
+  assert.deepEqual(reasoning({ enabled: true, max_tokens: 9 }), { maxTokens: 9 })
+  assert.deepEqual(reasoning({ effort: 'low', summary: 'auto' }), { effort: 'low', summary: 'auto' })
 })
 
 test('the session of the body comes before that of the header, and the cache key last', () => {

@@ -23,9 +23,9 @@ export function toGenerationRequest(body: CreateResponseBody, requestId: string,
     model: body.model,
     messages: toMessages(body),
     tools: toTools(body),
-    user: body.user ?? body.safety_identifier ?? '',
+    user: (body.user ?? body.safety_identifier) || undefined,
     // What keeps requests on one upstream, in order of preference (gateway facts 6.3).
-    sessionId: body.session_id ?? (sessionHeader || (body.prompt_cache_key ?? '')),
+    sessionId: (body.session_id ?? (sessionHeader || body.prompt_cache_key)) || undefined,
     sampling: {
       ...given('temperature', body.temperature),
       ...given('topP', body.top_p),
@@ -39,7 +39,7 @@ export function toGenerationRequest(body: CreateResponseBody, requestId: string,
     ...given('toolChoice', choice),
     ...given('responseFormat', format),
     ...given('providerBody', extra),
-    verbosity: body.text?.verbosity ?? '',
+    ...given('verbosity', body.text?.verbosity),
   }
 }
 
@@ -55,7 +55,7 @@ function toTools(body: CreateResponseBody): MessageInitShape<typeof ToolSchema>[
   const offered = (body.tools ?? []).filter(({ name }) => allowed?.has(name) !== false)
   return offered.map(({ name, description, parameters, strict }) => ({
     name,
-    description: description ?? '',
+    description: description || undefined,
     ...given('parameters', parameters as Struct | null | undefined),
     ...given('strict', strict),
   }))
@@ -72,8 +72,8 @@ function toChoice({ tool_choice: choice }: CreateResponseBody): MessageInitShape
 function toReasoning(reasoning: CreateResponseBody['reasoning']): Generation['reasoning'] | undefined {
   if (reasoning == null) return undefined
   const { effort, summary, enabled, max_tokens: maxTokens } = reasoning
-  const implied = enabled === false ? 'none' : enabled === true && maxTokens == null ? 'medium' : ''
-  return { effort: effort ?? implied, summary: summary ?? '', maxTokens: maxTokens ?? 0 }
+  const implied = enabled === false ? 'none' : enabled === true && maxTokens == null ? 'medium' : undefined
+  return { effort: effort ?? implied, ...given('summary', summary), ...given('maxTokens', maxTokens) }
 }
 
 function toFormat(
@@ -82,7 +82,7 @@ function toFormat(
   if (format == null || format.type === 'text') return undefined
   if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
   const { name, schema, strict, description } = format
-  const value = { name, schema: schema as Struct, description: description ?? '', ...given('strict', strict) }
+  const value = { name, schema: schema as Struct, description: description || undefined, ...given('strict', strict) }
   return { format: { case: 'jsonSchema', value } }
 }
 

@@ -44,11 +44,11 @@ export function toMessages(
   const { instructions, input, cache_control: cache } = body
   const turns = new Turns()
   if (instructions != null && instructions !== '') turns.add(Message_Role.SYSTEM, [text(instructions)])
-  const ttl = body.prompt_cache_options?.ttl ?? ''
+  const ttl = body.prompt_cache_options?.ttl ?? undefined
   if (typeof input === 'string') turns.add(Message_Role.USER, [text(input)])
   else for (const [i, item] of input.entries()) addItem(turns, item, `input.${i}`, ttl)
   if (turns.messages.length === 0) throw new Rejection('BODY_INVALID', { field: 'input', problem: 'must have content' })
-  if (cache != null) turns.cacheWhole(cache.ttl ?? '')
+  if (cache != null) turns.cacheWhole(cache.ttl ?? undefined)
   return turns.messages
 }
 
@@ -70,7 +70,7 @@ class Turns {
   }
 
   /** Caches all there is: the last part ends the prefix. */
-  cacheWhole(ttl: string): void {
+  cacheWhole(ttl: string | undefined): void {
     const last = this.#parts.pop()
     if (last !== undefined) this.#parts.push({ ...last, cacheControl: { ttl } })
   }
@@ -83,7 +83,7 @@ const ROLES = {
   assistant: Message_Role.ASSISTANT,
 } as const
 
-function addItem(turns: Turns, item: InputItem, field: string, ttl: string): void {
+function addItem(turns: Turns, item: InputItem, field: string, ttl: string | undefined): void {
   if ('role' in item) {
     turns.add(ROLES[item.role], toParts(item.content ?? [], `${field}.content`, ttl))
     return
@@ -103,24 +103,24 @@ function addItem(turns: Turns, item: InputItem, field: string, ttl: string): voi
     }
     case 'reasoning': {
       const value = {
-        text: item.content?.map((part) => part.text).join('') ?? '',
-        summary: item.summary?.map((part) => part.text).join('\n\n') ?? '',
-        signature: item.signature ?? '',
-        encrypted: item.encrypted_content ?? '',
-        id: item.id == null || OWN_REASONING_ID.test(item.id) ? '' : item.id,
+        text: item.content?.map((part) => part.text).join('') || undefined,
+        summary: item.summary?.map((part) => part.text).join('\n\n') || undefined,
+        signature: item.signature || undefined,
+        encrypted: item.encrypted_content || undefined,
+        id: item.id == null || OWN_REASONING_ID.test(item.id) ? undefined : item.id,
       }
-      const empty = `${value.text}${value.summary}${value.signature}${value.encrypted}` === ''
-      if (!empty) turns.add(Message_Role.ASSISTANT, [{ part: { case: 'reasoning', value } }])
+      const says = value.text ?? value.summary ?? value.signature ?? value.encrypted
+      if (says !== undefined) turns.add(Message_Role.ASSISTANT, [{ part: { case: 'reasoning', value } }])
     }
   }
 }
 
-function toParts(content: string | readonly ContentPart[], field: string, ttl: string): Part[] {
+function toParts(content: string | readonly ContentPart[], field: string, ttl: string | undefined): Part[] {
   if (typeof content === 'string') return [text(content)]
   return content.map((part, i) => toPart(part, `${field}.${i}`, ttl))
 }
 
-function toPart(part: ContentPart, field: string, ttl: string): Part {
+function toPart(part: ContentPart, field: string, ttl: string | undefined): Part {
   switch (part.type) {
     case 'input_text':
       return part.prompt_cache_breakpoint == null ? text(part.text) : { ...text(part.text), cacheControl: { ttl } }
@@ -130,12 +130,12 @@ function toPart(part: ContentPart, field: string, ttl: string): Part {
       return { part: { case: 'refusal', value: { text: part.refusal } } }
     case 'input_image': {
       const media = mediaFromUrl(part.image_url, `${field}.image_url`)
-      return { part: { case: 'image', value: { ...media, detail: part.detail ?? '' } } }
+      return { part: { case: 'image', value: { ...media, detail: part.detail ?? undefined } } }
     }
     case 'input_file': {
       const url = part.file_data ?? part.file_url ?? ''
       const media = mediaFromUrl(url, `${field}.${part.file_data == null ? 'file_url' : 'file_data'}`)
-      return { part: { case: 'file', value: { ...media, name: part.filename ?? '' } } }
+      return { part: { case: 'file', value: { ...media, name: part.filename || undefined } } }
     }
     case 'input_audio': {
       const { data, format } = part.input_audio

@@ -49,7 +49,7 @@ const model = z
     pricing: pricing.optional(),
   })
   .transform(({ id, name, contextLength, pricing }): ModelEntry => {
-    return { id, displayName: name ?? id, contextLength: contextLength ?? 0, pricing }
+    return { id, displayName: name ?? id, contextLength: contextLength || undefined, pricing }
   })
 
 const baseUrl = z

@@ -28,7 +28,7 @@ function problemsOf(env: Environment): unknown {
   return assert.fail('the settings were taken')
 }
 
-const unknown = (id: string) => ({ id, displayName: id, contextLength: 0, pricing: undefined })
+const unknown = (id: string) => ({ id, displayName: id, contextLength: undefined, pricing: undefined })
 
 test('without a provider there is portico/echo', () => {
   const { providers, defaultModel, generationTimeoutMs, providerTimeoutMs, store } = readConfig({})

@@ -17,11 +17,11 @@ export function generationRequest(request: Partial<GenerationRequest> = {}): Gen
     sampling: undefined,
     reasoning: undefined,
     responseFormat: undefined,
-    user: '',
-    sessionId: '',
+    user: undefined,
+    sessionId: undefined,
     providerHeaders: {},
     providerBody: undefined,
-    verbosity: '',
+    verbosity: undefined,
     ...request,
   }
 }

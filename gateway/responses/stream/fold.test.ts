@@ -35,7 +35,7 @@ const grow = (index: number, text: string): GenerationEvent => event({ case: 'pa
 const end = (index: number, part: NonNullable<MessageInitShape<typeof PartSchema>['part']>): GenerationEvent =>
   event({ case: 'partEnded', value: { index, part: { part } } })
 const finish = (reason = FinishReason.STOP): GenerationEvent =>
-  event({ case: 'finished', value: { reason, rawReason: '', costNanos: 0n } })
+  event({ case: 'finished', value: { reason, costNanos: 0n } })
 
 /** Events of OpenAI's dialect between in_progress and the end, without their numbers; and the response at the end. */
 function streamed(...events: GenerationEvent[]): { events: Json[]; output: Json[]; response: Json } {

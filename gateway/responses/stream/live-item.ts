@@ -89,7 +89,7 @@ function isThought(kind: Kind): boolean {
 }
 
 /** What there is of a part that has not ended. */
-function partSoFar({ kind, callId, toolName }: PartStarted, text: string): Part {
+function partSoFar({ kind, callId = '', toolName = '' }: PartStarted, text: string): Part {
   switch (kind) {
     case Kind.REFUSAL:
       return create(PartSchema, { part: { case: 'refusal', value: { text } } })

@@ -1,8 +1,8 @@
 import type { JsonObject } from '#shared/json.ts'
 /** Asks the provider to cache what comes before. */
 export interface CacheControl {
-  /** `5m` or `1h`; empty: the provider's default. */
-  readonly ttl: string
+  /** `5m` or `1h`; undefined: the provider's default. */
+  readonly ttl?: string | undefined
 }
 
 /** Content, or the address of it, which only the provider fetches. */
@@ -24,25 +24,25 @@ export interface TextPart extends AnyPart {
 export interface MediaPart extends AnyPart {
   readonly type: 'image' | 'file' | 'audio'
   readonly source: MediaSource
-  /** Media type; empty when unknown. */
-  readonly mime: string
-  /** File name; empty when it has none. */
-  readonly name: string
-  /** How closely to look at a picture; empty for the default. */
-  readonly detail: string
+  /** Media type; undefined: unknown. */
+  readonly mime?: string | undefined
+  /** File name; undefined: it has none. */
+  readonly name?: string | undefined
+  /** How closely to look at a picture; undefined: the provider's default. */
+  readonly detail?: string | undefined
 }
 
-/** What the model thought. Empty members were not given. */
+/** What the model thought. Undefined members were not given. */
 export interface ReasoningPart extends AnyPart {
   readonly type: 'reasoning'
-  readonly text: string
-  readonly summary: string
+  readonly text?: string | undefined
+  readonly summary?: string | undefined
   /** The provider's proof, sent back untouched. */
-  readonly signature: string
+  readonly signature?: string | undefined
   /** The encrypted thought, sent back untouched. */
-  readonly encrypted: string
+  readonly encrypted?: string | undefined
   /** The provider's id of the thought. */
-  readonly id: string
+  readonly id?: string | undefined
 }
 
 /** A call that the model made. */

@@ -4,7 +4,7 @@ import type { Message, Part } from './conversation.ts'
 /** A function that the model may call. */
 export interface Tool {
   readonly name: string
-  readonly description: string
+  readonly description?: string | undefined
   /** JSON Schema of the arguments; undefined: none. */
   readonly parameters: JsonObject | undefined
   readonly strict: boolean | undefined
@@ -23,14 +23,14 @@ export type ResponseFormat =
       readonly name: string
       readonly schema: JsonObject
       readonly strict: boolean | undefined
-      readonly description: string
+      readonly description?: string | undefined
     }
 
-/** How the model thinks; empty and 0: the provider's default. */
+/** How the model thinks; undefined: the provider's default. */
 export interface Reasoning {
-  readonly effort: string
-  readonly summary: string
-  readonly maxTokens: number
+  readonly effort?: string | undefined
+  readonly summary?: string | undefined
+  readonly maxTokens?: number | undefined
 }
 
 /** How the answer is drawn; undefined: the provider's default. */
@@ -57,12 +57,12 @@ export interface GenerationRequest {
   readonly sampling: Sampling | undefined
   readonly reasoning: Reasoning | undefined
   readonly responseFormat: ResponseFormat | undefined
-  readonly user: string
-  readonly sessionId: string
+  readonly user: string | undefined
+  readonly sessionId: string | undefined
   readonly providerHeaders: Readonly<Record<string, string>>
   readonly providerBody: JsonObject | undefined
-  /** How wordy the answer is; empty: the provider's default. */
-  readonly verbosity: string
+  /** How wordy the answer is; undefined: the provider's default. */
+  readonly verbosity: string | undefined
 }
 
 /** What a generation used, as the provider reported it; a reported zero is a zero. */
@@ -89,17 +89,17 @@ export interface Warning {
   readonly message: string
 }
 
-/** A document that the model named as a source. Empty members were not given. */
+/** A document that the model named as a source. Undefined members were not given. */
 export interface Source {
   /** Part whose text names it. */
   readonly partIndex: number
-  readonly url: string
-  readonly title: string
+  readonly url: string | undefined
+  readonly title: string | undefined
   /** Bounds of the passage of the part's text that rests on it, in UTF-16 code units, the end exclusive. */
   readonly start: number | undefined
   readonly end: number | undefined
   /** The passage of the source that is cited. */
-  readonly citedText: string
+  readonly citedText: string | undefined
 }
 
 /**
@@ -112,14 +112,14 @@ export type GenerationEvent =
       readonly type: 'part-started'
       readonly index: number
       readonly kind: PartKind
-      /** With `tool-call` only, else empty. */
-      readonly callId: string
-      /** With `tool-call` only, else empty. */
-      readonly toolName: string
+      /** With `tool-call` only. */
+      readonly callId?: string | undefined
+      /** With `tool-call` only. */
+      readonly toolName?: string | undefined
     }
   | { readonly type: 'part-extended'; readonly index: number; readonly text: string }
   | { readonly type: 'part-ended'; readonly index: number; readonly part: Part }
   | { readonly type: 'source'; readonly source: Source }
   | { readonly type: 'usage'; readonly usage: Usage }
-  /** `rawReason`: the provider's own word; empty when it gave none. */
-  | { readonly type: 'finished'; readonly reason: FinishReason; readonly rawReason: string }
+  /** `rawReason`: the provider's own word; undefined: it gave none. */
+  | { readonly type: 'finished'; readonly reason: FinishReason; readonly rawReason: string | undefined }

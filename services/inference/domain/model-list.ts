@@ -5,8 +5,8 @@ export interface ModelEntry {
   /** Model as the provider names it. */
   readonly id: string
   readonly displayName: string
-  /** Most tokens of input and output together; 0: unknown. */
-  readonly contextLength: number
+  /** Most tokens of input and output together; undefined: unknown. */
+  readonly contextLength: number | undefined
   /** Undefined: unknown. */
   readonly pricing: Pricing | undefined
 }

@@ -5,12 +5,18 @@ import type { GenerationEvent, PartKind, Source } from './generation.ts'
 /** The text-like kinds of part, which grow. */
 export type GrowingKind = Exclude<PartKind, 'image' | 'file'>
 
+/** The call of a `tool-call`. */
+export interface Called {
+  readonly callId: string
+  readonly toolName: string
+}
+
 /** A part that has begun and not ended. */
 export interface OpenPart {
   readonly index: number
   readonly kind: GrowingKind
-  readonly callId: string
-  readonly toolName: string
+  /** With `tool-call` only. */
+  readonly called: Called | undefined
   text: string
   /** The provider's proof of a thought. */
   signature: string
@@ -36,10 +42,11 @@ export class PartWriter {
     this.#events.push(event)
   }
 
-  start(kind: GrowingKind, callId = '', toolName = ''): OpenPart {
+  /** `called`: with `tool-call` only. */
+  start(kind: GrowingKind, called?: Called): OpenPart {
     const index = this.#next++
-    this.#events.push({ type: 'part-started', index, kind, callId, toolName })
-    return { index, kind, callId, toolName, text: '', signature: '', metadata: undefined }
+    this.#events.push({ type: 'part-started', index, kind, ...called })
+    return { index, kind, called, text: '', signature: '', metadata: undefined }
   }
 
   extend(part: OpenPart, text: string): void {
@@ -65,17 +72,17 @@ export class PartWriter {
   /** A part that comes whole. */
   whole(kind: 'image' | 'file' | 'reasoning', part: Part): void {
     const index = this.#next++
-    this.#events.push({ type: 'part-started', index, kind, callId: '', toolName: '' })
+    this.#events.push({ type: 'part-started', index, kind })
     this.#events.push({ type: 'part-ended', index, part })
   }
 }
 
 function wholePart(part: OpenPart): Part {
-  const { kind, text, signature } = part
-  if (kind === 'tool-call') return { type: kind, callId: part.callId, name: part.toolName, arguments: text }
-  if (kind === 'reasoning') return { type: 'reasoning', text, summary: '', signature, encrypted: '', id: '' }
-  if (kind === 'reasoning-summary') {
-    return { type: 'reasoning', text: '', summary: text, signature, encrypted: '', id: '' }
-  }
-  return { type: kind, text }
+  const { kind, called, text } = part
+  if (called !== undefined) return { type: 'tool-call', callId: called.callId, name: called.toolName, arguments: text }
+  const words = text === '' ? undefined : text
+  const proof = part.signature === '' ? {} : { signature: part.signature }
+  if (kind === 'reasoning') return { type: 'reasoning', text: words, ...proof }
+  if (kind === 'reasoning-summary') return { type: 'reasoning', summary: words, ...proof }
+  return { type: kind === 'refusal' ? 'refusal' : 'text', text }
 }

@@ -17,7 +17,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 /** The configuration of one provider at a stub, with a price. */
 function served({ url: baseUrl }: ProviderStub): Partial<Config> {
   const pricing = { inputNanos: 2_000_000n, outputNanos: 3_000_000n, cacheReadNanos: 1_000n, cacheWriteNanos: 0n }
-  const models = [{ id: 'gpt', displayName: 'GPT', contextLength: 0, pricing }]
+  const models = [{ id: 'gpt', displayName: 'GPT', contextLength: undefined, pricing }]
   const provider = { id: 'p', protocol: 'openai', baseUrl, apiKey: undefined, headers: {}, models } as const
   return { providers: [provider], defaultModel: 'p/gpt' }
 }
@@ -34,7 +34,7 @@ forEachTransport((name, connect) => {
     const client = createClient(InferenceService, connection.transport)
     const { generation } = await client.generate(hello('req_1', '/reasoning hm so\nHello there'), options)
     const text = 'This is portico/echo, the built-in model that needs no network. You said: Hello there'
-    const thought = { text: 'hm so', summary: '', signature: '', encrypted: '', id: '' }
+    const thought = { text: 'hm so' }
     assert.deepEqual(plain(generation), {
       model: 'portico/echo',
       providerId: 'portico',

@@ -23,7 +23,7 @@ forEachTransport((name, connect) => {
   test(`${name}: models, providers and the default model, in order of configuration`, async () => {
     const models = [
       { id: 'meta/llama', displayName: 'Llama', contextLength: 8, pricing },
-      { id: 'new', displayName: 'new', contextLength: 0, pricing: undefined },
+      { id: 'new', displayName: 'new', contextLength: undefined, pricing: undefined },
     ]
     const provider = { id: 'vllm', protocol: 'openai', baseUrl: 'http://a', apiKey: 'k', headers: {}, models } as const
     await using service = await openInference({ providers: [provider], defaultModel: 'vllm/meta/llama' })
@@ -44,7 +44,6 @@ forEachTransport((name, connect) => {
           providerId: 'vllm',
           modelId: 'new',
           displayName: 'new',
-          contextLength: 0n,
         },
         echo,
       ],

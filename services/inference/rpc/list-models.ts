@@ -15,7 +15,7 @@ export function listModels(dependencies: {
       providerId,
       modelId,
       displayName,
-      contextLength: BigInt(contextLength),
+      contextLength: contextLength === undefined ? undefined : BigInt(contextLength),
       ...(pricing === undefined ? {} : { pricing: { ...pricing } }),
     })),
   )

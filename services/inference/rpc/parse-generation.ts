@@ -21,9 +21,10 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
   const { requestId, maxOutputTokens, reasoning, user, sessionId, providerHeaders } = request
   check(requestId.length > 0 && requestId.length <= 128, 'request_id', 'must have 1 to 128 characters')
   check(maxOutputTokens === undefined || maxOutputTokens > 0, 'max_output_tokens', 'must be above 0')
-  check(user.length <= 256, 'user', 'must have at most 256 characters')
-  check(sessionId.length <= 256, 'session_id', 'must have at most 256 characters')
-  check(request.verbosity.length <= 64, 'verbosity', 'must have at most 64 characters')
+  check((user ?? '').length <= 256, 'user', 'must have at most 256 characters')
+  check((sessionId ?? '').length <= 256, 'session_id', 'must have at most 256 characters')
+  check((request.verbosity ?? '').length <= 64, 'verbosity', 'must have at most 64 characters')
+  check((reasoning?.maxTokens ?? 1) > 0, 'reasoning.max_tokens', 'must be above 0')
   const headers = Object.entries(providerHeaders)
   check(headers.length <= MAX_HEADERS, 'provider_headers', `must have at most ${MAX_HEADERS} items`)
   for (const [name, value] of headers) {
@@ -71,11 +72,7 @@ function parseToolChoice(choice: ToolChoiceMessage | undefined, tools: readonly 
   if (mode === 'required') check(tools.length > 0, 'tool_choice', 'demands a call, but there are no tools')
   if (mode !== 'named') return { mode }
   const { name } = choice
-  check(
-    tools.some((tool) => tool.name === name),
-    'tool_choice.name',
-    'must be one of the tools',
-  )
+  check(name !== undefined && tools.some((tool) => tool.name === name), 'tool_choice.name', 'must be one of the tools')
   return { mode, name }
 }
 

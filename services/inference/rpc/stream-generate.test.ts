@@ -27,14 +27,14 @@ async function collect(messages: AsyncIterable<StreamGenerateResponse>): Promise
   return events
 }
 
-function hello(requestId: string, text = 'Hello there', model = ''): Request {
+function hello(requestId: string, text = 'Hello there', model?: string): Request {
   return { requestId, model, messages: [userMessage(text)] }
 }
 
 /** The configuration of one provider at an address, with a price. */
 function served(url: string): Partial<Config> {
   const pricing = { inputNanos: 2_000_000n, outputNanos: 3_000_000n, cacheReadNanos: 1_000n, cacheWriteNanos: 0n }
-  const models = [{ id: 'gpt', displayName: 'GPT', contextLength: 0, pricing }]
+  const models = [{ id: 'gpt', displayName: 'GPT', contextLength: undefined, pricing }]
   return {
     providers: [{ id: 'p', protocol: 'openai', baseUrl: url, apiKey: undefined, headers: {}, models }],
     defaultModel: 'p/gpt',
@@ -85,17 +85,16 @@ forEachTransport((name, connect) => {
       'network. ',
     ]
     const words = [...said, 'You ', 'said: ', 'Hello ', 'there']
-    const noReasoning = { summary: '', signature: '', encrypted: '', id: '' }
     assert.deepEqual(events, [
       { case: 'started', value: { model: 'portico/echo', providerId: 'portico', warnings: [] } },
-      { case: 'partStarted', value: { index: 0, kind: 2, callId: '', toolName: '' } },
+      { case: 'partStarted', value: { index: 0, kind: 2 } },
       { case: 'partExtended', value: { index: 0, text: 'hm ' } },
       { case: 'partExtended', value: { index: 0, text: 'so' } },
       {
         case: 'partEnded',
-        value: { index: 0, part: { part: { case: 'reasoning', value: { text: 'hm so', ...noReasoning } } } },
+        value: { index: 0, part: { part: { case: 'reasoning', value: { text: 'hm so' } } } },
       },
-      { case: 'partStarted', value: { index: 1, kind: 1, callId: '', toolName: '' } },
+      { case: 'partStarted', value: { index: 1, kind: 1 } },
       ...words.map((text) => ({ case: 'partExtended', value: { index: 1, text } })),
       { case: 'partEnded', value: { index: 1, part: { part: { case: 'text', value: { text: words.join('') } } } } },
       {

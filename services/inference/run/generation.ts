@@ -29,8 +29,8 @@ export interface GenerationInput {
   readonly caller: AbortSignal
   /** Whether the provider is asked for a whole answer or for a stream. */
   readonly form: 'whole' | 'streamed'
-  /** As it was asked for; empty: the default model. */
-  readonly model: string
+  /** As it was asked for; undefined: the default model. */
+  readonly model: string | undefined
   /** Which interface the request came by. */
   readonly origin: string
   readonly request: Omit<GenerationRequest, 'modelId'>

@@ -17,7 +17,7 @@ export async function runSteps(generation: Generation, dependencies: GenerationD
 }
 
 function resolveModel(generation: Generation, { modelList, defaultModel, providers }: GenerationDependencies): void {
-  const name = generation.input.model === '' ? defaultModel : generation.input.model
+  const name = generation.input.model ?? defaultModel
   const [endpoint] = findModel(modelList, name)?.endpoints ?? []
   const provider = endpoint && providers.get(endpoint.providerId)
   if (endpoint === undefined || provider === undefined) {
@@ -35,7 +35,7 @@ async function checkKey({ input }: Generation, { keys }: GenerationDependencies)
 async function openRow({ input, endpoint }: Generation, { ledger }: GenerationDependencies): Promise<void> {
   const { principal, origin, request } = input
   const { providerId, modelId } = endpoint
-  const { requestId, sessionId } = request
+  const { requestId, sessionId = '' } = request
   const { workspaceId: workspace, apiKeyId } = principal
   await ledger.open({ workspace, requestId, apiKeyId, origin, sessionId, providerId, modelId })
 }

@@ -224,7 +224,7 @@ test('a steer during a step enters before the next provider call; a queued input
 test('reasoning goes back to the model that had it, with what the provider wants untouched', async () => {
   await using service = await openSessionService()
   await service.create()
-  const thought = { text: '', summary: 'I thought', signature: 'sig', encrypted: 'enc', id: 'rs_1' }
+  const thought = { summary: 'I thought', signature: 'sig', encrypted: 'enc', id: 'rs_1' }
   service.peers.turns.push(async function* (request, signal) {
     yield [started(0, 3), extended(0, 'I thought')]
     yield [{ event: { case: 'partEnded', value: { index: 0, part: { part: { case: 'reasoning', value: thought } } } } }]

@@ -164,11 +164,11 @@ export declare const PartSchema: GenMessage<Part>;
  */
 export declare type CacheControl = Message$1<"portico.inference.v1.CacheControl"> & {
   /**
-   * `5m` or `1h`; empty: the provider's default.
+   * `5m` or `1h`; absent: the provider's default.
    *
-   * @generated from field: string ttl = 1;
+   * @generated from field: optional string ttl = 1;
    */
-  ttl: string;
+  ttl?: string | undefined;
 };
 
 /**
@@ -221,25 +221,25 @@ export declare type MediaPart = Message$1<"portico.inference.v1.MediaPart"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Media type; empty: unknown.
+   * Media type; absent: unknown.
    *
-   * @generated from field: string mime = 3;
+   * @generated from field: optional string mime = 3;
    */
-  mime: string;
+  mime?: string | undefined;
 
   /**
-   * File name; empty: none.
+   * File name; absent: none.
    *
-   * @generated from field: string name = 4;
+   * @generated from field: optional string name = 4;
    */
-  name: string;
+  name?: string | undefined;
 
   /**
-   * How closely to look at a picture: `auto`, `low`, `high`, `original`; empty: the provider's default.
+   * How closely to look at a picture: `auto`, `low`, `high`, `original`; absent: the provider's default.
    *
-   * @generated from field: string detail = 5;
+   * @generated from field: optional string detail = 5;
    */
-  detail: string;
+  detail?: string | undefined;
 };
 
 /**
@@ -255,39 +255,39 @@ export declare const MediaPartSchema: GenMessage<MediaPart>;
  */
 export declare type ReasoningPart = Message$1<"portico.inference.v1.ReasoningPart"> & {
   /**
-   * The raw thought; empty: hidden.
+   * The raw thought; absent: hidden.
    *
-   * @generated from field: string text = 1;
+   * @generated from field: optional string text = 1;
    */
-  text: string;
+  text?: string | undefined;
 
   /**
-   * Empty: none was given.
+   * Absent: none was given.
    *
-   * @generated from field: string summary = 2;
+   * @generated from field: optional string summary = 2;
    */
-  summary: string;
+  summary?: string | undefined;
 
   /**
-   * The provider's proof, which is sent back unchanged; empty: none was given.
+   * The provider's proof, which is sent back unchanged; absent: none was given.
    *
-   * @generated from field: string signature = 3;
+   * @generated from field: optional string signature = 3;
    */
-  signature: string;
+  signature?: string | undefined;
 
   /**
-   * The encrypted thought, which is sent back unchanged; empty: none was given.
+   * The encrypted thought, which is sent back unchanged; absent: none was given.
    *
-   * @generated from field: string encrypted = 4;
+   * @generated from field: optional string encrypted = 4;
    */
-  encrypted: string;
+  encrypted?: string | undefined;
 
   /**
-   * The provider's identifier of the thought; empty: none was given.
+   * The provider's identifier of the thought; absent: none was given.
    *
-   * @generated from field: string id = 5;
+   * @generated from field: optional string id = 5;
    */
-  id: string;
+  id?: string | undefined;
 };
 
 /**
@@ -370,9 +370,11 @@ export declare type Tool = Message$1<"portico.inference.v1.Tool"> & {
   name: string;
 
   /**
-   * @generated from field: string description = 2;
+   * For the model; absent: none.
+   *
+   * @generated from field: optional string description = 2;
    */
-  description: string;
+  description?: string | undefined;
 
   /**
    * JSON Schema of the arguments; absent: none.
@@ -409,11 +411,11 @@ export declare type ToolChoice = Message$1<"portico.inference.v1.ToolChoice"> & 
   mode: ToolChoice_Mode;
 
   /**
-   * With MODE_NAMED, one of the request's tools.
+   * One of the request's tools; only with MODE_NAMED.
    *
-   * @generated from field: string name = 2;
+   * @generated from field: optional string name = 2;
    */
-  name: string;
+  name?: string | undefined;
 };
 
 /**
@@ -541,9 +543,11 @@ export declare type JsonSchemaFormat = Message$1<"portico.inference.v1.JsonSchem
   strict?: boolean | undefined;
 
   /**
-   * @generated from field: string description = 4;
+   * For the model; absent: none.
+   *
+   * @generated from field: optional string description = 4;
    */
-  description: string;
+  description?: string | undefined;
 };
 
 /**
@@ -559,25 +563,25 @@ export declare const JsonSchemaFormatSchema: GenMessage<JsonSchemaFormat>;
  */
 export declare type Reasoning = Message$1<"portico.inference.v1.Reasoning"> & {
   /**
-   * `max`, `xhigh`, `high`, `medium`, `low`, `minimal`, `none`; empty: the provider's default.
+   * `max`, `xhigh`, `high`, `medium`, `low`, `minimal`, `none`; absent: the provider's default.
    *
-   * @generated from field: string effort = 1;
+   * @generated from field: optional string effort = 1;
    */
-  effort: string;
+  effort?: string | undefined;
 
   /**
-   * `auto`, `concise`, `detailed`; empty: no summary asked for.
+   * `auto`, `concise`, `detailed`; absent: no summary is asked for.
    *
-   * @generated from field: string summary = 2;
+   * @generated from field: optional string summary = 2;
    */
-  summary: string;
+  summary?: string | undefined;
 
   /**
-   * Most tokens to think with; 0: no limit.
+   * Most tokens to think with, at least 1; absent: no limit.
    *
-   * @generated from field: int32 max_tokens = 3;
+   * @generated from field: optional int32 max_tokens = 3;
    */
-  maxTokens: number;
+  maxTokens?: number | undefined;
 };
 
 /**
@@ -662,11 +666,11 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   requestId: string;
 
   /**
-   * `provider/model`, the name of a configured model, or empty for the default model.
+   * `provider/model`, or the name of a configured model; absent: the default model.
    *
-   * @generated from field: string model = 2;
+   * @generated from field: optional string model = 2;
    */
-  model: string;
+  model?: string | undefined;
 
   /**
    * The whole conversation: 1 to 20,000 messages.
@@ -725,18 +729,18 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   responseFormat?: ResponseFormat | undefined;
 
   /**
-   * End user, at most 256 characters; empty: none is named.
+   * End user, at most 256 characters; absent: none is named.
    *
-   * @generated from field: string user = 11;
+   * @generated from field: optional string user = 11;
    */
-  user: string;
+  user?: string | undefined;
 
   /**
-   * Groups requests of one conversation, at most 256 characters; empty: none.
+   * Groups requests of one conversation, at most 256 characters; absent: none.
    *
-   * @generated from field: string session_id = 12;
+   * @generated from field: optional string session_id = 12;
    */
-  sessionId: string;
+  sessionId?: string | undefined;
 
   /**
    * Further headers of the provider request, at most 64.
@@ -760,12 +764,12 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   origin: string;
 
   /**
-   * How wordy the answer is: `low`, `medium`, `high`, `xhigh`, `max`; empty: the provider's default. Providers without
-   * such a setting pass over it.
+   * How wordy the answer is: `low`, `medium`, `high`, `xhigh`, `max`; absent: the provider's default. Providers
+   * without such a setting pass over it.
    *
-   * @generated from field: string verbosity = 16;
+   * @generated from field: optional string verbosity = 16;
    */
-  verbosity: string;
+  verbosity?: string | undefined;
 };
 
 /**
@@ -817,11 +821,11 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
   reason: FinishReason;
 
   /**
-   * The provider's own word for it; empty: it gave none.
+   * The provider's own word for it; absent: it gave none.
    *
-   * @generated from field: string raw_reason = 7;
+   * @generated from field: optional string raw_reason = 7;
    */
-  rawReason: string;
+  rawReason?: string | undefined;
 
   /**
    * Absent: the provider reported nothing.
@@ -831,7 +835,7 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
   usage?: Usage | undefined;
 
   /**
-   * In nano-dollars; 0 when the price is unknown.
+   * In nano-dollars; an unknown price counts as 0.
    *
    * @generated from field: int64 cost_nanos = 9;
    */
@@ -892,18 +896,18 @@ export declare type Source = Message$1<"portico.inference.v1.Source"> & {
   partIndex: number;
 
   /**
-   * Empty: it has no address.
+   * Absent: it has no address.
    *
-   * @generated from field: string url = 2;
+   * @generated from field: optional string url = 2;
    */
-  url: string;
+  url?: string | undefined;
 
   /**
-   * Empty: none was given.
+   * Absent: none was given.
    *
-   * @generated from field: string title = 3;
+   * @generated from field: optional string title = 3;
    */
-  title: string;
+  title?: string | undefined;
 
   /**
    * Start of the passage of the part's text that rests on it, in UTF-16 code units; absent: unknown.
@@ -920,11 +924,11 @@ export declare type Source = Message$1<"portico.inference.v1.Source"> & {
   end?: number | undefined;
 
   /**
-   * The passage of the source that is cited; empty: none was given.
+   * The passage of the source that is cited; absent: none was given.
    *
-   * @generated from field: string cited_text = 6;
+   * @generated from field: optional string cited_text = 6;
    */
-  citedText: string;
+  citedText?: string | undefined;
 };
 
 /**
@@ -1012,11 +1016,11 @@ export declare type Model = Message$1<"portico.inference.v1.Model"> & {
   displayName: string;
 
   /**
-   * Most tokens of input and output together; 0: unknown.
+   * Most tokens of input and output together; absent: unknown.
    *
-   * @generated from field: int64 context_length = 5;
+   * @generated from field: optional int64 context_length = 5;
    */
-  contextLength: bigint;
+  contextLength?: bigint | undefined;
 
   /**
    * Absent: unknown.

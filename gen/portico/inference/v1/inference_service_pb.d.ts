@@ -189,16 +189,16 @@ export declare type PartStarted = Message<"portico.inference.v1.PartStarted"> & 
   /**
    * Only with KIND_TOOL_CALL.
    *
-   * @generated from field: string call_id = 3;
+   * @generated from field: optional string call_id = 3;
    */
-  callId: string;
+  callId?: string | undefined;
 
   /**
    * Only with KIND_TOOL_CALL.
    *
-   * @generated from field: string tool_name = 4;
+   * @generated from field: optional string tool_name = 4;
    */
-  toolName: string;
+  toolName?: string | undefined;
 };
 
 /**
@@ -333,11 +333,11 @@ export declare type GenerationFinished = Message<"portico.inference.v1.Generatio
   reason: FinishReason;
 
   /**
-   * The provider's own word for it; empty: it gave none.
+   * The provider's own word for it; absent: it gave none.
    *
-   * @generated from field: string raw_reason = 2;
+   * @generated from field: optional string raw_reason = 2;
    */
-  rawReason: string;
+  rawReason?: string | undefined;
 
   /**
    * Absent: the provider reported nothing.
@@ -347,7 +347,7 @@ export declare type GenerationFinished = Message<"portico.inference.v1.Generatio
   usage?: Usage | undefined;
 
   /**
-   * In nano-dollars; 0 when the price is unknown.
+   * In nano-dollars; an unknown price counts as 0.
    *
    * @generated from field: int64 cost_nanos = 4;
    */

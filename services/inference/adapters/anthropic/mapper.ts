@@ -2,7 +2,7 @@ import type { FinishReason, GenerationEvent, Usage, Warning } from '#services/in
 import { type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
-import { countAt, listAt, objectAt, textAt } from '../http/json.ts'
+import { countAt, listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { rejectionForStatus, unavailable } from '../http/provider-errors.ts'
 
 const MAX_BLOCKS = 4_096
@@ -114,10 +114,11 @@ export class AnthropicMapper implements ProviderMapper {
     let part: OpenPart | undefined
     if (block.type === 'text') part = this.#writer.start('text')
     if (block.type === 'thinking') part = this.#writer.start('reasoning')
-    if (block.type === 'tool_use') part = this.#writer.start('tool-call', textAt(block.id), textAt(block.name))
+    if (block.type === 'tool_use') {
+      part = this.#writer.start('tool-call', { callId: textAt(block.id), toolName: textAt(block.name) })
+    }
     if (block.type === 'redacted_thinking') {
-      const encrypted = textAt(block.data)
-      this.#writer.whole('reasoning', { type: 'reasoning', text: '', summary: '', signature: '', encrypted, id: '' })
+      this.#writer.whole('reasoning', { type: 'reasoning', encrypted: textAt(block.data) })
     }
     if (part === undefined) return
     this.#blocks.set(index, { part, input: block.input })
@@ -171,7 +172,7 @@ export class AnthropicMapper implements ProviderMapper {
     this.done = true
     if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
     const reason = REASONS.get(this.#rawReason) ?? 'other'
-    this.#writer.push({ type: 'finished', reason, rawReason: this.#rawReason })
+    this.#writer.push({ type: 'finished', reason, rawReason: this.#rawReason || undefined })
   }
 
   #failure(error: JsonObject | undefined): Error {
@@ -183,8 +184,8 @@ export class AnthropicMapper implements ProviderMapper {
 /** What a text rests on: an address, or a document of the request. The citation itself goes on as it came. */
 function cite(writer: PartWriter, part: OpenPart, citation: JsonObject | undefined): void {
   if (citation === undefined) return
-  const title = textAt(citation.title) || textAt(citation.document_title)
-  const source = { url: textAt(citation.url), title, start: undefined, end: undefined }
-  writer.cite(part, { ...source, citedText: textAt(citation.cited_text) })
+  const title = wordAt(citation.title) ?? wordAt(citation.document_title)
+  const source = { url: wordAt(citation.url), title, start: undefined, end: undefined }
+  writer.cite(part, { ...source, citedText: wordAt(citation.cited_text) })
   part.metadata = { citations: [...listAt(part.metadata?.citations), citation] }
 }

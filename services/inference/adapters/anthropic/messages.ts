@@ -29,7 +29,7 @@ function blocksOf(parts: readonly Part[]): Block[] {
     const block = blockOf(part)
     if (block === undefined) return []
     if (part.cache === undefined) return [block]
-    const ttl = part.cache.ttl === '' ? {} : { ttl: part.cache.ttl }
+    const ttl = part.cache.ttl ? { ttl: part.cache.ttl } : {}
     return [{ ...block, cache_control: { type: 'ephemeral', ...ttl } }]
   })
 }
@@ -41,8 +41,8 @@ function blockOf(part: Part): Block | undefined {
     case 'refusal':
       return part.text === '' ? undefined : { type: 'text', text: part.text }
     case 'reasoning':
-      if (part.encrypted !== '') return { type: 'redacted_thinking', data: part.encrypted }
-      return part.signature === '' ? undefined : { type: 'thinking', thinking: part.text, signature: part.signature }
+      if (part.encrypted) return { type: 'redacted_thinking', data: part.encrypted }
+      return part.signature ? { type: 'thinking', thinking: part.text ?? '', signature: part.signature } : undefined
     case 'tool-call':
       return { type: 'tool_use', id: part.callId, name: part.name, input: inputOf(part.arguments) }
     case 'tool-result': {
@@ -59,15 +59,15 @@ function mediaBlock(part: MediaPart): Block {
     throw new Rejection('GENERATION_INVALID', { field: 'messages', problem: 'this model takes no sound' })
   }
   const inline = 'url' in part.source ? fromUrl(part.source.url) : { source: part.source, mime: part.mime }
-  const mime = part.mime === '' ? inline.mime : part.mime
-  const title = part.type === 'file' && part.name !== '' ? { title: part.name } : {}
+  const mime = part.mime || inline.mime
+  const title = part.type === 'file' && part.name ? { title: part.name } : {}
   const type = part.type === 'image' ? 'image' : 'document'
   if ('url' in inline.source) return { type, source: { type: 'url', url: inline.source.url }, ...title }
   if (type === 'document' && mime !== 'application/pdf') {
     const data = Buffer.from(inline.source.data).toString('utf8')
     return { type, source: { type: 'text', media_type: 'text/plain', data }, ...title }
   }
-  const source = { type: 'base64', media_type: mime === '' ? 'image/png' : mime, data: base64(inline.source.data) }
+  const source = { type: 'base64', media_type: mime || 'image/png', data: base64(inline.source.data) }
   return { type, source, ...title }
 }
 

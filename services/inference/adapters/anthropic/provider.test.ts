@@ -8,7 +8,7 @@ import { silentLogger } from '#test/support/transports.ts'
 import { ProviderSet } from '../providers/provider-set.ts'
 import { anthropicBody } from './request.ts'
 
-const thought = { type: 'reasoning', text: '', summary: '', signature: '', encrypted: '', id: '' } as const
+const thought = { type: 'reasoning' } as const
 const usage = { inputTokens: 1112n, cacheReadTokens: 1000n, cacheWriteTokens: 100n }
 
 test('thoughts, hidden thoughts, text and calls become parts; cached input counts as input', async () => {
@@ -19,13 +19,13 @@ test('thoughts, hidden thoughts, text and calls become parts; cached input count
   assert.deepEqual(await eventsOf(provider), [
     { type: 'started', warnings: [] },
     { type: 'usage', usage: { ...usage, outputTokens: 1n, reasoningTokens: 0n } },
-    { type: 'part-started', index: 0, kind: 'reasoning', callId: '', toolName: '' },
+    { type: 'part-started', index: 0, kind: 'reasoning' },
     { type: 'part-extended', index: 0, text: 'A directory' },
     { type: 'part-extended', index: 0, text: ' first.' },
     { type: 'part-ended', index: 0, part: { ...thought, text: 'A directory first.', signature: 'EqQBCg==' } },
-    { type: 'part-started', index: 1, kind: 'reasoning', callId: '', toolName: '' },
+    { type: 'part-started', index: 1, kind: 'reasoning' },
     { type: 'part-ended', index: 1, part: { ...thought, encrypted: 'EmwKAh==' } },
-    { type: 'part-started', index: 2, kind: 'text', callId: '', toolName: '' },
+    { type: 'part-started', index: 2, kind: 'text' },
     { type: 'part-extended', index: 2, text: 'I’ll look.' },
     { type: 'part-ended', index: 2, part: { type: 'text', text: 'I’ll look.' } },
     { type: 'part-started', index: 3, kind: 'tool-call', callId: 'toolu_01', toolName: 'list' },
@@ -70,14 +70,14 @@ test('the body: system apart, results as the user’s, thoughts with their proof
   const request = generationRequest({
     modelId: 'claude-sonnet-5-5',
     messages: [
-      { role: 'system', parts: [{ type: 'text', text: 'Be brief.', cache: { ttl: '' } }] },
+      { role: 'system', parts: [{ type: 'text', text: 'Be brief.', cache: {} }] },
       {
         role: 'user',
         parts: [
           { type: 'text', text: 'Look' },
-          { type: 'image', source: { url: 'data:image/gif;base64,AQI=' }, mime: '', name: '', detail: '' },
-          { type: 'file', source: { data: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf', detail: '' },
-          { type: 'file', source: { data: Buffer.from('hi') }, mime: 'text/plain', name: '', detail: '' },
+          { type: 'image', source: { url: 'data:image/gif;base64,AQI=' } },
+          { type: 'file', source: { data: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf' },
+          { type: 'file', source: { data: Buffer.from('hi') }, mime: 'text/plain' },
         ],
       },
       {
@@ -98,7 +98,7 @@ test('the body: system apart, results as the user’s, thoughts with their proof
       { role: 'tool', parts: [{ type: 'tool-result', callId: 'c2', content: [], failed: true }] },
       { role: 'user', parts: [{ type: 'text', text: 'And?', cache: { ttl: '1h' } }] },
     ],
-    tools: [{ name: 'list', description: '', parameters: undefined, strict: undefined }],
+    tools: [{ name: 'list', parameters: undefined, strict: undefined }],
     toolChoice: { mode: 'required' },
     parallelToolCalls: false,
     sampling: {
@@ -110,7 +110,7 @@ test('the body: system apart, results as the user’s, thoughts with their proof
       seed: 1n,
       stop: ['X'],
     },
-    responseFormat: { type: 'json-schema', name: 'n', schema: { type: 'object' }, strict: true, description: '' },
+    responseFormat: { type: 'json-schema', name: 'n', schema: { type: 'object' }, strict: true },
     user: 'u',
   })
   assert.deepEqual(anthropicBody(request), {
@@ -165,12 +165,12 @@ test('thinking: by effort where the model decides itself, by a budget below the 
     const { thinking, output_config: output, max_tokens: max } = anthropicBody(generationRequest(request))
     return { thinking, output, max }
   }
-  const reasoning = { effort: 'minimal', summary: '', maxTokens: 0 }
+  const reasoning = { effort: 'minimal' }
   const adaptive = { thinking: { type: 'adaptive' }, output: { effort: 'low' }, max: 32_000 }
   assert.deepEqual(thinking({ modelId: 'claude-opus-5', reasoning }), adaptive)
   const budget = { thinking: { type: 'enabled', budget_tokens: 1_024 }, output: undefined, max: 32_000 }
   assert.deepEqual(thinking({ modelId: 'claude-sonnet-4-5-20250929', reasoning }), budget)
-  const large = { effort: '', summary: '', maxTokens: 40_000 }
+  const large = { maxTokens: 40_000 }
   const most = { thinking: { type: 'enabled', budget_tokens: 40_000 }, output: undefined, max: 41_024 }
   assert.deepEqual(thinking({ modelId: 'claude-opus-5', reasoning: large }), most)
   const none = { thinking: undefined, output: undefined, max: 500 }

@@ -35,7 +35,7 @@ export function anthropicBody(request: GenerationRequest, whole = false): Record
     stop_sequences: sampling === undefined || sampling.stop.length === 0 ? undefined : sampling.stop,
     thinking,
     output_config: Object.keys(output).length === 0 ? undefined : output,
-    metadata: user === '' ? undefined : { user_id: user },
+    metadata: user ? { user_id: user } : undefined,
   }
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }
@@ -49,7 +49,7 @@ function toolsOf({ tools, toolChoice, parallelToolCalls }: GenerationRequest): R
   return {
     tools: tools.map(({ name, description, parameters, strict }) => ({
       name,
-      ...(description === '' ? {} : { description }),
+      ...(description ? { description } : {}),
       input_schema: parameters ?? { type: 'object', properties: {} },
       ...(strict === undefined ? {} : { strict }),
     })),
@@ -69,12 +69,12 @@ export function thinkingOf({ reasoning, modelId, maxOutputTokens }: GenerationRe
   if (reasoning === undefined) return nothing
   const { effort, maxTokens } = reasoning
   if (effort === 'none') return { ...nothing, thinking: { type: 'disabled' } }
-  if (maxTokens > 0 || (effort !== '' && BY_BUDGET.test(modelId))) {
-    const wanted = maxTokens > 0 ? maxTokens : (BUDGETS[effort] ?? 24_000)
+  if (maxTokens || (effort && BY_BUDGET.test(modelId))) {
+    const wanted = maxTokens || (BUDGETS[effort ?? ''] ?? 24_000)
     const budget = Math.max(MIN_BUDGET, Math.min(wanted, (maxOutputTokens ?? Infinity) - 1))
     // A budget has to be smaller than the limit of the answer; where there is no room, the model does not think.
     if (maxOutputTokens !== undefined && budget >= maxOutputTokens) return nothing
     return { ...nothing, thinking: { type: 'enabled', budget_tokens: budget }, budget }
   }
-  return effort === '' ? nothing : { ...nothing, thinking: { type: 'adaptive' }, effort: EFFORTS[effort] ?? effort }
+  return effort ? { ...nothing, thinking: { type: 'adaptive' }, effort: EFFORTS[effort] ?? effort } : nothing
 }

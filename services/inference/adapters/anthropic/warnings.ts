@@ -14,7 +14,7 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
   warn('sampling.frequency_penalty', sampling?.frequencyPenalty !== undefined, LEFT_OUT)
   warn('sampling.presence_penalty', sampling?.presencePenalty !== undefined, LEFT_OUT)
   warn('sampling.seed', sampling?.seed !== undefined, LEFT_OUT)
-  warn('verbosity', verbosity !== '', LEFT_OUT)
+  warn('verbosity', verbosity !== undefined, LEFT_OUT)
   warn('response_format', responseFormat?.type === 'json-object', 'The model is asked for JSON in words')
   const { thinking } = thinkingOf(request)
   if (thinking === undefined || thinking.type === 'disabled') {
@@ -25,8 +25,8 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
     warn('sampling.top_k', sampling?.topK !== undefined, THINKING)
   }
   if (reasoning === undefined) return warnings
-  warn('reasoning.summary', reasoning.summary !== '', LEFT_OUT)
-  const wanted = reasoning.maxTokens > 0 || (reasoning.effort !== '' && reasoning.effort !== 'none')
+  warn('reasoning.summary', reasoning.summary !== undefined, LEFT_OUT)
+  const wanted = reasoning.maxTokens !== undefined || (reasoning.effort !== undefined && reasoning.effort !== 'none')
   warn('reasoning', wanted && thinking === undefined, 'max_output_tokens leaves no room to think: it was left out')
   return warnings
 }

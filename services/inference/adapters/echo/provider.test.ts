@@ -11,7 +11,6 @@ const echo = new EchoProvider('portico')
 const path = { type: 'object', properties: { path: { type: 'string' } } }
 const tool = (name: string, parameters: Tool['parameters'] = path): Tool => ({
   name,
-  description: '',
   parameters,
   strict: undefined,
 })
@@ -176,7 +175,7 @@ test('structured output is the least that its schema allows', async () => {
     required: ['name', 'kind', 'list', 'maybe'],
     $defs: { n: { type: 'number', exclusiveMinimum: 3, multipleOf: 2 } },
   }
-  const format = { type: 'json-schema', name: 'n', schema, strict: true, description: '' } as const
+  const format = { type: 'json-schema', name: 'n', schema, strict: true } as const
   const { text } = await turn([user('Hello')], { responseFormat: format })
   assert.deepEqual(JSON.parse(text), { name: '', kind: 'a', list: [4, 4], maybe: null })
   const free = await turn([user('Hello')], { responseFormat: { type: 'json-object' } })
@@ -215,7 +214,7 @@ test('/slow is a batch a word, and its pause ends with the caller', async () => 
 test('it counts a token for each word, tool name and picture, exactly also where it is cut', async () => {
   const parts = [
     { type: 'text', text: ' a  b\nc ' },
-    { type: 'image', source: { url: 'https://x.test' }, mime: '', name: '', detail: '' },
+    { type: 'image', source: { url: 'https://x.test' } },
   ] as const
   const events = await eventsOf(echo, { messages: [{ role: 'user', parts }], maxOutputTokens: 5 })
   assert.deepEqual(

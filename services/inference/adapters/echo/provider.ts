@@ -1,6 +1,6 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
-import { type GrowingKind, PartWriter } from '#services/inference/domain/parts.ts'
+import { type Called, type GrowingKind, PartWriter } from '#services/inference/domain/parts.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { rejectionForStatus } from '../http/provider-errors.ts'
 import { decideTurn } from './turn.ts'
@@ -10,8 +10,7 @@ const MAX_BATCH_WORDS = 1_000
 
 interface Piece {
   readonly kind: GrowingKind
-  readonly callId: string
-  readonly toolName: string
+  readonly called?: Called
   readonly words: Iterable<string>
 }
 
@@ -54,10 +53,10 @@ export class EchoProvider implements ModelProvider {
     const limit = Math.min(request.maxOutputTokens ?? Infinity, failAt)
     let cut = false
     writer.push({ type: 'started', warnings: [] })
-    for (const { kind, callId, toolName, words } of piecesOf(request.requestId, script.reasoning, calls, answer)) {
+    for (const { kind, called, words } of piecesOf(request.requestId, script.reasoning, calls, answer)) {
       if (tokens >= limit) cut = true
       if (cut) break
-      const part = writer.start(kind, callId, toolName)
+      const part = writer.start(kind, called)
       if (kind === 'tool-call') tokens++
       for (const word of words) {
         if (tokens >= limit) {
@@ -97,14 +96,13 @@ function piecesOf(
   calls: readonly { readonly name: string; readonly arguments: string }[],
   answer: string,
 ): Piece[] {
-  const plain = { callId: '', toolName: '' }
   const pieces: Piece[] = []
-  if (reasoning !== '') pieces.push({ ...plain, kind: 'reasoning', words: wordsOf(reasoning) })
+  if (reasoning !== '') pieces.push({ kind: 'reasoning', words: wordsOf(reasoning) })
   for (const [i, call] of calls.entries()) {
     const callId = `call_${digest(requestId)}_${i + 1}`
-    pieces.push({ kind: 'tool-call', callId, toolName: call.name, words: wordsOf(call.arguments) })
+    pieces.push({ kind: 'tool-call', called: { callId, toolName: call.name }, words: wordsOf(call.arguments) })
   }
-  if (answer !== '') pieces.push({ ...plain, kind: 'text', words: wordsOf(answer) })
+  if (answer !== '') pieces.push({ kind: 'text', words: wordsOf(answer) })
   return pieces
 }
 

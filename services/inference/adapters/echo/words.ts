@@ -52,7 +52,7 @@ function tokensOf(part: Part): number {
     case 'refusal':
       return countWords(part.text)
     case 'reasoning':
-      return countWords(part.text === '' ? part.summary : part.text)
+      return countWords(part.text || part.summary || '')
     case 'tool-call':
       return 1 + countWords(part.arguments)
     case 'tool-result':

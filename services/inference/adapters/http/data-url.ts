@@ -1,17 +1,15 @@
 import type { MediaSource } from '#services/inference/domain/conversation.ts'
 
 /** Content and media type of a base64 `data:` address; any other address stays one, of unknown type. */
-export function fromUrl(url: string): { readonly source: MediaSource; readonly mime: string } {
+export function fromUrl(url: string): { readonly source: MediaSource; readonly mime: string | undefined } {
   const [, mime] = /^data:([^;,]*)[^,]*;base64,/i.exec(url.slice(0, 512)) ?? []
-  if (mime === undefined) return { source: { url }, mime: '' }
-  return { source: { data: Buffer.from(url.slice(url.indexOf(',') + 1), 'base64') }, mime }
+  if (mime === undefined) return { source: { url }, mime: undefined }
+  return { source: { data: Buffer.from(url.slice(url.indexOf(',') + 1), 'base64') }, mime: mime || undefined }
 }
 
 /** A source as an address: content becomes a `data:` one. */
-export function toUrl(source: MediaSource, mime: string): string {
-  return 'url' in source
-    ? source.url
-    : `data:${mime === '' ? 'application/octet-stream' : mime};base64,${base64(source.data)}`
+export function toUrl(source: MediaSource, mime: string | undefined): string {
+  return 'url' in source ? source.url : `data:${mime || 'application/octet-stream'};base64,${base64(source.data)}`
 }
 
 /** Content in base64. */

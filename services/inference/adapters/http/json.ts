@@ -15,6 +15,11 @@ export function textAt(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
+/** The value when it is a text with something in it, else undefined. It has to be parsed JSON. */
+export function wordAt(value: unknown): string | undefined {
+  return textAt(value) || undefined
+}
+
 /** The value when it is a number of tokens, else undefined. */
 export function countAt(value: unknown): bigint | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined

@@ -113,7 +113,7 @@ for (const [name, chunk, open] of [
             events.push(...batch)
         } catch (error) {
           assert.ok(error instanceof Rejection, String(error))
-          events.push({ type: 'finished', reason: 'other', rawReason: '' })
+          events.push({ type: 'finished', reason: 'other', rawReason: undefined })
         }
         assertOrder(events)
       }),

@@ -3,7 +3,7 @@ import { type GrowingKind, type OpenPart, PartWriter } from '#services/inference
 import type { JsonObject } from '#shared/json.ts'
 import { fromUrl } from '../http/data-url.ts'
 import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
-import { listAt, objectAt, textAt } from '../http/json.ts'
+import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { annotate } from './annotations.ts'
 import { openaiError } from './error.ts'
@@ -126,7 +126,7 @@ export class OpenaiMapper implements ProviderMapper {
       const url = textAt(objectAt(objectAt(image)?.image_url)?.url)
       if (url === '') continue
       this.#close()
-      this.#writer.whole('image', { type: 'image', ...fromUrl(url), name: '', detail: '' })
+      this.#writer.whole('image', { type: 'image', ...fromUrl(url) })
     }
   }
 
@@ -143,9 +143,8 @@ export class OpenaiMapper implements ProviderMapper {
       const detail = objectAt(item) ?? {}
       if (detail.type === 'reasoning.encrypted') {
         think()
-        const [encrypted, id] = [textAt(detail.data), textAt(detail.id)]
         this.#close()
-        this.#writer.whole('reasoning', { type: 'reasoning', text: '', summary: '', signature: '', encrypted, id })
+        this.#writer.whole('reasoning', { type: 'reasoning', encrypted: wordAt(detail.data), id: wordAt(detail.id) })
       } else {
         if (detail.type === 'reasoning.summary') kind = 'reasoning-summary'
         thought += text === '' ? textAt(detail.text) || textAt(detail.summary) : rest
@@ -184,6 +183,6 @@ export class OpenaiMapper implements ProviderMapper {
     // Some servers say `stop` beside tool calls, or nothing at all.
     const waits = this.#calls.count > 0 && (this.#reason === 'stop' || this.#reason === '')
     const reason = waits ? 'tool-calls' : (REASONS.get(this.#reason) ?? 'other')
-    this.#writer.push({ type: 'finished', reason, rawReason: this.#rawReason })
+    this.#writer.push({ type: 'finished', reason, rawReason: this.#rawReason || undefined })
   }
 }

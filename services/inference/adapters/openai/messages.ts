@@ -38,10 +38,10 @@ function assistant(parts: readonly Part[], dialect: OpenaiDialect): Item {
 function reasoningDetails(part: Part): Item[] {
   if (part.type !== 'reasoning') return []
   const { text, summary, signature, encrypted, id } = part
-  const known = id === '' ? {} : { id }
-  if (encrypted !== '') return [{ type: 'reasoning.encrypted', data: encrypted, ...known }]
-  if (summary !== '') return [{ type: 'reasoning.summary', summary, ...known }]
-  return [{ type: 'reasoning.text', text, ...(signature === '' ? {} : { signature }), ...known }]
+  const known = id ? { id } : {}
+  if (encrypted) return [{ type: 'reasoning.encrypted', data: encrypted, ...known }]
+  if (summary) return [{ type: 'reasoning.summary', summary, ...known }]
+  return [{ type: 'reasoning.text', text: text ?? '', ...(signature ? { signature } : {}), ...known }]
 }
 
 /** A result is text; pictures and files that it holds follow in a user message, the only one that may carry them. */
@@ -68,22 +68,26 @@ function content(parts: readonly Part[], dialect: OpenaiDialect): unknown {
 }
 
 function piece(part: Part, dialect: OpenaiDialect): Item {
-  const ttl = part.cache?.ttl ?? ''
-  const marker = { type: 'ephemeral', ...(ttl === '' ? {} : { ttl }) }
+  const ttl = part.cache?.ttl
+  const marker = { type: 'ephemeral', ...(ttl ? { ttl } : {}) }
   const cache = part.cache === undefined || dialect === 'openai' ? {} : { cache_control: marker }
   switch (part.type) {
     case 'image': {
-      const detail = part.detail === '' ? {} : { detail: part.detail }
-      const url = toUrl(part.source, part.mime === '' ? 'image/png' : part.mime)
+      const detail = part.detail ? { detail: part.detail } : {}
+      const url = toUrl(part.source, part.mime || 'image/png')
       return { type: 'image_url', image_url: { url, ...detail }, ...cache }
     }
     case 'file': {
-      const name = part.name === '' ? {} : { filename: part.name }
+      const name = part.name ? { filename: part.name } : {}
       return { type: 'file', file: { ...name, file_data: toUrl(part.source, part.mime) }, ...cache }
     }
     case 'audio': {
       const data = 'data' in part.source ? base64(part.source.data) : part.source.url
-      return { type: 'input_audio', input_audio: { data, format: /wav/i.test(part.mime) ? 'wav' : 'mp3' }, ...cache }
+      return {
+        type: 'input_audio',
+        input_audio: { data, format: /wav/i.test(part.mime ?? '') ? 'wav' : 'mp3' },
+        ...cache,
+      }
     }
     default:
       return { type: 'text', text: textOf([part]), ...cache }

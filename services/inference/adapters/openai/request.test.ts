@@ -8,7 +8,6 @@ const png = {
   type: 'image',
   source: { data: Uint8Array.of(1, 2) },
   mime: 'image/png',
-  name: '',
   detail: 'low',
 } as const
 const messages: Message[] = [
@@ -18,16 +17,16 @@ const messages: Message[] = [
     parts: [
       { type: 'text', text: 'Look' },
       png,
-      { type: 'image', source: { url: 'https://x.test/a.png' }, mime: '', name: '', detail: '' },
-      { type: 'file', source: { data: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf', detail: '' },
-      { type: 'audio', source: { data: Uint8Array.of(4) }, mime: 'audio/wav', name: '', detail: '' },
+      { type: 'image', source: { url: 'https://x.test/a.png' } },
+      { type: 'file', source: { data: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf' },
+      { type: 'audio', source: { data: Uint8Array.of(4) }, mime: 'audio/wav' },
     ],
   },
   {
     role: 'assistant',
     parts: [
-      { type: 'reasoning', text: 'hm', summary: '', signature: 'sig', encrypted: '', id: 'r1' },
-      { type: 'reasoning', text: '', summary: '', signature: '', encrypted: 'enc', id: '' },
+      { type: 'reasoning', text: 'hm', signature: 'sig', id: 'r1' },
+      { type: 'reasoning', encrypted: 'enc' },
       { type: 'tool-call', callId: 'c1', name: 'list', arguments: '{"path":"."}' },
       { type: 'tool-call', callId: 'c2', name: 'shot', arguments: '{}' },
     ],

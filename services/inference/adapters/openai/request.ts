@@ -37,7 +37,7 @@ export function openaiBody(request: GenerationRequest, dialect: OpenaiDialect, w
     verbosity: request.verbosity || undefined,
     user: user || undefined,
     ...reasoningOf(request, dialect),
-    ...(sessionId === '' || dialect === 'compatible'
+    ...(!sessionId || dialect === 'compatible'
       ? {}
       : { [dialect === 'openai' ? 'prompt_cache_key' : 'session_id']: sessionId }),
   }
@@ -58,11 +58,11 @@ function formatOf({ responseFormat: format }: GenerationRequest): unknown {
 function reasoningOf({ reasoning }: GenerationRequest, dialect: OpenaiDialect): Record<string, unknown> {
   if (reasoning === undefined) return {}
   const { effort, summary, maxTokens } = reasoning
-  if (dialect !== 'openrouter') return effort === '' ? {} : { reasoning_effort: effort }
+  if (dialect !== 'openrouter') return effort ? { reasoning_effort: effort } : {}
   const asked = {
-    ...(effort === '' ? {} : { effort }),
-    ...(summary === '' ? {} : { summary }),
-    ...(maxTokens === 0 ? {} : { max_tokens: maxTokens }),
+    ...(effort ? { effort } : {}),
+    ...(summary ? { summary } : {}),
+    ...(maxTokens ? { max_tokens: maxTokens } : {}),
   }
   return Object.keys(asked).length === 0 ? {} : { reasoning: asked }
 }

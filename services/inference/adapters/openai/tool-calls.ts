@@ -42,7 +42,7 @@ export class OpenaiToolCalls {
       if (call.name === '') call.name = name
       call.held += text
       if (call.name === '') return
-      call.part = this.#writer.start('tool-call', call.id, call.name)
+      call.part = this.#writer.start('tool-call', { callId: call.id, toolName: call.name })
       if (call.held !== '') this.#writer.extend(call.part, call.held)
       call.held = ''
     } else if (text !== '') this.#writer.extend(call.part, text)

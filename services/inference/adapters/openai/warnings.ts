@@ -8,8 +8,8 @@ export function openaiWarnings({ sampling, reasoning }: GenerationRequest, diale
   const fields: string[] = []
   if (dialect === 'openai' && sampling?.topK !== undefined) fields.push('sampling.top_k')
   if (dialect !== 'openrouter' && reasoning !== undefined) {
-    if (reasoning.summary !== '') fields.push('reasoning.summary')
-    if (reasoning.maxTokens > 0) fields.push('reasoning.max_tokens')
+    if (reasoning.summary !== undefined) fields.push('reasoning.summary')
+    if (reasoning.maxTokens !== undefined) fields.push('reasoning.max_tokens')
   }
   return fields.map((field) => ({ field, message: LEFT_OUT }))
 }

@@ -64,7 +64,7 @@ class Observer {
         }
       }
       if (event.type !== 'finished') continue
-      const reason = event.rawReason === '' ? event.reason : event.rawReason
+      const reason = event.rawReason ?? event.reason
       this.#span.end({ attributes: { ...this.#attributes, 'gen_ai.response.finish_reasons': [reason] } })
     }
   }
@@ -81,7 +81,7 @@ function asked(providerId: string, request: GenerationRequest, streamed: boolean
     'gen_ai.request.temperature': sampling?.temperature,
     'gen_ai.request.top_p': sampling?.topP,
     'gen_ai.request.top_k': sampling?.topK,
-    'gen_ai.conversation.id': sessionId === '' ? undefined : sessionId,
+    'gen_ai.conversation.id': sessionId,
   }
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined)) as Attributes
 }

@@ -134,7 +134,7 @@ const KINDS: Readonly<Record<PartStarted_Kind, GeneratedKind>> = {
 function toEvent({ event }: EventMessage): GenerationEvent | undefined {
   switch (event.case) {
     case 'partStarted': {
-      const { index, kind, callId, toolName } = event.value
+      const { index, kind, callId = '', toolName = '' } = event.value
       return { type: 'part-started', index, kind: KINDS[kind] ?? 'other', callId, toolName }
     }
     case 'partExtended':
@@ -160,7 +160,7 @@ function wholePart(
       return { text: part.value.arguments, thought: undefined }
     case 'reasoning': {
       const { text, summary, signature, encrypted, id } = part.value
-      return { text, thought: { text, summary, signature, encrypted, id } }
+      return { text: text ?? '', thought: { text, summary, signature, encrypted, id } }
     }
     default:
       return { text: '', thought: undefined }
@@ -183,7 +183,7 @@ function toFinished({ reason, rawReason, usage, costNanos }: GenerationFinished)
   return {
     type: 'finished',
     finish: finishes.fromProto(reason) ?? 'unknown',
-    rawFinish: rawReason === '' ? undefined : rawReason,
+    rawFinish: rawReason,
     // A provider that reports more of a kind than of all kinds together must not make a number negative.
     tokens: {
       input: Math.max(0, count(usage?.inputTokens) - cacheRead - cacheWrite),

@@ -8,13 +8,13 @@ export type ModelContent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'media'; readonly blob: BlobRef; readonly mime: string; readonly name: string | undefined }
 
-/** A thought as a provider gave it; empty members were not given. */
+/** A thought as a provider gave it; undefined members were not given. */
 export interface Thought {
-  readonly text: string
-  readonly summary: string
-  readonly signature: string
-  readonly encrypted: string
-  readonly id: string
+  readonly text: string | undefined
+  readonly summary: string | undefined
+  readonly signature: string | undefined
+  readonly encrypted: string | undefined
+  readonly id: string | undefined
 }
 
 /** One piece of what a model is shown. */

@@ -4,17 +4,17 @@ import type { Thought } from './generation.ts'
 
 /** The text of a thought that people see: the thought itself, else its summary. */
 export function shownThought({ text, summary }: Thought): string {
-  return text === '' ? summary : text
+  return text || summary || ''
 }
 
 /** What has to be kept of a thought beside its shown text, so that it can go back untouched; undefined: nothing. */
 export function thoughtState(thought: Thought): JsonObject | undefined {
   const { text, summary, signature, encrypted, id } = thought
   const state: JsonObject = {}
-  if (summary !== '') state.summary = text === '' ? true : summary
-  if (signature !== '') state.signature = signature
-  if (encrypted !== '') state.encrypted = encrypted
-  if (id !== '') state.id = id
+  if (summary) state.summary = text ? summary : true
+  if (signature) state.signature = signature
+  if (encrypted) state.encrypted = encrypted
+  if (id) state.id = id
   return Object.keys(state).length === 0 ? undefined : state
 }
 
@@ -22,7 +22,7 @@ export function thoughtState(thought: Thought): JsonObject | undefined {
 export function thoughtOf({ text, state }: ReasoningPart): Thought {
   const onlySummary = state?.summary === true
   return {
-    text: onlySummary ? '' : text,
+    text: onlySummary ? undefined : text || undefined,
     summary: onlySummary ? text : textAt(state?.summary),
     signature: textAt(state?.signature),
     encrypted: textAt(state?.encrypted),
@@ -30,6 +30,6 @@ export function thoughtOf({ text, state }: ReasoningPart): Thought {
   }
 }
 
-function textAt(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : ''
+function textAt(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
