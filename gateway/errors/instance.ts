@@ -58,6 +58,10 @@ export const instanceErrors = {
     LOCATION_NOT_FOUND: ({ metadata, message }) => tagged(404, 'LocationNotFoundError', message, location(metadata)),
     LOCATION_FORBIDDEN: ({ metadata, message }) =>
       tagged(403, 'LocationPermissionDeniedError', message, location(metadata)),
+    SESSION_EXISTS: ({ metadata, message }) =>
+      tagged(409, 'ConflictError', message, { resource: metadata.session_id ?? '' }),
+    MESSAGE_EXISTS: ({ metadata, message }) =>
+      tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
     PROMPT_CONFLICT: ({ metadata, message }) =>
       tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
     INBOX_ITEM_CONFLICT: ({ metadata, message }) =>

@@ -47,6 +47,8 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
   switch (event.case) {
     case 'sessionCreated':
       return ['session.created', fromCreated(event.value)]
+    case 'sessionDeleted':
+      return ['session.deleted', {}]
     case 'agentSelected':
       return ['session.agent.selected', { agent: event.value.agent, previous: orAbsent(event.value.previous) }]
     case 'modelSelected': {

@@ -71,6 +71,7 @@ export const event = z
       permissions: ruleset.optional(),
       version: z.string(),
     }),
+    sessionEvent('session.deleted', {}),
     sessionEvent('session.agent.selected', { agent: z.string(), previous: z.string().optional() }),
     sessionEvent('session.model.selected', { model: modelRef, previous: modelRef.optional() }),
     sessionEvent('session.inbox.enqueued', {

@@ -28,6 +28,7 @@ import { drainSession } from './run/drain.ts'
 import { EventExpiry } from './run/events/event-expiry.ts'
 import { EventHub } from './run/events/event-hub.ts'
 import { type Pause, pause } from './run/pause.ts'
+import { Remover } from './run/removal/remover.ts'
 import { Scheduler } from './run/scheduler.ts'
 import { SessionWatchers } from './run/session-watchers.ts'
 import { Slots } from './run/slots.ts'
@@ -97,6 +98,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   )
   const expiry = { store: patient.store, clock, logger, retentionMs: config.eventRetentionMs }
   opening.use(new EventExpiry(expiry))
+  opening.use(new Remover({ ...run, pollMs: dependencies.pollMs }))
   const draining = new AbortController()
   const resources = opening.move()
   return {

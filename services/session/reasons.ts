@@ -11,7 +11,9 @@ export const reasons = {
   REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   INVALID_CURSOR: { code: Code.InvalidArgument, message: 'Invalid cursor' },
   SESSION_NOT_FOUND: { code: Code.NotFound, message: 'Session not found: {session_id}' },
+  SESSION_EXISTS: { code: Code.AlreadyExists, message: 'Session already exists: {session_id}' },
   MESSAGE_NOT_FOUND: { code: Code.NotFound, message: 'Message not found: {message_id}' },
+  MESSAGE_EXISTS: { code: Code.AlreadyExists, message: 'Message already exists: {message_id}' },
   PERMISSION_REQUEST_NOT_FOUND: { code: Code.NotFound, message: 'Permission request not found: {request_id}' },
   PROMPT_CONFLICT: { code: Code.AlreadyExists, message: 'The id {message_id} was used for something else' },
   INBOX_ITEM_CONFLICT: {

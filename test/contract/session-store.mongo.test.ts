@@ -6,6 +6,7 @@ import { recordStep } from '#services/session/domain/run.ts'
 import { nothing } from '#services/session/ports/session-store.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { readCollections } from '#test/support/read-stores.ts'
 import { type UseCases, withUseCases } from '#test/support/session-use-cases.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { sessionStoreSuite } from './session-store.suite.ts'
@@ -46,6 +47,7 @@ async function open(): Promise<StoreFixture & { readonly second: UseCases }> {
     store,
     second,
     clock,
+    contents: () => readCollections(mongo.db),
     longMs: 60_000,
     shortMs: 500,
     outlast: () => delay(600),

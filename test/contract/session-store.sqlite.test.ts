@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
+import { readTables } from '#test/support/read-stores.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
+import { finishRemovals, fromStaged } from './session-store.removal.ts'
 import { sessionStoreSuite } from './session-store.suite.ts'
 import {
   acquire,
@@ -32,6 +34,12 @@ async function open(): Promise<StoreFixture & { reopen(): Promise<void> }> {
     shortMs: 1_000,
     async outlast() {
       clock.advance(1_000)
+    },
+    async contents() {
+      await store[Symbol.asyncDispose]()
+      const found = readTables(path)
+      store = withUseCases(await openSqliteSessionStore({ path, clock }))
+      return found
     },
     async reopen() {
       await store[Symbol.asyncDispose]()
@@ -100,4 +108,25 @@ test('a reader of a long log lets others work', async () => {
   await reader.events(1_000)
   clearImmediate(next)
   assert.ok(turns >= 9, `${turns} turns of the event loop`)
+})
+
+test('what a restart cut off is removed: a removal under way, and a session that was staged', async () => {
+  await using fixture = await open()
+  await begin(fixture)
+  await fixture.store.removeSession(W, 'ses_1')
+  await fixture.store.takeRemoval(3_600_000)
+  const staged = await fixture.store.stageSession(W, 'ses_2', 'import')
+  const prompt = { text: '', files: [], agents: [], metadata: undefined }
+  await fixture.store.appendStaged(staged, [{ type: 'user', id: 'msg_staged', timeCreated: 1, prompt }])
+  await fixture.reopen()
+  await assert.rejects(fixture.store.commitStaged(staged, fromStaged('ses_2')), refusal('STORE_UNAVAILABLE'))
+  await fixture.store.createSession(W, newSession('ses_3'))
+  const removed = (await finishRemovals(fixture.store)).map(({ sessionId, tools }) => [sessionId, tools !== undefined])
+  assert.deepEqual(removed.sort(), [
+    ['ses_1', true],
+    ['ses_2', false],
+  ])
+  const tables = await fixture.contents()
+  assert.deepEqual([tables.messages, tables.inbox, tables.hiddenSessions], [[], [], []])
+  assert.equal((await fixture.store.getSession(W, 'ses_3'))?.id, 'ses_3')
 })

@@ -10,8 +10,10 @@ import { listCases } from './session-store.lists.ts'
 import { partCases } from './session-store.parts.ts'
 import { permissionCases } from './session-store.permissions.ts'
 import { promotionCases } from './session-store.promotion.ts'
+import { removalCases } from './session-store.removal.ts'
 import { runCases } from './session-store.runs.ts'
 import { sessionCases } from './session-store.sessions.ts'
+import { stagingCases } from './session-store.staging.ts'
 import type { StoreFixture, StoreTest } from './session-store.support.ts'
 import { transcriptCases } from './session-store.transcripts.ts'
 
@@ -39,6 +41,8 @@ export function sessionStoreSuite(
       runCases,
       transcriptCases,
       partCases,
+      removalCases,
+      stagingCases,
     }
     const others = { leaseCases, interruptCases, permissionCases, eventCases, changeCases, retentionCases }
     for (const cases of Object.values({ ...groups, ...others })) cases(run)

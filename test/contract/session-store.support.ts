@@ -23,6 +23,8 @@ export interface StoreFixture extends AsyncDisposable {
   readonly longMs: number
   /** A lease that `outlast` outlasts. */
   readonly shortMs: number
+  /** Every row of every table, or document of every collection; the store is opened anew for it where it must be. */
+  contents(): Promise<Readonly<Record<string, readonly object[]>>>
   /** Lets time go by until a lease of `shortMs` has run out. */
   outlast(): Promise<void>
 }

@@ -14,7 +14,10 @@ test('titles that are in the index, and those that wait for it, are found alike'
   const path = join(directory, 'session.sqlite')
   const clock = new ManualClock()
   const open = async () => withUseCases(await openSqliteSessionStore({ path, clock }))
-  const fixture = { clock, longMs: 1, shortMs: 1, outlast: async () => {}, [Symbol.asyncDispose]: async () => {} }
+  const fixture = {
+    ...{ clock, longMs: 1, shortMs: 1, outlast: async () => {}, contents: async () => ({}) },
+    [Symbol.asyncDispose]: async () => {},
+  }
   try {
     let store = await open()
     const all = await fill({ ...fixture, store }, 1_400)

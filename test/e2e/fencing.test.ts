@@ -151,7 +151,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     b.session().pause()
     try {
       await throughA.prompt(sessionId, { text })
-      await waitFor('A to take the session', async () => (await leaseOf(sessionId)).fence > 0)
+      await waitFor('A to take the session', async () => (await leaseOf(sessionId)).leaseOwner !== null)
     } finally {
       b.session().resume()
     }

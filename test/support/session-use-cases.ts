@@ -58,8 +58,8 @@ function casesOf(port: SessionStore) {
   const owned = (lease: Lease): OwnedSession => new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
   return {
     createSession: (workspace: string, input: NewSession, parentId?: string): Promise<Session> =>
-      port.createSession({ workspace, sessionId: input.id }, (now, newId) => {
-        const { session, revision } = newSession(input, now, newId)
+      port.createSession({ workspace, sessionId: input.id }, (...made) => {
+        const { session, revision } = newSession(input, ...made)
         return { session: { ...session, parentId }, revision }
       }),
     admitPrompt: (workspace: string, { sessionId, ...admission }: TestAdmission) =>

@@ -18,6 +18,8 @@ export interface PartRef {
 /** What is stored in the event log. */
 export type DurableEventData =
   | { readonly type: 'session-created'; readonly session: Session }
+  /** The last event of its session. */
+  | { readonly type: 'session-deleted' }
   | { readonly type: 'agent-selected'; readonly agent: string; readonly previous: string | undefined }
   | { readonly type: 'model-selected'; readonly model: ModelRef; readonly previous: ModelRef | undefined }
   | { readonly type: 'inbox-enqueued'; readonly item: InboxItem }

@@ -8,8 +8,11 @@ export interface Creation {
   readonly revision: Revision
 }
 
+/** Makes a session whose numbers go on after `seq`. */
+export type CreateSession = (now: number, newId: NewId, seq: number) => Creation
+
 /** Makes a session with its session-created event. */
-export function newSession(input: NewSession, now: number, newId: NewId): Creation {
+export function newSession(input: NewSession, now: number, newId: NewId, seq = 0): Creation {
   const session: Session = {
     ...input,
     parentId: undefined,
@@ -20,7 +23,7 @@ export function newSession(input: NewSession, now: number, newId: NewId): Creati
     timeUpdated: now,
     timeIdle: undefined,
   }
-  const revision = new Revision(newState(session), now, now, newId)
+  const revision = new Revision(newState(session, now, seq), now, now, newId)
   revision.event({ type: 'session-created', session })
   return { session, revision }
 }

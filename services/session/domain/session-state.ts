@@ -34,14 +34,17 @@ export interface SessionState {
   readonly claimableAt: number | undefined
 }
 
-/** The state of a session that is about to be created. */
-export function newState(session: Session): SessionState {
+/**
+ * The state of a session that is about to be created. Fencing tokens begin with the time, so that no session has one that another
+ * session had under the same id before it was removed.
+ */
+export function newState(session: Session, now: number, seq = 0): SessionState {
   const { id, location, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle } = session
   const { directory, projectId, subpath } = location
   return {
     ...{ id, directory, projectId, subpath, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle },
-    ...{ seq: 0, due: false, running: false, interruptRequested: false, lastAdmitter: undefined },
-    ...{ fence: 0, attempts: 0, leaseUntil: 0, claimableAt: undefined },
+    ...{ seq, due: false, running: false, interruptRequested: false, lastAdmitter: undefined },
+    ...{ fence: now, attempts: 0, leaseUntil: 0, claimableAt: undefined },
   }
 }
 

@@ -1,6 +1,9 @@
 import type { DurableEvent } from '../domain/event.ts'
 
-/** The durable events of sessions, in the order in which they were committed; they are kept for a time. */
+/**
+ * The durable events of sessions, in the order in which they were committed; they are kept for a time. Of a session that was
+ * removed only its session-deleted event is read.
+ */
 export interface EventLog {
   /**
    * Events of a workspace in log order: after a position, or from now on; then live, until the signal aborts or the store

@@ -3,14 +3,16 @@ import type { ChangeKind } from '../domain/change.ts'
 import type { TakenId, WaitingInput } from '../domain/inbox.ts'
 import type { AssistantMessage } from '../domain/message.ts'
 import type { MoveReads } from '../domain/move-session.ts'
-import type { Creation } from '../domain/new-session.ts'
+import type { CreateSession } from '../domain/new-session.ts'
 import type { KnownRequest, PermissionRequest } from '../domain/permission/permission.ts'
-import type { NewId, Revision } from '../domain/revision.ts'
+import type { Revision } from '../domain/revision.ts'
 import type { Session } from '../domain/session.ts'
 import type { SessionState } from '../domain/session-state.ts'
 import type { EventLog } from './event-log.ts'
 import type { AcquiredLease, Lease, LeaseState, SessionKey } from './lease.ts'
 import type { SessionLists } from './session-lists.ts'
+import type { SessionRemoval } from './session-removal.ts'
+import type { SessionStaging } from './session-staging.ts'
 
 /** What is at hand at once in one store, and has to be waited for in another. */
 export type Maybe<T> = T | Promise<T>
@@ -57,14 +59,14 @@ export interface SessionChange {
  * numbers its inbox items, messages and events; ids never sort anything.
  *
  * `revise` and `inspect` reject with SESSION_NOT_FOUND when the session is not there, and under a lease with LEASE_LOST, when
- * a newer fence exists, the lease has expired or was released. Then nothing was written.
+ * a newer fence exists, the lease has expired or was released, or the session was removed. Then nothing was written.
  */
-export interface SessionStore extends SessionLists, EventLog, AsyncDisposable {
+export interface SessionStore extends SessionLists, SessionRemoval, SessionStaging, EventLog, AsyncDisposable {
   /** Writes something small of its own, as a sign that the store can be written. */
   probe(): Promise<void>
 
   /** Writes what `create` makes, unless the session is there already; returns the session that is there afterwards. */
-  createSession(key: SessionKey, create: (now: number, newId: NewId) => Creation): Promise<Session>
+  createSession(key: SessionKey, create: CreateSession): Promise<Session>
   /**
    * Changes a session: reads, lets `decide` fill in the revision, and writes it in one transaction with nobody in between.
    * Resolves with the result of `decide` after the durable commit; after a crash either all of the revision is there or

@@ -1,3 +1,4 @@
+import { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable, STORE_AGAIN_MS } from '#shared/stores/store-outage.ts'
 import { giveBack } from '../domain/run.ts'
 import type { Lease } from '../ports/lease.ts'
@@ -23,9 +24,15 @@ async function isGivenBack({ store, logger, closing }: RunDependencies, lease: L
     await store.revise({ workspace, sessionId }, nothing, (revision) => giveBack(revision, fence))
   } catch (error) {
     if (isStoreUnavailable(error)) return false
+    if (isRemoved(error)) return true
     if (!closing.aborted) logger.warn({ err: error, sessionId: lease.sessionId }, 'A lease could not be given back')
   }
   return true
+}
+
+/** Whether the session is gone. */
+function isRemoved(error: unknown): boolean {
+  return error instanceof Rejection && error.reason === 'SESSION_NOT_FOUND'
 }
 
 async function keepTrying(given: RunDependencies, lease: Lease): Promise<void> {

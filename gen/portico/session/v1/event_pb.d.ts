@@ -217,6 +217,12 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
     case: "sessionMoved";
   } | {
     /**
+     * @generated from field: portico.session.v1.SessionDeleted session_deleted = 40;
+     */
+    value: SessionDeleted;
+    case: "sessionDeleted";
+  } | {
+    /**
      * Volatile.
      *
      * @generated from field: portico.session.v1.StepRetried step_retried = 50;
@@ -251,6 +257,20 @@ export declare type SessionCreated = Message<"portico.session.v1.SessionCreated"
  * Use `create(SessionCreatedSchema)` to create a new message.
  */
 export declare const SessionCreatedSchema: GenMessage<SessionCreated>;
+
+/**
+ * A session was removed; its last event.
+ *
+ * @generated from message portico.session.v1.SessionDeleted
+ */
+export declare type SessionDeleted = Message<"portico.session.v1.SessionDeleted"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.SessionDeleted.
+ * Use `create(SessionDeletedSchema)` to create a new message.
+ */
+export declare const SessionDeletedSchema: GenMessage<SessionDeleted>;
 
 /**
  * Something was admitted.

@@ -113,3 +113,10 @@ export function isKept(first: Pick<EventRecord, 'seq' | 'data'> | null | undefin
   // What a session was made from may have taken its first numbers.
   return first.seq <= Math.max(afterSeq, 1) || FIRST_TYPES.includes(JSON.parse(first.data).type)
 }
+
+/** Whether an event is the last one of a session that was removed. */
+export function isDeletion({ data }: EventRecord): boolean {
+  return data === DELETION
+}
+
+const DELETION = JSON.stringify({ type: 'session-deleted' } satisfies DurableEventData)

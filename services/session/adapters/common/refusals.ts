@@ -2,12 +2,33 @@ import { isLeaseLive } from '#services/session/domain/session-state.ts'
 import type { SessionKey } from '#services/session/ports/lease.ts'
 import type { SessionView } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { storeUnavailable } from '#shared/stores/store-outage.ts'
 
-/** Refuses a session that is not there, and a lease that is lost: expired, released, or with an older fence. */
+/** Refuses a session that is not there, and a lease that is lost: expired, released, with an older fence, or of a session that is gone. */
 export function requireSession<V extends SessionView>(key: SessionKey, view: V | undefined): asserts view is V {
-  if (view === undefined) throw new Rejection('SESSION_NOT_FOUND', { session_id: key.sessionId })
+  if (view === undefined) throw key.fence === undefined ? sessionNotFound(key) : leaseLost(key)
   if (key.fence === undefined) return
   if (key.fence !== view.state.fence || !isLeaseLive(view.state, view.leaseNow)) throw leaseLost(key)
+}
+
+/** The refusal of a session that the workspace does not have. */
+export function sessionNotFound({ sessionId }: { readonly sessionId: string }): Rejection {
+  return new Rejection('SESSION_NOT_FOUND', { session_id: sessionId })
+}
+
+/** The refusal of an id that a session has already. */
+export function sessionExists({ sessionId }: { readonly sessionId: string }): Rejection {
+  return new Rejection('SESSION_EXISTS', { session_id: sessionId })
+}
+
+/** The refusal of a staged session that nobody has extended in time. */
+export function stagingOver(): Rejection {
+  return storeUnavailable('the time of a staged session was over')
+}
+
+/** The refusal of an id that names something already. */
+export function messageExists(messageId: string): Rejection {
+  return new Rejection('MESSAGE_EXISTS', { message_id: messageId })
 }
 
 /** The refusal of a lease that is lost. */

@@ -7,6 +7,7 @@ import { messageRecord, messageUpdate, partRecords } from '../common/message-rec
 import { requestRecord } from '../common/records.ts'
 import { type SessionRecord, toStateChanges } from '../common/session-record.ts'
 import { type Collections, keyOf, partKey, type Table } from './collections.ts'
+import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { noticeOf } from './notices.ts'
 import { MongoReads, type ServerState, type Transaction } from './reads.ts'
 import { withGrams } from './schema-lists.ts'
@@ -50,23 +51,55 @@ export class MongoBatch implements Transaction {
     return this.#added.get(id)
   }
 
-  /** Writes a new session with a revision of it. */
-  create(record: SessionRecord, revision: Revision): void {
-    const document = { _id: keyOf(record.workspace, record.id), version: 1, ...withGrams(record) }
+  /** Writes a new session with a revision of it; `base` is below its numbers. */
+  create(record: SessionRecord, revision: Revision, base: number): void {
+    const document = { _id: keyOf(record.workspace, record.id), version: 1, base, ...withGrams(record) }
     this.#found = undefined
-    this.#push('sessions', { insertOne: { document } })
+    this.push('sessions', { insertOne: { document } })
     this.#addWrites(revision)
   }
 
   /** Writes a revision. */
   add(revision: Revision): void {
     const { state, leaseNow } = revision
-    this.#found = Promise.resolve({ state, leaseNow })
+    this.#found = this.found().then((found) => found && { ...found, state, leaseNow })
     const filter = { _id: keyOf(this.#workspace, this.#sessionId) }
     const notice = revision.changed.length === 0 ? {} : { notice: noticeOf(revision.changed) }
     const update = { $set: { ...toStateChanges(revision.changes), ...notice }, $inc: { version: 1 } }
-    this.#push('sessions', { updateOne: { filter, update } })
+    this.push('sessions', { updateOne: { filter, update } })
     this.#addWrites(revision)
+  }
+
+  /** The session was removed in the transaction. */
+  removed(): void {
+    this.#found = undefined
+  }
+
+  /** Writes a message that no revision has. */
+  insertMessage(write: Extract<Write, { type: 'insert' }>): void {
+    this.push(...this.#operation(write))
+    this.#addParts(write)
+  }
+
+  /** Makes ids free for new documents; returns the first that names something. */
+  async claimIds(ids: readonly string[]): Promise<string | undefined> {
+    const keys = { _id: { $in: ids.map((id) => keyOf(this.#workspace, id)) } }
+    const options = { session: this.session, maxTimeMS: MAX_TIME_MS, projection: { id: 1, sessionId: 1, seq: 1 } }
+    const { inbox, messages } = this.#collections
+    const items = await inbox.find<Belonging & { id: string }>(keys, options).toArray()
+    const found = [...items, ...(await messages.find<Belonging & { id: string }>(keys, options).toArray())]
+    for (const record of found) {
+      if (await isOwned(this.#collections, this.#workspace, record, this.session)) return record.id
+    }
+    for (const { id } of found) this.evict(id)
+    return undefined
+  }
+
+  evict(id: string): void {
+    const deletion: Operation = { deleteOne: { filter: { _id: keyOf(this.#workspace, id) } } }
+    this.push('inbox', deletion)
+    this.push('messages', deletion)
+    this.push('parts', { deleteMany: { filter: { workspace: this.#workspace, message: id } } })
   }
 
   async flush(): Promise<void> {
@@ -80,7 +113,7 @@ export class MongoBatch implements Transaction {
 
   #addWrites(revision: Revision): void {
     for (const write of revision.writes) {
-      if (write.type !== 'update' || write.own) this.#push(...this.#operation(write))
+      if (write.type !== 'update' || write.own) this.push(...this.#operation(write))
       if (write.type === 'insert' || write.type === 'update') this.#addParts(write)
     }
   }
@@ -123,7 +156,7 @@ export class MongoBatch implements Transaction {
   #addParts(write: Extract<Write, { type: 'insert' | 'update' }>): void {
     for (const part of partRecords(this.#workspace, write)) {
       const replacement = { _id: partKey(part), ...part }
-      this.#push('parts', { replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } })
+      this.push('parts', { replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } })
     }
   }
 
@@ -132,7 +165,8 @@ export class MongoBatch implements Transaction {
     return record
   }
 
-  #push(table: Table, operation: Operation): void {
+  /** Writes something together with the rest. */
+  push(table: Table, operation: Operation): void {
     const operations = this.#pending.get(table)
     if (operations === undefined) this.#pending.set(table, [operation])
     else operations.push(operation)

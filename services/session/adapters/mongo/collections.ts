@@ -1,9 +1,15 @@
 import type { Collection, Db } from 'mongodb'
+import type { NewId } from '#services/session/domain/revision.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { Mongo } from '#shared/stores/mongo.ts'
 import type { EventRecord } from '../common/event-record.ts'
 import type { InboxRecord } from '../common/inbox-record.ts'
 import type { MessageRecord, PartRecord } from '../common/message-record.ts'
 import type { ApprovalRecord, RequestRecord } from '../common/records.ts'
 import type { SessionRecord } from '../common/session-record.ts'
+import type { HiddenDocument } from './hidden/hidden-sessions.ts'
+import type { MongoNotices } from './notices.ts'
+import type { MongoQueue } from './queue.ts'
 
 /** A record with its key: workspace and id. */
 export type Keyed<T> = T & { readonly _id: string }
@@ -13,6 +19,8 @@ export type SessionDocument = Keyed<SessionRecord> & {
   readonly grams?: readonly string[]
   /** Grows with every write, so that a transaction never leaves the record of its session as it was. */
   readonly version: number
+  /** Its documents have numbers above this; absent: 0. See `HiddenDocument`. */
+  readonly base?: number
   /** The last change that somebody may wait for; see `MongoNotices`. */
   readonly notice?: string
 }
@@ -27,6 +35,7 @@ export interface Collections {
   readonly events: Collection<Keyed<EventRecord>>
   readonly requests: Collection<Keyed<RequestRecord>>
   readonly approvals: Collection<Keyed<ApprovalRecord>>
+  readonly hiddenSessions: Collection<HiddenDocument>
 }
 
 /** The name of a collection. */
@@ -42,6 +51,16 @@ export function partKey({ workspace, message, attempt, ordinal }: Omit<PartRecor
   return `${keyOf(workspace, message)}/${attempt}/${ordinal}`
 }
 
+/** What the objects that keep parts of the port have in common. */
+export interface StoreParts {
+  readonly mongo: Mongo
+  readonly collections: Collections
+  readonly queue: MongoQueue
+  readonly notices: MongoNotices
+  readonly clock: Clock
+  readonly newId: NewId
+}
+
 /** The collections; their form is made by the steps of `schema.ts`. */
 export function collectionsOf(db: Db): Collections {
   return {
@@ -53,6 +72,7 @@ export function collectionsOf(db: Db): Collections {
     events: db.collection('events'),
     requests: db.collection('requests'),
     approvals: db.collection('approvals'),
+    hiddenSessions: db.collection('hiddenSessions'),
   }
 }
 

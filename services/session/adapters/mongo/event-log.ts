@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type EventRecord, isKept } from '../common/event-record.ts'
+import { type EventRecord, isDeletion, isKept } from '../common/event-record.ts'
 import { changesAfter, isKnown, isLost, type Place } from './change-stream.ts'
 import type { Collections } from './collections.ts'
 import { EventFeed } from './event-feed.ts'
@@ -89,12 +89,14 @@ export class MongoEventLog implements AsyncDisposable {
     workspace: string,
     sessionId: string,
     { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
+    base = 0,
   ): Promise<SessionEvents> {
     const { events } = this.#collections
-    const own = { workspace, sessionId }
+    const own = { workspace, sessionId, seq: { $gt: base } }
     const options = { sort: { seq: 1 }, maxTimeMS: MAX_TIME_MS } as const
     const first = await events.findOne(own, { ...options, projection: { seq: 1, data: 1 } })
-    const records = await events.find({ ...own, seq: { $gt: afterSeq } }, { ...options, limit }).toArray()
+    const after = { ...own, seq: { $gt: Math.max(afterSeq, base) } }
+    const records = await events.find(after, { ...options, limit }).toArray()
     const complete = await Promise.all(records.map((record) => this.#texts.complete(record, this.#closing.signal)))
     return { events: complete.filter((event) => event !== undefined), missed: !isKept(first, afterSeq) }
   }
@@ -121,6 +123,11 @@ export class MongoEventLog implements AsyncDisposable {
     return event && { type: 'event', event: { ...event, position: place } }
   }
 
+  /** The server's log has the events of sessions that are gone. */
+  async #isRemoved(record: EventRecord): Promise<boolean> {
+    return !isDeletion(record) && (await this.#texts.isRemoved(record))
+  }
+
   async #isKnown(position: string): Promise<boolean> {
     return PLACE.test(position) && (await isKnown(this.#collections.db, 'events', position))
   }
@@ -138,7 +145,8 @@ export class MongoEventLog implements AsyncDisposable {
     try {
       for await (const { place, change } of changesAfter(events, pipeline, cursor.place, signal, CATCH_UP_MS)) {
         const record = change?.operationType === 'insert' ? change.fullDocument : undefined
-        const item = record && (await this.#itemOf(record, place, signal))
+        const seen = record !== undefined && !(await this.#isRemoved(record)) ? record : undefined
+        const item = seen && (await this.#itemOf(seen, place, signal))
         cursor.place = place
         if (item !== undefined) yield item
         if (ring.after(place) !== undefined) return

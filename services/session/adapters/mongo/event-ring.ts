@@ -1,4 +1,4 @@
-import type { EventRecord } from '../common/event-record.ts'
+import { type EventRecord, isDeletion } from '../common/event-record.ts'
 import type { Place } from './change-stream.ts'
 
 /** So many events, and characters of them, are kept for readers at most. */
@@ -19,6 +19,7 @@ export class EventRing {
   /** Number of the first event. */
   #start = 0
   #characters = 0
+  readonly #hidden = new WeakSet<PlacedEvent>()
 
   constructor(floor: Place) {
     this.floor = floor
@@ -35,6 +36,7 @@ export class EventRing {
   }
 
   push(event: PlacedEvent): void {
+    if (isDeletion(event.record)) this.#hide(event.record)
     this.#events.push(event)
     this.#characters += event.record.data.length
     while (this.#events.length > MAX_EVENTS || (this.#characters > MAX_CHARACTERS && this.#events.length > 1)) {
@@ -60,9 +62,18 @@ export class EventRing {
   next(number: number, place: Place): (PlacedEvent & { readonly number: number }) | undefined {
     for (let n = number; n < this.end; n++) {
       const event = this.#events[n - this.#start]
-      if (event !== undefined && event.place > place) return { ...event, number: n }
+      if (event !== undefined && event.place > place && !this.#hidden.has(event)) return { ...event, number: n }
     }
     return undefined
+  }
+
+  /** Nobody is to get events of a session that was removed who has not got them yet. */
+  #hide({ workspace, sessionId }: EventRecord): void {
+    for (const event of this.#events) {
+      const { record } = event
+      if (record.workspace === workspace && record.sessionId === sessionId && !isDeletion(record))
+        this.#hidden.add(event)
+    }
   }
 
   /** Whether the event of that number is gone. */

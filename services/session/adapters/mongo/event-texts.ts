@@ -3,6 +3,7 @@ import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { mongoProblem } from '#shared/stores/mongo-problem.ts'
 import { completeEvent, type EventRecord, type EventSource, parseEvent } from '../common/event-record.ts'
 import { type Collections, keyOf, partKey } from './collections.ts'
+import { isOwned } from './hidden/hidden-sessions.ts'
 
 type Complete = ReturnType<typeof completeEvent>
 
@@ -12,13 +13,13 @@ const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 /** Completes events by what parts and inbox items hold; once for all readers of this process that have the same record. */
 export class EventTexts {
   readonly #collections: Collections
-  readonly #known = new WeakMap<EventRecord, Promise<Complete>>()
+  readonly #known = new WeakMap<EventRecord, Promise<Complete | undefined>>()
 
   constructor(collections: Collections) {
     this.#collections = collections
   }
 
-  /** Waits for a server that is away until the signal aborts; undefined then. */
+  /** Waits for a server that is away until the signal aborts; undefined then, and where the session was removed. */
   async complete(record: EventRecord, signal: AbortSignal): Promise<Complete | undefined> {
     while (!signal.aborted) {
       try {
@@ -31,7 +32,12 @@ export class EventTexts {
     return undefined
   }
 
-  #read(record: EventRecord): Promise<Complete> {
+  /** Whether the session of an event is gone, be there another one of the same id. */
+  async isRemoved({ workspace, sessionId, seq }: EventRecord): Promise<boolean> {
+    return !(await isOwned(this.#collections, workspace, { sessionId, seq }))
+  }
+
+  #read(record: EventRecord): Promise<Complete | undefined> {
     const known = this.#known.get(record)
     if (known !== undefined) return known
     const reading = this.#complete(record)
@@ -40,10 +46,12 @@ export class EventTexts {
     return reading
   }
 
-  async #complete(record: EventRecord): Promise<Complete> {
+  async #complete(record: EventRecord): Promise<Complete | undefined> {
     const event = parseEvent(record)
     if (event.source === undefined) return completeEvent(record, event)
-    return completeEvent(record, event, await this.#held(record.workspace, event.source))
+    const held = await this.#held(record.workspace, event.source)
+    if (held === undefined && (await this.isRemoved(record))) return undefined
+    return completeEvent(record, event, held)
   }
 
   async #held(workspace: string, source: EventSource): Promise<string | undefined> {

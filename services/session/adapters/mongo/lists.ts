@@ -12,11 +12,12 @@ export async function listMessages(
   workspace: string,
   sessionId: string,
   query: MessageQuery,
+  base: number,
 ): Promise<Page<StoredMessage>> {
   const forward = readsForward(query)
-  const from = query.anchor?.seq ?? (forward ? 0 : Number.MAX_SAFE_INTEGER)
+  const from = query.anchor?.seq ?? (forward ? base : Number.MAX_SAFE_INTEGER)
   const cursor = collections.messages.find(
-    { workspace, sessionId, seq: forward ? { $gt: from } : { $gt: 0, $lt: from } },
+    { workspace, sessionId, seq: forward ? { $gt: Math.max(from, base) } : { $gt: base, $lt: from } },
     { sort: { seq: forward ? 1 : -1 }, limit: query.limit + 1, maxTimeMS: MAX_TIME_MS },
   )
   const { items, more } = toPage(await cursor.toArray(), query, (record) => record)

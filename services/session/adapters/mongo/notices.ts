@@ -6,9 +6,13 @@ import { SessionChanges } from '../common/session-changes.ts'
 import { changesAfter, endOfLog } from './change-stream.ts'
 import type { Collections } from './collections.ts'
 
-/** Most writes of a run concern nobody who waits, and set no notice. */
+/** Most writes of a run concern nobody who waits, and set no notice; the removal of a session concerns all. */
 const PIPELINE = [
-  { $match: { operationType: 'update', 'updateDescription.updatedFields.notice': { $type: 'string' } } },
+  {
+    $match: {
+      $or: [{ operationType: 'delete' }, { 'updateDescription.updatedFields.notice': { $type: 'string' } }],
+    },
+  },
   { $project: { operationType: 1, documentKey: 1, 'updateDescription.updatedFields.notice': 1 } },
 ]
 /** How long a silent stream counts as alive, and how long to wait for a new one, in milliseconds. */
@@ -69,10 +73,11 @@ export class MongoNotices implements AsyncDisposable {
     this.#changes.notifyAll()
     for await (const { change } of changesAfter(sessions, PIPELINE, start, signal, AWAIT_MS)) {
       this.#alive = true
-      if (change?.operationType !== 'update') continue
+      if (change?.operationType !== 'update' && change?.operationType !== 'delete') continue
       const key = change.documentKey._id
       const slash = key.indexOf('/')
-      const kinds = kindsOf(change.updateDescription.updatedFields?.notice ?? '')
+      const isUpdate = change.operationType === 'update'
+      const kinds = isUpdate ? kindsOf(change.updateDescription.updatedFields?.notice ?? '') : ALL_CHANGES
       this.notify(key.slice(0, slash), key.slice(slash + 1), kinds)
     }
   }

@@ -12,16 +12,23 @@ import { type InboxRecord, inOrder, toTakenId, toWaitingInput } from '../common/
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from '../common/session-record.ts'
-import { type Collections, type Keyed, keyOf, SERVER_NOW } from './collections.ts'
+import { type Collections, type Keyed, keyOf, SERVER_NOW, type SessionDocument } from './collections.ts'
+import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { readStored } from './message-documents.ts'
 
-const STATE_PROJECTION = { ...Object.fromEntries(STATE_FIELDS.map((field) => [field, 1])), leaseNow: SERVER_NOW }
+const STATE_PROJECTION = {
+  ...Object.fromEntries(STATE_FIELDS.map((field) => [field, 1])),
+  base: 1,
+  leaseNow: SERVER_NOW,
+}
 
 /** The transaction that is read in. */
 export interface Transaction {
   readonly session: ClientSession
   /** An inbox item that the transaction adds but has not written yet. */
   added(id: string): InboxRecord | undefined
+  /** Deletes what is left under an id that names nothing any more. */
+  evict(id: string): void
   /** Writes what is not written yet. */
   flush(): Promise<void>
 }
@@ -29,15 +36,19 @@ export interface Transaction {
 /** The state of a session, and the server's time. */
 export interface ServerState {
   readonly state: SessionState
+  /** See SessionDocument. */
+  readonly base: number
   readonly leaseNow: number
 }
 
-/** What is read of one session, in a transaction or outside of any. */
+/** What is read of one session, in a transaction or outside of any; `state` before what is read by the session's id. */
 export class MongoReads implements SessionReads {
   readonly #collections: Collections
   readonly #workspace: string
   readonly #sessionId: string
   readonly #transaction: Transaction | undefined
+  /** Of the session as it was last read. */
+  #base = 0
   readonly #options: { readonly session?: ClientSession; readonly maxTimeMS: number }
 
   constructor(collections: Collections, workspace: string, sessionId: string, transaction?: Transaction) {
@@ -50,11 +61,12 @@ export class MongoReads implements SessionReads {
 
   async state(): Promise<ServerState | undefined> {
     await this.#transaction?.flush()
-    const record = await this.#collections.sessions.findOne<StateRecord & { readonly leaseNow: number }>(
-      { _id: keyOf(this.#workspace, this.#sessionId) },
-      { ...this.#options, projection: STATE_PROJECTION },
-    )
-    return record === null ? undefined : { state: toState(record), leaseNow: record.leaseNow }
+    const record = await this.#collections.sessions.findOne<
+      StateRecord & Pick<ServerState, 'leaseNow'> & Pick<SessionDocument, 'base'>
+    >({ _id: keyOf(this.#workspace, this.#sessionId) }, { ...this.#options, projection: STATE_PROJECTION })
+    if (record === null) return undefined
+    this.#base = record.base ?? 0
+    return { state: toState(record), leaseNow: record.leaseNow, base: this.#base }
   }
 
   async sessionIfAny(): Promise<Session | undefined> {
@@ -68,7 +80,7 @@ export class MongoReads implements SessionReads {
   }
 
   async message(id: string): Promise<StoredMessage | undefined> {
-    const filter = { _id: keyOf(this.#workspace, id), sessionId: this.#sessionId }
+    const filter = { _id: keyOf(this.#workspace, id), ...this.#own() }
     const record = await this.#collections.messages.findOne<MessageRecord>(filter, this.#options)
     return record === null ? undefined : (await readStored(this.#collections, [record], this.#options))[0]
   }
@@ -79,25 +91,31 @@ export class MongoReads implements SessionReads {
     const _id = keyOf(this.#workspace, id)
     const { inbox, messages } = this.#collections
     // The id of a message that was no input is never another's: what any reader sees will do, and it costs no time.
-    const named = { projection: { sessionId: 1 }, maxTimeMS: MAX_TIME_MS } as const
+    const named = { projection: { sessionId: 1, seq: 1 } } as const
     const [item, message] = await Promise.all([
       inbox.findOne<InboxRecord>({ _id }, this.#options),
-      messages.findOne<Pick<MessageRecord, 'sessionId'>>({ _id }, named),
+      messages.findOne<Belonging>({ _id }, { ...named, maxTimeMS: MAX_TIME_MS }),
     ])
-    if (item !== null) return toTakenId(item)
-    return message === null ? undefined : { sessionId: message.sessionId, input: undefined }
+    if (item !== null && (await this.#isOwned(item))) return toTakenId(item)
+    if (message !== null && (await this.#isOwned(message))) return { sessionId: message.sessionId, input: undefined }
+    if (item === null && message === null) return undefined
+    // Left by a session that is being removed, unless somebody else has taken it over by now.
+    const now = message && (await messages.findOne<Belonging>({ _id }, { ...named, ...this.#options }))
+    if (now !== null && (await this.#isOwned(now))) return { sessionId: now.sessionId, input: undefined }
+    this.#transaction?.evict(id)
+    return undefined
   }
 
   async waitingItem(id: string): Promise<WaitingInput | undefined> {
     await this.#transaction?.flush()
-    const filter = { _id: keyOf(this.#workspace, id), sessionId: this.#sessionId, state: 'waiting' } as const
+    const filter = { _id: keyOf(this.#workspace, id), ...this.#own(), state: 'waiting' } as const
     const item = await this.#collections.inbox.findOne<InboxRecord>(filter, this.#options)
     return item === null ? undefined : toWaitingInput(item)
   }
 
   async moveReads(id: string): Promise<MoveReads> {
     await this.#transaction?.flush()
-    const own = { workspace: this.#workspace, sessionId: this.#sessionId, state: 'waiting', kind: 'move' } as const
+    const own = { ...this.#own(), state: 'waiting', kind: 'move' } as const
     const cursor = this.#collections.inbox.find<InboxRecord>(own, { ...this.#options, sort: { seq: 1 } })
     return { taken: await this.takenId(id), moves: (await cursor.toArray()).map(toWaitingInput) }
   }
@@ -110,7 +128,7 @@ export class MongoReads implements SessionReads {
 
   async stepReads(afterSeq: number): Promise<StepReads> {
     // Before anything else is read: it writes what is not written yet.
-    const transcript = await this.#messages({ seq: { $gt: afterSeq } })
+    const transcript = await this.#messages({}, afterSeq)
     return {
       session: (await this.sessionIfAny()) as Session,
       waiting: { steers: await this.#waiting('steer', 0, 0), queued: await this.#waiting('queue', 0, 2) },
@@ -120,14 +138,14 @@ export class MongoReads implements SessionReads {
 
   async request(id: string): Promise<KnownRequest | undefined> {
     await this.#transaction?.flush()
-    const filter = { _id: keyOf(this.#workspace, id), sessionId: this.#sessionId }
+    const filter = { _id: keyOf(this.#workspace, id), ...this.#own() }
     const record = await this.#collections.requests.findOne<RequestRecord>(filter, this.#options)
     return record === null ? undefined : toKnownRequest(record)
   }
 
   async waitingRequests(): Promise<PermissionRequest[]> {
     await this.#transaction?.flush()
-    const filter = { workspace: this.#workspace, sessionId: this.#sessionId, reply: null }
+    const filter = { ...this.#own(), reply: null }
     const cursor = this.#collections.requests.find(filter, { ...this.#options, sort: { seq: 1 } })
     return (await cursor.toArray()).map(toRequest)
   }
@@ -142,15 +160,24 @@ export class MongoReads implements SessionReads {
 
   /** A limit of 0: all. */
   async #waiting(delivery: Delivery, afterSeq: number, limit: number): Promise<WaitingInput[]> {
-    const own = { workspace: this.#workspace, sessionId: this.#sessionId, state: 'waiting', delivery } as const
+    const own = { ...this.#own(afterSeq), state: 'waiting', delivery } as const
     const options = { ...this.#options, sort: { seq: 1 }, limit } as const
-    const cursor = this.#collections.inbox.find<InboxRecord>({ ...own, seq: { $gt: afterSeq } }, options)
-    return (await cursor.toArray()).map(toWaitingInput)
+    return (await this.#collections.inbox.find<InboxRecord>(own, options).toArray()).map(toWaitingInput)
   }
 
-  async #messages(filter: Filter<Keyed<MessageRecord>>): Promise<StoredMessage[]> {
+  #own(afterSeq = 0) {
+    const seq = { $gt: Math.max(afterSeq, this.#base) }
+    return { workspace: this.#workspace, sessionId: this.#sessionId, seq }
+  }
+
+  async #isOwned(record: Belonging): Promise<boolean> {
+    if (record.sessionId === this.#sessionId && record.seq > this.#base) return true
+    return isOwned(this.#collections, this.#workspace, record, this.#transaction?.session)
+  }
+
+  async #messages(filter: Filter<Keyed<MessageRecord>>, afterSeq = 0): Promise<StoredMessage[]> {
     await this.#transaction?.flush()
-    const own = { workspace: this.#workspace, sessionId: this.#sessionId, ...filter }
+    const own = { ...this.#own(afterSeq), ...filter }
     const records = await this.#collections.messages.find(own, { ...this.#options, sort: { seq: 1 } }).toArray()
     return readStored(this.#collections, records, this.#options)
   }

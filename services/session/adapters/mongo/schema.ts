@@ -36,6 +36,7 @@ export const SCHEMA: MongoSchema = {
     { version: 2, name: 'inbox items and the parts of messages have documents of their own', up: second },
     { version: 3, name: 'events expire', up: indexEvents },
     { version: 4, name: 'lists have an index for each filter, and titles one for searches', up: fourth },
+    { version: 5, name: 'sessions can be removed, and written before they are seen', up: hideSessions },
   ],
 }
 
@@ -58,4 +59,16 @@ async function fourth(db: Db): Promise<void> {
 
 async function indexEvents(db: Db): Promise<void> {
   await db.collection('events').createIndex({ timeCreated: 1 }, { name: 'eventsByTime' })
+}
+
+async function hideSessions(db: Db): Promise<void> {
+  await db.collection('hiddenSessions').createIndexes([
+    { name: 'hiddenSessionsById', key: { workspace: 1, sessionId: 1 } },
+    { name: 'hiddenSessionsByTime', key: { until: 1 } },
+  ])
+  const ofSession = { workspace: 1, sessionId: 1, seq: 1 }
+  await db.collection('inbox').createIndex(ofSession, { name: 'inboxCancelled', ...only({ state: 'cancelled' }) })
+  await db
+    .collection('requests')
+    .createIndex(ofSession, { name: 'requestsAnswered', ...only({ reply: { $type: 'string' } }) })
 }

@@ -1,11 +1,11 @@
-import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { Creation } from '#services/session/domain/new-session.ts'
-import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
+import type { CreateSession } from '#services/session/domain/new-session.ts'
 import { type NewId, Revision } from '#services/session/domain/revision.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import type { AcquiredLease, Lease, LeaseState, SessionKey } from '#services/session/ports/lease.ts'
-import type { MessageQuery, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { SessionLists } from '#services/session/ports/session-lists.ts'
+import type { SessionRemoval } from '#services/session/ports/session-removal.ts'
+import type { SessionStaging } from '#services/session/ports/session-staging.ts'
 import type {
   Maybe,
   SessionChange,
@@ -18,17 +18,20 @@ import { timedId } from '#shared/ids.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
 import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
+import { joinPorts } from '../common/join-ports.ts'
 import { leaseLost, requireSession } from '../common/refusals.ts'
 import { newSessionRecord } from '../common/session-record.ts'
-import { type Collections, collectionsOf } from './collections.ts'
+import { type Collections, collectionsOf, type StoreParts } from './collections.ts'
 import { MongoEventLog } from './event-log.ts'
-import { listActive, MongoLeases } from './leases.ts'
-import { listSessions } from './list-sessions.ts'
-import { listMessages, listPermissionRequests, savedApprovals } from './lists.ts'
+import { giveUpStaged, readBase } from './hidden/hidden-sessions.ts'
+import { MongoRemoval } from './hidden/removal.ts'
+import { MongoStaging } from './hidden/staging.ts'
+import { MongoLeases } from './leases.ts'
 import { MongoNotices } from './notices.ts'
 import { type MongoJob, MongoQueue } from './queue.ts'
 import { MongoReads, type ServerState } from './reads.ts'
 import { SCHEMA } from './schema.ts'
+import { MongoSessionLists } from './session-lists.ts'
 
 /**
  * Sessions in MongoDB, shared by any number of processes; their form is made where there is none.
@@ -41,13 +44,19 @@ export async function openMongoSessionStore(options: {
 }): Promise<SessionStore> {
   const { mongo, clock, newId = (prefix) => timedId(prefix, clock) } = options
   await prepareMongoSchema(mongo, SCHEMA)
-  return new MongoSessionStore(mongo, collectionsOf(mongo.db), clock, newId)
+  const collections = collectionsOf(mongo.db)
+  const own = { queue: new MongoQueue(mongo, collections), notices: new MongoNotices(collections) }
+  const parts = { mongo, collections, ...own, clock, newId }
+  const others = [new MongoSessionLists(parts), new MongoRemoval(parts), new MongoStaging(parts)] as const
+  return joinPorts(new MongoSessionStore(parts), ...others)
 }
 
 /** How long a write under a lease is tried, in milliseconds: about as long as a lease lasts. */
 const LEASED_MS = 15_000
 
-class MongoSessionStore implements SessionStore {
+class MongoSessionStore
+  implements Omit<SessionStore, keyof SessionLists | keyof SessionRemoval | keyof SessionStaging>
+{
   readonly #mongo: Mongo
   readonly #collections: Collections
   readonly #queue: MongoQueue
@@ -57,14 +66,14 @@ class MongoSessionStore implements SessionStore {
   readonly #notices: MongoNotices
   readonly #log: MongoEventLog
 
-  constructor(mongo: Mongo, collections: Collections, clock: Clock, newId: NewId) {
+  constructor({ mongo, collections, queue, notices, clock, newId }: StoreParts) {
     this.#mongo = mongo
     this.#collections = collections
-    this.#queue = new MongoQueue(mongo, collections)
+    this.#queue = queue
     this.#leases = new MongoLeases(mongo, collections)
     this.#clock = clock
     this.#newId = newId
-    this.#notices = new MongoNotices(collections)
+    this.#notices = notices
     this.#log = new MongoEventLog(collections)
   }
 
@@ -72,15 +81,14 @@ class MongoSessionStore implements SessionStore {
     return this.#mongo.probe('session')
   }
 
-  createSession(
-    { workspace, sessionId }: SessionKey,
-    create: (now: number, newId: NewId) => Creation,
-  ): Promise<Session> {
+  createSession({ workspace, sessionId }: SessionKey, create: CreateSession): Promise<Session> {
     return this.#run({ workspace, sessionId }, async (batch) => {
       const existing = await batch.reads.sessionIfAny()
       if (existing !== undefined) return existing
-      const { session, revision } = create(this.#clock.now(), this.#newId)
-      batch.create(newSessionRecord(workspace, session, revision.state), revision)
+      const { base, staged } = await readBase(this.#collections, workspace, sessionId, batch.session)
+      if (staged) await giveUpStaged(this.#collections, { workspace, sessionId }, batch.session)
+      const { session, revision } = create(this.#clock.now(), this.#newId, base)
+      batch.create(newSessionRecord(workspace, session, revision.state), revision, base)
       return session
     })
   }
@@ -112,36 +120,6 @@ class MongoSessionStore implements SessionStore {
     return view(found, await read(reads))
   }
 
-  getSession(workspace: string, sessionId: string): Promise<Session | undefined> {
-    return this.#reads(workspace, sessionId).sessionIfAny()
-  }
-
-  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]> {
-    return listSessions(this.#collections, workspace, query)
-  }
-
-  async listMessages(workspace: string, sessionId: string, query: MessageQuery) {
-    const page = await listMessages(this.#collections, workspace, sessionId, query)
-    if (page.items.length === 0 && (await this.#reads(workspace, sessionId).state()) === undefined) return undefined
-    return page
-  }
-
-  getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
-    return this.#reads(workspace, sessionId).message(messageId)
-  }
-
-  listActive(workspace: string): Promise<readonly string[]> {
-    return listActive(this.#collections, workspace)
-  }
-
-  listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {
-    return listPermissionRequests(this.#collections, workspace, sessionId, this.#clock.now())
-  }
-
-  savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]> {
-    return savedApprovals(this.#collections, workspace, projectId)
-  }
-
   acquireLease(owner: string, durationMs: number, except: readonly string[] = []): Promise<AcquiredLease | undefined> {
     return this.#leases.claim(owner, durationMs, except)
   }
@@ -161,8 +139,9 @@ class MongoSessionStore implements SessionStore {
   }
 
   async listEvents(workspace: string, sessionId: string, query: { readonly afterSeq: number; readonly limit: number }) {
-    this.#require({ workspace, sessionId }, await this.#reads(workspace, sessionId).state())
-    return this.#log.list(workspace, sessionId, query)
+    const found = await this.#reads(workspace, sessionId).state()
+    this.#require({ workspace, sessionId }, found)
+    return this.#log.list(workspace, sessionId, query, found?.base)
   }
 
   expireEvents(before: number): Promise<number> {

@@ -3,6 +3,7 @@ import type { SessionEvents, TailItem } from '#services/session/ports/event-log.
 import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { completeEvent, type EventRecord, isKept, parseEvent } from '../common/event-record.ts'
+import type { HiddenSessions } from './hidden/hidden-sessions.ts'
 
 const BATCH = 100
 
@@ -32,6 +33,7 @@ const EXPIRED = 1_000
  */
 export class SqliteEventLog implements Disposable {
   readonly #file: SqliteFile
+  readonly #hidden: HiddenSessions
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #closing = new AbortController()
   readonly #id: string
@@ -40,8 +42,9 @@ export class SqliteEventLog implements Disposable {
   #expired: number
 
   /** Gives a new file its id; to be called in a job. */
-  constructor(file: SqliteFile) {
+  constructor(file: SqliteFile, hidden: HiddenSessions) {
     this.#file = file
+    this.#hidden = hidden
     file.statement('INSERT INTO log (id) SELECT ? WHERE NOT EXISTS (SELECT * FROM log)').run(randomText(8))
     const log = file.statement('SELECT id, expired FROM log').get() as { readonly id: string; readonly expired: number }
     this.#id = log.id
@@ -49,8 +52,8 @@ export class SqliteEventLog implements Disposable {
     this.#last = Math.max(file.statement(LAST).get()?.last as number, log.expired)
   }
 
-  /** Writes an event; to be called in a job. */
-  append(record: EventRecord, session: number): void {
+  /** Writes an event, to be deleted with its session unless that is null; to be called in a job. */
+  append(record: EventRecord, session: number | null): void {
     const { workspace, id, sessionId, seq, directory, timeCreated, data } = record
     this.#last += 1
     this.#file.statement(APPEND).run(workspace, this.#last, id, sessionId, session, seq, directory, timeCreated, data)
@@ -83,6 +86,7 @@ export class SqliteEventLog implements Disposable {
       for (const record of records) {
         if (signal.aborted) return
         row = record.position
+        if (this.#hidden.isRemoved(record.session)) continue
         yield { type: 'event', event: { ...this.#complete(record), position: this.#positionOf(row) } }
       }
       // Nothing of the workspace lies before that, be it kept or not.
@@ -173,4 +177,5 @@ export class SqliteEventLog implements Disposable {
 
 interface Row extends EventRecord {
   readonly position: number
+  readonly session: number | null
 }

@@ -11,8 +11,14 @@ export function readStored(file: SqliteFile, record: MessageRecord): StoredMessa
   return toStoredMessage(record, parts as unknown as PartRecord[])
 }
 
-/** The record of a message of the workspace. */
-export function readMessage(file: SqliteFile, workspace: string, id: string): MessageRecord | undefined {
-  const sql = 'SELECT * FROM messages WHERE workspace = ? AND id = ?'
-  return file.statement(sql).get(workspace, id) as MessageRecord | undefined
+/** The record of a message of a session that is there. */
+export function readMessage(
+  file: SqliteFile,
+  workspace: string,
+  sessionId: string,
+  id: string,
+): MessageRecord | undefined {
+  const sql = `SELECT * FROM messages WHERE workspace = ? AND id = ?
+    AND session = (SELECT number FROM sessions WHERE workspace = ? AND id = ?)`
+  return file.statement(sql).get(workspace, id, workspace, sessionId) as MessageRecord | undefined
 }

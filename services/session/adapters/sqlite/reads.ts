@@ -7,7 +7,7 @@ import type { KnownRequest, PermissionRequest } from '#services/session/domain/p
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { type InboxRecord, inOrder, toTakenId, toWaitingInput } from '../common/inbox-record.ts'
+import { type InboxRecord, inOrder, toWaitingInput } from '../common/inbox-record.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import {
@@ -18,7 +18,7 @@ import {
   toSession,
   toState,
 } from '../common/session-record.ts'
-import { readMessage, readStored } from './message-rows.ts'
+import { readStored } from './message-rows.ts'
 
 const SESSION_SQL = `SELECT ${SESSION_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
 const STATE_SQL = `SELECT number, ${STATE_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
@@ -44,23 +44,22 @@ export class SqliteReads implements SessionReads {
   readonly #file: SqliteFile
   readonly #workspace: string
   readonly #sessionId: string
+  readonly #takenId: (id: string) => TakenId | undefined
 
-  constructor(file: SqliteFile, workspace: string, sessionId: string) {
+  constructor(file: SqliteFile, workspace: string, sessionId: string, takenId: (id: string) => TakenId | undefined) {
     this.#file = file
+    this.#takenId = takenId
     this.#workspace = workspace
     this.#sessionId = sessionId
   }
 
   takenId(id: string): TakenId | undefined {
-    const item = this.#item(id)
-    if (item !== undefined) return toTakenId(item)
-    const message = readMessage(this.#file, this.#workspace, id)
-    return message && { sessionId: message.sessionId, input: undefined }
+    return this.#takenId(id)
   }
 
   waitingItem(id: string): WaitingInput | undefined {
-    const item = this.#item(id)
-    return item?.sessionId === this.#sessionId && item.state === 'waiting' ? toWaitingInput(item) : undefined
+    const where = "workspace = ? AND id = ? AND state = 'waiting'"
+    return this.#all<InboxRecord>('inbox', where, this.#workspace, id).map(toWaitingInput)[0]
   }
 
   moveReads(id: string): MoveReads {
@@ -91,11 +90,6 @@ export class SqliteReads implements SessionReads {
   leftovers(): { steps: AssistantMessage[]; requests: PermissionRequest[] } {
     const steps = this.#messages('unfinished = 1 ORDER BY seq')
     return { steps: steps.map(({ message }) => message as AssistantMessage), requests: this.waitingRequests() }
-  }
-
-  #item(id: string): InboxRecord | undefined {
-    const sql = 'SELECT * FROM inbox WHERE workspace = ? AND id = ?'
-    return this.#file.statement(sql).get(this.#workspace, id) as InboxRecord | undefined
   }
 
   /** A limit of -1: all. */

@@ -16,6 +16,7 @@ export interface SessionKey {
 }
 
 const insertSession = inserter('sessions', [
+  'number',
   ...STATE_FIELDS,
   ...(['workspace', 'parentId', 'title', 'titleSearch', 'metadata', 'permissions'] as const),
   ...(['leaseOwner', 'timeCreated'] as const),
@@ -31,7 +32,8 @@ const insertMessage = inserter('messages', [
 const putPart = `INSERT INTO parts (workspace, message, attempt, ordinal, data) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET data = excluded.data`
 const insertRequest = inserter('requests', [
-  ...(['workspace', 'id', 'sessionId', 'seq', 'data', 'reply', 'message', 'timeCreated', 'timeExpires'] as const),
+  ...(['session', 'workspace', 'id', 'sessionId', 'seq', 'data', 'reply', 'message'] as const),
+  ...(['timeCreated', 'timeExpires'] as const),
 ])
 const insertApproval = 'INSERT OR IGNORE INTO approvals (workspace, projectId, action, pattern) VALUES (?, ?, ?, ?)'
 const settleItem = 'UPDATE inbox SET state = ?, timeSettled = ? WHERE workspace = ? AND id = ?'
@@ -50,9 +52,14 @@ export function saveRevision(file: SqliteFile, log: SqliteEventLog, session: Ses
 }
 
 /** Writes a new session and the events of its creation; to be called in a job. */
-export function saveNewSession(file: SqliteFile, log: SqliteEventLog, record: SessionRecord, revision: Revision): void {
-  const { workspace, id } = record
-  const number = insertSession(file, record)
+export function saveNewSession(
+  file: SqliteFile,
+  log: SqliteEventLog,
+  record: SessionRecord & { readonly number: number },
+  revision: Revision,
+): void {
+  const { workspace, id, number } = record
+  insertSession(file, record)
   for (const write of revision.writes) save(file, log, { workspace, id, number }, write)
 }
 
@@ -72,8 +79,7 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
       file.statement(redeliverItem).run(write.delivery, workspace, write.id)
       break
     case 'insert':
-      insertMessage(file, { session: number, ...messageRecord(workspace, sessionId, write) })
-      saveParts(file, workspace, write)
+      saveMessage(file, session, write)
       break
     case 'update':
       if (write.own) {
@@ -86,7 +92,7 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
       log.append(eventRecord(workspace, sessionId, write), number)
       break
     case 'ask':
-      insertRequest(file, requestRecord(workspace, write))
+      insertRequest(file, { session: number, ...requestRecord(workspace, write) })
       break
     case 'answer':
       file.statement(answerRequest).run(write.answer.reply, write.answer.message, workspace, write.requestId)
@@ -96,15 +102,23 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
   }
 }
 
+/** Writes a new message; to be called in a job. */
+export function saveMessage(file: SqliteFile, session: SessionKey, write: Extract<Write, { type: 'insert' }>): void {
+  const { workspace, id, number } = session
+  insertMessage(file, { session: number, ...messageRecord(workspace, id, write) })
+  saveParts(file, workspace, write)
+}
+
 function saveParts(file: SqliteFile, workspace: string, write: Extract<Write, { type: 'insert' | 'update' }>): void {
   for (const { message, attempt, ordinal, data } of partRecords(workspace, write)) {
     file.statement(putPart).run(workspace, message, attempt, ordinal, data)
   }
 }
 
-/** The text of an insert is made once. What it makes returns the row's number. */
+/** The text of an insert is made once. */
 function inserter<K extends string>(table: string, columns: readonly K[]) {
   const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`
-  return (file: SqliteFile, record: Readonly<Record<K, SQLInputValue>>): number =>
-    Number(file.statement(sql).run(...columns.map((column) => record[column])).lastInsertRowid)
+  return (file: SqliteFile, record: Readonly<Record<K, SQLInputValue>>): void => {
+    file.statement(sql).run(...columns.map((column) => record[column]))
+  }
 }

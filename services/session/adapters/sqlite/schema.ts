@@ -59,6 +59,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 2, name: 'inbox items and the parts of messages have rows of their own', up: splitMessages },
   { version: 3, name: 'events can be read by session, and expire', up: indexEvents },
   { version: 4, name: 'lists have an index for each filter, and titles one for searches', up: indexLists },
+  { version: 5, name: 'sessions can be removed, and written before they are seen', up: hideSessions },
 ]
 
 /** Also completes files of the time before versions. */
@@ -76,4 +77,18 @@ function indexEvents(database: DatabaseSync): void {
     UPDATE events SET session =
       (SELECT number FROM sessions WHERE sessions.workspace = events.workspace AND sessions.id = events.sessionId);
     CREATE INDEX eventsBySession ON events (session, seq)`)
+}
+
+function hideSessions(database: DatabaseSync): void {
+  database.exec(`
+    CREATE TABLE hiddenSessions (
+      number INTEGER PRIMARY KEY, workspace TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, seq INTEGER NOT NULL,
+      tools TEXT, until INTEGER NOT NULL) STRICT;
+    CREATE INDEX hiddenSessionsById ON hiddenSessions (workspace, id);
+    CREATE INDEX hiddenSessionsByTime ON hiddenSessions (until);
+    CREATE INDEX inboxCancelled ON inbox (session) WHERE state = 'cancelled';
+    ALTER TABLE requests ADD COLUMN session INTEGER;
+    UPDATE requests SET session =
+      (SELECT number FROM sessions WHERE sessions.workspace = requests.workspace AND sessions.id = requests.sessionId);
+    CREATE INDEX requestsAnswered ON requests (session) WHERE reply IS NOT NULL`)
 }

@@ -1,11 +1,11 @@
-import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { Creation } from '#services/session/domain/new-session.ts'
-import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
+import type { CreateSession } from '#services/session/domain/new-session.ts'
 import { type NewId, Revision } from '#services/session/domain/revision.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import type { AcquiredLease, Lease, LeaseState, SessionKey } from '#services/session/ports/lease.ts'
-import type { MessageQuery, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { SessionLists } from '#services/session/ports/session-lists.ts'
+import type { SessionRemoval } from '#services/session/ports/session-removal.ts'
+import type { SessionStaging } from '#services/session/ports/session-staging.ts'
 import type {
   Maybe,
   SessionChange,
@@ -16,17 +16,21 @@ import type {
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
+import { joinPorts } from '../common/join-ports.ts'
 import { leaseLost, requireSession } from '../common/refusals.ts'
 import { SessionChanges } from '../common/session-changes.ts'
 import { newSessionRecord } from '../common/session-record.ts'
 import { SqliteEventLog } from './event-log.ts'
+import { HiddenSessions } from './hidden/hidden-sessions.ts'
+import { SqliteRemoval } from './hidden/removal.ts'
+import { SqliteStaging } from './hidden/staging.ts'
 import { claimLease, hasClaim, renewLease, voidLeases } from './leases.ts'
-import { listSessions } from './list-sessions.ts'
-import { listActive, listMessages, listPermissionRequests, savedApprovals } from './lists.ts'
-import { readMessage, readStored } from './message-rows.ts'
 import { readSession, readState, SqliteReads } from './reads.ts'
 import { saveNewSession, saveRevision } from './save.ts'
 import { STEPS } from './schema.ts'
+import { SqliteSessionLists } from './session-lists.ts'
+import type { StoreParts } from './store-parts.ts'
+import { claimId, readTakenId } from './taken-ids.ts'
 import { TitleIndex } from './title-index.ts'
 
 /**
@@ -43,31 +47,40 @@ export async function openSqliteSessionStore(options: {
   try {
     // 16 MiB instead of 4: pages that many writes touch are copied back less often.
     file.statement('PRAGMA wal_autocheckpoint = 4000').get()
-    const log = await file.write(() => {
+    const { log, hidden } = await file.write(() => {
       voidLeases(file, clock.now())
-      return new SqliteEventLog(file)
+      const hidden = new HiddenSessions(file)
+      return { log: new SqliteEventLog(file, hidden), hidden }
     })
-    return new SqliteSessionStore(file, log, clock, newId)
+    const titles = new TitleIndex(file)
+    titles.look()
+    const parts = { file, log, hidden, titles, clock, newId, changes: new SessionChanges() }
+    const others = [new SqliteSessionLists(parts), new SqliteRemoval(parts), new SqliteStaging(parts)] as const
+    return joinPorts(new SqliteSessionStore(parts), ...others)
   } catch (error) {
     await file[Symbol.asyncDispose]()
     throw error
   }
 }
 
-class SqliteSessionStore implements SessionStore {
+class SqliteSessionStore
+  implements Omit<SessionStore, keyof SessionLists | keyof SessionRemoval | keyof SessionStaging>
+{
   readonly #file: SqliteFile
   readonly #log: SqliteEventLog
+  readonly #hidden: HiddenSessions
   readonly #clock: Clock
   readonly #newId: NewId
   readonly #titles: TitleIndex
-  readonly #changes = new SessionChanges()
+  readonly #changes: SessionChanges
   #closed: Promise<void> | undefined
 
-  constructor(file: SqliteFile, log: SqliteEventLog, clock: Clock, newId: NewId) {
+  constructor({ file, log, hidden, titles, clock, newId, changes }: StoreParts) {
     this.#file = file
     this.#log = log
-    this.#titles = new TitleIndex(file)
-    this.#titles.look()
+    this.#hidden = hidden
+    this.#titles = titles
+    this.#changes = changes
     this.#clock = clock
     this.#newId = newId
   }
@@ -76,15 +89,13 @@ class SqliteSessionStore implements SessionStore {
     return this.#file.probe()
   }
 
-  async createSession(
-    { workspace, sessionId }: SessionKey,
-    create: (now: number, newId: NewId) => Creation,
-  ): Promise<Session> {
+  async createSession({ workspace, sessionId }: SessionKey, create: CreateSession): Promise<Session> {
     const created = await this.#file.write(() => {
       const existing = readSession(this.#file, workspace, sessionId)
       if (existing !== undefined) return existing
-      const { session, revision } = create(this.#clock.now(), this.#newId)
-      saveNewSession(this.#file, this.#log, newSessionRecord(workspace, session, revision.state), revision)
+      const { session, revision } = create(this.#clock.now(), this.#newId, 0)
+      const record = newSessionRecord(workspace, session, revision.state)
+      saveNewSession(this.#file, this.#log, { number: this.#hidden.next(), ...record }, revision)
       return session
     })
     this.#log.wake(workspace)
@@ -102,7 +113,7 @@ class SqliteSessionStore implements SessionStore {
       const { number, state, now } = this.#find(key)
       const revision = new Revision(state, now, now, this.#newId)
       // What SqliteReads returns is there at once.
-      const result = decide(revision, read(new SqliteReads(this.#file, workspace, id)) as R)
+      const result = decide(revision, read(this.#reads(key, claimId)) as R)
       revision.finish()
       if (!revision.isEmpty) saveRevision(this.#file, this.#log, { workspace, id, number }, revision)
       return { result, revision }
@@ -118,38 +129,7 @@ class SqliteSessionStore implements SessionStore {
     view: (view: SessionView, read: R) => T,
   ): Promise<T> {
     const found = this.#find(key)
-    return view(found, read(new SqliteReads(this.#file, key.workspace, key.sessionId)) as R)
-  }
-
-  async getSession(workspace: string, sessionId: string): Promise<Session | undefined> {
-    return readSession(this.#file, workspace, sessionId)
-  }
-
-  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]> {
-    return listSessions(this.#file, this.#titles, workspace, query)
-  }
-
-  async listMessages(workspace: string, sessionId: string, query: MessageQuery) {
-    const page = listMessages(this.#file, workspace, sessionId, query)
-    if (page.items.length === 0 && readState(this.#file, workspace, sessionId) === undefined) return undefined
-    return page
-  }
-
-  async getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
-    const record = readMessage(this.#file, workspace, messageId)
-    return record?.sessionId === sessionId ? readStored(this.#file, record) : undefined
-  }
-
-  async listActive(workspace: string): Promise<readonly string[]> {
-    return listActive(this.#file, workspace, this.#clock.now())
-  }
-
-  async listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {
-    return listPermissionRequests(this.#file, workspace, sessionId, this.#clock.now())
-  }
-
-  async savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]> {
-    return savedApprovals(this.#file, workspace, projectId)
+    return view(found, read(this.#reads(key, readTakenId)) as R)
   }
 
   async acquireLease(
@@ -187,6 +167,10 @@ class SqliteSessionStore implements SessionStore {
     this.#log[Symbol.dispose]()
     this.#closed ??= this.#file[Symbol.asyncDispose]()
     await this.#closed
+  }
+
+  #reads({ workspace, sessionId }: SessionKey, takenId: typeof readTakenId): SqliteReads {
+    return new SqliteReads(this.#file, workspace, sessionId, (id) => takenId(this.#file, this.#hidden, workspace, id))
   }
 
   #find(key: SessionKey): SessionView & { readonly number: number } {

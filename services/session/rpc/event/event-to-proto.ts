@@ -54,6 +54,8 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
   switch (data.type) {
     case 'session-created':
       return { case: 'sessionCreated', value: { session: sessionToProto(data.session) } }
+    case 'session-deleted':
+      return { case: 'sessionDeleted', value: {} }
     case 'agent-selected':
       return { case: 'agentSelected', value: { agent: data.agent, previous: data.previous ?? '' } }
     case 'model-selected': {

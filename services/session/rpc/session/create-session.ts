@@ -28,7 +28,7 @@ export function createSession(dependencies: {
     const location = await catalog.resolveLocation(call, directory)
     const key = { workspace: call.principal.workspaceId, sessionId: parsed.id }
     const input = { ...parsed, location }
-    const session = await store.createSession(key, (now, newId) => newSession(input, now, newId))
+    const session = await store.createSession(key, (...made) => newSession(input, ...made))
     return { session: sessionToProto(session) }
   }
 }

@@ -68,7 +68,7 @@ export class EventMerge {
       return this.#take(() => true)
     }
     const { sessionId, seq, data } = item.event
-    if (data.type === 'execution-ended') this.#seen.delete(sessionId)
+    if (data.type === 'execution-ended' || data.type === 'session-deleted') this.#seen.delete(sessionId)
     else if ('part' in data || ('messageId' in data && data.type !== 'inbox-delivered')) this.#seen.set(sessionId, seq)
     return this.#take((event) => event.sessionId === sessionId && event.afterSeq < seq)
   }

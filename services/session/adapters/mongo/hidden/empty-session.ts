@@ -1,0 +1,61 @@
+import type { Collection } from 'mongodb'
+import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import type { Collections, Keyed, Table } from '../collections.ts'
+import type { Belonging, HiddenDocument } from './hidden-sessions.ts'
+
+/** So many documents are deleted at once. */
+const DOCUMENTS = 200
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+
+/** The documents of a session that is being removed: what bears its id has numbers in that range. */
+type Range = Pick<HiddenDocument, 'workspace' | 'sessionId' | 'base' | 'seq'>
+
+/** Deletes some documents of a session; returns how many. */
+type Emptier = (mongo: Mongo, collections: Collections, range: Range) => Promise<number>
+
+/**
+ * The documents of a session, but for its own. Whoever adds a collection with documents of sessions adds it here. A message
+ * goes last of what is found by it.
+ */
+const EMPTIERS: readonly Emptier[] = [
+  (_, collections, range) => emptyTable(collections, 'requests', range, { reply: { $type: 'string' } }),
+  (_, collections, range) => emptyTable(collections, 'inbox', range, { state: 'waiting' }),
+  (_, collections, range) => emptyTable(collections, 'inbox', range, { state: 'cancelled' }),
+  emptyMessages,
+  (_, collections, range) => emptyTable(collections, 'events', range, {}),
+]
+
+/** Deletes some documents of a session; returns whether there may be more. */
+export async function emptySession(mongo: Mongo, collections: Collections, range: Range): Promise<boolean> {
+  for (const empty of EMPTIERS) if ((await empty(mongo, collections, range)) > 0) return true
+  return false
+}
+
+/** Some messages with what goes with them; in a transaction, since each of their ids may be about to name something else. */
+function emptyMessages(mongo: Mongo, { messages, parts, inbox }: Collections, range: Range): Promise<number> {
+  return mongo.transact(async (session) => {
+    const options = { ...LIMIT, session }
+    const found = await messages
+      .find(belongsTo(range), { ...options, projection: { id: 1 }, limit: DOCUMENTS })
+      .toArray()
+    if (found.length === 0) return 0
+    const keys = { _id: { $in: found.map(({ _id }) => _id) } }
+    await messages.deleteMany(keys, options)
+    await inbox.deleteMany({ ...keys, ...belongsTo(range) }, options)
+    await parts.deleteMany({ workspace: range.workspace, message: { $in: found.map(({ id }) => id) } }, options)
+    return found.length
+  })
+}
+
+async function emptyTable(collections: Collections, table: Table, range: Range, filter: object): Promise<number> {
+  const collection = collections[table] as unknown as Collection<Keyed<Belonging>>
+  const own = { ...belongsTo(range), ...filter }
+  const found = await collection.find(own, { ...LIMIT, projection: { _id: 1 }, limit: DOCUMENTS }).toArray()
+  if (found.length === 0) return 0
+  await collection.deleteMany({ ...own, _id: { $in: found.map(({ _id }) => _id) } }, LIMIT)
+  return found.length
+}
+
+function belongsTo({ workspace, sessionId, base, seq }: Range) {
+  return { workspace, sessionId, seq: { $gt: base, $lte: seq } }
+}

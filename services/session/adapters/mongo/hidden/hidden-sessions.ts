@@ -1,0 +1,113 @@
+import type { ClientSession, Document } from 'mongodb'
+import type { LeftTools } from '#services/session/domain/lifetime/removal.ts'
+import type { Removal } from '#services/session/ports/session-removal.ts'
+import type { StagedKind } from '#services/session/ports/session-staging.ts'
+import { randomText } from '#shared/ids.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { type Collections, keyOf, SERVER_NOW } from '../collections.ts'
+
+/** A session that has documents and that nobody sees: it is not complete yet, or it is being removed. */
+export interface HiddenDocument {
+  readonly _id: string
+  readonly workspace: string
+  readonly sessionId: string
+  readonly kind: StagedKind | 'removal'
+  /** Its documents have numbers above this, which another session of the same id does not have. */
+  readonly base: number
+  /** The last of its numbers. */
+  readonly seq: number
+  /** JSON; of a removal. */
+  readonly tools: string | null
+  /** When a staged session becomes a removal, and a removal may be taken up; by the server's clock. */
+  readonly until: number
+}
+
+/** What a record says of where it belongs. */
+export interface Belonging {
+  readonly sessionId: string
+  readonly seq: number
+}
+
+const STAGED = { kind: { $ne: 'removal' } } as const
+
+/** A document of `hiddenSessions`; it is due at once. */
+export function hiddenDocument(
+  hidden: Pick<HiddenDocument, 'workspace' | 'sessionId' | 'kind' | 'base' | 'seq'>,
+  tools?: LeftTools,
+): HiddenDocument {
+  const { workspace, sessionId } = hidden
+  const _id = `${keyOf(workspace, sessionId)}/${randomText(12)}`
+  return { _id, ...hidden, tools: tools === undefined ? null : JSON.stringify(tools), until: 0 }
+}
+
+export function toRemoval({ _id, workspace, sessionId, tools }: HiddenDocument): Removal {
+  return { workspace, sessionId, tools: tools === null ? undefined : (JSON.parse(tools) as LeftTools), key: _id }
+}
+
+/** An update that keeps a hidden session as it is for so long. */
+export function keepFor(durationMs: number, changes: Document = {}): Document[] {
+  return [{ $set: { ...changes, until: { $add: [SERVER_NOW, durationMs] } } }]
+}
+
+/** A staged session whose time is not over. */
+export function isLive(_id: string): Document {
+  return { _id, ...STAGED, $expr: { $gt: ['$until', SERVER_NOW] } }
+}
+
+/**
+ * The number above which a new session of that id has its own: below it are the documents of sessions that had the id before,
+ * and the event of the removal of the last one. `staged`: somebody else is about to make one. To be called in a transaction that
+ * has found no session. The event is read outside of it, at the same time: one that is written later, or in the transaction, has
+ * a hidden session beside it.
+ */
+export async function readBase(
+  { hiddenSessions, events }: Collections,
+  workspace: string,
+  sessionId: string,
+  session: ClientSession,
+): Promise<{ readonly base: number; readonly staged: boolean }> {
+  const own = { workspace, sessionId }
+  const [hidden, lastEvent] = await Promise.all([
+    hiddenSessions.find(own, { session, maxTimeMS: MAX_TIME_MS }).toArray(),
+    events.findOne(own, {
+      ...{ sort: { seq: -1 }, projection: { seq: 1 } },
+      ...{ readConcern: { level: 'local' }, maxTimeMS: MAX_TIME_MS },
+    }),
+  ])
+  const staged = hidden.some(({ kind }) => kind !== 'removal')
+  // An event of a removal has the number after its session's last.
+  return { base: Math.max(lastEvent?.seq ?? 0, ...hidden.map(({ seq }) => seq + 1)), staged }
+}
+
+/** Makes removals of what is staged under an id. */
+export async function giveUpStaged(
+  { hiddenSessions }: Collections,
+  filter: Pick<HiddenDocument, '_id'> | Pick<HiddenDocument, 'workspace' | 'sessionId'>,
+  session?: ClientSession,
+): Promise<void> {
+  const options = { maxTimeMS: MAX_TIME_MS, ...(session && { session }) }
+  await hiddenSessions.updateMany({ ...filter, ...STAGED }, { $set: { kind: 'removal', until: 0 } }, options)
+}
+
+/** Whether something is staged under an id. */
+export async function isStaged(
+  { hiddenSessions }: Collections,
+  own: Pick<HiddenDocument, 'workspace' | 'sessionId'>,
+  session: ClientSession,
+): Promise<boolean> {
+  return (await hiddenSessions.findOne({ ...own, ...STAGED }, { session, maxTimeMS: MAX_TIME_MS })) !== null
+}
+
+/** Whether a record is of a session that is there, or will be, and not of one that is being removed. */
+export async function isOwned(
+  { sessions, hiddenSessions }: Collections,
+  workspace: string,
+  { sessionId, seq }: Belonging,
+  session?: ClientSession,
+): Promise<boolean> {
+  const options = { maxTimeMS: MAX_TIME_MS, ...(session && { session }) }
+  const found = await sessions.findOne({ _id: keyOf(workspace, sessionId) }, { ...options, projection: { base: 1 } })
+  if (found !== null && seq > (found.base ?? 0)) return true
+  const staged = { workspace, sessionId, ...STAGED, base: { $lt: seq } }
+  return (await hiddenSessions.findOne(staged, { ...options, projection: { _id: 1 } })) !== null
+}

@@ -1,0 +1,123 @@
+import {
+  messageExists,
+  sessionExists,
+  sessionNotFound,
+  stagingOver,
+} from '#services/session/adapters/common/refusals.ts'
+import { newSessionRecord } from '#services/session/adapters/common/session-record.ts'
+import type { Message } from '#services/session/domain/message.ts'
+import type { CreateSession } from '#services/session/domain/new-session.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import {
+  type SessionStaging,
+  STAGED_MS,
+  type StagedKind,
+  type StagedSession,
+} from '#services/session/ports/session-staging.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
+import type { MongoBatch } from '../batch.ts'
+import { keyOf, type StoreParts } from '../collections.ts'
+import type { MongoJob } from '../queue.ts'
+import {
+  giveUpStaged,
+  type HiddenDocument,
+  hiddenDocument,
+  isLive,
+  isStaged,
+  keepFor,
+  readBase,
+} from './hidden-sessions.ts'
+
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+
+/** See SessionStaging. */
+export class MongoStaging implements SessionStaging {
+  readonly #parts: StoreParts
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts
+  }
+
+  stageSession(workspace: string, sessionId: string, kind: StagedKind): Promise<StagedSession> {
+    const { collections } = this.#parts
+    return this.#run({ workspace, sessionId }, async (batch) => {
+      const options = { ...LIMIT, session: batch.session }
+      if ((await batch.found()) !== undefined) throw sessionExists({ sessionId })
+      const { base } = await readBase(collections, workspace, sessionId, batch.session)
+      await giveUpStaged(collections, { workspace, sessionId }, batch.session)
+      const document = hiddenDocument({ workspace, sessionId, kind, base, seq: base })
+      await collections.hiddenSessions.insertOne(document, options)
+      await collections.hiddenSessions.updateOne({ _id: document._id }, keepFor(STAGED_MS), options)
+      await this.#claimKey(batch, keyOf(workspace, sessionId))
+      return { workspace, sessionId, key: document._id }
+    })
+  }
+
+  appendStaged(staged: StagedSession, messages: readonly Message[]): Promise<void> {
+    return this.#run(staged, async (batch) => {
+      const { seq } = await this.#find(batch, staged)
+      const ids = messages.map(({ id }) => id)
+      const taken = ids.find((id, i) => ids.indexOf(id) < i) ?? (await batch.claimIds(ids))
+      if (taken !== undefined) throw messageExists(taken)
+      for (const [i, message] of messages.entries()) batch.insertMessage({ type: 'insert', seq: seq + 1 + i, message })
+      batch.push('hiddenSessions', {
+        updateOne: { filter: { _id: staged.key }, update: keepFor(STAGED_MS, { seq: seq + messages.length }) },
+      })
+    })
+  }
+
+  extendStaged(staged: StagedSession): Promise<void> {
+    return this.appendStaged(staged, [])
+  }
+
+  commitStaged(staged: StagedSession, create: CreateSession): Promise<Session> {
+    const { clock, newId } = this.#parts
+    const { workspace, key: _id } = staged
+    return this.#run(staged, async (batch) => {
+      const { base, seq } = await this.#find(batch, staged)
+      const { session, revision } = create(clock.now(), newId, seq)
+      if (session.parentId !== undefined) await this.#requireParent(batch, workspace, session.parentId)
+      batch.create(newSessionRecord(workspace, session, revision.state), revision, base)
+      batch.push('hiddenSessions', { deleteOne: { filter: { _id } } })
+      return session
+    })
+  }
+
+  giveUpStaged({ key: _id }: StagedSession): Promise<void> {
+    return giveUpStaged(this.#parts.collections, { _id })
+  }
+
+  async #find(batch: MongoBatch, { workspace, sessionId, key }: StagedSession): Promise<HiddenDocument> {
+    const { collections } = this.#parts
+    await batch.flush()
+    const options = { ...LIMIT, session: batch.session }
+    const found = await collections.hiddenSessions.findOne(isLive(key), options)
+    if (found !== null) return found
+    const lost =
+      (await batch.found()) !== undefined || (await isStaged(collections, { workspace, sessionId }, batch.session))
+    throw lost ? sessionExists({ sessionId }) : stagingOver()
+  }
+
+  /** Writes the parent, too: one that is removed at the same time would leave the child behind. */
+  async #requireParent(batch: MongoBatch, workspace: string, parentId: string): Promise<void> {
+    const filter = { _id: keyOf(workspace, parentId) }
+    const options = { ...LIMIT, session: batch.session }
+    const { sessions } = this.#parts.collections
+    const { matchedCount } = await sessions.updateOne(filter, { $inc: { version: 1 } }, options)
+    if (matchedCount === 0) throw sessionNotFound({ sessionId: parentId })
+  }
+
+  /** Of two that make a session of the same id at once, be it in one write or in many, the server lets one go first. */
+  async #claimKey(batch: MongoBatch, _id: string): Promise<void> {
+    const claims = this.#parts.collections.db.collection<{ readonly _id: string }>('sessions')
+    const options = { ...LIMIT, session: batch.session }
+    await claims.insertOne({ _id }, options)
+    await claims.deleteOne({ _id }, options)
+  }
+
+  #run<T>({ workspace, sessionId }: Pick<StagedSession, 'workspace' | 'sessionId'>, job: MongoJob<T>): Promise<T> {
+    const { mongo, queue } = this.#parts
+    return queue.run(workspace, sessionId, { limitMs: storeTimeLeft(mongo.limitMs), patient: false }, job)
+  }
+}

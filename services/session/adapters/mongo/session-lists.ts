@@ -1,0 +1,53 @@
+import type { StoredMessage } from '#services/session/domain/message.ts'
+import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import type { MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { StoreParts } from './collections.ts'
+import { listActive } from './leases.ts'
+import { listSessions } from './list-sessions.ts'
+import { listMessages, listPermissionRequests, savedApprovals } from './lists.ts'
+import { MongoReads } from './reads.ts'
+
+/** See SessionLists. */
+export class MongoSessionLists implements SessionLists {
+  readonly #parts: StoreParts
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts
+  }
+
+  getSession(workspace: string, sessionId: string): Promise<Session | undefined> {
+    return this.#reads(workspace, sessionId).sessionIfAny()
+  }
+
+  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]> {
+    return listSessions(this.#parts.collections, workspace, query)
+  }
+
+  async listMessages(workspace: string, sessionId: string, query: MessageQuery) {
+    const found = await this.#reads(workspace, sessionId).state()
+    return found && listMessages(this.#parts.collections, workspace, sessionId, query, found.base)
+  }
+
+  async getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
+    const reads = this.#reads(workspace, sessionId)
+    return (await reads.state()) && reads.message(messageId)
+  }
+
+  listActive(workspace: string): Promise<readonly string[]> {
+    return listActive(this.#parts.collections, workspace)
+  }
+
+  listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {
+    const { collections, clock } = this.#parts
+    return listPermissionRequests(collections, workspace, sessionId, clock.now())
+  }
+
+  savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]> {
+    return savedApprovals(this.#parts.collections, workspace, projectId)
+  }
+
+  #reads(workspace: string, sessionId: string): MongoReads {
+    return new MongoReads(this.#parts.collections, workspace, sessionId)
+  }
+}

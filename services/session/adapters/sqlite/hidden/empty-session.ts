@@ -1,0 +1,69 @@
+import { systemClock } from '#shared/clock.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+
+/** For so long, in milliseconds, a batch holds up everybody else. */
+const BATCH_MS = 5
+/** So many rows are deleted between two looks at the clock. */
+const ROWS = 50
+
+/** What a session's rows hang on: each deletes some of them, and returns how many. To be called in a job. */
+type Emptier = (file: SqliteFile, session: number) => number
+
+/**
+ * The rows of a session, but for its own. Whoever adds a table with rows of sessions adds it here. A message goes last of what
+ * is found by it.
+ */
+const EMPTIERS: readonly Emptier[] = [
+  byRow('requests', 'session = ? AND reply IS NOT NULL'),
+  byRow('inbox', `session = ? AND state = 'waiting'`),
+  byRow('inbox', `session = ? AND state = 'cancelled'`),
+  emptyMessages,
+  (file, session) =>
+    changes(
+      file,
+      `DELETE FROM events WHERE (workspace, position) IN
+        (SELECT workspace, position FROM events WHERE session = ? LIMIT ${ROWS})`,
+      session,
+    ),
+]
+
+/** Deletes rows of a session for some milliseconds; returns whether there may be more. To be called in a job. */
+export function emptySession(file: SqliteFile, session: number): boolean {
+  const until = systemClock.monotonic() + BATCH_MS
+  for (const empty of EMPTIERS) {
+    while (empty(file, session) > 0) if (systemClock.monotonic() >= until) return true
+  }
+  return false
+}
+
+/** Deletes a message and what goes with it; to be called in a job. */
+export function deleteMessage(file: SqliteFile, workspace: string, id: string): void {
+  while (deleteParts(file, workspace, id) > 0);
+  for (const table of ['inbox', 'messages']) {
+    file.statement(`DELETE FROM ${table} WHERE workspace = ? AND id = ?`).run(workspace, id)
+  }
+}
+
+/** One message, or some of its parts. */
+function emptyMessages(file: SqliteFile, session: number): number {
+  const message = file.statement('SELECT workspace, id FROM messages WHERE session = ? LIMIT 1').get(session)
+  if (message === undefined) return 0
+  const [workspace, id] = [message.workspace as string, message.id as string]
+  const parts = deleteParts(file, workspace, id)
+  if (parts < ROWS) deleteMessage(file, workspace, id)
+  return 1
+}
+
+function deleteParts(file: SqliteFile, workspace: string, message: string): number {
+  const sql = `DELETE FROM parts WHERE rowid IN (SELECT rowid FROM parts WHERE workspace = ? AND message = ? LIMIT ${ROWS})`
+  return changes(file, sql, workspace, message)
+}
+
+function byRow(table: string, where: string): Emptier {
+  const sql = `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${where} LIMIT ${ROWS})`
+  return (file, session) => changes(file, sql, session)
+}
+
+function changes(file: SqliteFile, sql: string, ...values: (string | number)[]): number {
+  return Number(file.statement(sql).run(...values).changes)
+}

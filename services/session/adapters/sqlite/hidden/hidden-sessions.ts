@@ -1,0 +1,132 @@
+import type { LeftTools } from '#services/session/domain/lifetime/removal.ts'
+import type { Removal } from '#services/session/ports/session-removal.ts'
+import type { StagedKind } from '#services/session/ports/session-staging.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+
+/** A session that has rows and that nobody sees: it is not complete yet, or it is being removed. */
+export interface HiddenRow {
+  readonly number: number
+  readonly workspace: string
+  readonly id: string
+  readonly kind: StagedKind | 'removal'
+  /** Number of the last message; of a staged session. */
+  readonly seq: number
+  /** JSON; of a removal. */
+  readonly tools: string | null
+  /** When a staged session becomes a removal, and a removal may be taken up. */
+  readonly until: number
+}
+
+const STAGED = `kind <> 'removal'`
+const OLDEST = 'SELECT number FROM hiddenSessions WHERE until <= ? ORDER BY until LIMIT 1'
+const LAST = `SELECT max(coalesce((SELECT max(number) FROM sessions), 0), coalesce((SELECT max(number) FROM hiddenSessions), 0)) AS last`
+
+/** The hidden sessions of a file, and the numbers of all: no session gets one while there are rows of another that has it. */
+export class HiddenSessions {
+  readonly #file: SqliteFile
+  readonly #removed: Set<number>
+  #last: number
+
+  /** Nobody else writes to the file, so whatever was staged has lost its owner. To be called in a job. */
+  constructor(file: SqliteFile) {
+    this.#file = file
+    file.statement(`UPDATE hiddenSessions SET kind = 'removal', until = 0`).run()
+    const rows = file.statement('SELECT number FROM hiddenSessions').all()
+    this.#removed = new Set(rows.map(({ number }) => number as number))
+    this.#last = file.statement(LAST).get()?.last as number
+  }
+
+  /** The number of the next session. */
+  next(): number {
+    this.#last += 1
+    return this.#last
+  }
+
+  /** Whether events of the session are not to be read. */
+  isRemoved(number: number | null): boolean {
+    return number !== null && this.#removed.has(number)
+  }
+
+  /** The event log is read without its sessions: it asks here. To be called when the transaction is committed. */
+  removed(numbers: readonly number[]): void {
+    for (const number of numbers) this.#removed.add(number)
+  }
+
+  /** Whether rows of a session are what an id names: it is there, or will be. */
+  owns(number: number): boolean {
+    const sql = `SELECT 1 FROM sessions WHERE number = ?1
+      UNION ALL SELECT 1 FROM hiddenSessions WHERE number = ?1 AND ${STAGED}`
+    return this.#file.statement(sql).get(number) !== undefined
+  }
+
+  /** Hides a session; to be called in a job. */
+  add(row: Omit<HiddenRow, 'tools'> & { readonly tools?: LeftTools | undefined }): void {
+    const { number, workspace, id, kind, seq, tools, until } = row
+    const sql = `INSERT INTO hiddenSessions (number, workspace, id, kind, seq, tools, until) VALUES (?, ?, ?, ?, ?, ?, ?)`
+    const json = tools === undefined ? null : JSON.stringify(tools)
+    this.#file.statement(sql).run(number, workspace, id, kind, seq, json, until)
+  }
+
+  /** A staged session whose time is not over. */
+  staged(number: number, now: number): HiddenRow | undefined {
+    const sql = `SELECT * FROM hiddenSessions WHERE number = ? AND ${STAGED} AND until > ?`
+    return this.#file.statement(sql).get(number, now) as HiddenRow | undefined
+  }
+
+  /** Keeps a session as it is until then; to be called in a job. */
+  keep(number: number, seq: number, until: number): void {
+    this.#file.statement('UPDATE hiddenSessions SET seq = ?, until = ? WHERE number = ?').run(seq, until, number)
+  }
+
+  /** Makes a removal of a staged session; to be called in a job. */
+  giveUp(number: number): void {
+    this.#file
+      .statement(`UPDATE hiddenSessions SET kind = 'removal', until = 0 WHERE number = ? AND ${STAGED}`)
+      .run(number)
+  }
+
+  /** Makes removals of what is staged under an id; to be called in a job. */
+  giveUpId(workspace: string, id: string): void {
+    const sql = `UPDATE hiddenSessions SET kind = 'removal', until = 0 WHERE workspace = ? AND id = ? AND ${STAGED}`
+    this.#file.statement(sql).run(workspace, id)
+  }
+
+  /** Whether something is staged under an id. */
+  isStaged(workspace: string, id: string): boolean {
+    const sql = `SELECT 1 FROM hiddenSessions WHERE workspace = ? AND id = ? AND ${STAGED}`
+    return this.#file.statement(sql).get(workspace, id) !== undefined
+  }
+
+  /** Whether there is a removal to take. */
+  mayTake(now: number): boolean {
+    return this.#file.statement(OLDEST).get(now) !== undefined
+  }
+
+  /** The removal that has waited longest; to be called in a job. */
+  take(now: number, until: number): Removal | undefined {
+    const sql = `UPDATE hiddenSessions SET kind = 'removal', until = ?
+      WHERE number = (${OLDEST}) RETURNING *`
+    const row = this.#file.statement(sql).get(until, now) as HiddenRow | undefined
+    return row && toRemoval(row)
+  }
+
+  /** Nothing of it is left, or it is seen from now on; to be called in a job. */
+  delete(number: number): void {
+    this.#file.statement('DELETE FROM hiddenSessions WHERE number = ?').run(number)
+  }
+
+  /** Nothing is left of it. */
+  forget(number: number): void {
+    this.#removed.delete(number)
+  }
+}
+
+export function toRemoval({
+  number,
+  workspace,
+  id,
+  tools,
+}: Pick<HiddenRow, 'number' | 'workspace' | 'id' | 'tools'>): Removal {
+  const left = tools === null ? undefined : (JSON.parse(tools) as LeftTools)
+  return { workspace, sessionId: id, tools: left, key: String(number) }
+}

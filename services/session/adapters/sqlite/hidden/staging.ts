@@ -1,0 +1,91 @@
+import {
+  messageExists,
+  sessionExists,
+  sessionNotFound,
+  stagingOver,
+} from '#services/session/adapters/common/refusals.ts'
+import { newSessionRecord } from '#services/session/adapters/common/session-record.ts'
+import type { Message } from '#services/session/domain/message.ts'
+import type { CreateSession } from '#services/session/domain/new-session.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import {
+  type SessionStaging,
+  STAGED_MS,
+  type StagedKind,
+  type StagedSession,
+} from '#services/session/ports/session-staging.ts'
+import { readState } from '../reads.ts'
+import { saveMessage, saveNewSession } from '../save.ts'
+import type { StoreParts } from '../store-parts.ts'
+import { claimId } from '../taken-ids.ts'
+import type { HiddenRow } from './hidden-sessions.ts'
+
+/** See SessionStaging. The key of a staged session is its number. */
+export class SqliteStaging implements SessionStaging {
+  readonly #parts: StoreParts
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts
+  }
+
+  stageSession(workspace: string, sessionId: string, kind: StagedKind): Promise<StagedSession> {
+    const { file, hidden, clock } = this.#parts
+    return file.write(() => {
+      if (readState(file, workspace, sessionId) !== undefined) throw sessionExists({ sessionId })
+      hidden.giveUpId(workspace, sessionId)
+      const number = hidden.next()
+      hidden.add({ number, workspace, id: sessionId, kind, seq: 0, until: clock.now() + STAGED_MS })
+      return { workspace, sessionId, key: String(number) }
+    })
+  }
+
+  appendStaged(staged: StagedSession, messages: readonly Message[]): Promise<void> {
+    const { file, hidden, clock } = this.#parts
+    return file.write(() => {
+      const { number, seq } = this.#find(staged)
+      const { workspace, sessionId: id } = staged
+      for (const [i, message] of messages.entries()) {
+        if (claimId(file, hidden, workspace, message.id) !== undefined) throw messageExists(message.id)
+        saveMessage(file, { workspace, id, number }, { type: 'insert', seq: seq + 1 + i, message })
+      }
+      hidden.keep(number, seq + messages.length, clock.now() + STAGED_MS)
+    })
+  }
+
+  extendStaged(staged: StagedSession): Promise<void> {
+    return this.appendStaged(staged, [])
+  }
+
+  async commitStaged(staged: StagedSession, create: CreateSession): Promise<Session> {
+    const { file, log, hidden, titles, clock, newId } = this.#parts
+    const { workspace } = staged
+    const committed = await file.write(() => {
+      const { number, seq } = this.#find(staged)
+      const { session, revision } = create(clock.now(), newId, seq)
+      const { parentId } = session
+      if (parentId !== undefined && readState(file, workspace, parentId) === undefined) {
+        throw sessionNotFound({ sessionId: parentId })
+      }
+      const record = newSessionRecord(workspace, session, revision.state)
+      saveNewSession(file, log, { number, ...record }, revision)
+      hidden.delete(number)
+      return session
+    })
+    log.wake(workspace)
+    titles.wrote()
+    return committed
+  }
+
+  giveUpStaged({ key }: StagedSession): Promise<void> {
+    const { file, hidden } = this.#parts
+    return file.write(() => hidden.giveUp(Number(key)))
+  }
+
+  #find({ workspace, sessionId, key }: StagedSession): HiddenRow {
+    const { file, hidden, clock } = this.#parts
+    if (readState(file, workspace, sessionId) !== undefined) throw sessionExists({ sessionId })
+    const row = hidden.staged(Number(key), clock.now())
+    if (row !== undefined) return row
+    throw hidden.isStaged(workspace, sessionId) ? sessionExists({ sessionId }) : stagingOver()
+  }
+}

@@ -1,0 +1,51 @@
+import type { StoredMessage } from '#services/session/domain/message.ts'
+import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import type { MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
+import { listSessions } from './list-sessions.ts'
+import { listActive, listMessages, listPermissionRequests, savedApprovals } from './lists.ts'
+import { readMessage, readStored } from './message-rows.ts'
+import { readSession, readState } from './reads.ts'
+import type { StoreParts } from './store-parts.ts'
+
+/** See SessionLists. */
+export class SqliteSessionLists implements SessionLists {
+  readonly #parts: StoreParts
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts
+  }
+
+  async getSession(workspace: string, sessionId: string): Promise<Session | undefined> {
+    return readSession(this.#parts.file, workspace, sessionId)
+  }
+
+  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]> {
+    return listSessions(this.#parts.file, this.#parts.titles, workspace, query)
+  }
+
+  async listMessages(workspace: string, sessionId: string, query: MessageQuery) {
+    const { file } = this.#parts
+    const page = listMessages(file, workspace, sessionId, query)
+    if (page.items.length === 0 && readState(file, workspace, sessionId) === undefined) return undefined
+    return page
+  }
+
+  async getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
+    const { file } = this.#parts
+    const record = readMessage(file, workspace, sessionId, messageId)
+    return record && readStored(file, record)
+  }
+
+  async listActive(workspace: string): Promise<readonly string[]> {
+    return listActive(this.#parts.file, workspace, this.#parts.clock.now())
+  }
+
+  async listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {
+    return listPermissionRequests(this.#parts.file, workspace, sessionId, this.#parts.clock.now())
+  }
+
+  async savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]> {
+    return savedApprovals(this.#parts.file, workspace, projectId)
+  }
+}

@@ -1,0 +1,29 @@
+import type { Admitter } from '../inbox.ts'
+import type { NewId, Write } from '../revision.ts'
+import type { SessionState } from '../session-state.ts'
+
+/** Tool calls that may still run though their session is gone: those under older fencing tokens are to be ended. */
+export interface LeftTools {
+  readonly fence: number
+  /** On whose behalf they run. */
+  readonly admitter: Admitter
+}
+
+/** The tool calls that the removal of a session leaves; undefined where none can run. */
+export function leftTools({ running, leaseUntil, fence, lastAdmitter }: SessionState): LeftTools | undefined {
+  if ((!running && leaseUntil === 0) || lastAdmitter === undefined) return undefined
+  return { fence: fence + 1, admitter: lastAdmitter }
+}
+
+/** The event of a removal: the last one of its session, which outlives it. */
+export function deletedEvent(state: SessionState, now: number, newId: NewId): Extract<Write, { type: 'event' }> {
+  return {
+    type: 'event',
+    id: newId('evt'),
+    seq: state.seq + 1,
+    directory: state.directory,
+    timeCreated: now,
+    data: { type: 'session-deleted' },
+    part: undefined,
+  }
+}

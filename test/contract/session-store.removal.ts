@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import type { InboxItem } from '#services/session/domain/inbox.ts'
+import { type CreateSession, newSession as made } from '#services/session/domain/new-session.ts'
+import type { Removal } from '#services/session/ports/session-removal.ts'
+import type { UseCases } from '#test/support/session-use-cases.ts'
+import {
+  acquire,
+  admission,
+  admit,
+  assistant,
+  begin,
+  listed,
+  messages,
+  names,
+  newSession,
+  OTHER,
+  plain,
+  refusal,
+  request,
+  type StoreTest,
+  toolPart,
+  W,
+} from './session-store.support.ts'
+import { eventsOf, tail } from './session-store.tail.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Takes up removals until there is none, and deletes what is left of each. */
+export async function finishRemovals(store: UseCases): Promise<Removal[]> {
+  const done: Removal[] = []
+  for (let next = await store.takeRemoval(HOUR_MS); next; next = await store.takeRemoval(HOUR_MS)) {
+    while (await store.continueRemoval(next, HOUR_MS));
+    await store.endRemoval(next)
+    done.push(next)
+  }
+  return done
+}
+
+/** Makes the session of a staged one. */
+export function fromStaged(id: string, title?: string, parentId?: string): CreateSession {
+  return (now, newId, seq) => {
+    const { session, revision } = made(newSession(id, { title }), now, newId, seq)
+    return { session: { ...session, parentId }, revision }
+  }
+}
+
+/** What a user said. */
+export function textOf(item: InboxItem | undefined): string | undefined {
+  return item?.type === 'prompt' ? item.prompt.text : undefined
+}
+
+/** How sessions go. */
+export function removalCases(test: StoreTest): void {
+  test('a removed session is nowhere, at once', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await store.recordStep(lease, {
+      message: assistant('msg_step', { parts: [toolPart('call_1', 'running')] }),
+      events: [],
+    })
+    await store.askPermission(lease, request('per_1'))
+    await admit(store, 'queue', 'msg_later')
+    await store.removeSession(W, 'ses_1')
+    assert.equal(await store.getSession(W, 'ses_1'), undefined)
+    assert.deepEqual(await listed(store, {}), [])
+    assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: 'ascending' }), undefined)
+    assert.equal(await store.getMessage(W, 'ses_1', 'msg_first'), undefined)
+    assert.deepEqual(await store.listPermissionRequests(W), [])
+    assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), [])
+    assert.deepEqual(await store.listActive(W), [])
+    assert.equal(await store.acquireLease('own_2', HOUR_MS), undefined)
+    const missing = refusal('SESSION_NOT_FOUND', { session_id: 'ses_1' })
+    await assert.rejects(store.removeSession(W, 'ses_1'), missing)
+    await assert.rejects(store.isBusy(W, 'ses_1'), missing)
+    await assert.rejects(store.admitPrompt(W, admission('msg_2')), missing)
+    await assert.rejects(store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 10 }), missing)
+    await assert.rejects(store.removeSession(OTHER, 'ses_1'), missing)
+  })
+
+  test('whoever runs a removed session has lost its lease', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    await store.removeSession(W, 'ses_1')
+    const lost = refusal('LEASE_LOST')
+    await assert.rejects(store.renewLease(lease, longMs), lost)
+    await assert.rejects(store.lastAdmitter(lease), lost)
+    await assert.rejects(store.recordStep(lease, { message: assistant('msg_step'), events: [] }), lost)
+    await assert.rejects(store.endRun(lease, 'succeeded'), lost)
+  })
+
+  test('nothing of it stays but the event, and nothing of others goes', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const step = assistant('msg_step', { parts: [toolPart('call_1', 'running')] })
+    await store.recordStep(lease, { message: step, events: [{ type: 'execution-started' }] })
+    await store.askPermission(lease, request('per_1'))
+    await store.replyPermission(W, 'ses_1', 'per_1', { reply: 'once', message: '' })
+    await store.askPermission(lease, request('per_2'))
+    await admit(store, 'steer', 'msg_later')
+    await store.createSession(W, newSession('ses_2'))
+    await store.admitPrompt(W, admission('msg_2', { sessionId: 'ses_2' }))
+    await store.createSession(OTHER, newSession())
+    const before = await fixture.contents()
+    const [removal] = await fixture.store.removeSession(W, 'ses_1')
+    assert.deepEqual(removal?.tools?.fence, lease.fence + 1)
+    assert.deepEqual(removal.tools.admitter.apiKeyId, 'key_1')
+    assert.deepEqual(plain(await finishRemovals(fixture.store)), [plain(removal)])
+    const found = Object.entries(await fixture.contents())
+    const left = found.flatMap(([table, rows]) => rows.map((row) => ({ table, row: JSON.stringify(row) })))
+    const words = ['msg_first', 'msg_step', 'msg_later', 'per_1', 'per_2', 'call_1', 'README']
+    assert.deepEqual(
+      left.filter(({ row }) => words.some((word) => row.includes(word))),
+      [],
+    )
+    const own = left.filter(({ row }) => row.includes('"ses_1"') && !row.includes(OTHER))
+    assert.deepEqual(
+      own.map(({ table }) => table),
+      ['events'],
+    )
+    assert.match(own[0]?.row ?? '', /session-deleted/)
+    const others = left.filter(({ row }) => row.includes('ses_2') || row.includes('msg_2') || row.includes(OTHER))
+    const were = Object.values(before).flatMap((rows) => rows.map((row) => JSON.stringify(row)))
+    assert.deepEqual(
+      others.map(({ row }) => row).sort(),
+      were.filter((row) => row.includes('ses_2') || row.includes('msg_2') || row.includes(OTHER)).sort(),
+    )
+    assert.ok(others.length >= 5)
+  })
+
+  test('a removal is taken up by one, and by another when its time is over', async ({ store, shortMs, outlast }) => {
+    await store.createSession(W, newSession())
+    assert.equal(await store.takeRemoval(HOUR_MS), undefined)
+    await store.removeSession(W, 'ses_1')
+    const first = await store.takeRemoval(shortMs)
+    assert.equal(first?.sessionId, 'ses_1')
+    assert.equal(await store.takeRemoval(HOUR_MS), undefined)
+    await outlast()
+    const second = await store.takeRemoval(HOUR_MS)
+    assert.deepEqual(plain(second), plain(first))
+    while (await store.continueRemoval(first, HOUR_MS));
+    await store.endRemoval(first)
+    assert.equal(second && (await store.continueRemoval(second, HOUR_MS)), false)
+    await outlast()
+    assert.equal(await store.takeRemoval(HOUR_MS), undefined)
+  })
+
+  test('all below it go with it, children first, and each says so', async ({ store }) => {
+    for (const id of ['ses_root', 'ses_other']) await store.createSession(W, newSession(id))
+    for (const [id, parent] of [
+      ['ses_a', 'ses_root'],
+      ['ses_b', 'ses_root'],
+      ['ses_aa', 'ses_a'],
+    ] as const)
+      await store.createSession(W, newSession(id), parent)
+    const events = await eventsOf(store, 4, () => store.removeSession(W, 'ses_root'))
+    assert.ok(events.every(({ data }) => data.type === 'session-deleted'))
+    const ids = events.map(({ sessionId }) => sessionId)
+    assert.equal(ids.at(-1), 'ses_root')
+    assert.ok(ids.indexOf('ses_aa') < ids.indexOf('ses_a'))
+    assert.deepEqual([...ids].sort(), ['ses_a', 'ses_aa', 'ses_b', 'ses_root'])
+    const items = await listed(store, {})
+    assert.deepEqual(
+      items.map(({ id }) => id),
+      ['ses_other'],
+    )
+    assert.equal((await finishRemovals(store)).length, 4)
+  })
+
+  test('who comes back gets the event of the removal, and nothing else of the session', async (fixture) => {
+    const { store } = fixture
+    await using before = await tail(store)
+    const [created] = await eventsOf(store, 1, () => store.createSession(W, newSession('ses_other')))
+    await begin(fixture)
+    await store.removeSession(W, 'ses_1')
+    await store.selectAgent(W, 'ses_other', 'plan')
+    const expectRest = async (): Promise<void> => {
+      await using reader = await tail(store, created?.position)
+      const types = (await reader.events(2)).map(({ sessionId, data }) => [sessionId, data.type])
+      assert.deepEqual(types, [
+        ['ses_1', 'session-deleted'],
+        ['ses_other', 'agent-selected'],
+      ])
+    }
+    await expectRest()
+    await finishRemovals(store)
+    await expectRest()
+    assert.equal((await before.events(1))[0]?.sessionId, 'ses_other')
+  })
+
+  test('its id can be used again at once, and nothing of the first one is in the second', async (fixture) => {
+    const { store, longMs } = fixture
+    const first = await begin(fixture)
+    await store.recordStep(first, {
+      message: assistant('msg_step', { parts: [toolPart('call_1', 'running')] }),
+      events: [],
+    })
+    await store.askPermission(first, request('per_1'))
+    await admit(store, 'queue', 'msg_later')
+    await store.removeSession(W, 'ses_1')
+    for (const round of [1, 2]) {
+      fixture.clock.advance(10)
+      await store.createSession(W, newSession('ses_1', { title: `again ${round}` }))
+      assert.deepEqual(await messages(store), [])
+      assert.equal(await store.getMessage(W, 'ses_1', 'msg_first'), undefined)
+      await admit(store, 'steer', 'msg_first', 'msg_step')
+      const lease = await acquire(store, longMs)
+      assert.ok(lease.fence > first.fence && !lease.unfinished)
+      await assert.rejects(store.lastAdmitter(first), refusal('LEASE_LOST'))
+      assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_first', 'msg_step'])
+      assert.deepEqual(await store.listPermissionRequests(W), [])
+      const { events, missed } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 100 })
+      assert.deepEqual([missed, events[0]?.data.type, events.length], [false, 'session-created', 6])
+      if (round === 1) await store.removeSession(W, 'ses_1')
+    }
+    assert.equal((await finishRemovals(store)).length, 2)
+    assert.deepEqual(names(await messages(store)), ['msg_first', 'msg_step'])
+    assert.equal((await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 100 })).events.length, 6)
+    const items = await listed(store, {})
+    assert.deepEqual(
+      items.map(({ title }) => title),
+      ['again 2'],
+    )
+  })
+
+  test('an id of one of its messages can be used again at once, in another session', async (fixture) => {
+    const { store } = fixture
+    await begin(fixture)
+    await store.createSession(W, newSession('ses_2'))
+    await assert.rejects(
+      store.admitPrompt(W, admission('msg_first', { sessionId: 'ses_2' })),
+      refusal('PROMPT_CONFLICT'),
+    )
+    await store.removeSession(W, 'ses_1')
+    const again = await store.admitPrompt(W, admission('msg_first', { sessionId: 'ses_2', text: 'other' }))
+    assert.deepEqual([again.sessionId, textOf(again)], ['ses_2', 'other'])
+    await finishRemovals(store)
+    assert.equal(textOf(await store.getInput(W, 'ses_2', 'msg_first')), 'other')
+  })
+
+  test('who waits for the session is notified', async ({ store }) => {
+    await store.createSession(W, newSession())
+    const seen: string[] = []
+    using _ = store.onChange(({ sessionId, kinds }) => sessionId === 'ses_1' && seen.push(...kinds))
+    await store.removeSession(W, 'ses_1')
+    assert.deepEqual([...new Set(seen)].sort(), ['interrupt', 'permission', 'run', 'work'])
+  })
+}

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import type { Message } from '#services/session/domain/message.ts'
+import { finishRemovals, fromStaged, textOf } from './session-store.removal.ts'
+import {
+  admission,
+  admit,
+  assistant,
+  begin,
+  listed,
+  messages,
+  names,
+  newSession,
+  OTHER,
+  plain,
+  refusal,
+  type StoreTest,
+  toolPart,
+  W,
+} from './session-store.support.ts'
+import { eventsOf } from './session-store.tail.ts'
+
+function said(id: string, text = id): Message {
+  return { type: 'user', id, timeCreated: 1, prompt: { text, files: [], agents: [], metadata: undefined } }
+}
+
+const STEP = assistant('msg_step', {
+  parts: [toolPart('call_1', 'completed'), { type: 'text', text: 'Done.' }],
+  timeCompleted: 2,
+})
+
+/** How sessions come that are too large for one transaction. */
+export function stagingCases(test: StoreTest): void {
+  test('a staged session is nowhere before it is committed, and whole then', async (fixture) => {
+    const { store } = fixture
+    await store.createSession(W, newSession('ses_2'))
+    const staged = await store.stageSession(W, 'ses_1', 'import')
+    await store.appendStaged(staged, [said('msg_1'), STEP])
+    await store.extendStaged(staged)
+    await store.appendStaged(staged, [said('msg_2')])
+    assert.equal(await store.getSession(W, 'ses_1'), undefined)
+    assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: 'ascending' }), undefined)
+    assert.equal(await store.getMessage(W, 'ses_1', 'msg_1'), undefined)
+    await assert.rejects(store.admitPrompt(W, admission('msg_3')), refusal('SESSION_NOT_FOUND'))
+    await assert.rejects(store.removeSession(W, 'ses_1'), refusal('SESSION_NOT_FOUND'))
+    const taken = store.admitPrompt(W, admission('msg_1', { sessionId: 'ses_2' }))
+    await assert.rejects(taken, refusal('PROMPT_CONFLICT'))
+    const [event] = await eventsOf(store, 1, () => store.commitStaged(staged, fromStaged('ses_1')))
+    assert.deepEqual([event?.sessionId, event?.data.type], ['ses_1', 'session-created'])
+    const found = await messages(store)
+    assert.deepEqual(names(found), ['msg_1', 'msg_step', 'msg_2'])
+    assert.deepEqual(plain(found[1]?.message), plain(STEP))
+    assert.ok((event?.seq ?? 0) > (found.at(-1)?.seq ?? Number.POSITIVE_INFINITY))
+    assert.deepEqual(await finishRemovals(store), [])
+    await store.admitPrompt(W, admission('msg_3'))
+    assert.deepEqual(names(await messages(store)), ['msg_1', 'msg_step', 'msg_2'])
+  })
+
+  test('one that is given up leaves nothing, and says nothing', async (fixture) => {
+    const { store } = fixture
+    const staged = await store.stageSession(W, 'ses_1', 'fork')
+    await store.appendStaged(staged, [said('msg_1'), STEP])
+    await store.giveUpStaged(staged)
+    await assert.rejects(store.appendStaged(staged, []), refusal('STORE_UNAVAILABLE'))
+    assert.deepEqual(
+      (await finishRemovals(store)).map(({ sessionId, tools }) => [sessionId, tools]),
+      [['ses_1', undefined]],
+    )
+    const rows = Object.values(await fixture.contents()).flatMap((table) => table.map((row) => JSON.stringify(row)))
+    assert.deepEqual(
+      rows.filter((row) => /ses_1|msg_|call_1/.test(row)),
+      [],
+    )
+    await fixture.store.giveUpStaged(staged)
+    assert.equal(await fixture.store.takeRemoval(1_000), undefined)
+  })
+
+  test('giving up what was committed changes nothing', async ({ store }) => {
+    const staged = await store.stageSession(W, 'ses_1', 'fork')
+    await store.appendStaged(staged, [said('msg_1')])
+    await store.commitStaged(staged, fromStaged('ses_1'))
+    await store.giveUpStaged(staged)
+    assert.deepEqual(await finishRemovals(store), [])
+    assert.deepEqual(names(await messages(store)), ['msg_1'])
+  })
+
+  test('a session that is there is not staged, and an id that is taken is not appended', async (fixture) => {
+    const { store } = fixture
+    await begin(fixture)
+    await admit(store, 'queue', 'msg_waiting')
+    await assert.rejects(store.stageSession(W, 'ses_1', 'import'), refusal('SESSION_EXISTS', { session_id: 'ses_1' }))
+    const staged = await store.stageSession(W, 'ses_2', 'import')
+    for (const id of ['msg_first', 'msg_waiting']) {
+      const taken = refusal('MESSAGE_EXISTS', { message_id: id })
+      await assert.rejects(store.appendStaged(staged, [said('msg_new'), said(id)]), taken)
+    }
+    await assert.rejects(store.appendStaged(staged, [said('msg_a'), said('msg_a')]), refusal('MESSAGE_EXISTS'))
+    await store.appendStaged(staged, [said('msg_new')])
+    await assert.rejects(store.appendStaged(staged, [said('msg_new')]), refusal('MESSAGE_EXISTS'))
+    await store.commitStaged(staged, fromStaged('ses_2'))
+    assert.deepEqual(names(await messages(store, 'ses_2')), ['msg_new'])
+    const elsewhere = await store.stageSession(OTHER, 'ses_2', 'import')
+    await store.appendStaged(elsewhere, [said('msg_new')])
+  })
+
+  test('a session that is created meanwhile wins', async ({ store }) => {
+    const staged = await store.stageSession(W, 'ses_1', 'import')
+    await store.appendStaged(staged, [said('msg_1')])
+    await store.createSession(W, newSession('ses_1', { title: 'created' }))
+    const exists = refusal('SESSION_EXISTS', { session_id: 'ses_1' })
+    await assert.rejects(store.appendStaged(staged, [said('msg_2')]), exists)
+    await assert.rejects(store.commitStaged(staged, fromStaged('ses_1')), exists)
+    await store.giveUpStaged(staged)
+    await store.admitPrompt(W, admission('msg_1', { text: 'of the created one' }))
+    await finishRemovals(store)
+    assert.deepEqual(await messages(store), [])
+    assert.equal(textOf(await store.getInput(W, 'ses_1', 'msg_1')), 'of the created one')
+  })
+
+  test('one that is staged again wins over the first', async ({ store }) => {
+    const first = await store.stageSession(W, 'ses_1', 'import')
+    await store.appendStaged(first, [said('msg_1', 'first'), STEP])
+    const second = await store.stageSession(W, 'ses_1', 'import')
+    await store.appendStaged(second, [said('msg_1', 'second')])
+    await assert.rejects(store.appendStaged(first, [said('msg_2')]), refusal('SESSION_EXISTS'))
+    await store.giveUpStaged(first)
+    await store.commitStaged(second, fromStaged('ses_1'))
+    await finishRemovals(store)
+    const [only, ...others] = await messages(store)
+    assert.deepEqual(plain(only?.message), plain(said('msg_1', 'second')))
+    assert.deepEqual(others, [])
+  })
+
+  test('of a creation and two stagings at once one wins, and the store stays whole', async ({ store }) => {
+    for (let round = 1; round <= 5; round++) {
+      const id = `ses_${round}`
+      const stage = async (text: string): Promise<string> => {
+        const staged = await store.stageSession(W, id, 'import')
+        await store.appendStaged(staged, [said(`msg_${round}`, text)])
+        await store.commitStaged(staged, fromStaged(id, text))
+        return text
+      }
+      const create = async () => (await store.createSession(W, newSession(id, { title: 'created' }))).title
+      const done = await Promise.allSettled([stage('one'), create(), stage('two')])
+      for (const result of done) if (result.status === 'rejected') assert.equal(result.reason.reason, 'SESSION_EXISTS')
+      const { title } = (await store.getSession(W, id)) ?? {}
+      const texts = (await messages(store, id)).map(({ message }) => message.type === 'user' && message.prompt.text)
+      assert.deepEqual(texts, title === 'created' ? [] : [title])
+    }
+    await finishRemovals(store)
+    assert.equal((await listed(store, {})).length, 5)
+  })
+
+  test('a parent that is not there is refused', async ({ store }) => {
+    const staged = await store.stageSession(W, 'ses_1', 'import')
+    const orphan = store.commitStaged(staged, fromStaged('ses_1', undefined, 'ses_none'))
+    await assert.rejects(orphan, refusal('SESSION_NOT_FOUND', { session_id: 'ses_none' }))
+    await store.createSession(W, newSession('ses_none'))
+    const child = await store.commitStaged(staged, fromStaged('ses_1', undefined, 'ses_none'))
+    assert.equal(child.parentId, 'ses_none')
+  })
+
+  test('an id of a session that is being removed can be staged, with the same messages', async (fixture) => {
+    const { store } = fixture
+    await begin(fixture)
+    await store.removeSession(W, 'ses_1')
+    const staged = await store.stageSession(W, 'ses_1', 'import')
+    await store.appendStaged(staged, [said('msg_first', 'imported'), STEP])
+    await store.commitStaged(staged, fromStaged('ses_1'))
+    await finishRemovals(store)
+    assert.deepEqual(names(await messages(store)), ['msg_first', 'msg_step'])
+    await store.removeSession(W, 'ses_1')
+    await finishRemovals(store)
+    const rows = Object.values(await fixture.contents()).flatMap((table) => table.map((row) => JSON.stringify(row)))
+    assert.deepEqual(
+      rows.filter((row) => /msg_|call_1/.test(row)),
+      [],
+    )
+  })
+}
