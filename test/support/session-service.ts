@@ -53,6 +53,8 @@ export interface Peers {
   readonly principals: Principal[]
   /** Calls that were started, by the id that the catalog got. */
   readonly started: string[]
+  /** Fences of the calls that were started. */
+  readonly fences: bigint[]
   /** Fences that EndTools was called with. */
   readonly ended: bigint[]
   /** Called before PrepareTool answers. */
@@ -73,6 +75,7 @@ export function scriptedPeers(): Peers {
     requests: [] as GenerationRequest[],
     principals: [] as Principal[],
     started: [] as string[],
+    fences: [] as bigint[],
     ended: [] as bigint[],
     onPrepare: async () => {},
     onEnd: async () => {},
@@ -102,6 +105,7 @@ export function scriptedPeers(): Peers {
     },
     runTool: (request, context) => {
       peers.started.push(request.callId)
+      peers.fences.push(request.fence)
       return (peers.tools[request.name] as ToolScript)(request, context.signal)
     },
     endTools: async ({ fence }) => {

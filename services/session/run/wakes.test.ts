@@ -67,8 +67,8 @@ test('what is admitted while an interrupted run ends is run next, and its tools 
     ...['msg_1', 'assistant', 'interrupted'],
     ...['msg_2', 'msg_3', 'assistant', 'assistant', 'succeeded'],
   ])
-  assert.deepEqual(peers.ended, [2n])
-  assert.deepEqual(fences, [2n], 'the catalog refuses a fence that was ended')
+  assert.equal(peers.ended.length, 1)
+  assert.deepEqual(fences, peers.ended, 'the catalog refuses a fence that was ended')
 })
 
 test('a second interrupt ends what was admitted after the first, and only that', async () => {
