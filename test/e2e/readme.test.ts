@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileText } from '#test/support/containers.ts'
+import type { WireMessage } from '#test/support/instance-client.ts'
+import { type Process, runToEnd, scratchDirectory, startProcess } from '#test/support/processes.ts'
+import { waitUntil } from '#test/support/wait-until.ts'
+
+const noCurl = spawnSync('curl', ['--version']).status === 0 ? false : 'no curl on this machine'
+
+describe('the lines of README work when pasted, every time', { skip: noCurl }, () => {
+  const data = scratchDirectory()
+  const project = scratchDirectory()
+  let server: Process
+
+  before(async () => {
+    writeFileSync(join(project.path, 'README.md'), '# Lighthouse\n')
+    server = await startProcess('main.ts', { PORTICO_PORT: '0', PORTICO_DATA_DIR: data.path }, [project.path])
+  })
+  after(async () => {
+    await server?.stop()
+    for (const folder of [data, project]) folder[Symbol.dispose]()
+  })
+
+  /** The commands of the first shell block below a heading: each may go on over several lines. */
+  const commandsBelow = (heading: string): string[] => {
+    const [, below = ''] = fileText('README.md').split(`\n## ${heading}\n`)
+    const [, block = ''] = /^ *```sh\n([\s\S]*?)^ *```$/m.exec(below) ?? []
+    const text = block.replaceAll('http://127.0.0.1:4096', server.url).replaceAll(/^ {2}/gm, '')
+    return text.trimEnd().split(/\n(?=curl |export )/)
+  }
+
+  /** Runs commands in a shell in which S names a session; what each of them prints. */
+  const paste = async (session: string, commands: readonly string[]): Promise<string[]> => {
+    const script = commands.map((command) => `${command}\nprintf '\\036'`).join('\n')
+    const { code, stdout, stderr } = await runToEnd('sh', ['-e', '-c', script], { S: session })
+    assert.deepEqual([code, stderr], [0, ''], script)
+    return stdout.split('\x1e').slice(0, -1)
+  }
+
+  const newSession = async (command: string): Promise<string> => {
+    const [session = ''] = await paste('', [`${command}\nprintf %s "$S"`])
+    assert.match(session, /^ses_[a-z]+\d+$/)
+    return session
+  }
+
+  test('the tour', async () => {
+    const [name = '', ...commands] = commandsBelow('Five minutes')
+    const printed = await paste(await newSession(name), commands)
+    const { data } = JSON.parse(printed.at(-1) ?? '') as { data: WireMessage[] }
+    assert.equal(data.at(-1)?.outcome, 'succeeded')
+    assert.match(JSON.stringify(data), /Lighthouse/)
+  })
+
+  test('the session that asks before each command: there is a request, and the reply lets it run', async () => {
+    const [name = '', create = '', prompt = '', list = '', reply = ''] = commandsBelow('Safety')
+    const session = await newSession(name)
+    const [created = ''] = await paste(session, [create, prompt])
+    assert.equal((JSON.parse(created) as { data: { id: string } }).data.id, session)
+    const request = await waitUntil('a permission request', async () => {
+      const [listed = ''] = await paste(session, [list])
+      return /"(per_[^"]+)"/.exec(listed)?.[1]
+    })
+    assert.deepEqual(await paste(session, [reply.replace('per_…', request)]), [''])
+    const messages = async () => {
+      const answer = await fetch(`${server.url}/api/session/${session}/message?order=asc`)
+      return ((await answer.json()) as { data: WireMessage[] }).data
+    }
+    const last = await waitUntil('the end', async () => (await messages()).find(({ type }) => type === 'idle'))
+    assert.equal(last.outcome, 'succeeded')
+    assert.ok(JSON.stringify(await messages()).includes(project.path), 'the command ran in the project')
+  })
+})
