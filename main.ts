@@ -35,8 +35,8 @@ const stop = {
 }
 
 const USAGE = `Usage: npm start [-- DIR]
-DIR is the default project directory, else the one where you stand. Everything else is said by environment variables,
-which README.md lists.
+DIR is the default project directory; without it, the current one is used. Everything else is configured with
+environment variables, which README.md lists.
 `
 
 const [word, ...rest] = process.argv.slice(2)
@@ -75,7 +75,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   resources.defer(() => {
     // Keys that this start made exist, also when something after them fails.
     const keys = [createdManagementKey, createdApiKey].filter((key) => key !== undefined)
-    if (!shown && keys.length > 0) process.stderr.write(`Keys, shown this once: ${keys.join(' ')}\n`)
+    if (!shown && keys.length > 0) process.stderr.write(`Keys, shown only once: ${keys.join(' ')}\n`)
   })
   const toIdentity = createLocalTransport(identity.routes)
   const inference = resources.use(await openInference(config.inference, { clock, logger, identity: toIdentity }))

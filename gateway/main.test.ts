@@ -83,5 +83,5 @@ test('a port in use is one clear line that names the setting', async () => {
   const [code, text] = await failure(start({ PORTICO_PORT: String(port) }))
   other.close()
   assert.equal(code, 1)
-  assert.equal(text, `Port ${port} of 127.0.0.1 is in use: set PORTICO_PORT to another one\n`)
+  assert.equal(text, `Port ${port} on 127.0.0.1 is in use: set PORTICO_PORT to another one\n`)
 })

@@ -9,7 +9,7 @@ export interface Welcome {
   readonly project: string
   /** Shell words that let the workspace's keys into the project; undefined where nothing has to be set for that. */
   readonly rootsNeeded: string | undefined
-  /** Keys that this start made up; they are shown this once. */
+  /** Keys that this start made up; they are shown only once. */
   readonly keys: { readonly management: string | undefined; readonly api: string | undefined }
   readonly providers: readonly string[]
   readonly defaultModel: string
@@ -48,7 +48,7 @@ Call a model:
 function keyLines(keys: Welcome['keys'], keyCommand: string): string {
   const lines = ['']
   if (keys.management !== undefined || keys.api !== undefined)
-    lines.push('Keys, shown this once and stored only as hashes:')
+    lines.push('Keys, shown only once and stored only as hashes:')
   if (keys.management !== undefined) lines.push(`  export PORTICO_MANAGEMENT_KEY=${keys.management}`)
   if (keys.api !== undefined) lines.push(`  export PORTICO_API_KEY=${keys.api}`)
   lines.push(`${keys.api === undefined ? 'Make a workspace API key' : 'Make another one, now or later'}:`)

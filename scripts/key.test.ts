@@ -52,7 +52,7 @@ test('create prints the key alone on standard output; a running server takes it,
   assert.match(created.stdout, /^pk-portico-\w{40}\n$/)
   assert.match(
     created.stderr,
-    /^Store: the folder [^\n]+\nMade key_\w{24} {2}pk-portico-\w{4}… {2}personal {2}enabled {2}expires \S+Z {2}"of a test" of workspace (wrk_\w+)\. It is shown this once\.\n$/,
+    /^Store: the folder [^\n]+\nCreated key_\w{24} {2}pk-portico-\w{4}… {2}personal {2}enabled {2}expires \S+Z {2}"of a test" of workspace (wrk_\w+)\. It is shown only once\.\n$/,
   )
   const secret = created.stdout.trim()
   const { principal } = await server.authenticate(secret)
@@ -115,7 +115,7 @@ test('what cannot be understood is answered with the usage, and a refusal is one
   assert.deepEqual(missing, {
     code: 1,
     stdout: '',
-    stderr: `Store: the folder ${folder.path}\nThere is no API key key_unknown\n`,
+    stderr: `Store: the folder ${folder.path}\nAPI key not found: key_unknown\n`,
   })
 })
 

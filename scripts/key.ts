@@ -41,8 +41,8 @@ class UsageError extends Error {}
 type Command = (client: Client<typeof IdentityService>, options: CallOptions, workspaceId: string) => Promise<void>
 
 const NEW_STORE =
-  'It is new: a server that runs with another environment has another store, and does not know these keys.'
-const NO_STORE = `There is no store yet. Give this command the server's environment, or make the first key with create.`
+  'It is new: a server that runs with a different environment uses a different store, and does not know these keys.'
+const NO_STORE = `There is no store yet. Give this command the server's environment, or create the first key with create.`
 
 try {
   const [verb, ...words] = process.argv.slice(2)
@@ -83,16 +83,16 @@ try {
 function parseCommand(words: string[]): Command {
   const { values, positionals } = parseWords(words)
   const [verb, keyId, ...rest] = positionals
-  if (rest.length > 0) throw new UsageError(`Too many words: ${rest.join(' ')}`)
-  if (verb !== 'create' && Object.keys(values).length > 0) throw new UsageError('Only create takes options')
+  if (rest.length > 0) throw new UsageError(`Unexpected arguments: ${rest.join(' ')}`)
+  if (verb !== 'create' && Object.keys(values).length > 0) throw new UsageError('Only create accepts options')
   if ((verb === 'disable' || verb === 'enable') !== (keyId !== undefined)) {
-    throw new UsageError(keyId === undefined ? 'Which key?' : `What is ${keyId}?`)
+    throw new UsageError(keyId === undefined ? 'A key id is required' : `Unexpected argument: ${keyId}`)
   }
   if (verb === 'create') return parseCreate(values)
   if (verb === 'list') return list
   if (verb === 'disable') return disable(keyId ?? '', true)
   if (verb === 'enable') return disable(keyId ?? '', false)
-  throw new UsageError(`There is no command ${verb}`)
+  throw new UsageError(`Unknown command: ${verb}`)
 }
 
 function parseWords(words: string[]) {
@@ -107,7 +107,7 @@ function parseWords(words: string[]) {
 
 function parseCreate(values: { kind?: string; name?: string; 'expires-in-days'?: string }): Command {
   const kind = KINDS[values.kind ?? 'workspace']
-  if (kind === undefined) throw new UsageError(`There is no kind ${values.kind}`)
+  if (kind === undefined) throw new UsageError(`Unknown kind: ${values.kind}`)
   const days = values['expires-in-days']
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days)) {
     throw new UsageError('--expires-in-days takes a whole number from 1 to 99999')
@@ -118,7 +118,7 @@ function parseCreate(values: { kind?: string; name?: string; 'expires-in-days'?:
     const request = { kind, name: values.name ?? 'made by the key command', ...expireTime }
     const { apiKey, secret } = await client.createApiKey(request, options)
     process.stdout.write(`${secret}\n`)
-    if (apiKey !== undefined) remark(`Made ${describe(apiKey)} of workspace ${workspaceId}. It is shown this once.`)
+    if (apiKey !== undefined) remark(`Created ${describe(apiKey)} of workspace ${workspaceId}. It is shown only once.`)
   }
 }
 
@@ -135,7 +135,7 @@ async function list(client: Client<typeof IdentityService>, options: CallOptions
 function disable(keyId: string, disabled: boolean): Command {
   return async (client, options) => {
     const { apiKey } = await client.updateApiKey({ keyId, disabled }, options)
-    if (apiKey !== undefined) remark(`Now: ${describe(apiKey)}`)
+    if (apiKey !== undefined) remark(`Changed: ${describe(apiKey)}`)
   }
 }
 

@@ -10,9 +10,9 @@ export const agentInfo = z
     name: z.string(),
     model: modelRef.optional(),
     request: z.strictObject({
-      settings: freeObject('Settings of the agent’s files, which the provider reads.'),
+      settings: freeObject('Settings from the agent’s files, interpreted by the provider.'),
       headers: z.record(z.string(), z.string()),
-      body: freeObject('Members for the provider, which reads them.'),
+      body: freeObject('Members that are passed to the provider.'),
     }),
     system: z.string().optional(),
     description: z.string().optional(),

@@ -40,7 +40,7 @@ export class WrongKeys {
       this.#loggedAt = now
       this.#logger.warn(
         { address: from },
-        'An address sends wrong keys, and is answered 429; others are not logged for a minute',
+        'An address sends wrong keys or passwords and gets status 429; others are not logged for a minute',
       )
     }
     return Math.max(1, Math.ceil(((times[0] as number) + WINDOW_MS - now) / 1_000))

@@ -12,7 +12,7 @@ export const gatewayErrors = {
     CREDENTIAL_REFUSED: unauthorized('Invalid API key'),
     PRINCIPAL_MISSING: unauthorized('Missing Authentication header'),
     WRONG_KEYS: ({ metadata }) => ({
-      ...failure(429, 'Too many wrong keys came from this address'),
+      ...failure(429, 'Too many wrong keys or passwords came from this address'),
       headers: ['retry-after', metadata.retry_after ?? '60'],
     }),
     KEY_KIND_FORBIDDEN: () => failure(403, 'Management keys cannot perform this operation'),

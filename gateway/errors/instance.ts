@@ -10,7 +10,7 @@ export const instanceErrors = {
     PRINCIPAL_MISSING: unauthorized,
     KEY_KIND_FORBIDDEN: () => forbidden('Management keys have no access to sessions'),
     WRONG_KEYS: ({ metadata }) => ({
-      ...tagged(429, 'TooManyRequestsError', 'Too many wrong keys came from this address'),
+      ...tagged(429, 'TooManyRequestsError', 'Too many wrong keys or passwords came from this address'),
       headers: ['retry-after', metadata.retry_after ?? '60'],
     }),
     HOST_FORBIDDEN: () => forbidden('Requests must address a loopback name of this server'),
@@ -23,7 +23,8 @@ export const instanceErrors = {
     REQUEST_MALFORMED: () => invalid('The request is not valid HTTP', {}),
     REQUEST_TIMEOUT: () => tagged(408, 'RequestTimeoutError', 'The request took too long to arrive'),
     HEADERS_TOO_LARGE: () => invalid('The headers are too large', { kind: 'Headers' }, 431),
-    HOST_INVALID: () => invalid('Expected one Host header, that of the address', { kind: 'Headers' }),
+    HOST_INVALID: () =>
+      invalid('The request must have exactly one Host header, with the address of the server', { kind: 'Headers' }),
     EXPECTATION_FAILED: () => invalid('Only 100-continue may be expected', { kind: 'Headers' }, 417),
     BODY_MISSING: () => invalid('A request body is required', { kind: 'Payload' }),
     BODY_MALFORMED: ({ metadata }) => invalid(sentence(metadata.problem), { kind: 'Payload' }),

@@ -13,7 +13,8 @@ export const oauthErrors = {
     REQUEST_MALFORMED: () => failure(400, 'invalid_request', 'The request is not valid HTTP'),
     REQUEST_TIMEOUT: () => failure(408, 'invalid_request', 'The request took too long to arrive'),
     HEADERS_TOO_LARGE: () => failure(431, 'invalid_request', 'The headers are too large'),
-    HOST_INVALID: () => failure(400, 'invalid_request', 'Expected one Host header, that of the address'),
+    HOST_INVALID: () =>
+      failure(400, 'invalid_request', 'The request must have exactly one Host header, with the address of the server'),
     EXPECTATION_FAILED: () => failure(417, 'invalid_request', 'Only 100-continue may be expected'),
     PATH_INVALID: () => failure(400, 'invalid_request', 'The path is not valid'),
     STORE_UNAVAILABLE: () => failure(503, 'temporarily_unavailable', 'The service is temporarily unavailable'),

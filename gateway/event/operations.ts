@@ -45,7 +45,7 @@ export const subscribeToEvents = operation({
   summary: 'The events of the workspace as they happen',
   query: z.object({
     ...filter,
-    after: position.meta({ description: 'As `Last-Event-ID`, for who cannot set headers' }),
+    after: position.meta({ description: 'Like `Last-Event-ID`, for clients that cannot set headers' }),
   }),
   headers: z.object({ 'last-event-id': position.meta({ description: 'The last `id:` that was read' }) }),
   answer: events(event),
@@ -78,16 +78,16 @@ export const readSessionLog = operation({
   method: 'get',
   path: '/api/experimental/session/{sessionID}/log',
   family: 'instance',
-  summary: 'The durable events of a session, those of the past and, if wanted, those to come',
+  summary: 'The durable events of a session: past ones and, on request, future ones',
   params: z.object({ sessionID: sessionParameter }),
   query: z.object({
     after: seq.meta({ description: 'Only events with a greater `durable.seq`' }),
     follow: z
       .enum(['true', 'false'])
       .optional()
-      .meta({ description: 'Whether the stream goes on after `log.synced`; default: false' }),
+      .meta({ description: 'Whether the stream continues after `log.synced`; default: false' }),
   }),
-  headers: z.object({ 'last-event-id': seq.meta({ description: 'As `after`, and before it' }) }),
+  headers: z.object({ 'last-event-id': seq.meta({ description: 'Like `after`, and takes precedence over it' }) }),
   answer: events(logEntry),
   errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params: { sessionID: sessionId }, query, headers, call, facade: { clock } }) => {

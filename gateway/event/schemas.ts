@@ -16,7 +16,7 @@ import { freeObject } from '../shape.ts'
 
 const durable = z
   .strictObject({ aggregateID: z.string(), seq: z.int().min(1), version: z.int() })
-  .meta({ description: 'Place in the session; absent for events that are not kept' })
+  .meta({ description: 'Position in the session; absent for events that are not durable' })
 
 /** An event of a session (instance facts 3.16). */
 function sessionEvent<const T extends string, const S extends z.core.$ZodLooseShape>(type: T, data: S) {
@@ -49,7 +49,7 @@ function serverEvent<const T extends string, D extends z.ZodType>(type: T, data:
 const step = { assistantMessageID: z.string() }
 const part = { ...step, ordinal: z.int().min(0) }
 const toolInput = { ...step, id: z.string().meta({ description: 'Tool call' }) }
-const toolMetadata = freeObject('Whatever a tool wants to show.')
+const toolMetadata = freeObject('Free-form data of the tool.')
 const executed = z.literal(false).meta({ description: 'Whether the provider ran it' })
 
 /** The JSON of a `data:` line of the stream of events. */
@@ -132,6 +132,6 @@ export const logEntry = z
     event,
     z
       .strictObject({ type: z.literal('log.synced'), aggregateID: z.string(), seq: z.int().min(1).optional() })
-      .meta({ description: 'Everything that was written before has come; `seq` is the last event' }),
+      .meta({ description: 'All events written before have been sent; `seq` is the last one' }),
   ])
   .meta({ id: 'SessionLogEntry' })

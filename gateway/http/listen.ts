@@ -62,7 +62,7 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     }, SWEEP_MS)
     const cut = setTimeout(() => {
-      logger.warn('Requests were cut off: they did not end in time')
+      logger.warn('Requests were aborted: they did not finish in time')
       server.closeAllConnections()
     }, ms)
     await closed
@@ -104,7 +104,7 @@ function explain(error: NodeJS.ErrnoException, config: Config): Error {
 class PortInUseError extends ConfigError {
   constructor({ host, port }: Config) {
     super([{ variable: 'PORTICO_PORT', problem: 'is in use' }])
-    this.message = `Port ${port} of ${host} is in use: set PORTICO_PORT to another one`
+    this.message = `Port ${port} on ${host} is in use: set PORTICO_PORT to another one`
   }
 }
 

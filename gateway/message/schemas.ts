@@ -17,13 +17,13 @@ export const listMessagesQuery = z.object({
     .string()
     .regex(/^0{0,12}(?:[1-9]\d?|1\d\d|200)$/, 'must be an integer from 1 to 200')
     .optional()
-    .meta({ description: 'Most messages of the page; default: 50' }),
+    .meta({ description: 'Maximum number of messages; default: 50' }),
   ...pageQuery,
 })
 
 const common = { id: z.string(), time: z.strictObject({ created: time }) }
 const input = freeObject('Each tool has arguments of its own.')
-const toolMetadata = freeObject('Whatever a tool wants to show.')
+const toolMetadata = freeObject('Free-form data of the tool.')
 
 const toolState = z.discriminatedUnion('status', [
   z.strictObject({ status: z.literal('streaming'), input: z.string() }),
@@ -49,7 +49,7 @@ export const assistantPart = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('reasoning'),
     text: z.string(),
-    state: freeObject('Data of the provider, which it gets back untouched.').optional(),
+    state: freeObject('Data of the provider, returned to it unchanged.').optional(),
     time: z.strictObject({ created: time, completed: time.optional() }).optional(),
   }),
   z.strictObject({

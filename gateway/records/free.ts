@@ -5,7 +5,7 @@ import { freeObject } from '../shape.ts'
 const DEPTH = 24
 
 /** `Session.Metadata`, and that of a prompt. */
-export const metadata = freeObject('Free-form data of the client, which nobody reads.', DEPTH)
+export const metadata = freeObject('Free-form data of the client, not interpreted.', DEPTH)
 
 /** Checked JSON as protobuf takes it. */
 export function toStruct(object: Readonly<Record<string, unknown>>): JsonObject {

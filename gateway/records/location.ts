@@ -37,7 +37,7 @@ export const locationHeaders = z.object({
     .string()
     .min(1)
     .optional()
-    .meta({ description: 'The directory, percent-encoded; default: the one that the server is set to' }),
+    .meta({ description: 'The directory, percent-encoded; default: that of the server' }),
 })
 
 /**

@@ -22,8 +22,8 @@ function freeForm(schema: unknown, path = ''): Record<string, string | undefined
 test('the schema names every member but those that the contract leaves open', () => {
   const schema = z.toJSONSchema(createResponseBody, { io: 'input' })
   assert.deepEqual(freeForm(schema), {
-    '.tools.items.parameters': 'A JSON Schema, which the provider reads.',
-    '.$defs.TextFormat.schema': 'A JSON Schema, which the provider reads.',
+    '.tools.items.parameters': 'A JSON Schema, interpreted by the provider.',
+    '.$defs.TextFormat.schema': 'A JSON Schema, interpreted by the provider.',
     '.image_config': 'Each image model has settings of its own.',
   })
   assert.deepEqual(schema.required, ['model', 'input'])

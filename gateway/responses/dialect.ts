@@ -13,12 +13,12 @@ export const responsesHeaders = z.object({
   'x-stream-dialect': z
     .enum(DIALECTS)
     .optional()
-    .meta({ description: 'Which events a stream has; default: openai for the OpenAI SDKs, else both' }),
+    .meta({ description: 'Which events the stream contains; default: openai for the OpenAI SDKs, else both' }),
   'x-session-id': z
     .string()
     .max(256)
     .optional()
-    .meta({ description: 'Groups the requests of one conversation; the member session_id comes before it' }),
+    .meta({ description: 'Groups the requests of one conversation; the member session_id takes precedence' }),
   'x-stainless-lang': z.string().optional().meta({ description: 'Sent by the OpenAI SDKs' }),
   'user-agent': z.string().optional(),
 })

@@ -23,7 +23,7 @@ export const createResponse = operation({
   path: '/api/v1/responses',
   family: 'gateway',
   callers: ['workspace', 'personal', 'local-operator'],
-  summary: 'Has a model answer, as one JSON object or as a stream of events',
+  summary: 'Generates a response, as one JSON object or as a stream of events',
   headers: responsesHeaders,
   body: createResponseBody,
   limit: 'promptLimit',

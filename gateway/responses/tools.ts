@@ -12,7 +12,7 @@ const functionTool = z.object({
   type: z.literal('function'),
   name,
   description: z.string().nullish(),
-  parameters: freeObject('A JSON Schema, which the provider reads.').nullish(),
+  parameters: freeObject('A JSON Schema, interpreted by the provider.').nullish(),
   strict: z.boolean().nullish(),
   defer_loading: z.literal(false, { error: 'deferred tools are not supported' }).nullish(),
   async: z.literal(false, { error: 'asynchronous tools are not supported' }).nullish(),
@@ -50,7 +50,7 @@ export const toolChoice = z
 const jsonSchema = z.object({
   type: z.literal('json_schema'),
   name: z.string().regex(/^[\w-]{1,64}$/, 'must have 1 to 64 letters, digits, _ or -'),
-  schema: freeObject('A JSON Schema, which the provider reads.'),
+  schema: freeObject('A JSON Schema, interpreted by the provider.'),
   strict: z.boolean().nullish(),
   description: z.string().nullish(),
 })

@@ -9,7 +9,7 @@ export const getInfo = operation({
   path: '/api/info',
   family: 'instance',
   summary: 'Identity, URLs and paths of the server',
-  description: 'Answers only when the server is ready.',
+  description: 'Available only when the server is ready.',
   answer: serverInfo,
   errors: [],
   handle: (_, { facade }) => facade,

@@ -37,7 +37,7 @@ export const listSessionsQuery = z
       .string()
       .regex(/^0{0,14}[1-9]\d{0,14}$/, 'must be an integer, at least 1')
       .optional()
-      .meta({ description: 'Most sessions of the page; default: 50' }),
+      .meta({ description: 'Maximum number of sessions; default: 50' }),
     ...pageQuery,
     parentID: z
       .string()

@@ -82,6 +82,6 @@ async function commandStarter(path: string, scratch: string, logger: Logger): Pr
   const supervisor = await findSupervisor(path)
   if (supervisor !== undefined) return (options) => ReapedCommand.start(supervisor, options)
   const why = 'There is no perl or python3 that can watch over commands (Linux only)'
-  logger.warn(`${why}: what leaves its process group and empties its environment outlives a call of bash`)
+  logger.warn(`${why}: a process that leaves its process group and empties its environment outlives a call of bash`)
   return (options) => SupervisedCommand.start(options, scratch)
 }

@@ -10,7 +10,7 @@ export const reasons = {
   CREDENTIAL_REFUSED: { code: Code.Unauthenticated, message: 'The credential is not valid' },
   MANAGEMENT_KEY_REQUIRED: { code: Code.PermissionDenied, message: 'Only management keys can perform this operation' },
   INVALID_CURSOR: { code: Code.InvalidArgument, message: 'The page token is not one of this list' },
-  API_KEY_NOT_FOUND: { code: Code.NotFound, message: 'There is no API key {key_id}' },
+  API_KEY_NOT_FOUND: { code: Code.NotFound, message: 'API key not found: {key_id}' },
 } as const satisfies ReasonTable
 
 declare module '#shared/rejection.ts' {

@@ -92,7 +92,7 @@ function keyOf(
 ): string | undefined {
   const [[member, value] = [], other] = Object.entries(keys).filter(([, value]) => value !== undefined)
   if (member === undefined) return undefined
-  if (other !== undefined) return refuse(other[0], `must not stand beside ${member}`)
+  if (other !== undefined) return refuse(other[0], `must not be set together with ${member}`)
   if (member === 'apiKey') return value
   if (member === 'apiKeyEnv') return env[value] || refuse(member, `${value} is not set`)
   try {
@@ -112,7 +112,7 @@ function schema(env: Environment) {
     .superRefine(({ providers }, context) => {
       for (const [i, { id }] of providers.entries()) {
         if (providers.findIndex((other) => other.id === id) !== i) {
-          context.addIssue({ code: 'custom', path: ['providers', i, 'id'], message: `${id} stands here twice` })
+          context.addIssue({ code: 'custom', path: ['providers', i, 'id'], message: `${id} is used twice` })
         }
       }
     })

@@ -196,11 +196,11 @@ test('a file that is not there, is no JSON, names a provider twice or an unknown
   const keyless = provider.replace('}', ', "apiKeyFile": "/nowhere/key"}')
   assert.deepEqual(await problem(`{"providers": [${keyless}, ${provider}], "defaultModel": "y/z"}`), [
     { variable, problem: 'providers.0.apiKeyFile: /nowhere/key cannot be read (ENOENT)' },
-    { variable, problem: 'providers.1.id: x stands here twice' },
+    { variable, problem: 'providers.1.id: x is used twice' },
     { variable, problem: 'defaultModel: no configured provider has y/z' },
   ])
   assert.deepEqual(await problem(`{"providers": [${provider}, ${provider}]}`), [
-    { variable, problem: 'providers.1.id: x stands here twice' },
+    { variable, problem: 'providers.1.id: x is used twice' },
   ])
   assert.deepEqual(await problem('{"defaultModel": "y/z"}'), [
     { variable, problem: 'defaultModel: no configured provider has y/z' },
@@ -218,9 +218,9 @@ test('the key of a listed provider may lie in a file, and has one source only', 
     const { apiKey, apiKeyFile } = config.providers[0] ?? assert.fail()
     assert.deepEqual([apiKey, apiKeyFile], ['from-a-file', key])
     for (const [keys, problem] of [
-      [{ apiKey: 'k', apiKeyFile: key }, 'apiKeyFile: must not stand beside apiKey'],
-      [{ apiKeyEnv: 'KEY', apiKeyFile: key }, 'apiKeyFile: must not stand beside apiKeyEnv'],
-      [{ apiKey: 'k', apiKeyEnv: 'KEY' }, 'apiKeyEnv: must not stand beside apiKey'],
+      [{ apiKey: 'k', apiKeyFile: key }, 'apiKeyFile: must not be set together with apiKey'],
+      [{ apiKeyEnv: 'KEY', apiKeyFile: key }, 'apiKeyFile: must not be set together with apiKeyEnv'],
+      [{ apiKey: 'k', apiKeyEnv: 'KEY' }, 'apiKeyEnv: must not be set together with apiKey'],
       [{ apiKeyFile: '/nowhere/key' }, 'apiKeyFile: /nowhere/key cannot be read (ENOENT)'],
     ] as const) {
       const problems = await withFile(provider(keys), (path) => problemsOf({ PORTICO_CONFIG: path, KEY: 'k' }))

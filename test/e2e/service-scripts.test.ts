@@ -87,7 +87,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
     const { port } = new URL(other.url)
     const ended = await runToEnd('services/catalog/main.ts', [], { ...environment, PORTICO_SERVICE_PORT: port })
     assert.equal(await other.stop(), 0)
-    const stderr = `The settings cannot be used:\n  PORTICO_SERVICE_PORT: ${port} of 127.0.0.1 is in use\n`
+    const stderr = `The settings cannot be used:\n  PORTICO_SERVICE_PORT: port ${port} on 127.0.0.1 is in use\n`
     assert.deepEqual([ended.code, ended.stderr], [1, stderr])
   })
 

@@ -16,7 +16,7 @@ test('a port in use is one line that names the setting', async () => {
   const { port } = other.address() as { port: number }
   const ended = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: data.path, PORTICO_PORT: String(port) })
   other.close()
-  const stderr = `Port ${port} of 127.0.0.1 is in use: set PORTICO_PORT to another one\n`
+  const stderr = `Port ${port} on 127.0.0.1 is in use: set PORTICO_PORT to another one\n`
   assert.deepEqual(ended, { code: 1, stdout: '', stderr })
 })
 
@@ -31,7 +31,7 @@ test('a port that this user may not take is reported by its own name', {
   for (const [entry, setting, more] of entries) {
     const environment = { PORTICO_DATA_DIR: data.path, [setting]: '80', ...more }
     const { code, stderr } = await runToEnd(...asNobody(entry), environment)
-    const why = `  ${setting}: this user cannot listen on port 80 of 127.0.0.1 (EACCES): take 1024 or more\n`
+    const why = `  ${setting}: this user cannot listen on port 80 on 127.0.0.1 (EACCES): use 1024 or above\n`
     assert.deepEqual([code, stderr], [1, `The settings cannot be used:\n${why}`])
   }
 })
@@ -228,7 +228,7 @@ test('a data folder that a newer version wrote is one line, for the server and f
     const file = join(data.path, `${name}.sqlite`)
     const latest = setVersion(file, 1000)
     const why = `${file} was written by a newer Portico (version 1000, this one knows ${latest})`
-    const stderr = `${why}: start that one, or name another store in PORTICO_DATA_DIR\n`
+    const stderr = `${why}: use that version, or name another store in PORTICO_DATA_DIR\n`
     for (const entry of ['main.ts', 'scripts/migrate.ts']) {
       assert.deepEqual(await runToEnd(entry, [], environment), { code: 1, stdout: '', stderr })
     }

@@ -163,7 +163,7 @@ async function pasteEverything(server: Process, environment: Record<string, stri
   const pasted = lines.filter((line) => line !== watching)
   const script = pasted.map((line) => (line.startsWith('  curl') ? `${line}\nprintf '\\036'` : line)).join('\n')
   const { code, stdout, stderr } = await runToEnd('sh', ['-e', '-c', script], environment)
-  assert.deepEqual([code, stderr.replace(/^(Made|Store:) .*\n/gm, '')], [0, ''])
+  assert.deepEqual([code, stderr.replace(/^(Created|Store:) .*\n/gm, '')], [0, ''])
   const [created, prompted, waited, messages, response, stream] = stdout.split('\x1e')
   const sessionId = (JSON.parse(created ?? '') as { data: { id: string } }).data.id
   assert.match(sessionId, /^ses_tour\d+$/)

@@ -6,7 +6,11 @@ import { sendBytes, type WireAnswer } from '#test/support/raw-socket.ts'
 
 const MALFORMED = { _tag: 'InvalidRequestError', message: 'The request is not valid HTTP' }
 const TOO_LARGE = { _tag: 'InvalidRequestError', message: 'The headers are too large', kind: 'Headers' }
-const HOST = { _tag: 'InvalidRequestError', message: 'Expected one Host header, that of the address', kind: 'Headers' }
+const HOST = {
+  _tag: 'InvalidRequestError',
+  message: 'The request must have exactly one Host header, with the address of the server',
+  kind: 'Headers',
+}
 
 function expectJson(answer: WireAnswer, status: number, body: object, what: string): void {
   assert.equal(answer.status, status, `${what}: ${answer.head}`)

@@ -156,7 +156,7 @@ catalogTest('a missing directory is LOCATION_NOT_FOUND', async (catalog) => {
 catalogTest('what is no absolute path of a directory is LOCATION_INVALID', async (catalog) => {
   await writeFiles(catalog.project, { file: '' })
   const cases = [
-    ['relative', 'relative', 'it is not absolute'],
+    ['relative', 'relative', 'it must be an absolute path'],
     [join(catalog.project, 'file'), join(catalog.project, 'file'), 'it is not a directory'],
     [join(catalog.project, 'file/x'), join(catalog.project, 'file/x'), 'it is not a directory'],
     ['/a\0b', '/a\uFFFDb', 'it contains a null character or is longer than 4096 bytes'],

@@ -26,7 +26,7 @@ forEachTransport((name, connect) => {
     const principal = { organizationId, workspaceId: 'wrk_other', apiKeyId: '', kind: 'management' } as const
     const expected = (key_id: string) => ({
       ...{ code: 'NotFound', domain: 'identity', reason: 'API_KEY_NOT_FOUND' },
-      ...{ metadata: { key_id }, message: `There is no API key ${key_id}` },
+      ...{ metadata: { key_id }, message: `API key not found: ${key_id}` },
     })
     const unknown = client.updateApiKey({ keyId: 'key_unknown', disabled: true }, as('management'))
     assert.deepEqual(await refusalOf(unknown), expected('key_unknown'))

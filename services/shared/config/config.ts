@@ -95,7 +95,7 @@ function readSecrets(present: Record<string, string | undefined>, secrets: reado
     const path = present[variable]
     if (path === undefined) continue
     if (name in present) {
-      problems.push({ variable, problem: `must not be set beside ${name}` })
+      problems.push({ variable, problem: `must not be set together with ${name}` })
       continue
     }
     names.set(name, variable)

@@ -35,7 +35,7 @@ for (const [name, read, value] of SECRETS) {
     const shown = JSON.stringify(read({ [`${name}_FILE`]: path }))
     assert.ok(shown.includes(JSON.stringify(value)), shown)
     const both = problemsOf(() => read({ [name]: value, [`${name}_FILE`]: path }))
-    assert.deepEqual(both, [{ variable: `${name}_FILE`, problem: `must not be set beside ${name}` }])
+    assert.deepEqual(both, [{ variable: `${name}_FILE`, problem: `must not be set together with ${name}` }])
     const gone = problemsOf(() => read({ [`${name}_FILE`]: join(folder.path, 'none') }))
     assert.deepEqual(gone, [
       { variable: `${name}_FILE`, problem: `${join(folder.path, 'none')} cannot be read (ENOENT)` },

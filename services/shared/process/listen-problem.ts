@@ -12,10 +12,10 @@ export interface Address {
 export function listenProblem(error: NodeJS.ErrnoException, { host, port, hostSetting, portSetting }: Address): Error {
   const { code = '' } = error
   const problems: Readonly<Record<string, readonly [variable: string, problem: string]>> = {
-    EADDRINUSE: [portSetting, `${port} of ${host} is in use`],
-    EACCES: [portSetting, `this user cannot listen on port ${port} of ${host} (EACCES): take 1024 or more`],
+    EADDRINUSE: [portSetting, `port ${port} on ${host} is in use`],
+    EACCES: [portSetting, `this user cannot listen on port ${port} on ${host} (EACCES): use 1024 or above`],
     EADDRNOTAVAIL: [hostSetting, `Portico cannot listen on ${host}: this machine has no such address`],
-    ENOTFOUND: [hostSetting, `Portico cannot listen on ${host}: nobody knows the name`],
+    ENOTFOUND: [hostSetting, `Portico cannot listen on ${host}: the name cannot be resolved`],
   }
   const [variable, problem] = problems[code] ?? [hostSetting, `Portico cannot listen on ${host} (${code})`]
   return new ConfigError([{ variable, problem }], { cause: error })

@@ -51,7 +51,10 @@ export function startWatchdog({ limitMs, service, logger }: WatchdogOptions & { 
   const options = { eval: true, env: {}, execArgv: [], workerData: watch, name: 'watchdog' }
   const worker = new Worker(`(${watchOver})()`, options)
   worker.on('error', (error) => {
-    logger.error({ err: error }, 'The watchdog has failed: nothing ends this process if its event loop stands still')
+    logger.error(
+      { err: error },
+      'The watchdog has failed: this process will not be ended when its event loop is blocked',
+    )
   })
   worker.unref()
   const opened = (): void => {

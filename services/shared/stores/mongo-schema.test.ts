@@ -77,7 +77,7 @@ test('data without a version is of version 1, and waits for its steps, untouched
     (error) =>
       error instanceof OlderStoreError &&
       error.message ===
-        `The data of texts in the database ${store.name} was written by an older Portico (version 1 instead of 2): stop what uses it and run \`npm run migrate\``,
+        `The data of texts in the database ${store.name} was written by an older Portico (version 1 instead of 2): stop the processes that use it and run \`npm run migrate\``,
   )
   assert.deepEqual(await store.texts(), [{ text: 'kept' }])
 })
@@ -114,7 +114,7 @@ test('what a newer program wrote is refused in one line, by a start and by migra
   const oneLine = (error: unknown) =>
     error instanceof ConfigError &&
     error.message ===
-      `The data of texts in the database ${store.name} was written by a newer Portico (version 2, this one knows 1): start that one, or name another store in PORTICO_MONGODB_DATABASE`
+      `The data of texts in the database ${store.name} was written by a newer Portico (version 2, this one knows 1): use that version, or name another store in PORTICO_MONGODB_DATABASE`
   await assert.rejects(prepareMongoSchema(store.one, schemaOf(FIRST)), oneLine)
   await assert.rejects(
     migrateMongo(store.one, schemaOf(FIRST), () => {}),

@@ -42,7 +42,7 @@ export function refuseNewer(place: StorePlace, version: number, steps: readonly 
   const latest = latestOf(steps)
   if (version <= latest) return
   const wrote = `was written by a newer Portico (version ${version}, this one knows ${latest})`
-  throw new SchemaError(place, `${wrote}: start that one, or name another store in ${place.setting}`)
+  throw new SchemaError(place, `${wrote}: use that version, or name another store in ${place.setting}`)
 }
 
 /** Throws unless a store has the version that these steps lead to; `OlderStoreError` where its steps have not been run. */
@@ -51,7 +51,7 @@ export function requireLatest(place: StorePlace, version: number, steps: readonl
   const latest = latestOf(steps)
   if (version === latest) return
   const wrote = `was written by an older Portico (version ${version} instead of ${latest})`
-  throw new OlderStoreError(place, `${wrote}: stop what uses it and run \`npm run migrate\``)
+  throw new OlderStoreError(place, `${wrote}: stop the processes that use it and run \`npm run migrate\``)
 }
 
 /** What is reported before a step is run. */

@@ -64,7 +64,7 @@ test('a file without a version but with tables is of version 1, and an older one
     (error) =>
       error instanceof OlderStoreError &&
       error.message ===
-        `${file.path} was written by an older Portico (version 1 instead of 2): stop what uses it and run \`npm run migrate\``,
+        `${file.path} was written by an older Portico (version 1 instead of 2): stop the processes that use it and run \`npm run migrate\``,
   )
   assert.deepEqual(await rowsOf(file.path, [FIRST]), [{ text: 'kept' }])
 })
@@ -88,7 +88,7 @@ test('what a newer program wrote is refused in one line, by a start and by migra
   const oneLine = (error: unknown) =>
     error instanceof ConfigError &&
     error.message ===
-      `${file.path} was written by a newer Portico (version 2, this one knows 1): start that one, or name another store in PORTICO_DATA_DIR`
+      `${file.path} was written by a newer Portico (version 2, this one knows 1): use that version, or name another store in PORTICO_DATA_DIR`
   await assert.rejects(rowsOf(file.path, [FIRST]), oneLine)
   assert.throws(() => migrateSqlite({ path: file.path, steps: [FIRST] }, true, () => {}), oneLine)
   assert.equal(versionOf(file.path), 2)

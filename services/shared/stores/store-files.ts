@@ -40,7 +40,7 @@ export function requireWholeStores(store: StoreConfig): void {
     if (name === 'blobs' && size !== undefined) continue
     const problem =
       `${path} is ${size === undefined ? 'missing' : 'empty'}, but other parts of the store are there: ` +
-      'put the file back, or the whole folder from one copy; or name another folder to begin anew'
+      'restore the file, or the whole folder from one backup; or name another folder to start with an empty store'
     throw new ConfigError([{ variable: 'PORTICO_DATA_DIR', problem }])
   }
 }

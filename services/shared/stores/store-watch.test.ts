@@ -211,6 +211,6 @@ test('a call that failed while the store takes writes is one line a minute, not 
   }
   assert.deepEqual(
     lines.map(({ msg }) => msg),
-    ['A call of the store failed, but it takes writes: no such host'],
+    ['A call of the store failed, but the store accepts writes: no such host'],
   )
 })

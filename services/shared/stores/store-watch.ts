@@ -148,7 +148,7 @@ export class StoreWatch implements StoreHealth, Disposable {
       logger.warn({ store: name, seconds: Math.round((now - this.#awaySince) / 100) / 10 }, 'The store is back')
     } else if (this.#suspected !== undefined && now - this.#notedAt >= NOTE_MS) {
       this.#notedAt = now
-      this.#log(this.#suspected, 'A call of the store failed, but it takes writes')
+      this.#log(this.#suspected, 'A call of the store failed, but the store accepts writes')
     }
     if (before >= FAILURES) this.#report()
   }

@@ -108,7 +108,7 @@ function expanded(path: string, home: string): string {
 
 function parse(path: string): string {
   const problem = !isAbsolute(path)
-    ? 'it is not absolute'
+    ? 'it must be an absolute path'
     : path.includes('\0') || Buffer.byteLength(path) > MAX_PATH_BYTES
       ? `it contains a null character or is longer than ${MAX_PATH_BYTES} bytes`
       : undefined

@@ -43,7 +43,7 @@ export class ApiKey {
       if (key === this.#key) return
       this.#key = key
       this.used = [key, ...this.used].slice(0, MAX_USED)
-      this.#logger.info({ path }, 'Using the key that the file holds now')
+      this.#logger.info({ path }, 'Using the key that the file contains now')
     } catch (error) {
       if (this.#problem) return
       this.#problem = true
