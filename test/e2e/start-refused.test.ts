@@ -138,9 +138,10 @@ test('all settings that cannot be used are reported at once, and no secret is re
   const [first, ...lines] = stderr.trimEnd().split('\n')
   assert.equal(first, 'The settings cannot be used:')
   assert.deepEqual(
-    lines.map((line) => /^ {2}(\w+)(?: \(of npm start -- DIR\))?: ./.exec(line)?.[1]).sort(),
-    Object.keys(bad).sort(),
+    lines.map((line) => /^ {2}(\w+)(?: \(of npm start -- DIR\))?: ./.exec(line)?.[1] ?? line).sort(),
+    [...Object.keys(bad), 'Warnings:'].sort(),
   )
+  assert.match(stderr, /\nWarnings:\n {2}PORTICO_MONGDB_URI: [^\n]*PORTICO_MONGODB_URI\?\n$/)
   assert.doesNotMatch(stderr, /short-one/)
 })
 
