@@ -34,7 +34,7 @@ test('MongoDB: a ledger of the first form and a new one have the same indexes, e
     const [, second = assert.fail()] = SCHEMA.steps
     await migrateMongo(mongo, SCHEMA, () => {})
     assert.deepEqual(await indexes(), [{ _id: 1 }, { startedAt: 1 }])
-    await second.up(mongo.db)
+    await second.up({ db: mongo.db, commit: () => assert.fail() })
   } finally {
     await mongo.db.dropDatabase()
   }

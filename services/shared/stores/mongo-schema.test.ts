@@ -11,15 +11,16 @@ const options = { skip: skipWithoutMongo }
 const FIRST: MongoStep = {
   version: 1,
   name: 'texts',
-  up: async (db) => void (await db.collection('texts').createIndex({ text: 1 })),
+  up: async ({ db }) => void (await db.collection('texts').createIndex({ text: 1 })),
 }
 const SECOND: MongoStep = {
   version: 2,
   name: 'texts have a length',
-  up: async (db) => {
-    const length = { $strLenCP: '$text' }
-    await db.collection('texts').updateMany({ length: { $exists: false } }, [{ $set: { length } }])
-  },
+  up: ({ db, commit }) =>
+    commit(async (session) => {
+      const length = { $strLenCP: '$text' }
+      await db.collection('texts').updateMany({ length: { $exists: false } }, [{ $set: { length } }], { session })
+    }),
 }
 
 function schemaOf(...steps: MongoStep[]): MongoSchema {
@@ -56,9 +57,9 @@ test('processes that start at once on an empty database make its form once', opt
   const counted = [FIRST, SECOND].map(
     (step): MongoStep => ({
       ...step,
-      up(db) {
+      up(store) {
         runs.push(step.version)
-        return step.up(db)
+        return step.up(store)
       },
     }),
   )
@@ -127,8 +128,8 @@ test('a step that fails half-way is run again by the next who migrates, without 
   await store.writeUnnumbered()
   const broken: MongoStep = {
     ...SECOND,
-    async up(db) {
-      await SECOND.up(db)
+    async up(store) {
+      await SECOND.up(store)
       throw new Error('no more room')
     },
   }
@@ -157,9 +158,9 @@ test(
     let released = false
     const careful: MongoStep = {
       ...SECOND,
-      async up() {
+      async up({ commit }) {
         assert.ok(released)
-        await SECOND.up(store.one.db)
+        await SECOND.up({ db: store.one.db, commit })
       },
     }
     const migrated = migrateMongo({ ...store.one, db }, schemaOf(FIRST, careful), () => {})

@@ -1,11 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Collection, type Db, MongoServerError } from 'mongodb'
+import { type ClientSession, type Collection, type Db, MongoServerError } from 'mongodb'
 import { randomText } from '#shared/ids.ts'
 import { MAX_TIME_MS, type Mongo } from './mongo.ts'
+import { isLocked } from './mongo-transactions.ts'
 import { lineOf, type ReportStep, refuseNewer, requireLatest, type SchemaStep, type StorePlace } from './schema-step.ts'
 
-/** A step of a service's collections. One that another process still runs is run a second time beside it. */
-export type MongoStep = SchemaStep<Db, Promise<void>>
+/** What a step works on. */
+export interface MongoStepStore {
+  /** To read, and to make and drop indexes. A process that was paused may do so late, when that must harm nothing. */
+  readonly db: Db
+  /**
+   * Writes documents, in one transaction that is committed only while this process holds the lease of the steps: a step whose
+   * process was paused changes nothing after another one has finished it. `write` may run several times. Throws LeaseLost.
+   */
+  readonly commit: (write: (session: ClientSession) => Promise<void>) => Promise<void>
+}
+
+/** A step of a service's collections. It changes documents by `commit` only, and only what still has the old form. */
+export type MongoStep = SchemaStep<MongoStepStore, Promise<void>>
+
+/** Another process runs the steps, or has run them. */
+class LeaseLost extends Error {}
 
 /** A service's data in MongoDB and the steps that lead to its form. */
 export interface MongoSchema {
@@ -26,6 +41,9 @@ interface VersionDocument {
   readonly heldUntil: Date
 }
 
+/** A lease, and the version of the data that its holder found. */
+type Held = Pick<VersionDocument, '_id' | 'version' | 'holder'>
+
 const LEASE_MS = 15_000
 const RENEW_MS = 3_000
 const AGAIN_MS = 250
@@ -38,7 +56,7 @@ const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
  */
 export async function prepareMongoSchema(mongo: Mongo, schema: MongoSchema): Promise<void> {
   const version = await versionOf(mongo.db, schema)
-  if (version === 'empty') await runSteps(mongo.db, schema, () => {})
+  if (version === 'empty') await runSteps(mongo, schema, () => {})
   else requireLatest(placeOf(mongo.db, schema), version, schema.steps)
 }
 
@@ -52,10 +70,11 @@ export async function isMongoStored({ db }: Mongo, schema: MongoSchema): Promise
  * others wait; when it is killed another goes on after 15 s. Throws ConfigError when a newer program wrote the data.
  */
 export async function migrateMongo(mongo: Mongo, schema: MongoSchema, report: ReportStep): Promise<void> {
-  if (await isMongoStored(mongo, schema)) await runSteps(mongo.db, schema, report)
+  if (await isMongoStored(mongo, schema)) await runSteps(mongo, schema, report)
 }
 
-async function runSteps(db: Db, schema: MongoSchema, report: ReportStep): Promise<void> {
+async function runSteps(mongo: Mongo, schema: MongoSchema, report: ReportStep): Promise<void> {
+  const { db } = mongo
   const place = placeOf(db, schema)
   const holder = randomText(16)
   for (;;) {
@@ -66,7 +85,7 @@ async function runSteps(db: Db, schema: MongoSchema, report: ReportStep): Promis
     if (next === undefined) return
     await number(db, schema.name, done)
     const held = { _id: schema.name, version: done, holder }
-    if (!(await hold(db, held))) {
+    if (!(await acquire(mongo, held))) {
       await delay(AGAIN_MS)
       continue
     }
@@ -74,14 +93,24 @@ async function runSteps(db: Db, schema: MongoSchema, report: ReportStep): Promis
     const renewing = setInterval(() => void hold(db, held).catch(() => {}), RENEW_MS)
     let reached = done
     try {
-      await next.up(db)
+      await next.up({ db, commit: (write) => commit(mongo, held, write) })
       reached = next.version
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error
     } finally {
       clearInterval(renewing)
       // Whoever has lost the lease leaves the version to the one who has it.
       await versions(db).updateOne(held, { $set: { version: reached, holder: null } }, LIMIT)
     }
   }
+}
+
+/** The write of the lease meets whoever takes it over meanwhile: only one of the two transactions can be committed. */
+function commit(mongo: Mongo, held: Held, write: (session: ClientSession) => Promise<void>): Promise<void> {
+  return mongo.transact(async (session) => {
+    if (!(await hold(mongo.db, held, session))) throw new LeaseLost()
+    await write(session)
+  })
 }
 
 /** Writes down the version of data that has none yet. */
@@ -98,11 +127,26 @@ async function number(db: Db, name: string, version: number): Promise<void> {
   }
 }
 
+/** Takes the lease for the next step. Returns whether it was given. */
+async function acquire(mongo: Mongo, held: Held): Promise<boolean> {
+  try {
+    return await hold(mongo.db, held)
+  } catch (error) {
+    if (!isLocked(error)) throw error
+    // A process was paused, or killed, in the middle of a transaction.
+    await mongo.endDeadTransactions()
+    return false
+  }
+}
+
 /** Takes or renews the lease for the next step. Returns whether it was given. */
-async function hold(db: Db, { holder, ...of }: Pick<VersionDocument, '_id' | 'version' | 'holder'>): Promise<boolean> {
+async function hold(db: Db, { holder, ...of }: Held, session?: ClientSession): Promise<boolean> {
   const free = { $or: [{ holder: { $in: [holder, null] } }, { $expr: { $lt: ['$heldUntil', '$$NOW'] } }] }
   const held = { holder, heldUntil: { $add: ['$$NOW', LEASE_MS] } }
-  const { matchedCount } = await versions(db).updateOne({ ...of, ...free }, [{ $set: held }], LIMIT)
+  const { matchedCount } = await versions(db).updateOne({ ...of, ...free }, [{ $set: held }], {
+    ...LIMIT,
+    ...(session && { session }),
+  })
   return matchedCount > 0
 }
 

@@ -1,5 +1,4 @@
-import type { Db } from 'mongodb'
-import type { MongoSchema } from '#shared/stores/mongo-schema.ts'
+import type { MongoSchema, MongoStepStore } from '#shared/stores/mongo-schema.ts'
 
 /** The steps of what the identity service has in MongoDB. */
 export const SCHEMA: MongoSchema = {
@@ -8,7 +7,7 @@ export const SCHEMA: MongoSchema = {
   steps: [{ version: 1, name: 'the first form', up: first }],
 }
 
-async function first(db: Db): Promise<void> {
+async function first({ db }: MongoStepStore): Promise<void> {
   await db.collection('identity.api_keys').createIndexes([
     { key: { hash: 1 }, unique: true },
     { key: { '_id.workspace': 1, seq: 1 }, unique: true },

@@ -1,5 +1,4 @@
-import type { Db } from 'mongodb'
-import type { MongoSchema } from '#shared/stores/mongo-schema.ts'
+import type { MongoSchema, MongoStepStore } from '#shared/stores/mongo-schema.ts'
 
 /** The steps of what the inference service has in MongoDB. */
 export const SCHEMA: MongoSchema = {
@@ -11,7 +10,7 @@ export const SCHEMA: MongoSchema = {
   ],
 }
 
-async function first(db: Db): Promise<void> {
+async function first({ db }: MongoStepStore): Promise<void> {
   await db
     .collection('inference_ledger')
     .createIndexes([
@@ -20,7 +19,7 @@ async function first(db: Db): Promise<void> {
     ])
 }
 
-async function dropTimes(db: Db): Promise<void> {
+async function dropTimes({ db }: MongoStepStore): Promise<void> {
   await db
     .collection('inference_ledger')
     .dropIndex('workspace_1_startedAt_1')

@@ -1,5 +1,6 @@
-import type { AnyBulkWriteOperation, Db, Document } from 'mongodb'
+import type { AnyBulkWriteOperation, Document } from 'mongodb'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import type { MongoStepStore } from '#shared/stores/mongo-schema.ts'
 import { gramsOf } from '../common/grams.ts'
 
 const BATCH = 500
@@ -10,7 +11,7 @@ interface Titled extends Document {
 }
 
 /** A filter of subpaths gets an index, and searches one of the grams of titles. */
-export async function indexLists(db: Db): Promise<void> {
+export async function indexLists({ db, commit }: MongoStepStore): Promise<void> {
   const sessions = db.collection<Titled>('sessions')
   await sessions.createIndexes([
     { name: 'sessionsBySubpath', key: { workspace: 1, projectId: 1, subpath: 1, timeUpdated: 1, id: 1 } },
@@ -18,7 +19,8 @@ export async function indexLists(db: Db): Promise<void> {
   ])
   let operations: AnyBulkWriteOperation<Titled>[] = []
   const write = async (): Promise<void> => {
-    if (operations.length > 0) await sessions.bulkWrite(operations, { ordered: false, maxTimeMS: MAX_TIME_MS })
+    if (operations.length === 0) return
+    await commit(async (session) => void (await sessions.bulkWrite(operations, { maxTimeMS: MAX_TIME_MS, session })))
     operations = []
   }
   const old = sessions.find({ titleSearch: { $type: 'string' }, grams: { $exists: false } } as Document)

@@ -1,5 +1,5 @@
-import type { CreateIndexesOptions, Db, Document } from 'mongodb'
-import type { MongoSchema } from '#shared/stores/mongo-schema.ts'
+import type { CreateIndexesOptions, Document } from 'mongodb'
+import type { MongoSchema, MongoStepStore } from '#shared/stores/mongo-schema.ts'
 
 type Index = readonly [name: string, key: Record<string, 1>, options?: CreateIndexesOptions]
 
@@ -40,28 +40,28 @@ export const SCHEMA: MongoSchema = {
   ],
 }
 
-async function first(db: Db): Promise<void> {
+async function first({ db }: MongoStepStore): Promise<void> {
   for (const [name, indexes] of Object.entries(FIRST)) {
     await db.collection(name).createIndexes(indexes.map(([name, key, options]) => ({ name, key, ...options })))
   }
 }
 
 // The single process reads this list, too, and does without the driver.
-async function second(db: Db): Promise<void> {
+async function second(store: MongoStepStore): Promise<void> {
   const { splitMessages } = await import('./schema-parts.ts')
-  await splitMessages(db)
+  await splitMessages(store)
 }
 
-async function fourth(db: Db): Promise<void> {
+async function fourth(store: MongoStepStore): Promise<void> {
   const { indexLists } = await import('./schema-lists.ts')
-  await indexLists(db)
+  await indexLists(store)
 }
 
-async function indexEvents(db: Db): Promise<void> {
+async function indexEvents({ db }: MongoStepStore): Promise<void> {
   await db.collection('events').createIndex({ timeCreated: 1 }, { name: 'eventsByTime' })
 }
 
-async function hideSessions(db: Db): Promise<void> {
+async function hideSessions({ db }: MongoStepStore): Promise<void> {
   await db.collection('hiddenSessions').createIndexes([
     { name: 'hiddenSessionsById', key: { workspace: 1, sessionId: 1 } },
     { name: 'hiddenSessionsByTime', key: { until: 1 } },
