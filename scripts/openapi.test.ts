@@ -35,7 +35,13 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     'Session.Message.Info.content[].state.metadata',
     'Event.data.input',
   ],
-  'Data of a provider, which gets it back untouched': ['Session.Message.Info.content[].state'],
+  'Data of a provider, which gets it back untouched': [
+    'Session.Message.Info.content[].state',
+    'Session.Message.Info.content[].providerState',
+    'Session.Message.Info.content[].providerResultState',
+    'Session.Message.Info.providerState',
+    'Session.Message.Info.providerContext',
+  ],
   'Settings of the agent’s files, which the provider reads': ['Agent.Info.request.settings', 'Agent.Info.request.body'],
   'A JSON Schema, which the provider reads': [
     'responses.create.tools[].parameters',

@@ -1,11 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
 import {
-  type AssistantMessage,
-  type AssistantPart,
-  type AssistantTool,
+  type Compaction,
+  Compaction_Status as CompactionStatus,
   type Message,
-  AssistantTool_State as State,
+  type ShellCommand,
 } from '#gen/portico/session/v1/message_pb.js'
 import {
   type ListMessagesRequestSchema,
@@ -13,20 +12,18 @@ import {
 } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import { orAbsent } from '../records/absent.ts'
-import { fromError, fromRetry, fromSetError } from '../records/error.ts'
-import { fromFinish } from '../records/finish.ts'
+import { fromError, fromSetError } from '../records/error.ts'
 import { fromSessionLocation } from '../records/location.ts'
 import { fromModelRef } from '../records/model.ts'
 import { fromOutcome } from '../records/outcome.ts'
 import { fromPrompt, fromSynthetic } from '../records/prompt.ts'
 import { fromSetTime, fromTime } from '../records/time.ts'
-import { fromToolContents } from '../records/tool-content.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
-import type { assistantPart, listMessagesQuery, message } from './schemas.ts'
+import { fromAssistant, fromSetModel, type Noted } from './from-step.ts'
+import type { listMessagesQuery, message } from './schemas.ts'
+import { shellStatuses } from './statuses.ts'
 
 type MessageJson = JsonOf<typeof message>
-type PartJson = JsonOf<typeof assistantPart>
-type ToolJson = Extract<PartJson, { type: 'tool' }>
 
 const ORDERS = { asc: Order.ASCENDING, desc: Order.DESCENDING } as const
 
@@ -46,102 +43,75 @@ export function fromMessage(message: Message | undefined): MessageJson {
   if (message === undefined) throw new Error('The session service answered without a message')
   const id = message.messageId
   const time = { created: fromSetTime(message.createTime) }
+  const noted = { id, time, metadata: message.metadata }
   const { kind } = message
   switch (kind.case) {
     case 'user':
       return { id, type: 'user', time, ...fromPrompt(kind.value) }
     case 'assistant':
-      return fromAssistant(id, time.created, kind.value)
+      return fromAssistant(noted, kind.value)
     case 'agentSwitched':
-      return { id, type: 'agent-switched', time, agent: kind.value.agent, previous: orAbsent(kind.value.previous) }
+      return { ...noted, type: 'agent-switched', agent: kind.value.agent, previous: orAbsent(kind.value.previous) }
     case 'modelSwitched': {
       const { model, previous } = kind.value
-      return { id, type: 'model-switched', time, model: fromSetModel(model), previous: fromModelRef(previous) }
+      return { ...noted, type: 'model-switched', model: fromSetModel(model), previous: fromModelRef(previous) }
     }
     case 'synthetic':
       return { id, type: 'synthetic', time, ...fromSynthetic(kind.value) }
     case 'locationSwitched': {
       const { location, previous } = kind.value
       return {
-        ...{ id, type: 'location-switched', time },
-        ...{ ...fromSessionLocation(location), previous: fromSessionLocation(previous) },
+        ...{ ...noted, type: 'location-switched' },
+        ...{ ...fromSessionLocation(location), previous: previous && fromSessionLocation(previous) },
       }
     }
     case 'idle': {
       const outcome = fromOutcome(kind.value.outcome)
       if (outcome === undefined) throw new Error(`Message ${id} has no outcome`)
-      return { id, type: 'idle', time, outcome, error: fromError(kind.value.error) }
+      return { ...noted, type: 'idle', outcome, error: fromError(kind.value.error) }
     }
+    case 'system':
+      return { ...noted, type: 'system', text: kind.value.text, description: kind.value.description }
+    case 'skill': {
+      const { skillId: skill, name, text } = kind.value
+      return { ...noted, type: 'skill', skill, name, text }
+    }
+    case 'shell':
+      return fromShell(noted, kind.value)
+    case 'compaction':
+      return fromCompaction(noted, kind.value)
     case undefined:
       throw new Error(`Message ${id} has no kind that this version knows`)
   }
 }
 
-function fromAssistant(id: string, created: number, step: AssistantMessage): MessageJson {
+function fromShell(noted: Noted, shell: ShellCommand): MessageJson {
+  const { shellId, command, status, exitCode, output, completeTime } = shell
   return {
-    id,
-    type: 'assistant',
-    time: { created, streamed: fromTime(step.streamTime), completed: fromTime(step.completeTime) },
-    agent: step.agent,
-    model: fromSetModel(step.model),
-    content: step.parts.map(fromPart),
-    finish: fromFinish(step.finish),
-    rawFinish: orAbsent(step.rawFinish),
-    cost: step.costNanos === undefined ? undefined : fromCost(step.costNanos),
-    tokens: step.tokens === undefined ? undefined : fromTokenUsage(step.tokens),
-    error: fromError(step.error),
-    retry: step.retry === undefined ? undefined : fromRetry(step.retry),
-  }
-}
-
-function fromSetModel(model: AssistantMessage['model']) {
-  if (model === undefined) throw new Error('The session service answered without a model')
-  return fromModelRef(model)
-}
-
-function fromPart({ part }: AssistantPart): PartJson {
-  switch (part.case) {
-    case 'text':
-      return { type: 'text', text: part.value.text }
-    case 'reasoning': {
-      const { text, state, createTime, completeTime } = part.value
-      const time =
-        createTime === undefined ? undefined : { created: fromTime(createTime), completed: fromTime(completeTime) }
-      return { type: 'reasoning', text, state, time }
-    }
-    case 'tool':
-      return fromTool(part.value)
-    case undefined:
-      throw new Error('A message has a part of a kind that this version does not know')
-  }
-}
-
-function fromTool(call: AssistantTool): ToolJson {
-  return {
-    type: 'tool',
-    id: call.callId,
-    name: call.name,
-    state: fromToolState(call),
-    time: {
-      created: fromSetTime(call.createTime),
-      ran: fromTime(call.runTime),
-      completed: fromTime(call.completeTime),
+    ...{ ...noted, type: 'shell', time: { ...noted.time, completed: fromTime(completeTime) } },
+    ...{ shellID: shellId, command, status: shellStatuses.fromProto(status) ?? 'killed', exit: exitCode },
+    output: output && {
+      ...{ output: output.output, cursor: Number(output.cursor), size: Number(output.size) },
+      truncated: output.truncated,
     },
   }
 }
 
-function fromToolState(call: AssistantTool): ToolJson['state'] {
-  const { state, input = {}, metadata } = call
-  const content = fromToolContents(call.content)
-  switch (state) {
-    case State.UNSPECIFIED:
-    case State.STREAMING:
-      return { status: 'streaming', input: call.partialInput }
-    case State.RUNNING:
-      return { status: 'running', input, metadata: metadata ?? {} }
-    case State.COMPLETED:
-      return { status: 'completed', input, content: content ?? [], metadata }
-    case State.ERROR:
-      return { status: 'error', input, error: fromSetError(call.error), content, metadata }
+function fromCompaction(noted: Noted, compaction: Compaction): MessageJson {
+  const { status, manual, summary, recent, model, providerState, providerContext, costNanos, tokens } = compaction
+  const begun = { ...noted, type: 'compaction', reason: manual ? 'manual' : 'auto' } as const
+  const spent = {
+    cost: costNanos === undefined ? undefined : fromCost(costNanos),
+    tokens: tokens && fromTokenUsage(tokens),
+  }
+  switch (status) {
+    case CompactionStatus.FAILED:
+      return { ...begun, status: 'failed', error: fromSetError(compaction.error), ...spent }
+    case CompactionStatus.COMPLETED: {
+      const made = { summary, recent, model: fromModelRef(model), providerState, providerContext }
+      return { ...begun, status: 'completed', ...made, ...spent }
+    }
+    default:
+      return { ...begun, status: 'running', summary, recent }
   }
 }

@@ -5,7 +5,12 @@ import { fromSetTime, time } from './time.ts'
 
 /** `StructuredError`. */
 export const structuredError = z
-  .strictObject({ type: z.string(), message: z.string(), status: z.int().optional() })
+  .strictObject({
+    type: z.string(),
+    message: z.string(),
+    status: z.int().optional(),
+    response: z.strictObject({ body: z.string() }).optional(),
+  })
   .meta({ id: 'StructuredError' })
 
 /** The retry that a step waits for. */
@@ -15,7 +20,9 @@ export function fromError(error: StructuredError): JsonOf<typeof structuredError
 export function fromError(error: StructuredError | undefined): JsonOf<typeof structuredError> | undefined
 export function fromError(error: StructuredError | undefined): JsonOf<typeof structuredError> | undefined {
   if (error === undefined) return undefined
-  return { type: error.type, message: error.message, status: error.status === 0 ? undefined : error.status }
+  const { type, message, status, responseBody } = error
+  const response = responseBody === undefined ? undefined : { body: responseBody }
+  return { type, message, status: status === 0 ? undefined : status, response }
 }
 
 /** An error that the service always gives. */

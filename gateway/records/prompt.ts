@@ -5,11 +5,13 @@ import {
   type FileAttachment,
   type Mention,
   type Prompt,
+  type SkillAttachment,
   type SyntheticText,
 } from '#gen/portico/session/v1/session_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { listOrAbsent } from './absent.ts'
+import { placeFor, toBase64 } from './content.ts'
 import { metadata } from './free.ts'
 import { name } from './ids.ts'
 
@@ -40,11 +42,17 @@ const fileAttachment = z
   })
   .meta({ id: 'Prompt.FileAttachment' })
 
+/** `Prompt.SkillAttachment`: a skill as it was kept. */
+const skillAttachment = z
+  .strictObject({ id: z.string(), name: z.string(), text: z.string().optional(), mention: mention.optional() })
+  .meta({ id: 'Prompt.SkillAttachment' })
+
 /** What a user said, and what came with it. */
 export const prompt = {
   text: z.string(),
   files: z.array(fileAttachment).optional(),
   agents: z.array(agentAttachment).optional(),
+  skills: z.array(skillAttachment).optional(),
   metadata: metadata.optional(),
 }
 
@@ -73,6 +81,7 @@ export function fromPrompt(said: Prompt | undefined) {
     text: said?.text ?? '',
     files: listOrAbsent(said?.files, fromFile),
     agents: listOrAbsent(said?.agents, fromAgent),
+    skills: listOrAbsent(said?.skills, fromSkill),
     metadata: said?.metadata,
   }
 }
@@ -87,7 +96,7 @@ export function toMention(given: z.output<typeof mention> | null | undefined) {
 
 function fromFile(file: FileAttachment): JsonOf<typeof fileAttachment> {
   return {
-    data: Buffer.from(file.data.buffer, file.data.byteOffset, file.data.byteLength).toString('base64'),
+    data: file.contentHash === '' ? toBase64(file.data) : placeFor(file.contentHash),
     mime: file.mime,
     source: file.uri === '' ? { type: 'inline' } : { type: 'uri', uri: file.uri },
     name: file.name,
@@ -98,6 +107,10 @@ function fromFile(file: FileAttachment): JsonOf<typeof fileAttachment> {
 
 function fromAgent(agent: AgentAttachment): JsonOf<typeof agentAttachment> {
   return { name: agent.name, mention: fromMention(agent.mention) }
+}
+
+function fromSkill({ skillId, name, text, mention }: SkillAttachment): JsonOf<typeof skillAttachment> {
+  return { id: skillId, name, text, mention: fromMention(mention) }
 }
 
 function fromMention(at: Mention | undefined): JsonOf<typeof mention> | undefined {

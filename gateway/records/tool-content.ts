@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import { listOrAbsent, orAbsent } from './absent.ts'
+import { placeFor, toBase64 } from './content.ts'
 
 /** One piece of what a tool returned. */
 export const toolContent = z.discriminatedUnion('type', [
@@ -16,7 +17,8 @@ export function fromToolContents(contents: readonly ToolContent[]): JsonOf<typeo
 
 function fromToolContent({ content }: ToolContent): JsonOf<typeof toolContent> {
   if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
-  const { data, mime, name } = content.value
-  const base64 = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
+  const { data, mime, name, uri, contentHash } = content.value
+  if (uri !== '') return { type: 'file', uri, mime, name: orAbsent(name) }
+  const base64 = contentHash === '' ? toBase64(data) : placeFor(contentHash)
   return { type: 'file', uri: `data:${mime};base64,${base64}`, mime, name: orAbsent(name) }
 }

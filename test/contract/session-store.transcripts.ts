@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import type { MessageQuery } from '#services/session/ports/session-lists.ts'
+import { nothing } from '#services/session/ports/session-store.ts'
+import { everyMessage } from '#test/support/every-message.ts'
 import {
   admit,
   assistant,
@@ -58,5 +60,19 @@ export function transcriptCases(test: StoreTest): void {
     assert.deepEqual(names(whole), ['msg_first', 'msg_step'])
     assert.deepEqual(plain(whole), plain(await messages(store)))
     assert.deepEqual(names(await store.readTranscript(lease, whole[0]?.seq ?? 0)), ['msg_step'])
+  })
+
+  test('a message of every kind is kept with every member', async ({ store }) => {
+    await store.createSession(W, newSession())
+    const every = everyMessage({ hash: 'a'.repeat(64), size: 3 })
+    await store.revise({ workspace: W, sessionId: 'ses_1' }, nothing, (revision) => {
+      for (const message of every) revision.insert(message)
+    })
+    const kept = await messages(store)
+    assert.deepEqual(plain(kept.map(({ message }) => message)), plain(every))
+    assert.deepEqual(
+      kept.map(({ message }) => 'costNanos' in message && message.costNanos),
+      every.map((message) => 'costNanos' in message && message.costNanos),
+    )
   })
 }

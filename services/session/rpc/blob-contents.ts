@@ -6,6 +6,20 @@ export type BlobContents = ReadonlyMap<string, Uint8Array>
 
 export const NO_BLOBS: BlobContents = new Map()
 
+/** Stands for all content: messages name theirs by its hash. */
+export const BY_HASH: BlobContents = new Map()
+
+const NO_BYTES = new Uint8Array()
+
+/** The content of a file as a message has it. */
+export function contentOf(
+  blobs: BlobContents,
+  { hash }: BlobRef,
+): { data: Uint8Array<ArrayBuffer> } | { contentHash: string } {
+  if (blobs === BY_HASH) return { contentHash: hash }
+  return { data: (blobs.get(hash) ?? NO_BYTES) as Uint8Array<ArrayBuffer> }
+}
+
 /** Reads the content of every file of some messages; one that is not there is a broken store. */
 export function readBlobs(blobs: BlobStore, workspace: string, messages: readonly Message[]): Promise<BlobContents> {
   return readContents(blobs, workspace, messages.flatMap(blobsOf))

@@ -446,6 +446,20 @@ export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
    * @generated from field: string name = 3;
    */
   name: string;
+
+  /**
+   * Where it is, of an imported one whose content was not kept; `data` is empty then.
+   *
+   * @generated from field: string uri = 4;
+   */
+  uri: string;
+
+  /**
+   * As in portico.session.v1.FileAttachment.
+   *
+   * @generated from field: string content_hash = 5;
+   */
+  contentHash: string;
 };
 
 /**

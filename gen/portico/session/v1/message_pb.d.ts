@@ -78,7 +78,38 @@ export declare type Message = Message$1<"portico.session.v1.Message"> & {
      */
     value: LocationSwitched;
     case: "locationSwitched";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.SystemText system = 10;
+     */
+    value: SystemText;
+    case: "system";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.SkillText skill = 11;
+     */
+    value: SkillText;
+    case: "skill";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.ShellCommand shell = 12;
+     */
+    value: ShellCommand;
+    case: "shell";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.Compaction compaction = 13;
+     */
+    value: Compaction;
+    case: "compaction";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Free-form data of a client; absent: none was given. That of a user's or a synthetic message is in its kind.
+   *
+   * @generated from field: google.protobuf.Struct metadata = 14;
+   */
+  metadata?: JsonObject | undefined;
 };
 
 /**
@@ -165,6 +196,20 @@ export declare type AssistantMessage = Message$1<"portico.session.v1.AssistantMe
    * @generated from field: portico.session.v1.StepRetry retry = 11;
    */
   retry?: StepRetry | undefined;
+
+  /**
+   * Absent: none was taken.
+   *
+   * @generated from field: portico.session.v1.StepSnapshot snapshot = 12;
+   */
+  snapshot?: StepSnapshot | undefined;
+
+  /**
+   * Data of the provider; absent: it gave none.
+   *
+   * @generated from field: google.protobuf.Struct provider_state = 13;
+   */
+  providerState?: JsonObject | undefined;
 };
 
 /**
@@ -172,6 +217,40 @@ export declare type AssistantMessage = Message$1<"portico.session.v1.AssistantMe
  * Use `create(AssistantMessageSchema)` to create a new message.
  */
 export declare const AssistantMessageSchema: GenMessage<AssistantMessage>;
+
+/**
+ * The state of the files before and after a step.
+ *
+ * @generated from message portico.session.v1.StepSnapshot
+ */
+export declare type StepSnapshot = Message$1<"portico.session.v1.StepSnapshot"> & {
+  /**
+   * Empty: none was taken.
+   *
+   * @generated from field: string start = 1;
+   */
+  start: string;
+
+  /**
+   * Empty: none was taken.
+   *
+   * @generated from field: string end = 2;
+   */
+  end: string;
+
+  /**
+   * Paths of the files that differ.
+   *
+   * @generated from field: repeated string files = 3;
+   */
+  files: string[];
+};
+
+/**
+ * Describes the message portico.session.v1.StepSnapshot.
+ * Use `create(StepSnapshotSchema)` to create a new message.
+ */
+export declare const StepSnapshotSchema: GenMessage<StepSnapshot>;
 
 /**
  * A retry of a provider call.
@@ -249,6 +328,13 @@ export declare type AssistantText = Message$1<"portico.session.v1.AssistantText"
    * @generated from field: string text = 1;
    */
   text: string;
+
+  /**
+   * Data of the provider; absent: it gave none.
+   *
+   * @generated from field: google.protobuf.Struct state = 2;
+   */
+  state?: JsonObject | undefined;
 };
 
 /**
@@ -278,7 +364,7 @@ export declare type AssistantReasoning = Message$1<"portico.session.v1.Assistant
   state?: JsonObject | undefined;
 
   /**
-   * When it began.
+   * When it began; absent where an imported one has no times.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
@@ -374,6 +460,27 @@ export declare type AssistantTool = Message$1<"portico.session.v1.AssistantTool"
    * @generated from field: google.protobuf.Timestamp complete_time = 11;
    */
   completeTime?: Timestamp | undefined;
+
+  /**
+   * Whether the provider ran it; absent: nobody said so.
+   *
+   * @generated from field: optional bool executed = 12;
+   */
+  executed?: boolean | undefined;
+
+  /**
+   * Data of the provider about the call; absent: it gave none.
+   *
+   * @generated from field: google.protobuf.Struct provider_state = 13;
+   */
+  providerState?: JsonObject | undefined;
+
+  /**
+   * Data of the provider about the result; absent: it gave none.
+   *
+   * @generated from field: google.protobuf.Struct provider_result_state = 14;
+   */
+  providerResultState?: JsonObject | undefined;
 };
 
 /**
@@ -453,6 +560,13 @@ export declare type StructuredError = Message$1<"portico.session.v1.StructuredEr
    * @generated from field: int32 status = 3;
    */
   status: number;
+
+  /**
+   * Body of the provider's answer; absent: it was not kept.
+   *
+   * @generated from field: optional string response_body = 4;
+   */
+  responseBody?: string | undefined;
 };
 
 /**
@@ -523,6 +637,8 @@ export declare type LocationSwitched = Message$1<"portico.session.v1.LocationSwi
   location?: SessionLocation | undefined;
 
   /**
+   * Absent where an imported one does not have it.
+   *
    * @generated from field: portico.session.v1.SessionLocation previous = 2;
    */
   previous?: SessionLocation | undefined;
@@ -558,4 +674,295 @@ export declare type RunEnded = Message$1<"portico.session.v1.RunEnded"> & {
  * Use `create(RunEndedSchema)` to create a new message.
  */
 export declare const RunEndedSchema: GenMessage<RunEnded>;
+
+/**
+ * Instructions that changed.
+ *
+ * @generated from message portico.session.v1.SystemText
+ */
+export declare type SystemText = Message$1<"portico.session.v1.SystemText"> & {
+  /**
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * For people; absent: none was given.
+   *
+   * @generated from field: optional string description = 2;
+   */
+  description?: string | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.SystemText.
+ * Use `create(SystemTextSchema)` to create a new message.
+ */
+export declare const SystemTextSchema: GenMessage<SystemText>;
+
+/**
+ * A skill that was loaded.
+ *
+ * @generated from message portico.session.v1.SkillText
+ */
+export declare type SkillText = Message$1<"portico.session.v1.SkillText"> & {
+  /**
+   * @generated from field: string skill_id = 1;
+   */
+  skillId: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string text = 3;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message portico.session.v1.SkillText.
+ * Use `create(SkillTextSchema)` to create a new message.
+ */
+export declare const SkillTextSchema: GenMessage<SkillText>;
+
+/**
+ * A command that a user ran.
+ *
+ * @generated from message portico.session.v1.ShellCommand
+ */
+export declare type ShellCommand = Message$1<"portico.session.v1.ShellCommand"> & {
+  /**
+   * @generated from field: string shell_id = 1;
+   */
+  shellId: string;
+
+  /**
+   * @generated from field: string command = 2;
+   */
+  command: string;
+
+  /**
+   * @generated from field: portico.session.v1.ShellCommand.Status status = 3;
+   */
+  status: ShellCommand_Status;
+
+  /**
+   * Absent: it has not exited by itself.
+   *
+   * @generated from field: optional int32 exit_code = 4;
+   */
+  exitCode?: number | undefined;
+
+  /**
+   * Absent: none was kept.
+   *
+   * @generated from field: portico.session.v1.ShellOutput output = 5;
+   */
+  output?: ShellOutput | undefined;
+
+  /**
+   * When it ended; absent before.
+   *
+   * @generated from field: google.protobuf.Timestamp complete_time = 6;
+   */
+  completeTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.ShellCommand.
+ * Use `create(ShellCommandSchema)` to create a new message.
+ */
+export declare const ShellCommandSchema: GenMessage<ShellCommand>;
+
+/**
+ * How far a command is.
+ *
+ * @generated from enum portico.session.v1.ShellCommand.Status
+ */
+export enum ShellCommand_Status {
+  /**
+   * @generated from enum value: STATUS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: STATUS_RUNNING = 1;
+   */
+  RUNNING = 1,
+
+  /**
+   * @generated from enum value: STATUS_EXITED = 2;
+   */
+  EXITED = 2,
+
+  /**
+   * @generated from enum value: STATUS_TIMEOUT = 3;
+   */
+  TIMEOUT = 3,
+
+  /**
+   * @generated from enum value: STATUS_KILLED = 4;
+   */
+  KILLED = 4,
+}
+
+/**
+ * Describes the enum portico.session.v1.ShellCommand.Status.
+ */
+export declare const ShellCommand_StatusSchema: GenEnum<ShellCommand_Status>;
+
+/**
+ * What a command printed.
+ *
+ * @generated from message portico.session.v1.ShellOutput
+ */
+export declare type ShellOutput = Message$1<"portico.session.v1.ShellOutput"> & {
+  /**
+   * @generated from field: string output = 1;
+   */
+  output: string;
+
+  /**
+   * Where the output ends in all that was printed, in bytes.
+   *
+   * @generated from field: int64 cursor = 2;
+   */
+  cursor: bigint;
+
+  /**
+   * All that was printed, in bytes.
+   *
+   * @generated from field: int64 size = 3;
+   */
+  size: bigint;
+
+  /**
+   * Whether something was left out.
+   *
+   * @generated from field: bool truncated = 4;
+   */
+  truncated: boolean;
+};
+
+/**
+ * Describes the message portico.session.v1.ShellOutput.
+ * Use `create(ShellOutputSchema)` to create a new message.
+ */
+export declare const ShellOutputSchema: GenMessage<ShellOutput>;
+
+/**
+ * The conversation up to here, summed up.
+ *
+ * @generated from message portico.session.v1.Compaction
+ */
+export declare type Compaction = Message$1<"portico.session.v1.Compaction"> & {
+  /**
+   * @generated from field: portico.session.v1.Compaction.Status status = 1;
+   */
+  status: Compaction_Status;
+
+  /**
+   * Whether somebody asked for it.
+   *
+   * @generated from field: bool manual = 2;
+   */
+  manual: boolean;
+
+  /**
+   * Empty with STATUS_FAILED.
+   *
+   * @generated from field: string summary = 3;
+   */
+  summary: string;
+
+  /**
+   * What is kept of the newest messages; empty with STATUS_FAILED.
+   *
+   * @generated from field: string recent = 4;
+   */
+  recent: string;
+
+  /**
+   * Only with STATUS_COMPLETED, and absent where nobody said it.
+   *
+   * @generated from field: portico.catalog.v1.ModelRef model = 5;
+   */
+  model?: ModelRef | undefined;
+
+  /**
+   * Data of the provider; absent: it gave none.
+   *
+   * @generated from field: google.protobuf.Struct provider_state = 6;
+   */
+  providerState?: JsonObject | undefined;
+
+  /**
+   * What a provider made of the conversation to go on with; absent: nothing.
+   *
+   * @generated from field: google.protobuf.Struct provider_context = 7;
+   */
+  providerContext?: JsonObject | undefined;
+
+  /**
+   * In nano-dollars; absent: unknown.
+   *
+   * @generated from field: optional int64 cost_nanos = 8;
+   */
+  costNanos?: bigint | undefined;
+
+  /**
+   * Absent: unknown.
+   *
+   * @generated from field: portico.session.v1.TokenUsage tokens = 9;
+   */
+  tokens?: TokenUsage | undefined;
+
+  /**
+   * Only with STATUS_FAILED.
+   *
+   * @generated from field: portico.session.v1.StructuredError error = 10;
+   */
+  error?: StructuredError | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.Compaction.
+ * Use `create(CompactionSchema)` to create a new message.
+ */
+export declare const CompactionSchema: GenMessage<Compaction>;
+
+/**
+ * How far a compaction is.
+ *
+ * @generated from enum portico.session.v1.Compaction.Status
+ */
+export enum Compaction_Status {
+  /**
+   * @generated from enum value: STATUS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: STATUS_RUNNING = 1;
+   */
+  RUNNING = 1,
+
+  /**
+   * @generated from enum value: STATUS_COMPLETED = 2;
+   */
+  COMPLETED = 2,
+
+  /**
+   * @generated from enum value: STATUS_FAILED = 3;
+   */
+  FAILED = 3,
+}
+
+/**
+ * Describes the enum portico.session.v1.Compaction.Status.
+ */
+export declare const Compaction_StatusSchema: GenEnum<Compaction_Status>;
 

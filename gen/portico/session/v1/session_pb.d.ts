@@ -323,6 +323,13 @@ export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"
    * @generated from field: portico.session.v1.Mention mention = 6;
    */
   mention?: Mention | undefined;
+
+  /**
+   * Only in a transfer: SHA-256 of the content, hexadecimal, which is transferred apart from the message; `data` is empty then.
+   *
+   * @generated from field: string content_hash = 7;
+   */
+  contentHash: string;
 };
 
 /**
@@ -359,6 +366,43 @@ export declare type AgentAttachment = Message<"portico.session.v1.AgentAttachmen
 export declare const AgentAttachmentSchema: GenMessage<AgentAttachment>;
 
 /**
+ * A skill named in a prompt.
+ *
+ * @generated from message portico.session.v1.SkillAttachment
+ */
+export declare type SkillAttachment = Message<"portico.session.v1.SkillAttachment"> & {
+  /**
+   * @generated from field: string skill_id = 1;
+   */
+  skillId: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Its instructions; absent where the skill was named before.
+   *
+   * @generated from field: optional string text = 3;
+   */
+  text?: string | undefined;
+
+  /**
+   * Absent: the text does not mention it.
+   *
+   * @generated from field: portico.session.v1.Mention mention = 4;
+   */
+  mention?: Mention | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.SkillAttachment.
+ * Use `create(SkillAttachmentSchema)` to create a new message.
+ */
+export declare const SkillAttachmentSchema: GenMessage<SkillAttachment>;
+
+/**
  * What a user said.
  *
  * @generated from message portico.session.v1.Prompt
@@ -391,6 +435,13 @@ export declare type Prompt = Message<"portico.session.v1.Prompt"> & {
    * @generated from field: google.protobuf.Struct metadata = 4;
    */
   metadata?: JsonObject | undefined;
+
+  /**
+   * Only of imported messages.
+   *
+   * @generated from field: repeated portico.session.v1.SkillAttachment skills = 5;
+   */
+  skills: SkillAttachment[];
 };
 
 /**

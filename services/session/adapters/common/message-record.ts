@@ -43,7 +43,7 @@ export function messageRecord(
 
 /** What changes in the record of a message that is written again. */
 export function messageUpdate(message: Message): Pick<MessageRecord, 'data' | 'unfinished' | 'attempt'> {
-  if (message.type !== 'assistant') return { data: JSON.stringify(message), unfinished: 0, attempt: 0 }
+  if (message.type !== 'assistant') return { data: JSON.stringify(message, moneyAsText), unfinished: 0, attempt: 0 }
   const { parts: _, attempt, ...rest } = message
   const data = JSON.stringify({ ...rest, costNanos: message.costNanos?.toString() })
   return { data, unfinished: message.timeCompleted === undefined ? 1 : 0, attempt }
@@ -64,10 +64,14 @@ export function partRecords(workspace: string, write: Extract<Write, { type: 'in
 export function toStoredMessage(record: MessageRecord, parts: readonly PartRecord[]): StoredMessage {
   const { seq, type, data, attempt } = record
   const message = JSON.parse(data)
-  if (type !== 'assistant') return { seq, message: message as Message }
   if (message.costNanos !== undefined) message.costNanos = BigInt(message.costNanos)
+  if (type !== 'assistant') return { seq, message: message as Message }
   const current = parts.filter((part) => part.attempt === attempt)
   message.parts = current.map((part) => JSON.parse(part.data) as AssistantPart)
   message.attempt = attempt
   return { seq, message: message as AssistantMessage }
+}
+
+function moneyAsText(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value
 }

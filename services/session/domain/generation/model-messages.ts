@@ -71,5 +71,6 @@ function toolResult({ callId, state, content, error }: ToolPart): ModelPart {
 }
 
 function toContent(content: ToolContent): ModelContent {
+  if (content.type === 'link') return { type: 'text', text: `(A file of type ${content.mime}: ${content.uri})` }
   return content.type === 'text' ? content : { ...content, type: 'media' }
 }

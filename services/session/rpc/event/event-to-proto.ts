@@ -19,7 +19,7 @@ import { enumTable } from '#shared/rpc/enum-table.ts'
 import { type BlobContents, NO_BLOBS } from '../blob-contents.ts'
 import { deliveries, outcomes, replies } from '../enums.ts'
 import { itemToProto } from '../inbox/item-to-proto.ts'
-import { errorToProto, syntheticToProto, toolContentToProto } from '../message/message-to-proto.ts'
+import { errorToProto, syntheticToProto, toolContentToProto } from '../message/content-to-proto.ts'
 import {
   locationToProto,
   modelToProto,

@@ -5,7 +5,7 @@ import type { InboxItem } from '#services/session/domain/inbox.ts'
 import type { BlobRef } from '#services/session/domain/message.ts'
 import type { BlobContents } from '../blob-contents.ts'
 import { deliveries } from '../enums.ts'
-import { promptToProto, syntheticToProto } from '../message/message-to-proto.ts'
+import { promptToProto, syntheticToProto } from '../message/content-to-proto.ts'
 import { locationToProto } from '../session/session-to-proto.ts'
 
 type Init = MessageInitShape<typeof InboxItemSchema>

@@ -1,41 +1,35 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import type { ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type AssistantMessageSchema,
-  type AssistantPartSchema,
-  AssistantTool_State,
+  Compaction_Status,
+  type CompactionSchema,
   type MessageSchema,
-  type StructuredErrorSchema,
+  ShellCommand_Status,
+  type ShellCommandSchema,
 } from '#gen/portico/session/v1/message_pb.js'
-import type {
-  AgentAttachmentSchema,
-  FileAttachmentSchema,
-  PromptSchema,
-  SyntheticTextSchema,
-} from '#gen/portico/session/v1/session_pb.js'
-import type {
-  AgentAttachment,
-  AssistantMessage,
-  AssistantPart,
-  FileAttachment,
-  Message,
-  Prompt,
-  StructuredError,
-  SyntheticText,
-  ToolContent,
-  ToolPart,
-} from '#services/session/domain/message.ts'
+import type { AssistantMessage, CompactionMessage, Message, ShellMessage } from '#services/session/domain/message.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { BlobContents } from '../blob-contents.ts'
+import { defined } from '../defined.ts'
 import { outcomes } from '../enums.ts'
 import { locationToProto, modelToProto, tokensToProto } from '../session/session-to-proto.ts'
+import { errorToProto, promptToProto, syntheticToProto } from './content-to-proto.ts'
+import { partToProto } from './part-to-proto.ts'
 
-const states = enumTable({
-  streaming: AssistantTool_State.STREAMING,
-  running: AssistantTool_State.RUNNING,
-  completed: AssistantTool_State.COMPLETED,
-  error: AssistantTool_State.ERROR,
+/** How far a command is. */
+export const shellStatuses = enumTable({
+  running: ShellCommand_Status.RUNNING,
+  exited: ShellCommand_Status.EXITED,
+  timeout: ShellCommand_Status.TIMEOUT,
+  killed: ShellCommand_Status.KILLED,
+})
+
+/** How far a compaction is. */
+export const compactionStatuses = enumTable({
+  running: Compaction_Status.RUNNING,
+  completed: Compaction_Status.COMPLETED,
+  failed: Compaction_Status.FAILED,
 })
 
 /** A message as other services see it, with the content of its files. */
@@ -44,49 +38,8 @@ export function messageToProto(message: Message, blobs: BlobContents): MessageIn
     messageId: message.id,
     createTime: timestampFromMs(message.timeCreated),
     kind: kindToProto(message, blobs),
+    ...defined({ metadata: message.metadata }),
   }
-}
-
-/** A prompt as other services see it, with the content of its files. */
-export function promptToProto(prompt: Prompt, blobs: BlobContents): MessageInitShape<typeof PromptSchema> {
-  return {
-    text: prompt.text,
-    files: prompt.files.map((file) => fileToProto(file, blobs)),
-    agents: prompt.agents.map(agentToProto),
-    ...(prompt.metadata === undefined ? {} : { metadata: prompt.metadata }),
-  }
-}
-
-/** A synthetic text as other services see it. */
-export function syntheticToProto({
-  text,
-  description,
-  metadata,
-}: SyntheticText): MessageInitShape<typeof SyntheticTextSchema> {
-  return {
-    text,
-    ...(description === undefined ? {} : { description }),
-    ...(metadata === undefined ? {} : { metadata }),
-  }
-}
-
-/** A failure as other services see it. */
-export function errorToProto({
-  type,
-  message,
-  status = 0,
-}: StructuredError): MessageInitShape<typeof StructuredErrorSchema> {
-  return { type, message, status }
-}
-
-/** What a tool returned, as other services see it. */
-export function toolContentToProto(
-  content: ToolContent,
-  blobs: BlobContents,
-): MessageInitShape<typeof ToolContentSchema> {
-  if (content.type === 'text') return { content: { case: 'text', value: content.text } }
-  const { blob, mime, name = '' } = content
-  return { content: { case: 'file', value: { data: blobs.get(blob.hash) ?? new Uint8Array(), mime, name } } }
 }
 
 type Kind = NonNullable<MessageInitShape<typeof MessageSchema>['kind']>
@@ -107,13 +60,24 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
       return { case: 'synthetic', value: syntheticToProto(message.synthetic) }
     case 'location-switched': {
       const { location, previous } = message
-      const value = { location: locationToProto(location), previous: locationToProto(previous) }
+      const value = {
+        location: locationToProto(location),
+        ...defined({ previous: previous && locationToProto(previous) }),
+      }
       return { case: 'locationSwitched', value }
     }
     case 'idle': {
       const error = message.error === undefined ? {} : { error: errorToProto(message.error) }
       return { case: 'idle', value: { outcome: outcomes.toProto(message.outcome), ...error } }
     }
+    case 'system':
+      return { case: 'system', value: { text: message.text, ...defined({ description: message.description }) } }
+    case 'skill':
+      return { case: 'skill', value: { skillId: message.skill, name: message.name, text: message.text } }
+    case 'shell':
+      return { case: 'shell', value: shellToProto(message) }
+    case 'compaction':
+      return { case: 'compaction', value: compactionToProto(message) }
   }
 }
 
@@ -121,14 +85,15 @@ function assistantToProto(
   message: AssistantMessage,
   blobs: BlobContents,
 ): MessageInitShape<typeof AssistantMessageSchema> {
-  const { costNanos, tokens, error, retry, timeStreamed, timeCompleted } = message
+  const { costNanos, tokens, error, retry, timeStreamed, timeCompleted, snapshot, providerState } = message
   return {
     agent: message.agent,
     model: modelToProto(message.model),
     parts: message.parts.map((part) => ({ part: partToProto(part, blobs) })),
     finish: message.finish ?? '',
     rawFinish: message.rawFinish ?? '',
-    ...(costNanos === undefined ? {} : { costNanos }),
+    ...defined({ costNanos, providerState }),
+    ...(snapshot === undefined ? {} : { snapshot: { ...snapshot, files: [...snapshot.files] } }),
     ...(tokens === undefined ? {} : { tokens: tokensToProto(tokens) }),
     ...(error === undefined ? {} : { error: errorToProto(error) }),
     ...(timeStreamed === undefined ? {} : { streamTime: timestampFromMs(timeStreamed) }),
@@ -139,57 +104,23 @@ function assistantToProto(
   }
 }
 
-type Part = NonNullable<MessageInitShape<typeof AssistantPartSchema>['part']>
-
-function partToProto(part: AssistantPart, blobs: BlobContents): Part {
-  switch (part.type) {
-    case 'text':
-      return { case: 'text', value: { text: part.text } }
-    case 'reasoning': {
-      const { text, state, timeCreated, timeCompleted } = part
-      const value = {
-        text,
-        createTime: timestampFromMs(timeCreated),
-        ...(state === undefined ? {} : { state }),
-        ...(timeCompleted === undefined ? {} : { completeTime: timestampFromMs(timeCompleted) }),
-      }
-      return { case: 'reasoning', value }
-    }
-    case 'tool':
-      return toolToProto(part, blobs)
-  }
-}
-
-function toolToProto(part: ToolPart, blobs: BlobContents): Part {
-  const { metadata, error, timeRan, timeCompleted } = part
-  const value = {
-    callId: part.callId,
-    name: part.name,
-    state: states.toProto(part.state),
-    partialInput: part.state === 'streaming' ? part.rawInput : '',
-    input: part.input,
-    content: part.content.map((content) => toolContentToProto(content, blobs)),
-    createTime: timestampFromMs(part.timeCreated),
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(error === undefined ? {} : { error: errorToProto(error) }),
-    ...(timeRan === undefined ? {} : { runTime: timestampFromMs(timeRan) }),
-    ...(timeCompleted === undefined ? {} : { completeTime: timestampFromMs(timeCompleted) }),
-  }
-  return { case: 'tool', value }
-}
-
-function fileToProto(file: FileAttachment, blobs: BlobContents): MessageInitShape<typeof FileAttachmentSchema> {
-  const { name, description, mention } = file
+function shellToProto(message: ShellMessage): MessageInitShape<typeof ShellCommandSchema> {
+  const { shellId, command, status, exit, output, timeCompleted } = message
   return {
-    data: blobs.get(file.blob.hash) ?? new Uint8Array(),
-    mime: file.mime,
-    uri: file.uri ?? '',
-    ...(name === undefined ? {} : { name }),
-    ...(description === undefined ? {} : { description }),
-    ...(mention === undefined ? {} : { mention }),
+    ...{ shellId, command, status: shellStatuses.toProto(status) },
+    ...defined({ exitCode: exit }),
+    ...(timeCompleted === undefined ? {} : { completeTime: timestampFromMs(timeCompleted) }),
+    ...(output && { output: { ...output, cursor: BigInt(output.cursor), size: BigInt(output.size) } }),
   }
 }
 
-function agentToProto({ name, mention }: AgentAttachment): MessageInitShape<typeof AgentAttachmentSchema> {
-  return { name, ...(mention === undefined ? {} : { mention }) }
+function compactionToProto(message: CompactionMessage): MessageInitShape<typeof CompactionSchema> {
+  const { status, manual, summary, recent, model, providerState, providerContext, costNanos, tokens, error } = message
+  return {
+    ...{ status: compactionStatuses.toProto(status), manual, summary, recent },
+    ...defined({ providerState, providerContext, costNanos }),
+    ...(model && { model: modelToProto(model) }),
+    ...(tokens && { tokens: tokensToProto(tokens) }),
+    ...(error && { error: errorToProto(error) }),
+  }
 }

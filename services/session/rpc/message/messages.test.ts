@@ -59,8 +59,8 @@ function step(blob: { hash: string; size: number }): AssistantMessage {
       {
         ...{ ...call, callId: 'c1', name: 'read', state: 'completed' },
         content: [
-          { type: 'text', text: 'out' },
-          { type: 'file', blob, mime: 'image/png', name: 'a.png' },
+          { type: 'text', text: 'out' } as const,
+          { type: 'file', blob, mime: 'image/png', name: 'a.png' } as const,
         ],
       },
       {

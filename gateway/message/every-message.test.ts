@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
+import { messageToProto } from '#services/session/rpc/message/message-to-proto.ts'
+import { everyMessage, everyMessageJson } from '#test/support/every-message.ts'
+import { fromMessage } from './mappers.ts'
+import { message as schema } from './schemas.ts'
+
+const file = { hash: 'a'.repeat(64), size: 3 }
+const contents = new Map([[file.hash, Buffer.from('abc')]])
+
+test('a message of every kind is shown with every member, and fits its schema', () => {
+  const shown = everyMessage(file).map((message) =>
+    fromMessage(create(MessageSchema, messageToProto(message, contents))),
+  )
+  const json: unknown[] = JSON.parse(JSON.stringify(shown))
+  assert.deepEqual(json, everyMessageJson('YWJj'))
+  for (const message of json) assert.deepEqual(schema.safeParse(message).error?.issues, undefined)
+})

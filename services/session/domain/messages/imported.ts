@@ -1,0 +1,62 @@
+import type { JsonObject } from '#shared/json.ts'
+import type { ModelRef, TokenUsage } from '../session.ts'
+import type { StructuredError } from './content.ts'
+
+/** What every message has. */
+export interface MessageBase {
+  readonly id: string
+  readonly timeCreated: number
+  /** That of a user's or a synthetic message is with what it says. */
+  readonly metadata?: JsonObject
+}
+
+/** Instructions that changed. */
+export interface SystemMessage extends MessageBase {
+  readonly type: 'system'
+  readonly text: string
+  readonly description?: string
+}
+
+/** A skill that was loaded. */
+export interface SkillMessage extends MessageBase {
+  readonly type: 'skill'
+  readonly skill: string
+  readonly name: string
+  readonly text: string
+}
+
+/** A command that a user ran. */
+export interface ShellMessage extends MessageBase {
+  readonly type: 'shell'
+  readonly shellId: string
+  readonly command: string
+  readonly status: 'running' | 'exited' | 'timeout' | 'killed'
+  readonly exit?: number
+  readonly output?: ShellOutput
+  readonly timeCompleted?: number
+}
+
+/** What a command printed; `cursor` and `size` are bytes. */
+export interface ShellOutput {
+  readonly output: string
+  readonly cursor: number
+  readonly size: number
+  readonly truncated: boolean
+}
+
+/** The conversation up to here, summed up. */
+export interface CompactionMessage extends MessageBase {
+  readonly type: 'compaction'
+  readonly status: 'running' | 'completed' | 'failed'
+  readonly manual: boolean
+  readonly summary: string
+  /** What is kept of the newest messages. */
+  readonly recent: string
+  readonly model?: ModelRef
+  readonly providerState?: JsonObject
+  /** What a provider made of the conversation to go on with. */
+  readonly providerContext?: JsonObject
+  readonly costNanos?: bigint
+  readonly tokens?: TokenUsage
+  readonly error?: StructuredError
+}

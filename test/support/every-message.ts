@@ -1,0 +1,185 @@
+import type { BlobRef, Message } from '#services/session/domain/message.ts'
+import type { JsonObject } from '#shared/json.ts'
+
+/** Messages of every kind, with every member, as the session service has them; `file` is the content of each file. */
+export function everyMessage(file: BlobRef): Message[] {
+  const head = (n: number) => ({ id: `msg_every_${n}`, timeCreated: 1_000 + n, metadata: { note: `n${n}` } })
+  const model = { providerId: 'acme', modelId: 'large', variant: 'high' }
+  const error = { type: 'provider.internal', message: 'It broke', status: 502, response: '{"oops":true}' }
+  const tokens = { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 }
+  const mention = { start: 0, end: 5, text: '@file' }
+  const tool = { type: 'tool', name: 'bash', rawInput: '', input: { command: 'ls' }, metadata: { exit: 0 } } as const
+  const times = { timeCreated: 2_000, timeRan: 2_001, timeCompleted: 2_002 }
+  const [here, there] = [
+    { directory: '/here', projectId: 'p1', subpath: 'a' },
+    { directory: '/there', projectId: 'p2', subpath: '' },
+  ]
+  const { metadata, ...first } = head(1)
+  const { metadata: _, ...third } = head(3)
+  return [
+    {
+      ...{ ...first, type: 'user' },
+      prompt: {
+        text: 'Hello',
+        files: [
+          { blob: file, mime: 'image/png', uri: 'file:///a.png', name: 'a.png', description: 'A file', mention },
+          {
+            blob: file,
+            mime: 'text/plain',
+            uri: undefined,
+            name: undefined,
+            description: undefined,
+            mention: undefined,
+          },
+        ],
+        agents: [{ name: 'plan', mention }],
+        skills: [
+          { id: 'tidy', name: 'Tidy', text: 'Clean up', mention },
+          { id: 'tidy', name: 'Tidy' },
+        ],
+        metadata,
+      },
+    },
+    {
+      ...{ ...head(2), type: 'assistant', agent: 'build', model, attempt: 1, finish: 'stop', rawFinish: 'end_turn' },
+      parts: [
+        { type: 'text', text: 'Hi', state: { signature: 's1' } },
+        { type: 'reasoning', text: 'Hm', state: { signature: 's2' }, timeCreated: 1_500, timeCompleted: 1_600 },
+        { type: 'reasoning', text: 'Timeless', state: undefined, timeCreated: undefined, timeCompleted: undefined },
+        {
+          ...{ ...tool, ...times, callId: 'call_1', state: 'completed', error: undefined, executed: true },
+          ...{ providerState: { a: 1 }, providerResultState: { b: [2] } },
+          content: [
+            { type: 'text', text: 'out' } as const,
+            { type: 'file', blob: file, mime: 'image/png', name: 'b.png' } as const,
+            { type: 'link', uri: 'https://example.com/c.png', mime: 'image/png', name: undefined } as const,
+          ],
+        },
+        { ...tool, ...times, callId: 'call_2', state: 'error', content: [], error },
+        {
+          ...{ ...tool, callId: 'call_3', state: 'streaming', rawInput: '{"comm', input: {}, metadata: undefined },
+          ...{ content: [], error: undefined, timeCreated: 2_000, timeRan: undefined, timeCompleted: undefined },
+        },
+        {
+          ...{ ...tool, callId: 'call_4', state: 'running', content: [], error: undefined },
+          ...{ timeCreated: 2_000, timeRan: 2_001, timeCompleted: undefined },
+        },
+      ],
+      ...{ costNanos: 1_500_000n, tokens, error, retry: { attempt: 2, at: 3_000, error } },
+      ...{ timeStreamed: 2_003, timeCompleted: 2_004, providerState: { response: 'r1' } },
+      snapshot: { start: 'tree1', end: 'tree2', files: ['src/a.ts'] },
+    },
+    { ...third, type: 'synthetic', synthetic: { text: 'Note', description: 'For people', metadata: head(3).metadata } },
+    { ...head(4), type: 'system', text: 'Be brief', description: 'Instructions' },
+    { ...head(5), type: 'skill', skill: 'tidy', name: 'Tidy', text: 'Clean up' },
+    {
+      ...{
+        ...head(6),
+        type: 'shell',
+        shellId: 'sh_1',
+        command: 'ls',
+        status: 'exited',
+        exit: -1,
+        timeCompleted: 2_000,
+      },
+      output: { output: 'a.ts\n', cursor: 5, size: 5, truncated: false },
+    },
+    {
+      ...{ ...head(7), type: 'compaction', status: 'completed', manual: true, summary: 'All', recent: 'Last', model },
+      ...{ providerState: { c: 1 }, costNanos: 7n, tokens },
+      providerContext: { version: 1, provenance: { providerID: 'acme' }, messages: [{ role: 'user' }] },
+    },
+    { ...head(8), type: 'compaction', status: 'failed', manual: false, summary: '', recent: '', error, tokens },
+    { ...head(9), type: 'agent-switched', agent: 'plan', previous: 'build' },
+    { ...head(10), type: 'model-switched', model, previous: { ...model, variant: '' } },
+    { ...head(11), type: 'location-switched', location: here, previous: there },
+    { ...head(12), type: 'location-switched', location: here, previous: undefined },
+    { ...head(13), type: 'idle', outcome: 'failed', error },
+  ]
+}
+
+/** The same as clients see them; `data` is the content of each file in base64. */
+export function everyMessageJson(data: string): JsonObject[] {
+  const head = (n: number) => ({ id: `msg_every_${n}`, time: { created: 1_000 + n }, metadata: { note: `n${n}` } })
+  const model = { id: 'large', providerID: 'acme', variant: 'high' }
+  const error = { type: 'provider.internal', message: 'It broke', status: 502, response: { body: '{"oops":true}' } }
+  const tokens = { input: 1, output: 2, reasoning: 3, cache: { read: 4, write: 5 } }
+  const mention = { start: 0, end: 5, text: '@file' }
+  const tool = { type: 'tool', name: 'bash' }
+  const done = { input: { command: 'ls' }, metadata: { exit: 0 } }
+  const times = { created: 2_000, ran: 2_001, completed: 2_002 }
+  const [here, there] = [
+    { location: { directory: '/here' }, projectID: 'p1', subpath: 'a' },
+    { location: { directory: '/there' }, projectID: 'p2', subpath: '' },
+  ]
+  return [
+    {
+      ...{ ...head(1), type: 'user', text: 'Hello' },
+      files: [
+        {
+          ...{ data, mime: 'image/png', source: { type: 'uri', uri: 'file:///a.png' } },
+          ...{ name: 'a.png', description: 'A file', mention },
+        },
+        { data, mime: 'text/plain', source: { type: 'inline' } },
+      ],
+      agents: [{ name: 'plan', mention }],
+      skills: [
+        { id: 'tidy', name: 'Tidy', text: 'Clean up', mention },
+        { id: 'tidy', name: 'Tidy' },
+      ],
+    },
+    {
+      ...{ ...head(2), type: 'assistant', agent: 'build', model, finish: 'stop', rawFinish: 'end_turn' },
+      time: { created: 1_002, streamed: 2_003, completed: 2_004 },
+      content: [
+        { type: 'text', text: 'Hi', state: { signature: 's1' } },
+        { type: 'reasoning', text: 'Hm', state: { signature: 's2' }, time: { created: 1_500, completed: 1_600 } },
+        { type: 'reasoning', text: 'Timeless' },
+        {
+          ...{ ...tool, id: 'call_1', executed: true, providerState: { a: 1 }, providerResultState: { b: [2] } },
+          state: {
+            ...{ status: 'completed', ...done },
+            content: [
+              { type: 'text', text: 'out' },
+              { type: 'file', uri: `data:image/png;base64,${data}`, mime: 'image/png', name: 'b.png' },
+              { type: 'file', uri: 'https://example.com/c.png', mime: 'image/png' },
+            ],
+          },
+          time: times,
+        },
+        { ...tool, id: 'call_2', state: { status: 'error', ...done, error }, time: times },
+        { ...tool, id: 'call_3', state: { status: 'streaming', input: '{"comm' }, time: { created: 2_000 } },
+        { ...tool, id: 'call_4', state: { status: 'running', ...done }, time: { created: 2_000, ran: 2_001 } },
+      ],
+      ...{ cost: 0.0015, tokens, error, retry: { attempt: 2, at: 3_000, error }, providerState: { response: 'r1' } },
+      snapshot: { start: 'tree1', end: 'tree2', files: ['src/a.ts'] },
+    },
+    { ...head(3), type: 'synthetic', text: 'Note', description: 'For people' },
+    { ...head(4), type: 'system', text: 'Be brief', description: 'Instructions' },
+    { ...head(5), type: 'skill', skill: 'tidy', name: 'Tidy', text: 'Clean up' },
+    {
+      ...{ ...head(6), type: 'shell', shellID: 'sh_1', command: 'ls', status: 'exited', exit: -1 },
+      ...{ time: { created: 1_006, completed: 2_000 } },
+      output: { output: 'a.ts\n', cursor: 5, size: 5, truncated: false },
+    },
+    {
+      ...{
+        ...head(7),
+        type: 'compaction',
+        status: 'completed',
+        reason: 'manual',
+        summary: 'All',
+        recent: 'Last',
+        model,
+      },
+      ...{ providerState: { c: 1 }, cost: 7e-9, tokens },
+      providerContext: { version: 1, provenance: { providerID: 'acme' }, messages: [{ role: 'user' }] },
+    },
+    { ...head(8), type: 'compaction', status: 'failed', reason: 'auto', error, tokens },
+    { ...head(9), type: 'agent-switched', agent: 'plan', previous: 'build' },
+    { ...head(10), type: 'model-switched', model, previous: { id: 'large', providerID: 'acme' } },
+    { ...head(11), type: 'location-switched', ...here, previous: there },
+    { ...head(12), type: 'location-switched', ...here },
+    { ...head(13), type: 'idle', outcome: 'failed', error },
+  ]
+}
