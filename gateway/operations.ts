@@ -10,7 +10,13 @@ import {
   listSessionPermissions,
   replyToSessionPermission,
 } from './permission/operations.ts'
-import { interruptSession, promptSession, waitForSession, waitForSessionOf1x } from './prompt/operations.ts'
+import {
+  interruptSession,
+  promptSession,
+  resumeSession,
+  waitForSession,
+  waitForSessionOf1x,
+} from './prompt/operations.ts'
 import { createResponse } from './responses/operations.ts'
 import { getInfo, getLiveness, getOpenapi, getReadiness } from './server/operations.ts'
 import {
@@ -29,7 +35,7 @@ import {
  */
 export const OPERATIONS: readonly Operation[] = [
   ...[listSessions, createSession, listActiveSessions, getSession, switchAgent, switchModel, moveSession],
-  ...[promptSession, interruptSession, waitForSession, waitForSessionOf1x],
+  ...[promptSession, interruptSession, resumeSession, waitForSession, waitForSessionOf1x],
   ...[listMessages, getMessage],
   ...[addSynthetic, listInboxItems, updateInboxItem, cancelInboxItem],
   ...[subscribeToEvents, readSessionLog],

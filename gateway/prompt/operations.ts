@@ -38,11 +38,34 @@ export const interruptSession = operation({
   family: 'instance',
   summary: 'Ends the current run of the session',
   params,
-  query: z.object({ resume: z.literal('false', 'must be false').optional() }),
+  query: z.object({
+    resume: z.enum(['true', 'false']).optional().meta({
+      description: 'Whether steers that wait, and a move that is next, have their turn afterwards; default: false',
+    }),
+  }),
   answer: z.strictObject({ interrupted: z.boolean().meta({ description: 'Whether anything was running' }) }),
   errors: ['SESSION_NOT_FOUND'],
-  handle: ({ session }, { params, call }) => session.interruptSession({ sessionId: params.sessionID }, call.options()),
+  handle: ({ session }, { params, query, call }) =>
+    session.interruptSession({ sessionId: params.sessionID, resume: query.resume === 'true' }, call.options()),
   present: ({ interrupted }) => ({ interrupted }),
+})
+
+export const resumeSession = operation({
+  id: 'session.resume',
+  method: 'post',
+  path: '/api/session/{sessionID}/resume',
+  family: 'instance',
+  summary: 'Has the session run without an input, and waits until it is idle',
+  description:
+    'What is parked runs, and a run that was interrupted or has failed goes on. A client that does not wait ends nothing.',
+  params,
+  deadlineMs: WAIT_ROUND_MS,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND'],
+  handle: async ({ session }, { params, call, facade }) => {
+    await session.resumeSession({ sessionId: params.sessionID }, call.options())
+    return waitUntilIdle(session, params.sessionID, call, facade.lifecycle)
+  },
 })
 
 export const waitForSession = operation({

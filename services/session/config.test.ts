@@ -7,8 +7,21 @@ test('what is not set has its default', () => {
   const config = readConfig({ PORTICO_DATA_DIR: '/data' })
   assert.deepEqual(config, {
     store: { kind: 'sqlite', directory: '/data' },
-    ...{ maxRuns: 64, leaseMs: 15_000, permissionTimeoutMs: 300_000, eventRetentionMs: 30 * 86_400_000 },
+    ...{ maxRuns: 64, leaseMs: 15_000, autoResume: true },
+    ...{ permissionTimeoutMs: 300_000, eventRetentionMs: 30 * 86_400_000 },
   })
+})
+
+test('whether runs go on by themselves is a switch', () => {
+  for (const [value, on] of [
+    ['on', true],
+    ['true', true],
+    ['off', false],
+    ['false', false],
+    ['0', false],
+  ] as const) {
+    assert.equal(readConfig({ PORTICO_SESSION_AUTO_RESUME: value }).autoResume, on)
+  }
 })
 
 test('settings are read, in seconds', () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Environment, readEnvironment } from '#shared/config/config.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
-import { integerVariable } from '#shared/config/variables.ts'
+import { booleanVariable, integerVariable } from '#shared/config/variables.ts'
 
 /** Settings of the session service. */
 export interface Config {
@@ -13,6 +13,11 @@ export interface Config {
   readonly maxRuns: number
   /** After this time a session whose owner is silent is taken over (`PORTICO_SESSION_LEASE_SECONDS`, default 15). */
   readonly leaseMs: number
+  /**
+   * Whether runs that a stop or crash cut off go on (`PORTICO_SESSION_AUTO_RESUME`, default true); otherwise they end as
+   * interrupted, and what waited is parked.
+   */
+  readonly autoResume: boolean
   /** How long a permission request waits for an answer (`PORTICO_PERMISSION_TIMEOUT`, seconds, default 300). */
   readonly permissionTimeoutMs: number
   /** How long events are kept (`PORTICO_EVENT_RETENTION_DAYS`, default 30). */
@@ -23,6 +28,7 @@ const variables = z.object({
   ...storeVariables,
   PORTICO_SESSION_MAX_RUNS: integerVariable({ min: 1, max: 10_000 }).default(64),
   PORTICO_SESSION_LEASE_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
+  PORTICO_SESSION_AUTO_RESUME: booleanVariable().default(true),
   PORTICO_PERMISSION_TIMEOUT: integerVariable({ min: 1, max: 86_400 }).default(300),
   PORTICO_EVENT_RETENTION_DAYS: integerVariable({ min: 1, max: 3_650 }).default(30),
 })
@@ -34,6 +40,7 @@ export function readConfig(env: Environment): Config {
     store: storeOf(values),
     maxRuns: values.PORTICO_SESSION_MAX_RUNS,
     leaseMs: values.PORTICO_SESSION_LEASE_SECONDS * 1_000,
+    autoResume: values.PORTICO_SESSION_AUTO_RESUME,
     permissionTimeoutMs: values.PORTICO_PERMISSION_TIMEOUT * 1_000,
     eventRetentionMs: values.PORTICO_EVENT_RETENTION_DAYS * 86_400_000,
   })

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
-import type { StoreConfig } from '#shared/config/store-config.ts'
 import { randomId, timedId } from '#shared/ids.ts'
 import type { Leaving } from '#shared/process/leave.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
@@ -73,7 +72,7 @@ export interface Opened extends Required<Pick<Leaving, 'drain'>>, AsyncDisposabl
 export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock, logger } = dependencies
   await using opening = new AsyncDisposableStack()
-  const { store, blobs, patient, health } = await openStores(config.store, dependencies, opening)
+  const { store, blobs, patient, health } = await openStores(config, dependencies, opening)
   const watchers = opening.use(new SessionWatchers(store, dependencies.pollMs))
   const hub = new EventHub(store)
   const catalog = new RpcCatalogPeer(dependencies.catalog)
@@ -86,6 +85,12 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     pause: dependencies.pause ?? pause,
     random: Math.random,
     permissionTimeoutMs: config.permissionTimeoutMs,
+    ...{
+      autoResume: config.autoResume,
+      leaseMs: config.leaseMs,
+      startedAt: clock.monotonic(),
+      fences: new Map<string, number>(),
+    },
   }
   const scheduler = opening.use(
     new Scheduler({
@@ -127,11 +132,11 @@ interface Stores {
 }
 
 async function openStores(
-  config: StoreConfig,
+  config: Config,
   { clock, logger }: Pick<Dependencies, 'clock' | 'logger'>,
   resources: AsyncDisposableStack,
 ): Promise<Stores> {
-  const attributes = { 'db.system.name': config.kind }
+  const attributes = { 'db.system.name': config.store.kind }
   const { store, blobs, mongo } = await openAdapters(config, clock, resources)
   const health = resources.use(watchStore(store, { name: 'session', mongo, clock, logger }))
   await health.begin()
@@ -151,12 +156,16 @@ async function openStores(
 }
 
 async function openAdapters(
-  config: StoreConfig,
+  { store: config, autoResume }: Config,
   clock: Clock,
   resources: AsyncDisposableStack,
 ): Promise<Stores['patient'] & { readonly mongo?: Mongo }> {
   if (config.kind === 'sqlite') {
-    const store = resources.use(await openSqliteSessionStore({ path: join(config.directory, 'session.sqlite'), clock }))
+    const store = resources.use(
+      await openSqliteSessionStore({
+        ...{ path: join(config.directory, 'session.sqlite'), clock, park: !autoResume },
+      }),
+    )
     const blobs = resources.use(await openFileBlobStore({ directory: join(config.directory, 'blobs') }))
     return { store, blobs }
   }

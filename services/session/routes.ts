@@ -23,6 +23,7 @@ import { interruptSession } from './rpc/session/interrupt-session.ts'
 import { listActiveSessions } from './rpc/session/list-active-sessions.ts'
 import { listSessions } from './rpc/session/list-sessions.ts'
 import { moveSession } from './rpc/session/move-session.ts'
+import { resumeSession } from './rpc/session/resume-session.ts'
 import { switchSessionAgent } from './rpc/session/switch-session-agent.ts'
 import { switchSessionModel } from './rpc/session/switch-session-model.ts'
 import { waitSession } from './rpc/session/wait-session.ts'
@@ -54,6 +55,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     interruptSession: interruptSession(dependencies),
     switchSessionAgent: switchSessionAgent(dependencies),
     switchSessionModel: switchSessionModel(dependencies),
+    resumeSession: resumeSession(dependencies),
     moveSession: moveSession(dependencies),
     listActiveSessions: listActiveSessions(dependencies),
     listMessages: listMessages(dependencies),

@@ -53,7 +53,10 @@ export function leaseCases(test: StoreTest): void {
     assert.equal(await store.acquireLease('own_1', longMs), undefined, 'a new session has no work')
     await admit(store, 'steer', 'msg_1')
     const lease = await acquire(store, longMs)
-    assert.deepEqual(lease, { workspace: W, sessionId: 'ses_1', fence: lease.fence, unfinished: false, attempt: 1 })
+    assert.deepEqual(lease, {
+      ...{ workspace: W, sessionId: 'ses_1', fence: lease.fence },
+      ...{ unfinished: false, attempt: 1, heldUntil: 0 },
+    })
     await admit(store, 'steer', 'msg_2')
     assert.equal(await store.acquireLease('own_2', longMs), undefined)
     assert.deepEqual(await store.listActive(W), ['ses_1'])

@@ -16,6 +16,7 @@ import { sessionCases } from './session-store.sessions.ts'
 import { stagingCases } from './session-store.staging.ts'
 import type { StoreFixture, StoreTest } from './session-store.support.ts'
 import { transcriptCases } from './session-store.transcripts.ts'
+import { wakeCases } from './session-store.wakes.ts'
 
 /** What `SessionStore` promises. `open` makes an empty store for each test. */
 export function sessionStoreSuite(
@@ -44,7 +45,7 @@ export function sessionStoreSuite(
       removalCases,
       stagingCases,
     }
-    const others = { leaseCases, interruptCases, permissionCases, eventCases, changeCases, retentionCases }
+    const others = { leaseCases, interruptCases, wakeCases, permissionCases, eventCases, changeCases, retentionCases }
     for (const cases of Object.values({ ...groups, ...others })) cases(run)
   })
 }

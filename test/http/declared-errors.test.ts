@@ -73,6 +73,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   },
   'session.inbox.cancel': { SESSION_NOT_FOUND: noSession('/inbox/msg_known') },
   'session.interrupt': { SESSION_NOT_FOUND: noSession('/interrupt') },
+  'session.resume': { SESSION_NOT_FOUND: noSession('/resume') },
   'experimental.session.wait': { SESSION_NOT_FOUND: { path: '/api/experimental/session/ses_unknown/wait' } },
   'session.wait': { SESSION_NOT_FOUND: noSession('/wait') },
   'session.messages': {

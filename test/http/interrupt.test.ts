@@ -84,3 +84,50 @@ test('a prompt that has run, sent again, wakes what an interrupt parked, and mak
   await prompt(portico, id, first)
   assert.deepEqual(await course(portico, id), all)
 })
+
+test('an interrupt with resume goes on with what was to steer, and queued prompts stay parked until a resume', async () => {
+  await using portico = await openPortico()
+  const id = await open(portico)
+  await prompt(portico, id, { id: 'msg_first', text: '/slow 60000\none two' })
+  await waitFor('the run', async () => {
+    const { data } = await json<{ data: Message[] }>(portico.fetch(`/api/session/${id}/message`))
+    return data[0]?.type === 'assistant'
+  })
+  await prompt(portico, id, { id: 'msg_queued', text: 'Hello', delivery: 'queue' })
+  await prompt(portico, id, { id: 'msg_steer', text: 'Hello' })
+  const interrupt = (query: string) => portico.fetch(`/api/session/${id}/interrupt${query}`, { method: 'POST' })
+  assert.deepEqual(await json(interrupt('?resume=true')), { interrupted: true })
+  const before = ['msg_first', 'interrupted', 'msg_steer', 'succeeded']
+  assert.deepEqual(await course(portico, id), before)
+  assert.deepEqual(await json(interrupt('?resume=true')), { interrupted: false })
+  assert.deepEqual(await course(portico, id), before)
+  assert.equal((await interrupt('?resume=yes')).status, 400)
+  const resumed = await portico.fetch(`/api/session/${id}/resume`, { method: 'POST' })
+  assert.deepEqual([resumed.status, await resumed.text()], [204, ''])
+  const { data } = await json<{ data: Message[] }>(portico.fetch(`/api/session/${id}/message`))
+  assert.equal(data[0]?.outcome, 'succeeded', 'the answer comes when the session is idle')
+  assert.deepEqual(await course(portico, id), [...before, 'msg_queued', 'succeeded'])
+})
+
+test('a resume goes on with a run that was interrupted or has failed, and ends where nothing is left', async () => {
+  await using portico = await openPortico()
+  const id = await open(portico)
+  const resume = async () => {
+    const { status } = await portico.fetch(`/api/session/${id}/resume`, { method: 'POST' })
+    assert.equal(status, 204)
+  }
+  await resume()
+  assert.deepEqual(await course(portico, id), [])
+  await prompt(portico, id, { id: 'msg_first', text: '/fail 400' })
+  assert.deepEqual(await course(portico, id), ['msg_first', 'failed'])
+  await resume()
+  assert.deepEqual(await course(portico, id), ['msg_first', 'failed', 'failed'])
+  await prompt(portico, id, { id: 'msg_next', text: 'Hello' })
+  const all = ['msg_first', 'failed', 'failed', 'msg_next', 'succeeded']
+  assert.deepEqual(await course(portico, id), all)
+  await resume()
+  assert.deepEqual(await course(portico, id), all)
+  const unknown = await portico.fetch('/api/session/ses_none/resume', { method: 'POST' })
+  const body = { _tag: 'SessionNotFoundError', message: 'Session not found: ses_none', sessionID: 'ses_none' }
+  assert.deepEqual([unknown.status, await unknown.json()], [404, body])
+})

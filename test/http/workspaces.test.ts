@@ -62,6 +62,8 @@ test("another workspace's session does not exist, whatever is asked of it", asyn
     ['POST', '/api/session/ses_x/prompt', { text: 't' }],
     ['POST', '/api/session/ses_x/wait'],
     ['POST', '/api/session/ses_x/interrupt'],
+    ['POST', '/api/session/ses_x/interrupt?resume=true'],
+    ['POST', '/api/session/ses_x/resume'],
     ['POST', '/api/session/ses_x/synthetic', { text: 't' }],
     ['POST', '/api/session/ses_x/move', { directory: '/' }],
     ['GET', '/api/session/ses_x/inbox'],

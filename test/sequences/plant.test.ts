@@ -39,7 +39,7 @@ const PLANTS: readonly Planted[] = [
   },
   {
     title: 'a repeat of a prompt wakes nobody',
-    file: 'services/session/domain/inputs.ts',
+    file: 'services/session/domain/inbox/inputs.ts',
     from: 'if (wake && !revision.state.due)',
     to: 'if (wake && taken === undefined && !revision.state.due)',
     does: [prompt('steer', 'endless'), step, prompt('queue', 'quick'), interrupt, again],
@@ -47,7 +47,7 @@ const PLANTS: readonly Planted[] = [
   },
   {
     title: 'a queued prompt joins a run that goes on',
-    file: 'services/session/domain/inputs.ts',
+    file: 'services/session/domain/inbox/inputs.ts',
     from: "boundary === 'idle' ? 1 : 0",
     to: '1',
     does: [prompt('steer', 'brief'), step, prompt('queue', 'quick')],

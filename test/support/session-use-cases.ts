@@ -1,3 +1,8 @@
+import { cancelItem, changeDelivery } from '#services/session/domain/inbox/inbox-changes.ts'
+import { admitPrompt, admitSynthetic } from '#services/session/domain/inbox/inputs.ts'
+import { moveSession } from '#services/session/domain/inbox/move-session.ts'
+import { promoteItems } from '#services/session/domain/inbox/promotion.ts'
+import { resumeRun } from '#services/session/domain/inbox/wake.ts'
 import type {
   Admitter,
   Delivery,
@@ -7,10 +12,7 @@ import type {
   SyntheticAdmission,
   WaitingInput,
 } from '#services/session/domain/inbox.ts'
-import { cancelItem, changeDelivery } from '#services/session/domain/inbox-changes.ts'
-import { admitPrompt, admitSynthetic } from '#services/session/domain/inputs.ts'
 import type { AssistantMessage, StoredMessage, StructuredError } from '#services/session/domain/message.ts'
-import { moveSession } from '#services/session/domain/move-session.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import type {
   PermissionAnswer,
@@ -18,7 +20,6 @@ import type {
   PermissionRequest,
 } from '#services/session/domain/permission/permission.ts'
 import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
-import { promoteItems } from '#services/session/domain/promotion.ts'
 import { giveBack, interruptRun, type StepRecord } from '#services/session/domain/run.ts'
 import { selectAgent, selectModel } from '#services/session/domain/selection.ts'
 import type { ModelRef, NewSession, Outcome, Session } from '#services/session/domain/session.ts'
@@ -106,8 +107,10 @@ function casesOf(port: SessionStore) {
       port.revise({ workspace, sessionId }, nothing, (revision) => selectModel(revision, model)),
     isBusy: (workspace: string, sessionId: string): Promise<boolean> =>
       port.inspect({ workspace, sessionId }, nothing, ({ state, leaseNow }) => isBusy(state, leaseNow)),
-    requestInterrupt: (workspace: string, sessionId: string): Promise<boolean> =>
-      port.revise({ workspace, sessionId }, nothing, interruptRun),
+    requestInterrupt: (workspace: string, sessionId: string, goOn = false): Promise<boolean> =>
+      port.revise({ workspace, sessionId }, (reads) => (goOn ? reads.waiting() : undefined), interruptRun),
+    resumeRun: (workspace: string, sessionId: string, admitter: Admitter): Promise<void> =>
+      port.revise({ workspace, sessionId }, nothing, (revision) => resumeRun(revision, admitter)),
     replyPermission: (workspace: string, sessionId: string, requestId: string, answer: PermissionAnswer) =>
       port.revise(
         { workspace, sessionId },

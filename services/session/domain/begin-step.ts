@@ -1,7 +1,7 @@
+import { beginRun, promoteItems } from './inbox/promotion.ts'
 import type { Admitter, WaitingInputs } from './inbox.ts'
 import type { Message, StoredMessage } from './message.ts'
-import { type NextAction, nextAction } from './next-action.ts'
-import { promoteItems } from './promotion.ts'
+import { isUnfinished, type NextAction, nextAction } from './next-action.ts'
 import type { Revision } from './revision.ts'
 import type { Session } from './session.ts'
 
@@ -28,8 +28,9 @@ export interface StepStart {
 }
 
 /**
- * Promotes what waits, and decides how the run goes on. Where none has begun it begins one, at an idle boundary. `known` is
- * the conversation as far as it was read; `limited`: the agent has used up its steps, and only a new input gives it others.
+ * Promotes what waits, and decides how the run goes on. Where none has begun it begins one, at an idle boundary; or, where it
+ * was asked to, it goes on with the one that was interrupted or failed, and queued items wait. `known` is the conversation as
+ * far as it was read; `limited`: the agent has used up its steps, and only a new input gives it others.
  */
 export function beginStep(
   revision: Revision,
@@ -37,13 +38,14 @@ export function beginStep(
   known: readonly Message[],
   limited: boolean,
 ): StepStart {
-  const { running } = revision.state
   const start = (promoted: readonly StoredMessage[], next: StepStart['next']): StepStart => {
     return { messages: [...transcript, ...promoted], session, admitter: revision.state.lastAdmitter, next }
   }
   const conversation = [...known, ...transcript.map(({ message }) => message)]
   // A rejected call ends the run before anything that was admitted since can enter it.
   const ahead = nextAction(conversation)
+  if (!revision.state.running) resume(revision, conversation)
+  const { running } = revision.state
   if (running && ahead.type === 'end' && ahead.outcome === 'interrupted') return start([], ahead)
   const { messages: promoted, control } = promoteItems(revision, waiting, running ? 'step' : 'idle')
   if (control) return start(promoted, { type: 'boundary' })
@@ -51,6 +53,14 @@ export function beginStep(
   const next = nextAction([...conversation, ...promoted.map(({ message }) => message)])
   if (next.type === 'step' && limited && promoted.length === 0) return start([], { ...SUCCEEDED })
   return start(promoted, next)
+}
+
+/** Begins a run that goes on where the last one ended, if that was asked for and there is anything to go on with. */
+function resume(revision: Revision, conversation: readonly Message[]): void {
+  const { due, wake } = revision.state
+  if (!due || wake?.resume !== true) return
+  revision.set({ wake: { ...wake, resume: false } })
+  if (isUnfinished(conversation)) beginRun(revision)
 }
 
 const SUCCEEDED = { type: 'end', outcome: 'succeeded', error: undefined } as const

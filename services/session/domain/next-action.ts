@@ -1,4 +1,11 @@
-import { type AssistantMessage, isInput, type Message, type StructuredError } from './message.ts'
+import {
+  type AssistantMessage,
+  isInput,
+  type Message,
+  type StructuredError,
+  type SyntheticMessage,
+  type UserMessage,
+} from './message.ts'
 import type { Outcome } from './session.ts'
 import { STEP_ABORTED } from './settle-aborted.ts'
 
@@ -17,16 +24,35 @@ const STEP: NextAction = { type: 'step' }
 /**
  * Decides from the conversation alone how a run goes on, so that whoever takes it over decides the same: a step follows
  * an input, a step that was cut off, and tool calls whose results the model has to see. A call that was rejected
- * without feedback ends the run as if the user had interrupted it; a step that failed ends it as failed.
+ * without feedback ends the run as if the user had interrupted it; a step that failed ends it as failed. A run that begins
+ * with neither of these goes on with what an ended one has left.
  */
 export function nextAction(conversation: readonly Message[]): NextAction {
-  const last = conversation.findLast((message) => isInput(message) || message.type === 'assistant')
-  if (last?.type !== 'assistant') return last === undefined ? end('succeeded') : STEP
+  const last = lastTurn(conversation)
+  if (last === undefined || conversation.findLast(isTurnOrEnd) !== last) {
+    return isUnfinished(conversation) ? STEP : end('succeeded')
+  }
+  if (last.type !== 'assistant') return STEP
   if (last.error !== undefined) return last.error.type === STEP_ABORTED.type ? STEP : end('failed', last.error)
   const calls = last.parts.filter((part) => part.type === 'tool')
   if (calls.length === 0) return end('succeeded')
   const refusals = calls.map(({ error }) => error?.type)
   return refusals.includes(REJECTED) ? end('interrupted') : STEP
+}
+
+/** Whether the last input of a conversation is not answered to the end, or what answered it has failed. */
+export function isUnfinished(conversation: readonly Message[]): boolean {
+  const last = lastTurn(conversation)
+  if (last?.type !== 'assistant') return last !== undefined
+  return last.error !== undefined || last.parts.some(({ type }) => type === 'tool')
+}
+
+/**
+ * Whether a step came to nothing: it was cut off, or failed, before any of its tool calls began. At the end of a conversation
+ * it is repeated as if it had never been.
+ */
+export function cameToNothing({ error, timeStreamed, parts }: AssistantMessage): boolean {
+  return error !== undefined && (timeStreamed === undefined || parts.every(({ type }) => type !== 'tool'))
 }
 
 /** How many steps the conversation has since the last input, without those that were cut off. */
@@ -38,6 +64,14 @@ export function stepsSinceInput(conversation: readonly Message[]): number {
 /** Whether a step was cut off before any of its tool calls began: it is repeated as if it had never been. */
 export function isCutOff(message: AssistantMessage): boolean {
   return message.error?.type === STEP_ABORTED.type && message.timeStreamed === undefined
+}
+
+function lastTurn(conversation: readonly Message[]): UserMessage | SyntheticMessage | AssistantMessage | undefined {
+  return conversation.findLast((message) => isInput(message) || message.type === 'assistant')
+}
+
+function isTurnOrEnd(message: Message): boolean {
+  return isInput(message) || message.type === 'assistant' || message.type === 'idle'
 }
 
 function end(outcome: Outcome, error?: StructuredError): NextAction {

@@ -1,24 +1,23 @@
 import type { DurableEventData } from './event.ts'
 import { partBehind } from './event-part.ts'
+import { mayEnter } from './inbox/promotion.ts'
+import { parkInputs, wakeForSteers } from './inbox/wake.ts'
+import type { WaitingInputs } from './inbox.ts'
 import type { AssistantMessage, StructuredError } from './message.ts'
 import type { Revision } from './revision.ts'
 import type { Outcome, TokenUsage } from './session.ts'
 
 /**
  * Requests that whoever drains the session stops its run, and makes a session that is due no longer due: what waits by then
- * stays in the inbox until the next wake, and what is admitted afterwards is not concerned. Returns whether there was
- * anything to stop.
+ * stays in the inbox until the next wake, and what is admitted afterwards is not concerned. With `waiting`, the steers and the
+ * control items that are next in it are due all the same, once the run has ended. Returns whether there was anything to stop.
  */
-export function interruptRun(revision: Revision): boolean {
+export function interruptRun(revision: Revision, waiting?: WaitingInputs): boolean {
   const { running, due, interruptRequested } = revision.state
   if (running && !interruptRequested) revision.set({ interruptRequested: true })
   parkInputs(revision)
+  if (waiting !== undefined && mayEnter(waiting, true).length > 0) wakeForSteers(revision)
   return running || due
-}
-
-/** What waits stays in the inbox until somebody wakes the session. */
-export function parkInputs(revision: Revision): void {
-  if (revision.state.due) revision.set({ due: false })
 }
 
 /** One write of a step: the state of its message, the events that go with it, and what it used when it ends. */
@@ -48,11 +47,15 @@ export function recordStep(
  * Ends the run, if one has begun, and the lease with it: an event, an idle message, outcome and timeIdle; a request to
  * interrupt is cleared. What is due by then, whatever the outcome, stays due for whoever acquires the lease next.
  */
-export function endRun(revision: Revision, outcome: Outcome, error: StructuredError | undefined): void {
+export function endRun(
+  revision: Revision,
+  outcome: Outcome,
+  error: StructuredError | undefined,
+  reason: 'user' | 'shutdown' | undefined = outcome === 'interrupted' ? 'user' : undefined,
+): void {
   const { running, timeIdle } = revision.state
   if (running) {
     revision.insert({ type: 'idle', ...revision.newMessage(), outcome, error })
-    const reason = outcome === 'interrupted' ? 'user' : undefined
     revision.event({ type: 'execution-ended', outcome, error, reason })
     const idle = Math.max(revision.now, (timeIdle ?? 0) + 1)
     revision.set({ running: false, interruptRequested: false, outcome, timeIdle: idle })
@@ -73,10 +76,35 @@ export function abandonRun(revision: Revision, error: StructuredError): void {
   endRun(revision, 'failed', error)
 }
 
-/** Gives a lease back that may be lost by now: it was no attempt. */
-export function giveBack(revision: Revision, fence: number): void {
-  const { attempts, leaseUntil, fence: newest } = revision.state
+/** What is known of a run whose owner was stopped or died. */
+export interface CutOff {
+  /** Until when its lease lasted; 0: it was given back, or its store was opened anew. */
+  readonly heldUntil: number
+  /** How long leases last, and after what time they are renewed. */
+  readonly leaseMs: number
+  readonly renewMs: number
+  /** For how long this process has been there. */
+  readonly upMs: number
+}
+
+/**
+ * Ends a run that was cut off as interrupted, instead of going on with it. Inputs that waited by then are parked: the session
+ * stays due only if it was woken later. An owner that is alive renews its lease, so one that did not was dead; and what was
+ * there before this process had waited for its start.
+ */
+export function endCutOff(revision: Revision, { heldUntil, leaseMs, renewMs, upMs }: CutOff): void {
+  const { wake, interruptRequested } = revision.state
+  const cutOffAt = Math.max(revision.leaseNow - upMs, heldUntil - leaseMs + renewMs)
+  if (wake === undefined || wake.at <= cutOffAt) parkInputs(revision)
+  endRun(revision, 'interrupted', undefined, interruptRequested ? 'user' : 'shutdown')
+}
+
+/** Gives a lease back that may be lost by now: it was no attempt. `park`: the run is to end where it was cut off. */
+export function giveBack(revision: Revision, fence: number, park = false): void {
+  const { attempts, leaseUntil, running, fence: newest } = revision.state
   if (fence === newest && leaseUntil === 0) return
   if (attempts > 0) revision.set({ attempts: attempts - 1 })
-  if (fence === newest) revision.set({ leaseUntil: 0 })
+  if (fence !== newest) return
+  revision.set({ leaseUntil: 0 })
+  if (park && running) parkInputs(revision)
 }

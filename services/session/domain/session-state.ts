@@ -1,6 +1,16 @@
 import type { Admitter } from './inbox.ts'
 import type { ModelRef, Outcome, Session, TokenUsage } from './session.ts'
 
+/** How a session became due. */
+export interface Wake {
+  /** When, on the clock that leases are measured by. */
+  readonly at: number
+  /** For steers, and for the control items that are next: queued inputs stay parked. */
+  readonly steersOnly: boolean
+  /** To go on where the last run was interrupted or failed, if it was. */
+  readonly resume: boolean
+}
+
 /** What of a session changes, bookkeeping included: all that a rule needs to know of it. */
 export interface SessionState {
   readonly id: string
@@ -18,6 +28,8 @@ export interface SessionState {
   readonly seq: number
   /** There are inputs to process. */
   readonly due: boolean
+  /** How the session became due last; undefined: it never did. */
+  readonly wake: Wake | undefined
   /** A run has begun and not ended. */
   readonly running: boolean
   /** Somebody asked to interrupt the run; never without one. */
@@ -43,7 +55,7 @@ export function newState(session: Session, now: number, seq = 0): SessionState {
   const { directory, projectId, subpath } = location
   return {
     ...{ id, directory, projectId, subpath, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle },
-    ...{ seq, due: false, running: false, interruptRequested: false, lastAdmitter: undefined },
+    ...{ seq, due: false, wake: undefined, running: false, interruptRequested: false, lastAdmitter: undefined },
     ...{ fence: now, attempts: 0, leaseUntil: 0, claimableAt: undefined },
   }
 }

@@ -18,6 +18,8 @@ export interface AcquiredLease extends Lease {
    * an error, or a run has ended. Those that were given back do not count.
    */
   readonly attempt: number
+  /** Until when the lease before it lasted, on the clock that leases are measured by; 0: it was given back, or voided. */
+  readonly heldUntil: number
 }
 
 /** What a drain has to know between its writes. */

@@ -1,8 +1,8 @@
 import type { StepReads } from '../domain/begin-step.ts'
 import type { ChangeKind } from '../domain/change.ts'
-import type { TakenId, WaitingInput } from '../domain/inbox.ts'
+import type { MoveReads } from '../domain/inbox/move-session.ts'
+import type { TakenId, WaitingInput, WaitingInputs } from '../domain/inbox.ts'
 import type { AssistantMessage } from '../domain/message.ts'
-import type { MoveReads } from '../domain/move-session.ts'
 import type { CreateSession } from '../domain/new-session.ts'
 import type { KnownRequest, PermissionRequest } from '../domain/permission/permission.ts'
 import type { Revision } from '../domain/revision.ts'
@@ -23,6 +23,8 @@ export interface SessionReads {
   takenId(id: string): Maybe<TakenId | undefined>
   /** An item of the session's inbox, while it waits. */
   waitingItem(id: string): Maybe<WaitingInput | undefined>
+  /** What has its turn at the next boundaries. */
+  waiting(): Maybe<WaitingInputs>
   /** What a move under an id is decided from. */
   moveReads(id: string): Maybe<MoveReads>
   /** What waits in the inbox after a place in it (0: the oldest), in order of admission, at most so many. */

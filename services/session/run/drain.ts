@@ -3,6 +3,7 @@ import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import type { StoredMessage, StructuredError } from '../domain/message.ts'
 import type { Outcome } from '../domain/session.ts'
+import type { Lease } from '../ports/lease.ts'
 import { endOlderTools } from './end-tools.ts'
 import { giveLeaseBack } from './give-back.ts'
 import { isBlameless, type Loss } from './lease-time.ts'
@@ -13,7 +14,7 @@ import { type RunContext, type RunDependencies, RunFailure } from './run-context
 import { INTERNAL, runStep } from './run-step.ts'
 import type { Slot } from './slots.ts'
 import { isLeaseLost } from './stopped.ts'
-import type { Tenure } from './tenure.ts'
+import { RENEW_SHARE, type Tenure } from './tenure.ts'
 
 /** How a run ended. */
 interface RunEnd {
@@ -43,16 +44,18 @@ export async function drainSession(given: RunDependencies, tenure: Tenure, slot:
   const patience = (ms: number): Promise<void> => pause(ms, holdSignal)
   const store = patientPort(given.store, given.health, patience)
   const blobs = patientPort(given.blobs, given.health, patience)
+  const isOwn = comesBack(given, lease)
   try {
     const owned = new OwnedSession(store, tenure)
-    await drain({ ...given, store, blobs, pause, tenure, owned, slot })
+    await drain({ ...given, store, blobs, pause, tenure, owned, slot }, isOwn)
+    given.fences.delete(nameOf(lease))
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
     report(given, tenure, error)
     // Nobody knows whether the last write was done: whoever takes over finds out. An outage is no attempt, nor is a shutdown.
     const { reason, loss } = tenure
     const blameless = loss === undefined ? isStoreUnavailable(error) : isBlameless(loss)
-    if (reason === 'shutdown') await giveLeaseBack(given, lease)
+    if (reason === 'shutdown') await giveLeaseBack(given, lease, !given.autoResume)
     else if (blameless) void giveLeaseBack(given, lease)
   }
 }
@@ -77,14 +80,35 @@ function report({ logger }: RunDependencies, { lease, reason, loss }: Tenure, er
 /** A run that is not at a step yet. */
 type Drain = Omit<RunContext, 'principal' | 'session'>
 
-async function drain(run: Drain): Promise<void> {
+async function drain(run: Drain, isOwn: boolean): Promise<void> {
   const { tenure, owned } = run
   const { lease } = tenure
   const attributes = { 'gen_ai.conversation.id': lease.sessionId }
   if (lease.attempt > MOST_ATTEMPTS) return giveUp(run)
-  if (lease.unfinished) await takeOver(run)
+  if (lease.unfinished) {
+    await takeOver(run)
+    if (!run.autoResume && !isOwn) return endCutOff(run)
+  }
   const { outcome, error } = await inSpan('session.run', { attributes }, () => doRun(run))
   await owned.endRun(outcome, error)
+}
+
+/** Ends a run that a stop or crash cut off. */
+function endCutOff({ tenure, owned, clock, leaseMs, startedAt }: Drain): Promise<void> {
+  const { heldUntil } = tenure.lease
+  const upMs = clock.monotonic() - startedAt
+  return owned.endCutOff({ heldUntil, leaseMs, renewMs: leaseMs * RENEW_SHARE, upMs })
+}
+
+/** Whether the lease before this one was of this process, too: what it left was not cut off by the end of a process. */
+function comesBack({ fences }: RunDependencies, lease: Lease): boolean {
+  const before = fences.get(nameOf(lease))
+  fences.set(nameOf(lease), lease.fence)
+  return before === lease.fence - 1
+}
+
+function nameOf({ workspace, sessionId }: Lease): string {
+  return `${workspace}/${sessionId}`
 }
 
 /** Ends a run that has no end by itself: it is to blame, or what it does ends each process that tries. */

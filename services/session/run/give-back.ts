@@ -10,18 +10,18 @@ const PATIENCE_MS = 3_600_000
 
 /**
  * Gives a lease back, so that it is no attempt, be it lost by now. Where the store is away it goes on trying until the store
- * is back, but lets nobody wait for that. Never throws.
+ * is back, but lets nobody wait for that. `park`: the run is to end where it was cut off. Never throws.
  */
-export async function giveLeaseBack(given: RunDependencies, lease: Lease): Promise<void> {
-  if (!(await isGivenBack(given, lease))) void keepTrying(given, lease)
+export async function giveLeaseBack(given: RunDependencies, lease: Lease, park = false): Promise<void> {
+  if (!(await isGivenBack(given, lease, park))) void keepTrying(given, lease, park)
 }
 
 /** False: the store is away. */
-async function isGivenBack({ store, logger, closing }: RunDependencies, lease: Lease): Promise<boolean> {
+async function isGivenBack({ store, logger, closing }: RunDependencies, lease: Lease, park: boolean): Promise<boolean> {
   try {
     // Not under the lease, which may be lost by now: it was no attempt all the same.
     const { workspace, sessionId, fence } = lease
-    await store.revise({ workspace, sessionId }, nothing, (revision) => giveBack(revision, fence))
+    await store.revise({ workspace, sessionId }, nothing, (revision) => giveBack(revision, fence, park))
   } catch (error) {
     if (isStoreUnavailable(error)) return false
     if (isRemoved(error)) return true
@@ -35,7 +35,7 @@ function isRemoved(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'SESSION_NOT_FOUND'
 }
 
-async function keepTrying(given: RunDependencies, lease: Lease): Promise<void> {
+async function keepTrying(given: RunDependencies, lease: Lease, park: boolean): Promise<void> {
   const signal = AbortSignal.any([given.closing, AbortSignal.timeout(PATIENCE_MS)])
   const waited = (): Promise<boolean> =>
     given.pause(STORE_AGAIN_MS, signal).then(
@@ -43,6 +43,6 @@ async function keepTrying(given: RunDependencies, lease: Lease): Promise<void> {
       () => false,
     )
   while (await waited()) {
-    if (given.health.state().ok && (await isGivenBack(given, lease))) return
+    if (given.health.state().ok && (await isGivenBack(given, lease, park))) return
   }
 }

@@ -10,7 +10,7 @@ import type {
 } from '../domain/permission/permission.ts'
 import { askPermission, closeRequest } from '../domain/permission/permission-answers.ts'
 import type { Revision } from '../domain/revision.ts'
-import { abandonRun, endRun, recordStep, type StepRecord } from '../domain/run.ts'
+import { abandonRun, type CutOff, endCutOff, endRun, recordStep, type StepRecord } from '../domain/run.ts'
 import type { Outcome } from '../domain/session.ts'
 import { settleAborted } from '../domain/settle-aborted.ts'
 import type { Lease, LeaseState } from '../ports/lease.ts'
@@ -103,6 +103,11 @@ export class OwnedSession {
   /** See `endRun`. */
   endRun(outcome: Outcome, error?: StructuredError): Promise<void> {
     return this.#revise(nothing, (revision) => endRun(revision, outcome, error))
+  }
+
+  /** See `endCutOff`. */
+  endCutOff(cutOff: CutOff): Promise<void> {
+    return this.#revise(nothing, (revision) => endCutOff(revision, cutOff))
   }
 
   /** See `abandonRun`. */

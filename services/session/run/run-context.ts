@@ -37,6 +37,14 @@ export interface RunDependencies {
   readonly closing: AbortSignal
   /** From 0 to 1. */
   readonly random: () => number
+  /** Whether runs that a stop or crash cut off go on by themselves. */
+  readonly autoResume: boolean
+  /** How long leases last. */
+  readonly leaseMs: number
+  /** Monotonic time at which the process was ready to run sessions. */
+  readonly startedAt: number
+  /** Fences under which this process drains sessions, or did and came to no end, by workspace and session. */
+  readonly fences: Map<string, number>
   /** How long a permission request waits for an answer. */
   readonly permissionTimeoutMs: number
 }

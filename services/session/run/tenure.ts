@@ -14,7 +14,7 @@ export interface TenureDependencies extends LeaseTimeOptions {
 }
 
 /** A renewal that fails leaves more than 10 s of a lease of 15: as long as an election of MongoDB may take. */
-const RENEW_SHARE = 1 / 6
+export const RENEW_SHARE = 1 / 6
 /** Milliseconds until a renewal that failed is tried again. */
 const AGAIN_MS = 500
 

@@ -146,6 +146,32 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.equal(peers.started.length, 1)
   })
 
+  test('where runs do not go on by themselves, what one gives up at its shutdown the other ends as interrupted', async () => {
+    const peers = scriptedPeers()
+    const options = { pollMs: POLL_MS, peers, store: freshStore(), autoResume: false }
+    const begun = hangsNext(peers)
+    await using one = await openSessionService(options)
+    await one.create()
+    await one.prompt('Hi')
+    await begun
+    await one.prompt('Next', { delivery: 2 })
+    await using two = await openSessionService(options)
+    await one[Symbol.asyncDispose]()
+    await two.wait()
+    assert.equal(await two.outcome(), Outcome.INTERRUPTED)
+    const inbox = async () => (await two.client.listInboxItems({ sessionId: 'ses_1' }, asKey)).items
+    assert.deepEqual(
+      (await inbox()).map(({ messageId }) => messageId),
+      ['msg_2'],
+    )
+    assert.equal(peers.requests.length, 1)
+    await two.client.resumeSession({ sessionId: 'ses_1' }, asKey)
+    await two.wait()
+    assert.deepEqual(await inbox(), [])
+    const ends = (await two.messages()).flatMap(({ kind }) => (kind.case === 'idle' ? [kind.value.outcome] : []))
+    assert.deepEqual(ends, [Outcome.INTERRUPTED, Outcome.SUCCEEDED, Outcome.SUCCEEDED])
+  })
+
   test('what one gives up at its shutdown the other goes on with', async () => {
     const peers = scriptedPeers()
     const store = freshStore()

@@ -28,9 +28,11 @@ export function integerVariable({ min, max }: { readonly min: number; readonly m
     )
 }
 
-/** A switch: `true` or `1`, `false` or `0`. */
+/** A switch: `true`, `on` or `1`; `false`, `off` or `0`. */
 export const booleanVariable = () =>
-  z.enum(['true', 'false', '1', '0'], mustBe('true or false')).transform((value) => value === 'true' || value === '1')
+  z
+    .enum(['true', 'on', '1', 'false', 'off', '0'], mustBe('true or false'))
+    .transform((value) => ['true', 'on', '1'].includes(value))
 
 /** An absolute http or https URL; the answer has no slash at its end. */
 export const urlVariable = () =>

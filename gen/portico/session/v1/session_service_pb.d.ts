@@ -534,6 +534,13 @@ export declare type InterruptSessionRequest = Message<"portico.session.v1.Interr
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
+
+  /**
+   * Goes on with steers, and with moves that are next.
+   *
+   * @generated from field: bool resume = 2;
+   */
+  resume: boolean;
 };
 
 /**
@@ -559,6 +566,34 @@ export declare type InterruptSessionResponse = Message<"portico.session.v1.Inter
  * Use `create(InterruptSessionResponseSchema)` to create a new message.
  */
 export declare const InterruptSessionResponseSchema: GenMessage<InterruptSessionResponse>;
+
+/**
+ * @generated from message portico.session.v1.ResumeSessionRequest
+ */
+export declare type ResumeSessionRequest = Message<"portico.session.v1.ResumeSessionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message portico.session.v1.ResumeSessionRequest.
+ * Use `create(ResumeSessionRequestSchema)` to create a new message.
+ */
+export declare const ResumeSessionRequestSchema: GenMessage<ResumeSessionRequest>;
+
+/**
+ * @generated from message portico.session.v1.ResumeSessionResponse
+ */
+export declare type ResumeSessionResponse = Message<"portico.session.v1.ResumeSessionResponse"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.ResumeSessionResponse.
+ * Use `create(ResumeSessionResponseSchema)` to create a new message.
+ */
+export declare const ResumeSessionResponseSchema: GenMessage<ResumeSessionResponse>;
 
 /**
  * @generated from message portico.session.v1.SwitchSessionAgentRequest
@@ -1289,7 +1324,8 @@ export declare const SessionService: GenService<{
   },
   /**
    * Stops what runs in the session, and parks the inputs that wait by then; what is admitted afterwards is not concerned.
-   * Returns when the request is recorded; a session in which nothing runs or is due is left alone.
+   * Returns when the request is recorded; a session in which nothing runs or is due is left alone. When it resumes, steers that
+   * wait, and moves that are next, have their turn once the run has ended, and only queued inputs stay parked.
    *
    * @generated from rpc portico.session.v1.SessionService.InterruptSession
    */
@@ -1297,6 +1333,17 @@ export declare const SessionService: GenService<{
     methodKind: "unary";
     input: typeof InterruptSessionRequestSchema;
     output: typeof InterruptSessionResponseSchema;
+  },
+  /**
+   * Has the session run without a new input: what is parked has its turn, and a run that was interrupted or has failed goes on
+   * first, for the account of the caller. Returns when that is recorded; a run that goes on is left alone.
+   *
+   * @generated from rpc portico.session.v1.SessionService.ResumeSession
+   */
+  resumeSession: {
+    methodKind: "unary";
+    input: typeof ResumeSessionRequestSchema;
+    output: typeof ResumeSessionResponseSchema;
   },
   /**
    * Selects the agent of the next steps. Whether it exists is seen when it runs. Each call is a message of the

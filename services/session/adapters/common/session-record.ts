@@ -2,7 +2,7 @@ import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { StateChanges } from '#services/session/domain/revision.ts'
 import type { ModelRef, Outcome, Session, TokenUsage } from '#services/session/domain/session.ts'
-import type { SessionState } from '#services/session/domain/session-state.ts'
+import type { SessionState, Wake } from '#services/session/domain/session-state.ts'
 import type { JsonObject } from '#shared/json.ts'
 
 /** The fields of a session that rules read and change, as they are stored. */
@@ -23,6 +23,8 @@ export interface StateRecord {
   readonly timeIdle: number | null
   readonly seq: number
   readonly due: 0 | 1
+  /** JSON. */
+  readonly wake: string | null
   readonly running: 0 | 1
   readonly interruptRequested: 0 | 1
   /** JSON. */
@@ -64,6 +66,7 @@ export const STATE_FIELDS = [
   'timeIdle',
   'seq',
   'due',
+  'wake',
   'running',
   'interruptRequested',
   'lastAdmitter',
@@ -139,6 +142,8 @@ export function toState(record: StateRecord): SessionState {
     timeIdle: record.timeIdle ?? undefined,
     seq: record.seq,
     due: record.due === 1,
+    // Missing in documents of before.
+    wake: fromJson<Wake>(record.wake ?? null),
     running: record.running === 1,
     interruptRequested: record.interruptRequested === 1,
     lastAdmitter: fromJson<Admitter>(record.lastAdmitter),

@@ -121,8 +121,8 @@ export class MongoLeases {
       claimableAt: until,
     }
     const options = {
-      returnDocument: 'after',
-      projection: { workspace: 1, id: 1, fence: 1, attempts: 1, running: 1 },
+      returnDocument: 'before',
+      projection: { workspace: 1, id: 1, fence: 1, attempts: 1, running: 1, leaseUntil: 1 },
       maxTimeMS: CLAIM_MS,
     } as const
     try {
@@ -134,8 +134,9 @@ export class MongoLeases {
       )
       this.#locked.delete(_id)
       if (record === null) return undefined
-      const { workspace, id, fence, attempts, running } = record
-      return { workspace, sessionId: id, fence, unfinished: running === 1, attempt: attempts }
+      const { workspace, id, fence, attempts, running, leaseUntil: heldUntil } = record
+      const unfinished = running === 1
+      return { workspace, sessionId: id, fence: fence + 1, unfinished, attempt: (attempts ?? 0) + 1, heldUntil }
     } catch (error) {
       if (!(error instanceof Refused)) throw error
       const former = this.#locked.get(_id)?.ms ?? FIRST_LEAVE_MS / 2

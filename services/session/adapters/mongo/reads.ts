@@ -1,8 +1,8 @@
 import type { ClientSession, Filter } from 'mongodb'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
-import type { Delivery, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
+import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
+import type { Delivery, TakenId, WaitingInput, WaitingInputs } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
-import type { MoveReads } from '#services/session/domain/move-session.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
@@ -126,12 +126,17 @@ export class MongoReads implements SessionReads {
     return inOrder(steers, await this.#waiting('queue', afterSeq, limit), limit)
   }
 
+  async waiting(): Promise<WaitingInputs> {
+    await this.#transaction?.flush()
+    return { steers: await this.#waiting('steer', 0, 0), queued: await this.#waiting('queue', 0, 2) }
+  }
+
   async stepReads(afterSeq: number): Promise<StepReads> {
     // Before anything else is read: it writes what is not written yet.
     const transcript = await this.#messages({}, afterSeq)
     return {
       session: (await this.sessionIfAny()) as Session,
-      waiting: { steers: await this.#waiting('steer', 0, 0), queued: await this.#waiting('queue', 0, 2) },
+      waiting: await this.waiting(),
       transcript,
     }
   }

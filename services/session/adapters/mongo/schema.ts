@@ -37,6 +37,8 @@ export const SCHEMA: MongoSchema = {
     { version: 3, name: 'events expire', up: indexEvents },
     { version: 4, name: 'lists have an index for each filter, and titles one for searches', up: fourth },
     { version: 5, name: 'sessions can be removed, and written before they are seen', up: hideSessions },
+    // Documents take the new member as they are written.
+    { version: 6, name: 'sessions know how they were woken', up: async () => {} },
   ],
 }
 

@@ -1,7 +1,8 @@
+import type { SQLOutputValue } from 'node:sqlite'
 import type { AcquiredLease, Lease, LeaseState } from '#services/session/ports/lease.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 
-const OLDEST = `SELECT number FROM sessions
+const OLDEST = `SELECT number, leaseUntil FROM sessions
   WHERE claimableAt <= ? AND workspace NOT IN (SELECT value FROM json_each(?)) ORDER BY claimableAt LIMIT 1`
 
 /** Whether a lease can be had, of other workspaces than these. */
@@ -17,16 +18,19 @@ export function claimLease(
   durationMs: number,
   except: readonly string[],
 ): AcquiredLease | undefined {
+  const oldest = file.statement(OLDEST).get(now, JSON.stringify(except))
+  if (oldest === undefined) return undefined
   const sql = `UPDATE sessions SET fence = fence + 1, attempts = attempts + 1, leaseOwner = ?, leaseUntil = ?, claimableAt = ?
-    WHERE number = (${OLDEST}) RETURNING workspace, id, fence, attempts, running`
-  const row = file.statement(sql).get(owner, now + durationMs, now + durationMs, now, JSON.stringify(except))
-  if (row === undefined) return undefined
+    WHERE number = ? RETURNING workspace, id, fence, attempts, running`
+  const until = now + durationMs
+  const row = file.statement(sql).get(owner, until, until, oldest.number as number) as Record<string, SQLOutputValue>
   return {
     workspace: row.workspace as string,
     sessionId: row.id as string,
     fence: row.fence as number,
     unfinished: row.running === 1,
     attempt: row.attempts as number,
+    heldUntil: oldest.leaseUntil as number,
   }
 }
 
@@ -42,6 +46,13 @@ export function renewLease(
   const until = now + durationMs
   const row = file.statement(sql).get(until, until, workspace, sessionId, fence, now)
   return row && { interruptRequested: row.interruptRequested === 1 }
+}
+
+/** Makes no session due: what waits is parked. To be called in a job. */
+export function parkAll(file: SqliteFile): void {
+  file
+    .statement('UPDATE sessions SET due = 0, claimableAt = CASE WHEN running THEN claimableAt END WHERE due = 1')
+    .run()
 }
 
 /** Ends every lease; what was leased can be had at once. To be called in a job. */

@@ -1,8 +1,8 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
-import type { Delivery, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
+import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
+import type { Delivery, TakenId, WaitingInput, WaitingInputs } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
-import type { MoveReads } from '#services/session/domain/move-session.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
@@ -71,10 +71,14 @@ export class SqliteReads implements SessionReads {
     return inOrder(this.#waiting('steer', afterSeq, limit), this.#waiting('queue', afterSeq, limit), limit)
   }
 
+  waiting(): WaitingInputs {
+    return { steers: this.#waiting('steer', 0, -1), queued: this.#waiting('queue', 0, 2) }
+  }
+
   stepReads(afterSeq: number): StepReads {
     return {
       session: readSession(this.#file, this.#workspace, this.#sessionId) as Session,
-      waiting: { steers: this.#waiting('steer', 0, -1), queued: this.#waiting('queue', 0, 2) },
+      waiting: this.waiting(),
       transcript: this.#messages('seq > ? ORDER BY seq', afterSeq),
     }
   }

@@ -60,6 +60,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 3, name: 'events can be read by session, and expire', up: indexEvents },
   { version: 4, name: 'lists have an index for each filter, and titles one for searches', up: indexLists },
   { version: 5, name: 'sessions can be removed, and written before they are seen', up: hideSessions },
+  { version: 6, name: 'sessions know how they were woken', up: addWake },
 ]
 
 /** Also completes files of the time before versions. */
@@ -68,6 +69,10 @@ function first(database: DatabaseSync): void {
   const attempts = `SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'attempts'`
   if (database.prepare(attempts).get() !== undefined) return
   database.exec('ALTER TABLE sessions ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0')
+}
+
+function addWake(database: DatabaseSync): void {
+  database.exec('ALTER TABLE sessions ADD COLUMN wake TEXT')
 }
 
 function indexEvents(database: DatabaseSync): void {

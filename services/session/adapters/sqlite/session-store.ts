@@ -24,7 +24,7 @@ import { SqliteEventLog } from './event-log.ts'
 import { HiddenSessions } from './hidden/hidden-sessions.ts'
 import { SqliteRemoval } from './hidden/removal.ts'
 import { SqliteStaging } from './hidden/staging.ts'
-import { claimLease, hasClaim, renewLease, voidLeases } from './leases.ts'
+import { claimLease, hasClaim, parkAll, renewLease, voidLeases } from './leases.ts'
 import { readSession, readState, SqliteReads } from './reads.ts'
 import { saveNewSession, saveRevision } from './save.ts'
 import { STEPS } from './schema.ts'
@@ -41,14 +41,17 @@ export async function openSqliteSessionStore(options: {
   readonly path: string
   readonly clock: Clock
   readonly newId?: NewId
+  /** Parks what waits. */
+  readonly park?: boolean
 }): Promise<SessionStore> {
-  const { path, clock, newId = (prefix) => timedId(prefix, clock) } = options
+  const { path, clock, newId = (prefix) => timedId(prefix, clock), park = false } = options
   const file = new SqliteFile(path, { steps: STEPS, exclusive: true })
   try {
     // 16 MiB instead of 4: pages that many writes touch are copied back less often.
     file.statement('PRAGMA wal_autocheckpoint = 4000').get()
     const { log, hidden } = await file.write(() => {
       voidLeases(file, clock.now())
+      if (park) parkAll(file)
       const hidden = new HiddenSessions(file)
       return { log: new SqliteEventLog(file, hidden), hidden }
     })

@@ -61,6 +61,34 @@ test('the run ends after an answer, a failure, and a refusal without a word', ()
   assert.equal(outcome(user('a'), step({ parts: both })), 'interrupted')
 })
 
+test('a run that begins without an input goes on with what an ended one has left', () => {
+  const error = { type: 'provider.refused', message: 'no' }
+  assert.equal(outcome(user('a'), idle), 'step')
+  assert.equal(outcome(user('a'), aborted, idle), 'step')
+  assert.equal(outcome(user('a'), step({ error }), idle), 'step')
+  assert.equal(outcome(user('a'), step({ parts: [call('permission.rejected')] }), idle), 'step')
+  assert.equal(outcome(user('a'), step({ error }), idle, step({ error })), 'failed', 'it fails by what it does itself')
+  assert.equal(outcome(user('a'), step(), idle), 'succeeded')
+  assert.equal(outcome(idle), 'succeeded')
+  assert.equal(outcome(), 'succeeded')
+})
+
+test('a step that failed before its tools at the end is left out: it is repeated', () => {
+  const error = { type: 'provider.unavailable', message: 'no' }
+  const roles = (...conversation: Message[]) => modelMessages(conversation, model).map(({ role }) => role)
+  assert.deepEqual(roles(user('a'), step({ error, timeStreamed: undefined }), idle), ['user'])
+  assert.deepEqual(roles(user('a'), step({ error }), idle), ['user'])
+  assert.deepEqual(roles(user('a'), step({ error, parts: [call('aborted')] }), idle), ['user', 'assistant', 'tool'])
+})
+
+test('a synthetic text is input', () => {
+  const synthetic = { text: 'Built', description: undefined, metadata: undefined }
+  const added: Message = { type: 'synthetic', id: 'msg_s', timeCreated: 0, synthetic }
+  assert.equal(outcome(user('a'), step(), idle, added), 'step')
+  assert.equal(stepsSinceInput([user('a'), step(), added, step()]), 1)
+  assert.deepEqual(modelMessages([added], model), [{ role: 'user', parts: [{ type: 'text', text: 'Built' }] }])
+})
+
 test('steps are counted from the last input, without those that were cut off', () => {
   assert.equal(stepsSinceInput([user('a'), step(), step(), user('b'), step(), aborted]), 1)
 })

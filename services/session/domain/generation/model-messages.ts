@@ -7,7 +7,7 @@ import {
   type ToolContent,
   type ToolPart,
 } from '../message.ts'
-import { isCutOff } from '../next-action.ts'
+import { cameToNothing } from '../next-action.ts'
 import type { ModelRef } from '../session.ts'
 import type { ModelContent, ModelMessage, ModelPart } from './generation.ts'
 import { thoughtOf } from './thought.ts'
@@ -15,12 +15,12 @@ import { parseArguments } from './tool-arguments.ts'
 
 /**
  * The conversation as a model is shown it: what users said and programs added, what the agent answered, and a result for each
- * of its tool calls, whatever became of the call. Thoughts go back only to the model that had them. A step that was cut off at
- * the very end is left out: it is about to be repeated.
+ * of its tool calls, whatever became of the call. Thoughts go back only to the model that had them. A step that came to
+ * nothing is left out at the very end: it is about to be repeated.
  */
 export function modelMessages(conversation: readonly Message[], model: ModelRef): ModelMessage[] {
   const shown = conversation.filter((message) => isInput(message) || message.type === 'assistant')
-  while (shown.at(-1)?.type === 'assistant' && isCutOff(shown.at(-1) as AssistantMessage)) shown.pop()
+  while (shown.at(-1)?.type === 'assistant' && cameToNothing(shown.at(-1) as AssistantMessage)) shown.pop()
   return shown.flatMap((message) => {
     if (message.type === 'user') return [{ role: 'user', parts: userParts(message.prompt) }]
     if (message.type === 'synthetic') return [{ role: 'user', parts: textParts(message.synthetic.text) }]

@@ -1,5 +1,5 @@
+import { parkInputs } from '../inbox/wake.ts'
 import type { Revision } from '../revision.ts'
-import { parkInputs } from '../run.ts'
 import type { KnownRequest, PermissionAnswer, PermissionReply, PermissionRequest } from './permission.ts'
 
 /** Writes a request that waits. */

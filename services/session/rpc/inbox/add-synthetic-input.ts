@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { AddSyntheticInputRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { admitSynthetic } from '#services/session/domain/inputs.ts'
+import { admitSynthetic } from '#services/session/domain/inbox/inputs.ts'
 import type { SyntheticText } from '#services/session/domain/message.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'

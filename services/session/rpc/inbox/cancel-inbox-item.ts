@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { cancelItem } from '#services/session/domain/inbox-changes.ts'
+import { cancelItem } from '#services/session/domain/inbox/inbox-changes.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 

@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { FileInput } from '#gen/portico/session/v1/session_pb.js'
 import type { PromptSessionRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { admitPrompt } from '#services/session/domain/inputs.ts'
+import { admitPrompt } from '#services/session/domain/inbox/inputs.ts'
 import type { FileAttachment, Mention, Prompt } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { moveSession as decideMove } from '#services/session/domain/move-session.ts'
+import { moveSession as decideMove } from '#services/session/domain/inbox/move-session.ts'
 import type { SessionLocation } from '#services/session/domain/session.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'

@@ -1,5 +1,6 @@
-import type { Delivery, WaitingInput } from './inbox.ts'
-import type { Revision } from './revision.ts'
+import type { Delivery, WaitingInput } from '../inbox.ts'
+import type { Revision } from '../revision.ts'
+import { wake } from './wake.ts'
 
 /**
  * Changes when an item that waits enters the conversation; `steer` makes the session due. False: it does not wait, or has this
@@ -10,7 +11,7 @@ export function changeDelivery(revision: Revision, waiting: WaitingInput | undef
   const { id } = waiting.item
   revision.writes.push({ type: 'redeliver', id, delivery })
   revision.event({ type: 'inbox-delivery-changed', messageId: id, delivery })
-  if (delivery === 'steer' && !revision.state.due) revision.set({ due: true })
+  if (delivery === 'steer') wake(revision)
   revision.touch()
   return true
 }

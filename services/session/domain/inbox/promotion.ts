@@ -1,7 +1,7 @@
-import { type InboxItem, isControl, type WaitingInput, type WaitingInputs } from './inbox.ts'
-import type { StoredMessage } from './message.ts'
+import { type InboxItem, isControl, type WaitingInput, type WaitingInputs } from '../inbox.ts'
+import type { StoredMessage } from '../message.ts'
+import type { Revision } from '../revision.ts'
 import { switchLocation } from './move-session.ts'
-import type { Revision } from './revision.ts'
 
 /** What a boundary let in. */
 export interface Promotion {
@@ -20,26 +20,37 @@ const NOTHING: Promotion = { messages: [], control: false }
  * came first.
  */
 export function promoteItems(revision: Revision, waiting: WaitingInputs, boundary: 'step' | 'idle'): Promotion {
-  const { due, running, interruptRequested } = revision.state
+  const { due, wake, running, interruptRequested } = revision.state
   if (interruptRequested || (!due && !running)) return NOTHING
-  const entering = nextItems(waiting, boundary)
-  const left = waiting.steers.length + waiting.queued.length - entering.length
-  if (due && left === 0) revision.set({ due: false })
+  const candidates = mayEnter(waiting, due && wake?.steersOnly === true)
+  const entering = nextItems(candidates, boundary)
+  if (due && entering.length === candidates.length) revision.set({ due: false })
   const last = entering.at(-1)
   if (last === undefined) return NOTHING
   const control = isControl(last.item)
-  if (!control && !running) {
-    revision.set({ running: true })
-    revision.event({ type: 'execution-started' })
-  }
+  if (!control) beginRun(revision)
   const messages = entering.map(({ item }) => deliver(revision, item))
   if (!control) revision.set({ lastAdmitter: last.admitter })
   return { messages, control }
 }
 
+/** Begins a run, where none has begun. */
+export function beginRun(revision: Revision): void {
+  if (revision.state.running) return
+  revision.set({ running: true })
+  revision.event({ type: 'execution-started' })
+}
+
+/** What has its turn in an inbox, in order of admission; with `steersOnly` no queued item but the control items that are next. */
+export function mayEnter({ steers, queued }: WaitingInputs, steersOnly: boolean): readonly WaitingInput[] {
+  const input = steersOnly ? queued.findIndex(({ item }) => !isControl(item)) : -1
+  return [...steers, ...(input < 0 ? queued : queued.slice(0, input))].sort((a, b) => a.seq - b.seq)
+}
+
 /** The inputs that a boundary lets in together, or the control item that is next. */
-function nextItems({ steers, queued }: WaitingInputs, boundary: 'step' | 'idle'): readonly WaitingInput[] {
-  const items = [...steers, ...queued.slice(0, boundary === 'idle' ? 1 : 0)].sort((a, b) => a.seq - b.seq)
+function nextItems(candidates: readonly WaitingInput[], boundary: 'step' | 'idle'): readonly WaitingInput[] {
+  const oldest = boundary === 'idle' ? candidates.find(({ item }) => item.delivery === 'queue') : undefined
+  const items = candidates.filter((each) => each.item.delivery === 'steer' || each === oldest)
   const control = items.findIndex(({ item }) => isControl(item))
   return control < 0 ? items : items.slice(0, Math.max(control, 1))
 }

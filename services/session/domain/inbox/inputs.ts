@@ -8,8 +8,9 @@ import type {
   SyntheticAdmission,
   SyntheticItem,
   TakenId,
-} from './inbox.ts'
-import type { Revision } from './revision.ts'
+} from '../inbox.ts'
+import type { Revision } from '../revision.ts'
+import { wake } from './wake.ts'
 
 /**
  * Puts a user's input into the inbox, and with `wake` makes the session due. The same id again with the same digest returns
@@ -50,7 +51,7 @@ type Base = Pick<InboxItem, 'id' | 'sessionId' | 'delivery' | 'timeCreated'>
 function admit(
   revision: Revision,
   taken: TakenId | undefined,
-  { id, delivery, digest, admitter, wake }: Admission,
+  { id, delivery, digest, admitter, wake: wakes }: Admission,
   make: (base: Base) => InboxItem,
 ): InboxItem | undefined {
   const sessionId = revision.state.id
@@ -59,7 +60,7 @@ function admit(
     const { input } = taken
     if (taken.sessionId !== sessionId || input?.digest !== digest || input.item.type !== item.type) return undefined
   }
-  if (wake && !revision.state.due) revision.set({ due: true })
+  if (wakes) wake(revision)
   if (taken?.input !== undefined) return taken.input.item
   revision.writes.push({ type: 'admit', seq: revision.nextSeq(), item, digest, admitter })
   revision.event({ type: 'inbox-enqueued', item })

@@ -1,10 +1,11 @@
-import type { MoveAdmission, TakenId, WaitingInput } from './inbox.ts'
+import type { MoveAdmission, TakenId, WaitingInput } from '../inbox.ts'
+import type { StoredMessage } from '../message.ts'
+import type { Revision } from '../revision.ts'
+import type { SessionLocation } from '../session.ts'
+import { isBusy } from '../session-state.ts'
 import { cancelItem } from './inbox-changes.ts'
 import { admitMove } from './inputs.ts'
-import type { StoredMessage } from './message.ts'
-import type { Revision } from './revision.ts'
-import type { SessionLocation } from './session.ts'
-import { isBusy } from './session-state.ts'
+import { wake } from './wake.ts'
 
 /** What a move is decided from, besides the state of the session. */
 export interface MoveReads {
@@ -32,7 +33,7 @@ export function moveSession(
   }
   for (const older of moves) cancelItem(revision, older)
   switchLocation(revision, id, move)
-  revision.set({ due: true })
+  wake(revision)
   return true
 }
 

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { admission, admitter, newSession as input, moveAdmission } from '#test/contract/session-store.support.ts'
+import type { InboxItem, WaitingInput, WaitingInputs } from '../inbox.ts'
+import { newSession } from '../new-session.ts'
+import { Revision } from '../revision.ts'
+import { type CutOff, endCutOff, giveBack, interruptRun } from '../run.ts'
+import type { SessionState } from '../session-state.ts'
+import { admitPrompt } from './inputs.ts'
+import { promoteItems } from './promotion.ts'
+import { resumeRun } from './wake.ts'
+
+const NOW = 100_000
+
+function revisionOf(state: Partial<SessionState>, now = NOW): Revision {
+  const newId = (prefix: string): string => `${prefix}_1`
+  const before = newSession(input(), now, newId).revision.state
+  return new Revision({ ...before, ...state }, now, now, newId)
+}
+
+function item(seq: number, type: 'prompt' | 'move', delivery: 'steer' | 'queue'): WaitingInput {
+  const base = { id: `msg_${seq}`, sessionId: 'ses_1', delivery, timeCreated: 0 }
+  const { prompt } = admission(base.id)
+  const made: InboxItem =
+    type === 'prompt' ? { type, ...base, prompt } : { type, ...base, move: moveAdmission(base.id).move }
+  return { seq, item: made, admitter }
+}
+
+const inbox = (...items: WaitingInput[]): WaitingInputs => ({
+  steers: items.filter(({ item }) => item.delivery === 'steer'),
+  queued: items.filter(({ item }) => item.delivery === 'queue').slice(0, 2),
+})
+
+const running = { running: true, fence: 1, leaseUntil: NOW + 10_000 } as const
+const woken = (at: number, more = {}) =>
+  ({ due: true, wake: { at, steersOnly: false, resume: false, ...more } }) as const
+
+test('an interrupt that resumes is due for steers and the moves that are next, not for queued inputs', () => {
+  const cases: [WaitingInput[], boolean][] = [
+    [[], false],
+    [[item(1, 'prompt', 'queue')], false],
+    [[item(1, 'prompt', 'queue'), item(2, 'move', 'queue')], false],
+    [[item(1, 'move', 'queue'), item(2, 'prompt', 'queue')], true],
+    [[item(1, 'prompt', 'queue'), item(2, 'prompt', 'steer')], true],
+    [[item(1, 'prompt', 'queue'), item(2, 'move', 'steer')], true],
+  ]
+  for (const [items, due] of cases) {
+    for (const state of [running, {}, woken(NOW)]) {
+      const revision = revisionOf(state)
+      assert.equal(interruptRun(revision, inbox(...items)), 'running' in state || 'due' in state)
+      assert.equal(revision.state.due, due)
+      assert.equal(revision.state.interruptRequested, 'running' in state)
+    }
+  }
+})
+
+test('what is due for steers leaves queued inputs where they are, until something else wakes the session', () => {
+  const waiting = inbox(item(1, 'move', 'queue'), item(2, 'prompt', 'queue'), item(3, 'prompt', 'steer'))
+  const steersOnly = woken(NOW, { steersOnly: true })
+  const first = revisionOf(steersOnly)
+  assert.equal(promoteItems(first, waiting, 'idle').control, true)
+  assert.equal(first.state.due, true)
+  const rest = inbox(item(2, 'prompt', 'queue'), item(3, 'prompt', 'steer'))
+  const second = revisionOf(steersOnly)
+  assert.deepEqual(
+    promoteItems(second, rest, 'idle').messages.map(({ message }) => message.id),
+    ['msg_3'],
+  )
+  assert.equal(second.state.due, false)
+  const other = revisionOf(steersOnly)
+  admitPrompt(other, undefined, admission('msg_4'))
+  assert.deepEqual(
+    promoteItems(other, rest, 'idle').messages.map(({ message }) => message.id),
+    ['msg_2', 'msg_3'],
+  )
+})
+
+test('a resume is for the account of who asks, and joins a run that goes on', () => {
+  const other = { ...admitter, apiKeyId: 'key_2' }
+  for (const [state, resumes] of [
+    [{}, true],
+    [{ ...running, interruptRequested: true }, true],
+    [running, false],
+  ] as const) {
+    const revision = revisionOf({ ...state, lastAdmitter: admitter })
+    resumeRun(revision, other)
+    assert.deepEqual(
+      [revision.state.due, revision.state.wake?.resume, revision.state.lastAdmitter],
+      [true, resumes, resumes ? other : admitter],
+    )
+  }
+})
+
+test('an admission does not forget a resume that was asked for, and an interrupt does', () => {
+  const revision = revisionOf({})
+  resumeRun(revision, admitter)
+  admitPrompt(revision, undefined, admission('msg_1'))
+  assert.equal(revision.state.wake?.resume, true)
+  interruptRun(revision)
+  admitPrompt(revision, undefined, admission('msg_2'))
+  assert.equal(revision.state.wake?.resume, false)
+})
+
+test('a run that was cut off ends as interrupted; what was woken before that is parked, and what was after is due', () => {
+  const lease = { leaseMs: 12_000, renewMs: 2_000 }
+  const cases: [string, CutOff, at: number, due: boolean][] = [
+    ['given back, woken before this process', { ...lease, heldUntil: 0, upMs: 5_000 }, NOW - 5_001, false],
+    ['given back, woken since', { ...lease, heldUntil: 0, upMs: 5_000 }, NOW - 4_999, true],
+    ['woken while its owner lived', { ...lease, heldUntil: NOW - 1_000, upMs: 90_000 }, NOW - 13_000, false],
+    ['woken before the owner had to renew', { ...lease, heldUntil: NOW - 1_000, upMs: 90_000 }, NOW - 11_000, false],
+    ['woken when it did not', { ...lease, heldUntil: NOW - 1_000, upMs: 90_000 }, NOW - 10_999, true],
+    ['woken then, and waited for this process', { ...lease, heldUntil: NOW - 1_000, upMs: 500 }, NOW - 10_999, false],
+  ]
+  for (const [title, cutOff, at, due] of cases) {
+    const revision = revisionOf({ ...running, ...woken(at) })
+    endCutOff(revision, cutOff)
+    const { running: runs, outcome, leaseUntil } = revision.state
+    assert.deepEqual([revision.state.due, runs, outcome, leaseUntil], [due, false, 'interrupted', 0], title)
+    const reasons = revision.writes.flatMap((write) => (write.type === 'event' ? [write.data] : []))
+    assert.deepEqual(reasons, [
+      { type: 'execution-ended', outcome: 'interrupted', error: undefined, reason: 'shutdown' },
+    ])
+  }
+  const asked = revisionOf({ ...running, interruptRequested: true })
+  endCutOff(asked, { ...lease, heldUntil: 0, upMs: 0 })
+  assert.ok(
+    asked.writes.some((write) => write.type === 'event' && 'reason' in write.data && write.data.reason === 'user'),
+  )
+})
+
+test('a lease that is given back to end a run parks what waits, unless somebody else has the session', () => {
+  const state = { ...running, ...woken(NOW) }
+  for (const [fence, park, due] of [
+    [1, true, false],
+    [1, false, true],
+    [0, true, true],
+  ] as const) {
+    const revision = revisionOf(state)
+    giveBack(revision, fence, park)
+    assert.equal(revision.state.due, due, `${fence} ${park}`)
+  }
+  const idle = revisionOf({ ...state, running: false })
+  giveBack(idle, 1, true)
+  assert.equal(idle.state.due, true)
+})
