@@ -28,6 +28,7 @@ import {
   switchAgent,
   switchModel,
 } from './session/operations.ts'
+import { getSessionStats } from './stats/operations.ts'
 
 /**
  * Every operation that is served: the route table, the OpenAPI document, and what the tests walk. Paths are tried in this order:
@@ -36,6 +37,7 @@ import {
 export const OPERATIONS: readonly Operation[] = [
   ...[listSessions, createSession, listActiveSessions, getSession, switchAgent, switchModel, moveSession],
   ...[promptSession, interruptSession, resumeSession, waitForSession, waitForSessionOf1x],
+  getSessionStats,
   ...[listMessages, getMessage],
   ...[addSynthetic, listInboxItems, updateInboxItem, cancelInboxItem],
   ...[subscribeToEvents, readSessionLog],

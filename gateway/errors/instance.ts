@@ -117,9 +117,12 @@ function sentence(problem = 'invalid body'): string {
   return problem.slice(0, 1).toUpperCase() + problem.slice(1)
 }
 
+const PUBLIC_NAMES: Readonly<Record<string, string>> = { page_size: 'limit', start_time: 'from', time_zone: 'timezone' }
+
 /** `session_id` → `sessionID`: services name fields as the protobuf files do. */
 function publicName(field = ''): string {
-  if (field === 'page_size') return 'limit'
+  const named = PUBLIC_NAMES[field]
+  if (named !== undefined) return named
   return field.replace(/_id\b/g, 'ID').replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 

@@ -27,6 +27,7 @@ import { resumeSession } from './rpc/session/resume-session.ts'
 import { switchSessionAgent } from './rpc/session/switch-session-agent.ts'
 import { switchSessionModel } from './rpc/session/switch-session-model.ts'
 import { waitSession } from './rpc/session/wait-session.ts'
+import { getSessionStats } from './rpc/stats/get-session-stats.ts'
 import type { EventHub } from './run/events/event-hub.ts'
 import type { SessionWatchers } from './run/session-watchers.ts'
 
@@ -46,6 +47,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     createSession: createSession(dependencies),
     getSession: getSession(dependencies),
     listSessions: listSessions(dependencies),
+    getSessionStats: getSessionStats(dependencies),
     promptSession: promptSession(dependencies),
     addSyntheticInput: addSyntheticInput(dependencies),
     listInboxItems: listInboxItems(dependencies),

@@ -1,4 +1,5 @@
 import { suite, test } from 'node:test'
+import { activityCases } from './session-store.activity.ts'
 import { anyListCases } from './session-store.any-lists.ts'
 import { controlCases } from './session-store.controls.ts'
 import { changeCases, eventCases, retentionCases } from './session-store.events.ts'
@@ -35,6 +36,7 @@ export function sessionStoreSuite(
       sessionCases,
       listCases,
       anyListCases,
+      activityCases,
       inboxCases,
       inboxItemCases,
       promotionCases,

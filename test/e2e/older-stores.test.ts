@@ -11,6 +11,7 @@ import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#te
 import { type Expected, layOutDatabase, layOutFolder } from '#test/support/older-stores.ts'
 import { runToEnd, scratchDirectory } from '#test/support/processes.ts'
 import { startSingle, startSplit } from '#test/support/product.ts'
+import { statsAgree } from '#test/support/stats-of.ts'
 import { waitFor, waitUntil } from '#test/support/wait-until.ts'
 
 const HOUR_MS = 3_600_000
@@ -177,4 +178,6 @@ async function workGoesOn(url: string): Promise<void> {
   await client.prompt('ses_parked', { text: 'Go on.' })
   await client.wait('ses_parked')
   assert.ok((await client.messages('ses_parked')).some(({ id }) => id === 'msg_parked'))
+  await client.wait('ses_running')
+  await statsAgree(client)
 }

@@ -32,6 +32,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     INVALID_CURSOR: { path: '/api/session?cursor=x' },
     REQUEST_INVALID: { path: `/api/session?search=${long}` },
   },
+  'experimental.session.stats': { REQUEST_INVALID: { path: '/api/experimental/session/stats?from=2&to=1' } },
   'session.create': {
     REQUEST_INVALID: { body: { title: long } },
     LOCATION_INVALID: { body: { location: { directory: 'relative' } } },

@@ -4,8 +4,9 @@ import type { PartPlace } from './event-part.ts'
 import type { Admitter, Delivery, InboxItem } from './inbox.ts'
 import type { AssistantMessage, Message } from './message.ts'
 import type { PermissionAnswer, PermissionRequest } from './permission/permission.ts'
-import type { TokenUsage } from './session.ts'
+import { addTokens, type TokenUsage } from './session.ts'
 import { nextClaim, type SessionState } from './session-state.ts'
+import { type Activity, activityOf } from './stats/activity.ts'
 
 /** One record that a use case writes beside the session's own. */
 export type Write =
@@ -38,6 +39,7 @@ export type Write =
       /** The part that holds what the event says. */
       readonly part: PartPlace | undefined
     }
+  | { readonly type: 'count'; readonly seq: number; readonly activity: Activity }
   | { readonly type: 'ask'; readonly seq: number; readonly request: PermissionRequest }
   | { readonly type: 'answer'; readonly requestId: string; readonly answer: PermissionAnswer }
   | { readonly type: 'approve'; readonly projectId: string; readonly action: string; readonly pattern: string }
@@ -138,6 +140,12 @@ export class Revision {
     if (own || changed.length > 0) this.writes.push({ type: 'update', message, own, changed })
   }
 
+  /** Adds what counts of a message to the statistics. */
+  count(message: Message): void {
+    const activity = activityOf(message)
+    if (activity !== undefined) this.writes.push({ type: 'count', seq: this.#state.seq, activity })
+  }
+
   /** The id and time of a message that no client named. */
   newMessage(): { readonly id: string; readonly timeCreated: number } {
     return { id: this.#newId('msg'), timeCreated: this.now }
@@ -147,15 +155,5 @@ export class Revision {
   finish(): void {
     const claimableAt = nextClaim(this.#state, this.leaseNow)
     if (claimableAt !== this.#state.claimableAt) this.set({ claimableAt })
-  }
-}
-
-function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
-  return {
-    input: a.input + b.input,
-    output: a.output + b.output,
-    reasoning: a.reasoning + b.reasoning,
-    cacheRead: a.cacheRead + b.cacheRead,
-    cacheWrite: a.cacheWrite + b.cacheWrite,
   }
 }

@@ -36,6 +36,7 @@ export function recordStep(
 ): number {
   if (before === undefined) revision.insert(message)
   else revision.update(before, message)
+  revision.count(message)
   for (const data of events) revision.event(data, partBehind(message, data))
   if (usage !== undefined) revision.addUsage(usage.costNanos, usage.tokens)
   if (message.timeCompleted !== undefined && message.error === undefined) revision.set({ attempts: 0 })

@@ -19,6 +19,17 @@ export interface TokenUsage {
 
 export const NO_TOKENS: TokenUsage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
 
+/** The sum of two usages. */
+export function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    reasoning: a.reasoning + b.reasoning,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+  }
+}
+
 /** How a run ended. */
 export type Outcome = 'succeeded' | 'failed' | 'interrupted'
 

@@ -22,6 +22,7 @@ export function settleAborted(
   for (const step of unfinished) {
     const { message, events } = cutOff(step, STEP_ABORTED, revision.now)
     revision.update(step, message)
+    revision.count(message)
     for (const data of events) revision.event(data, partBehind(message, data))
     // The answer was complete, and what it used was to be added when the step ends.
     if (step.costNanos !== undefined && step.tokens !== undefined) revision.addUsage(step.costNanos, step.tokens)

@@ -1,6 +1,7 @@
 import type { StoredMessage } from '../domain/message.ts'
 import type { PermissionRequest, PermissionRule } from '../domain/permission/permission.ts'
 import type { Session } from '../domain/session.ts'
+import type { CountedActivity } from '../domain/stats/stats.ts'
 
 /** A page of a list. `more` says whether further items follow in the direction that was read. */
 export interface Page<T> {
@@ -31,6 +32,17 @@ export interface MessageQuery {
   readonly anchor?: { readonly seq: number; readonly direction: 'next' | 'previous' }
 }
 
+export interface ActivityQuery {
+  /** First millisecond; undefined: from the first activity on. */
+  readonly from: number | undefined
+  /** The millisecond after the last one. */
+  readonly to: number
+  /** Only sessions that are of this project now. */
+  readonly projectId: string | undefined
+  /** Whether tool calls are read, too. */
+  readonly calls: boolean
+}
+
 /** What is read of sessions for those who only look. */
 export interface SessionLists {
   getSession(workspace: string, sessionId: string): Promise<Session | undefined>
@@ -49,4 +61,9 @@ export interface SessionLists {
   listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]>
   /** Approvals saved for a project, as `allow` rules. */
   savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]>
+  /**
+   * What counts of the sessions that are there, in order of time, in batches as those of `listSessions`. A session that is
+   * removed or moved meanwhile may be in some of them.
+   */
+  listActivity(workspace: string, query: ActivityQuery): AsyncIterable<readonly CountedActivity[]>
 }

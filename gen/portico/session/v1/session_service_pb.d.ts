@@ -6,6 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { ModelRef } from "../../catalog/v1/catalog_pb.js";
 import type { AgentAttachment, Delivery, FileInput, InboxItem, PermissionReply, PermissionRequest, PermissionRuleset, Session, SyntheticText } from "./session_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { SessionStats } from "./stats_pb.js";
 import type { Message as Message$1 } from "./message_pb.js";
 import type { SessionEvent } from "./event_pb.js";
 
@@ -247,6 +249,104 @@ export declare type ListSessionsResponse = Message<"portico.session.v1.ListSessi
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export declare const ListSessionsResponseSchema: GenMessage<ListSessionsResponse>;
+
+/**
+ * @generated from message portico.session.v1.GetSessionStatsRequest
+ */
+export declare type GetSessionStatsRequest = Message<"portico.session.v1.GetSessionStatsRequest"> & {
+  /**
+   * Begin of the range, before its end; absent: the first thing counted.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * End of the range, which is not part of it; absent: now.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 2;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * Only sessions that belong to this project now; empty: all. At most 4,096 characters.
+   *
+   * @generated from field: string project_id = 3;
+   */
+  projectId: string;
+
+  /**
+   * IANA name of the time zone whose days are counted; empty: UTC.
+   *
+   * @generated from field: string time_zone = 4;
+   */
+  timeZone: string;
+
+  /**
+   * @generated from field: portico.session.v1.GetSessionStatsRequest.ToolDetail tool_detail = 5;
+   */
+  toolDetail: GetSessionStatsRequest_ToolDetail;
+};
+
+/**
+ * Describes the message portico.session.v1.GetSessionStatsRequest.
+ * Use `create(GetSessionStatsRequestSchema)` to create a new message.
+ */
+export declare const GetSessionStatsRequestSchema: GenMessage<GetSessionStatsRequest>;
+
+/**
+ * What is said about tools.
+ *
+ * @generated from enum portico.session.v1.GetSessionStatsRequest.ToolDetail
+ */
+export enum GetSessionStatsRequest_ToolDetail {
+  /**
+   * @generated from enum value: TOOL_DETAIL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Nothing.
+   *
+   * @generated from enum value: TOOL_DETAIL_NONE = 1;
+   */
+  NONE = 1,
+
+  /**
+   * How many calls there were; the default.
+   *
+   * @generated from enum value: TOOL_DETAIL_SUMMARY = 2;
+   */
+  SUMMARY = 2,
+
+  /**
+   * Each tool, too.
+   *
+   * @generated from enum value: TOOL_DETAIL_FULL = 3;
+   */
+  FULL = 3,
+}
+
+/**
+ * Describes the enum portico.session.v1.GetSessionStatsRequest.ToolDetail.
+ */
+export declare const GetSessionStatsRequest_ToolDetailSchema: GenEnum<GetSessionStatsRequest_ToolDetail>;
+
+/**
+ * @generated from message portico.session.v1.GetSessionStatsResponse
+ */
+export declare type GetSessionStatsResponse = Message<"portico.session.v1.GetSessionStatsResponse"> & {
+  /**
+   * @generated from field: portico.session.v1.SessionStats stats = 1;
+   */
+  stats?: SessionStats | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.GetSessionStatsResponse.
+ * Use `create(GetSessionStatsResponseSchema)` to create a new message.
+ */
+export declare const GetSessionStatsResponseSchema: GenMessage<GetSessionStatsResponse>;
 
 /**
  * @generated from message portico.session.v1.PromptSessionRequest
@@ -1257,6 +1357,16 @@ export declare const SessionService: GenService<{
     methodKind: "unary";
     input: typeof ListSessionsRequestSchema;
     output: typeof ListSessionsResponseSchema;
+  },
+  /**
+   * Sums up what the sessions of the workspace did in a range of time.
+   *
+   * @generated from rpc portico.session.v1.SessionService.GetSessionStats
+   */
+  getSessionStats: {
+    methodKind: "unary";
+    input: typeof GetSessionStatsRequestSchema;
+    output: typeof GetSessionStatsResponseSchema;
   },
   /**
    * Admits one input durably and wakes the session, unless it is parked. The same id with the same content returns the

@@ -12,3 +12,9 @@ export function gramsOf(text: string): string[] {
   for (let end = LENGTH; end <= characters.length; end++) grams.add(characters.slice(end - LENGTH, end).join(''))
   return [...grams]
 }
+
+/** Adds the grams of the title, where there is one. */
+export function withGrams<R extends { readonly titleSearch?: string | null }>(record: R): R & { grams?: string[] } {
+  const { titleSearch } = record
+  return typeof titleSearch === 'string' ? { ...record, grams: gramsOf(titleSearch) } : record
+}

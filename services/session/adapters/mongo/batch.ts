@@ -1,7 +1,9 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Document } from 'mongodb'
 import type { Revision, Write } from '#services/session/domain/revision.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { activityRecord } from '../common/activity-record.ts'
 import { eventRecord } from '../common/event-record.ts'
+import { withGrams } from '../common/grams.ts'
 import { type InboxRecord, inboxRecord, settledUpdate } from '../common/inbox-record.ts'
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
 import { requestRecord } from '../common/records.ts'
@@ -10,7 +12,6 @@ import { type Collections, keyOf, partKey, type Table } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { noticeOf } from './notices.ts'
 import { MongoReads, type ServerState, type Transaction } from './reads.ts'
-import { withGrams } from './schema-lists.ts'
 
 /** A document of any collection. */
 interface AnyDocument extends Document {
@@ -81,6 +82,11 @@ export class MongoBatch implements Transaction {
     this.#addParts(write)
   }
 
+  /** Counts a message that no revision has. */
+  count(write: Extract<Write, { type: 'count' }>): void {
+    this.push(...this.#operation(write))
+  }
+
   /** Makes ids free for new documents; returns the first that names something. */
   async claimIds(ids: readonly string[]): Promise<string | undefined> {
     const keys = { _id: { $in: ids.map((id) => keyOf(this.#workspace, id)) } }
@@ -123,6 +129,10 @@ export class MongoBatch implements Transaction {
     const insert = (record: { readonly id: string }): Operation => {
       return { insertOne: { document: { _id: keyOf(workspace, record.id), ...record } } }
     }
+    const put = (record: { readonly id: string }): Operation => {
+      const replacement = { _id: keyOf(workspace, record.id), ...record }
+      return { replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } }
+    }
     const update = (id: string, changes: object): Operation => {
       return { updateOne: { filter: { _id: keyOf(workspace, id) }, update: { $set: changes } } }
     }
@@ -140,6 +150,8 @@ export class MongoBatch implements Transaction {
         return ['messages', update(write.message.id, messageUpdate(write.message))]
       case 'event':
         return ['events', insert(eventRecord(workspace, this.#sessionId, write))]
+      case 'count':
+        return ['activity', put(activityRecord(workspace, this.#sessionId, write))]
       case 'ask':
         return ['requests', insert(requestRecord(workspace, write))]
       case 'answer':

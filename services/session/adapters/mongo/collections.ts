@@ -2,6 +2,7 @@ import type { Collection, Db } from 'mongodb'
 import type { NewId } from '#services/session/domain/revision.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
+import type { ActivityRecord } from '../common/activity-record.ts'
 import type { EventRecord } from '../common/event-record.ts'
 import type { InboxRecord } from '../common/inbox-record.ts'
 import type { MessageRecord, PartRecord } from '../common/message-record.ts'
@@ -33,6 +34,7 @@ export interface Collections {
   readonly messages: Collection<Keyed<MessageRecord>>
   readonly parts: Collection<Keyed<PartRecord>>
   readonly events: Collection<Keyed<EventRecord>>
+  readonly activity: Collection<Keyed<ActivityRecord>>
   readonly requests: Collection<Keyed<RequestRecord>>
   readonly approvals: Collection<Keyed<ApprovalRecord>>
   readonly hiddenSessions: Collection<HiddenDocument>
@@ -70,6 +72,7 @@ export function collectionsOf(db: Db): Collections {
     messages: db.collection('messages'),
     parts: db.collection('parts'),
     events: db.collection('events'),
+    activity: db.collection('activity'),
     requests: db.collection('requests'),
     approvals: db.collection('approvals'),
     hiddenSessions: db.collection('hiddenSessions'),

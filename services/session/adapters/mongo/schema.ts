@@ -39,6 +39,7 @@ export const SCHEMA: MongoSchema = {
     { version: 5, name: 'sessions can be removed, and written before they are seen', up: hideSessions },
     // Documents take the new member as they are written.
     { version: 6, name: 'sessions know how they were woken', up: async () => {} },
+    { version: 7, name: 'what statistics count has documents of its own', up: seventh },
   ],
 }
 
@@ -55,8 +56,13 @@ async function second(store: MongoStepStore): Promise<void> {
 }
 
 async function fourth(store: MongoStepStore): Promise<void> {
-  const { indexLists } = await import('./schema-lists.ts')
+  const { indexLists } = await import('./steps/index-lists.ts')
   await indexLists(store)
+}
+
+async function seventh(store: MongoStepStore): Promise<void> {
+  const { countMessages } = await import('./steps/count-messages.ts')
+  await countMessages(store)
 }
 
 async function indexEvents({ db }: MongoStepStore): Promise<void> {

@@ -1,7 +1,9 @@
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
-import type { MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
+import type { ActivityQuery, MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
+import { listActivity } from './activity.ts'
 import type { StoreParts } from './collections.ts'
 import { listActive } from './leases.ts'
 import { listSessions } from './list-sessions.ts'
@@ -22,6 +24,10 @@ export class MongoSessionLists implements SessionLists {
 
   listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]> {
     return listSessions(this.#parts.collections, workspace, query)
+  }
+
+  listActivity(workspace: string, query: ActivityQuery): AsyncIterable<readonly CountedActivity[]> {
+    return listActivity(this.#parts.collections, workspace, query)
   }
 
   async listMessages(workspace: string, sessionId: string, query: MessageQuery) {

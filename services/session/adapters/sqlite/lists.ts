@@ -6,19 +6,21 @@ import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toRequest } from '../common/records.ts'
 import { readsForward, toPage } from '../common/session-lists.ts'
 import { readStored } from './message-rows.ts'
-import { SESSION_NUMBER } from './reads.ts'
+import { readState, SESSION_NUMBER } from './reads.ts'
 
+/** Undefined: no such session. */
 export function listMessages(
   file: SqliteFile,
   workspace: string,
   sessionId: string,
   query: MessageQuery,
-): Page<StoredMessage> {
+): Page<StoredMessage> | undefined {
   const forward = readsForward(query)
   const from = query.anchor?.seq ?? (forward ? 0 : Number.MAX_SAFE_INTEGER)
   const sql = `SELECT * FROM messages WHERE session = ${SESSION_NUMBER} AND seq ${forward ? '>' : '<'} ?
     ORDER BY seq ${forward ? 'ASC' : 'DESC'} LIMIT ?`
   const rows = file.statement(sql).all(workspace, sessionId, from, query.limit + 1)
+  if (rows.length === 0 && readState(file, workspace, sessionId) === undefined) return undefined
   return toPage(rows as unknown as MessageRecord[], query, (record) => readStored(file, record))
 }
 

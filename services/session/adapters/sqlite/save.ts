@@ -1,11 +1,14 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { Revision, Write } from '#services/session/domain/revision.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { activityRecord } from '../common/activity-record.ts'
 import { eventRecord } from '../common/event-record.ts'
 import { inboxRecord, settledUpdate } from '../common/inbox-record.ts'
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
 import { requestRecord } from '../common/records.ts'
+
 import { type SessionRecord, STATE_FIELDS, toStateChanges } from '../common/session-record.ts'
+import { insertActivity } from './activity.ts'
 import type { SqliteEventLog } from './event-log.ts'
 
 /** A session, and its number in the file. */
@@ -90,6 +93,9 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
       break
     case 'event':
       log.append(eventRecord(workspace, sessionId, write), number)
+      break
+    case 'count':
+      insertActivity(file, number, activityRecord(workspace, sessionId, write))
       break
     case 'ask':
       insertRequest(file, { session: number, ...requestRecord(workspace, write) })

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
-import { indexLists } from './schema-lists.ts'
 import { splitMessages } from './schema-parts.ts'
+import { countMessages } from './steps/count-messages.ts'
+import { indexLists } from './steps/index-lists.ts'
 
 /**
  * The tables of `session.sqlite`. Columns carry the names of `records.ts`. `messages` also holds the inbox: an input is
@@ -61,6 +62,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 4, name: 'lists have an index for each filter, and titles one for searches', up: indexLists },
   { version: 5, name: 'sessions can be removed, and written before they are seen', up: hideSessions },
   { version: 6, name: 'sessions know how they were woken', up: addWake },
+  { version: 7, name: 'what statistics count has rows of its own', up: countMessages },
 ]
 
 /** Also completes files of the time before versions. */

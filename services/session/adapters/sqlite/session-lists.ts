@@ -1,11 +1,13 @@
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
-import type { MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
+import type { ActivityQuery, MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
+import { listActivity } from './activity.ts'
 import { listSessions } from './list-sessions.ts'
 import { listActive, listMessages, listPermissionRequests, savedApprovals } from './lists.ts'
 import { readMessage, readStored } from './message-rows.ts'
-import { readSession, readState } from './reads.ts'
+import { readSession } from './reads.ts'
 import type { StoreParts } from './store-parts.ts'
 
 /** See SessionLists. */
@@ -24,11 +26,12 @@ export class SqliteSessionLists implements SessionLists {
     return listSessions(this.#parts.file, this.#parts.titles, workspace, query)
   }
 
+  listActivity(workspace: string, query: ActivityQuery): AsyncIterable<readonly CountedActivity[]> {
+    return listActivity(this.#parts.file, workspace, query)
+  }
+
   async listMessages(workspace: string, sessionId: string, query: MessageQuery) {
-    const { file } = this.#parts
-    const page = listMessages(file, workspace, sessionId, query)
-    if (page.items.length === 0 && readState(file, workspace, sessionId) === undefined) return undefined
-    return page
+    return listMessages(this.#parts.file, workspace, sessionId, query)
   }
 
   async getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {

@@ -63,6 +63,7 @@ function deliver(revision: Revision, item: InboxItem): StoredMessage {
     case 'prompt': {
       const message = { type: 'user', id, timeCreated, prompt: item.prompt } as const
       const seq = revision.insert(message)
+      revision.count(message)
       revision.event({ type: 'inbox-delivered', messageId: id })
       return { seq, message }
     }

@@ -23,6 +23,7 @@ const EMPTIERS: readonly Emptier[] = [
   (_, collections, range) => emptyTable(collections, 'inbox', range, { state: 'cancelled' }),
   emptyMessages,
   (_, collections, range) => emptyTable(collections, 'events', range, {}),
+  (_, collections, range) => emptyTable(collections, 'activity', range, {}),
 ]
 
 /** Deletes some documents of a session; returns whether there may be more. */

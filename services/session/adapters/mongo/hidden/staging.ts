@@ -1,3 +1,4 @@
+import { activityOfStaged } from '#services/session/adapters/common/activity-record.ts'
 import {
   messageExists,
   sessionExists,
@@ -56,11 +57,15 @@ export class MongoStaging implements SessionStaging {
 
   appendStaged(staged: StagedSession, messages: readonly Message[]): Promise<void> {
     return this.#run(staged, async (batch) => {
-      const { seq } = await this.#find(batch, staged)
+      const { seq, kind } = await this.#find(batch, staged)
       const ids = messages.map(({ id }) => id)
       const taken = ids.find((id, i) => ids.indexOf(id) < i) ?? (await batch.claimIds(ids))
       if (taken !== undefined) throw messageExists(taken)
-      for (const [i, message] of messages.entries()) batch.insertMessage({ type: 'insert', seq: seq + 1 + i, message })
+      for (const [i, message] of messages.entries()) {
+        batch.insertMessage({ type: 'insert', seq: seq + 1 + i, message })
+        const activity = activityOfStaged(kind, message)
+        if (activity !== undefined) batch.count({ type: 'count', seq: seq + 1, activity })
+      }
       batch.push('hiddenSessions', {
         updateOne: { filter: { _id: staged.key }, update: keepFor(STAGED_MS, { seq: seq + messages.length }) },
       })

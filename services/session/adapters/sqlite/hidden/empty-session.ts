@@ -25,6 +25,13 @@ const EMPTIERS: readonly Emptier[] = [
         (SELECT workspace, position FROM events WHERE session = ? LIMIT ${ROWS})`,
       session,
     ),
+  (file, session) =>
+    changes(
+      file,
+      `DELETE FROM activity WHERE (workspace, timeCreated, id) IN
+        (SELECT workspace, timeCreated, id FROM activity WHERE session = ? LIMIT ${ROWS})`,
+      session,
+    ),
 ]
 
 /** Deletes rows of a session for some milliseconds; returns whether there may be more. To be called in a job. */

@@ -1,3 +1,4 @@
+import { activityOfStaged, activityRecord } from '#services/session/adapters/common/activity-record.ts'
 import {
   messageExists,
   sessionExists,
@@ -14,6 +15,7 @@ import {
   type StagedKind,
   type StagedSession,
 } from '#services/session/ports/session-staging.ts'
+import { insertActivity } from '../activity.ts'
 import { readState } from '../reads.ts'
 import { saveMessage, saveNewSession } from '../save.ts'
 import type { StoreParts } from '../store-parts.ts'
@@ -42,11 +44,14 @@ export class SqliteStaging implements SessionStaging {
   appendStaged(staged: StagedSession, messages: readonly Message[]): Promise<void> {
     const { file, hidden, clock } = this.#parts
     return file.write(() => {
-      const { number, seq } = this.#find(staged)
+      const { number, seq, kind } = this.#find(staged)
       const { workspace, sessionId: id } = staged
       for (const [i, message] of messages.entries()) {
         if (claimId(file, hidden, workspace, message.id) !== undefined) throw messageExists(message.id)
         saveMessage(file, { workspace, id, number }, { type: 'insert', seq: seq + 1 + i, message })
+        const activity = activityOfStaged(kind, message)
+        if (activity !== undefined)
+          insertActivity(file, number, activityRecord(workspace, id, { seq: seq + 1, activity }))
       }
       hidden.keep(number, seq + messages.length, clock.now() + STAGED_MS)
     })

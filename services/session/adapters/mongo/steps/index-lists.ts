@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, Document } from 'mongodb'
+import { withGrams } from '#services/session/adapters/common/grams.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { MongoStepStore } from '#shared/stores/mongo-schema.ts'
-import { gramsOf } from '../common/grams.ts'
 
 const BATCH = 500
 
@@ -29,10 +29,4 @@ export async function indexLists({ db, commit }: MongoStepStore): Promise<void> 
     if (operations.length === BATCH) await write()
   }
   await write()
-}
-
-/** Adds the grams of the title, where there is one. */
-export function withGrams<R extends { readonly titleSearch?: string | null }>(record: R): R & { grams?: string[] } {
-  const { titleSearch } = record
-  return typeof titleSearch === 'string' ? { ...record, grams: gramsOf(titleSearch) } : record
 }

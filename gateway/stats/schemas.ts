@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { modelRef } from '../records/model.ts'
+import { time } from '../records/time.ts'
+import { cost, tokenUsage } from '../records/usage.ts'
+
+const milliseconds = z.string().regex(/^\d{1,15}$/, 'must be milliseconds since the epoch')
+
+/** Query of experimental.session.stats. */
+export const statsQuery = z.object({
+  from: milliseconds.optional().meta({ description: 'Begin of the range; default: the first prompt or step' }),
+  to: milliseconds.optional().meta({ description: 'End of the range, which is not part of it; default: now' }),
+  project: z.string().min(1).optional().meta({ description: 'Only sessions of this project' }),
+  timezone: z.string().min(1).optional().meta({ description: 'IANA name of a time zone; default: UTC' }),
+  tools: z
+    .enum(['none', 'summary', 'detail'])
+    .optional()
+    .meta({ description: 'What is said about tools; default: summary' }),
+})
+
+const count = z.int().min(0)
+
+const counts = { calls: count, succeeded: count, failed: count, unfinished: count }
+
+const toolUsage = z.strictObject({
+  name: z.string(),
+  ...counts,
+  durationP50: z.number().optional().meta({ description: 'Median duration in milliseconds' }),
+})
+
+const totals = z.strictObject(counts)
+
+/** `SessionStats.Info` (`contract/instance-facts.md` 1.7). */
+export const sessionStats = z
+  .strictObject({
+    range: z.strictObject({ from: time, to: time }),
+    sessions: count.meta({ description: 'Root sessions with a prompt or a step in the range' }),
+    subagents: count.meta({ description: 'Child sessions with one' }),
+    prompts: count.meta({ description: 'Prompts of root sessions' }),
+    steps: count,
+    tokens: tokenUsage,
+    cost,
+    tools: z.union([
+      z.strictObject({ mode: z.literal('none') }),
+      z.strictObject({ mode: z.literal('summary'), totals }),
+      z.strictObject({ mode: z.literal('detail'), totals, usage: z.array(toolUsage) }),
+    ]),
+    activeDays: count.meta({ description: 'Days with a step' }),
+    streak: count.meta({ description: 'Longest run of such days' }),
+    activity: z.array(z.strictObject({ date: z.string(), steps: count })),
+    models: z.array(z.strictObject({ model: modelRef, steps: count, tokens: tokenUsage, cost })),
+  })
+  .meta({ id: 'SessionStats.Info' })

@@ -1,0 +1,82 @@
+import type { Document, Filter } from 'mongodb'
+import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
+import type { ActivityQuery } from '#services/session/ports/session-lists.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { type ActivityRecord, toCounted } from '../common/activity-record.ts'
+import { type Collections, type Keyed, keyOf, type SessionDocument } from './collections.ts'
+
+/** Documents that are read at once. */
+const BATCH = 1_000
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+
+/** What is known of a session: undefined, it is not there; null, it is not asked for. */
+type Known = { readonly isRoot: boolean; readonly base: number } | null | undefined
+
+/** See SessionLists.listActivity. */
+export async function* listActivity(
+  collections: Collections,
+  workspace: string,
+  { from, to, projectId, calls }: ActivityQuery,
+): AsyncGenerator<readonly CountedActivity[]> {
+  const known = new Map<string, Known>()
+  const projection = {
+    sessionId: 1,
+    seq: 1,
+    id: 1,
+    type: 1,
+    model: 1,
+    costNanos: 1,
+    tokens: 1,
+    timeCreated: 1,
+    ...(calls && { calls: 1 }),
+  }
+  const options = {
+    projection,
+    sort: { timeCreated: 1, id: 1 },
+    limit: BATCH,
+    hint: 'activityByTime',
+    ...LIMIT,
+  } as const
+  let after: ActivityRecord | undefined
+  for (;;) {
+    const filter = { workspace, ...rangeOf(from, to, after) } as Filter<Keyed<ActivityRecord>>
+    const records = await collections.activity.find<ActivityRecord>(filter, options).toArray()
+    await learn(collections, workspace, projectId, known, records)
+    yield records.flatMap((record) => {
+      const session = known.get(record.sessionId)
+      // Of a session of that id that is being removed.
+      return session == null || record.seq <= session.base ? [] : [toCounted(record, record.sessionId, session.isRoot)]
+    })
+    if (records.length < BATCH) return
+    after = records.at(-1)
+  }
+}
+
+function rangeOf(from: number | undefined, to: number, after: ActivityRecord | undefined): Document {
+  if (after === undefined) return { timeCreated: { $lt: to, ...(from !== undefined && { $gte: from }) } }
+  const { timeCreated, id } = after
+  return {
+    timeCreated: { $lt: to, $gte: timeCreated },
+    $or: [{ timeCreated: { $gt: timeCreated } }, { id: { $gt: id } }],
+  }
+}
+
+/** Reads the sessions of records that are not known yet. */
+async function learn(
+  { sessions }: Collections,
+  workspace: string,
+  projectId: string | undefined,
+  known: Map<string, Known>,
+  records: readonly ActivityRecord[],
+): Promise<void> {
+  const fresh = [...new Set(records.map(({ sessionId }) => sessionId))].filter((id) => !known.has(id))
+  if (fresh.length === 0) return
+  for (const id of fresh) known.set(id, undefined)
+  const projection = { id: 1, parentId: 1, projectId: 1, base: 1 } as const
+  const filter = { _id: { $in: fresh.map((id) => keyOf(workspace, id)) } }
+  const found = sessions.find<Pick<SessionDocument, keyof typeof projection>>(filter, { projection, ...LIMIT })
+  for (const session of await found.toArray()) {
+    const asked = projectId === undefined || session.projectId === projectId
+    known.set(session.id, asked ? { isRoot: session.parentId === null, base: session.base ?? 0 } : null)
+  }
+}

@@ -1,0 +1,41 @@
+import type { Message, ToolPart } from '../message.ts'
+import type { ModelRef, TokenUsage } from '../session.ts'
+
+/** A tool call, as statistics count it. */
+export interface CountedCall {
+  readonly name: string
+  readonly end: 'succeeded' | 'failed' | 'unfinished'
+  /** Undefined: it has no end. */
+  readonly durationMs: number | undefined
+}
+
+/** A message, as statistics count it. */
+export interface Activity {
+  /** The message's. */
+  readonly id: string
+  readonly timeCreated: number
+  readonly type: 'prompt' | 'step'
+  /** Of a step, as the other fields are. */
+  readonly model: ModelRef | undefined
+  readonly tokens: TokenUsage | undefined
+  readonly costNanos: bigint | undefined
+  readonly calls: readonly CountedCall[]
+}
+
+/** What of a message counts; undefined: nothing, or nothing yet. */
+export function activityOf(message: Message): Activity | undefined {
+  const { id, timeCreated } = message
+  const named = { id, timeCreated }
+  if (message.type === 'user') {
+    return { ...named, type: 'prompt', model: undefined, tokens: undefined, costNanos: undefined, calls: [] }
+  }
+  if (message.type !== 'assistant' || message.timeCompleted === undefined) return undefined
+  const { model, tokens, costNanos, parts } = message
+  const calls = parts.filter((part) => part.type === 'tool').map(toCall)
+  return { ...named, type: 'step', model, tokens, costNanos, calls }
+}
+
+function toCall({ name, state, timeCreated, timeRan, timeCompleted }: ToolPart): CountedCall {
+  const end = state === 'completed' ? 'succeeded' : state === 'error' ? 'failed' : 'unfinished'
+  return { name, end, durationMs: timeCompleted === undefined ? undefined : timeCompleted - (timeRan ?? timeCreated) }
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NO_TOKENS } from '../session.ts'
+import { Calendar } from './calendar.ts'
+import { Durations } from './durations.ts'
+import { type CountedActivity, Stats } from './stats.ts'
+
+const DAY = 86_400_000
+const model = (modelId: string) => JSON.stringify({ providerId: 'p', modelId, variant: '' })
+
+function step(timeCreated: number, changes: Partial<CountedActivity> = {}): CountedActivity {
+  const tokens = { ...NO_TOKENS, input: 2, output: 1 }
+  const counted = {
+    session: 1,
+    isRoot: true,
+    type: 'step',
+    model: model('a'),
+    tokens,
+    costNanos: 5n,
+    calls: [],
+  } as const
+  return { ...counted, timeCreated, ...changes }
+}
+
+function statsOf(...activities: CountedActivity[]): Stats {
+  const stats = new Stats(Calendar.of('UTC') as Calendar)
+  for (const activity of activities) stats.add(activity)
+  return stats
+}
+
+test('the streak is the longest run of days with a step, and prompts make none', () => {
+  const days = [0, 1, 3, 4, 5, 9].map((day) => step(day * DAY))
+  const stats = statsOf(...days, step(2 * DAY, { type: 'prompt' }))
+  assert.equal(stats.streak, 3)
+  assert.deepEqual(stats.days.map(({ date }) => date).slice(0, 3), ['1970-01-01', '1970-01-02', '1970-01-04'])
+  assert.equal(statsOf().streak, 0)
+})
+
+test('sessions are counted once, prompts of roots alone, and models by their tokens', () => {
+  const large = { ...NO_TOKENS, cacheRead: 100 }
+  const stats = statsOf(
+    step(0, { type: 'prompt' }),
+    step(1),
+    step(2, { model: model('b'), tokens: large, costNanos: undefined }),
+    step(3, { session: 2, isRoot: false, type: 'prompt' }),
+    step(4, { session: 2, isRoot: false, tokens: undefined }),
+  )
+  assert.deepEqual([stats.sessions, stats.children, stats.prompts, stats.first], [1, 1, 1, 0])
+  const [first, second] = stats.models
+  assert.deepEqual([first?.model.modelId, first?.steps, first?.costNanos], ['b', 1, 0n])
+  assert.deepEqual([second?.model.modelId, second?.steps, second?.costNanos], ['a', 2, 10n])
+  assert.deepEqual(stats.total, {
+    steps: 3,
+    tokens: { ...NO_TOKENS, input: 2, output: 1, cacheRead: 100 },
+    costNanos: 10n,
+  })
+})
+
+test('tools are listed by their calls, with the median of those that ended', () => {
+  const call = (name: string, end: 'succeeded' | 'failed' | 'unfinished', durationMs?: number) => ({
+    name,
+    end,
+    durationMs,
+  })
+  const calls = [
+    call('read', 'failed', 10),
+    call('bash', 'succeeded', 4_000),
+    call('read', 'succeeded', 20),
+    call('read', 'unfinished'),
+  ]
+  const stats = statsOf(step(0, { calls }))
+  assert.deepEqual(stats.calls, { succeeded: 2, failed: 1, unfinished: 1 })
+  assert.deepEqual(stats.tools, [
+    { name: 'read', calls: { succeeded: 1, failed: 1, unfinished: 1 }, medianMs: 15 },
+    { name: 'bash', calls: { succeeded: 1, failed: 0, unfinished: 0 }, medianMs: 4_000 },
+  ])
+})
+
+test('a median is that of all durations, however they are kept', () => {
+  const durations = new Durations()
+  assert.equal(durations.median(), undefined)
+  const all: number[] = []
+  for (let i = 0; i < 1_000; i++) {
+    const ms = (i * 7_919) % 5_003
+    all.push(ms)
+    durations.add(ms)
+    const sorted = all.toSorted((a, b) => a - b)
+    const expected = ((sorted[(all.length - 1) >> 1] ?? 0) + (sorted[all.length >> 1] ?? 0)) / 2
+    assert.equal(durations.median(), expected)
+  }
+})

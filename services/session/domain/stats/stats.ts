@@ -1,0 +1,155 @@
+import type { ModelRef, TokenUsage } from '../session.ts'
+import { addTokens, NO_TOKENS } from '../session.ts'
+import type { CountedCall } from './activity.ts'
+import { type Calendar, daysBetween } from './calendar.ts'
+import { Durations } from './durations.ts'
+
+/** What statistics read of a message. */
+export interface CountedActivity {
+  /** The same for the same session. */
+  readonly session: string | number
+  readonly isRoot: boolean
+  readonly timeCreated: number
+  readonly type: 'prompt' | 'step'
+  /** JSON of a ModelRef, which is the same text for the same model; undefined but for a step. */
+  readonly model: string | undefined
+  readonly tokens: TokenUsage | undefined
+  readonly costNanos: bigint | undefined
+  /** Empty where they were not asked for. */
+  readonly calls: readonly CountedCall[]
+}
+
+/** Calls by how they ended. */
+export type CallCounts = { -readonly [End in CountedCall['end']]: number }
+
+/** What was done with one tool. */
+export interface ToolUsage {
+  readonly name: string
+  readonly calls: CallCounts
+  readonly medianMs: number | undefined
+}
+
+/** What was done with one model. */
+export interface ModelUsage {
+  readonly model: ModelRef
+  readonly steps: number
+  readonly tokens: TokenUsage
+  readonly costNanos: bigint
+}
+
+interface Sum {
+  steps: number
+  tokens: TokenUsage
+  costNanos: bigint
+}
+
+/** Sums up what sessions did; what it is given comes in order of time. */
+export class Stats {
+  readonly #calendar: Calendar
+  readonly #roots = new Set<string | number>()
+  readonly #children = new Set<string | number>()
+  readonly #models = new Map<string, Sum>()
+  readonly #tools = new Map<string, { readonly calls: CallCounts; readonly durations: Durations }>()
+  readonly #days = new Map<string, number>()
+  /** Time of the first thing counted. */
+  first: number | undefined
+  prompts = 0
+  readonly calls: CallCounts = noCalls()
+
+  constructor(calendar: Calendar) {
+    this.#calendar = calendar
+  }
+
+  add({ session, isRoot, timeCreated, type, model, tokens, costNanos, calls }: CountedActivity): void {
+    this.first ??= timeCreated
+    const sessions = isRoot ? this.#roots : this.#children
+    sessions.add(session)
+    if (type === 'prompt') {
+      if (isRoot) this.prompts += 1
+      return
+    }
+    const sum = this.#models.get(model ?? '') ?? noSum()
+    if (sum.steps === 0) this.#models.set(model ?? '', sum)
+    sum.steps += 1
+    if (tokens !== undefined) sum.tokens = addTokens(sum.tokens, tokens)
+    if (costNanos !== undefined) sum.costNanos += costNanos
+    const date = this.#calendar.dateOf(timeCreated)
+    this.#days.set(date, (this.#days.get(date) ?? 0) + 1)
+    for (const call of calls) this.#addCall(call)
+  }
+
+  get sessions(): number {
+    return this.#roots.size
+  }
+
+  get children(): number {
+    return this.#children.size
+  }
+
+  /** All models together. */
+  get total(): Readonly<Sum> {
+    const total = noSum()
+    for (const { steps, tokens, costNanos } of this.#models.values()) {
+      total.steps += steps
+      total.tokens = addTokens(total.tokens, tokens)
+      total.costNanos += costNanos
+    }
+    return total
+  }
+
+  /** By their tokens, most first. */
+  get models(): ModelUsage[] {
+    const all = [...this.#models].map(([model, sum]) => ({ model: JSON.parse(model) as ModelRef, ...sum }))
+    return all.sort((a, b) => countOf(b.tokens) - countOf(a.tokens) || b.steps - a.steps)
+  }
+
+  /** By their calls, most first. */
+  get tools(): ToolUsage[] {
+    const all = [...this.#tools].map(([name, { calls, durations }]) => ({ name, calls, medianMs: durations.median() }))
+    return all.sort((a, b) => callsOf(b.calls) - callsOf(a.calls) || (a.name < b.name ? -1 : 1))
+  }
+
+  /** Days with a step, in order. */
+  get days(): { readonly date: string; readonly steps: number }[] {
+    const all = [...this.#days].map(([date, steps]) => ({ date, steps }))
+    return all.sort((a, b) => (a.date < b.date ? -1 : 1))
+  }
+
+  /** The longest run of days with a step. */
+  get streak(): number {
+    let longest = 0
+    let run = 0
+    let last: string | undefined
+    for (const { date } of this.days) {
+      run = last !== undefined && daysBetween(last, date) === 1 ? run + 1 : 1
+      longest = Math.max(longest, run)
+      last = date
+    }
+    return longest
+  }
+
+  #addCall({ name, end, durationMs }: CountedCall): void {
+    const tool = this.#tools.get(name) ?? { calls: noCalls(), durations: new Durations() }
+    this.#tools.set(name, tool)
+    tool.calls[end] += 1
+    this.calls[end] += 1
+    if (durationMs !== undefined) tool.durations.add(durationMs)
+  }
+}
+
+/** All calls, however they ended. */
+function callsOf({ succeeded, failed, unfinished }: CallCounts): number {
+  return succeeded + failed + unfinished
+}
+
+function countOf({ input, output, reasoning, cacheRead, cacheWrite }: TokenUsage): number {
+  return input + output + reasoning + cacheRead + cacheWrite
+}
+
+function noCalls(): CallCounts {
+  return { succeeded: 0, failed: 0, unfinished: 0 }
+}
+
+function noSum(): Sum {
+  return { steps: 0, tokens: NO_TOKENS, costNanos: 0n }
+}

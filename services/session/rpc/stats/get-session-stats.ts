@@ -1,0 +1,48 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import {
+  GetSessionStatsRequest_ToolDetail as Detail,
+  type SessionService,
+} from '#gen/portico/session/v1/session_service_pb.js'
+import { Calendar } from '#services/session/domain/stats/calendar.ts'
+import { Stats } from '#services/session/domain/stats/stats.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import type { Clock } from '#shared/clock.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { check, invalid, parseText } from '#shared/rpc/parse.ts'
+import { statsToProto } from './stats-to-proto.ts'
+
+const MAX_PROJECT_LENGTH = 4_096
+const DETAILS = [Detail.UNSPECIFIED, Detail.NONE, Detail.SUMMARY, Detail.FULL]
+
+/** Sums up what the sessions of the caller's workspace did in a range of time. */
+export function getSessionStats(dependencies: {
+  readonly store: SessionStore
+  readonly clock: Clock
+}): ServiceImpl<typeof SessionService>['getSessionStats'] {
+  const { store, clock } = dependencies
+  return async (request, context) => {
+    const { workspaceId } = principalOf(context)
+    const from = request.startTime && timestampMs(request.startTime)
+    const to = request.endTime === undefined ? clock.now() : timestampMs(request.endTime)
+    check(from === undefined || from < to, 'start_time', 'must be before the end of the range')
+    check(DETAILS.includes(request.toolDetail), 'tool_detail', 'is none of its values')
+    const projectId = parseText('project_id', request.projectId, 0, MAX_PROJECT_LENGTH) || undefined
+    const calls = request.toolDetail !== Detail.NONE
+    const stats = new Stats(parseTimeZone(request.timeZone))
+    for await (const batch of store.listActivity(workspaceId, { from, to, projectId, calls })) {
+      context.signal.throwIfAborted()
+      for (const activity of batch) stats.add(activity)
+    }
+    return { stats: statsToProto(stats, { from: from ?? stats.first ?? to, to }, request.toolDetail) }
+  }
+}
+
+/** Also an offset would be taken as a time zone, but is not the name of one. */
+function parseTimeZone(timeZone: string): Calendar {
+  const unknown = invalid('time_zone', 'must be the IANA name of a time zone')
+  if (/^[+-]/.test(timeZone)) throw unknown
+  const calendar = Calendar.of(timeZone === '' ? 'UTC' : timeZone)
+  if (calendar === undefined) throw unknown
+  return calendar
+}
