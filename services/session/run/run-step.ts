@@ -1,3 +1,4 @@
+import { Places } from '#shared/places.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { Message, StructuredError } from '../domain/message.ts'
@@ -31,15 +32,19 @@ export async function runStep(run: RunContext, conversation: readonly Message[])
   return plan.lastStep
 }
 
-/** All calls of the answer at once: each waits for its permission by itself. */
+/** So many calls of a step are prepared or run at once. */
+const CALLS_AT_ONCE = 16
+
+/** All calls of the answer, side by side: each waits for its permission by itself, and for a place where it works. */
 async function doToolCalls(run: RunContext, plan: StepPlan, step: StepRecorder): Promise<void> {
   const parts = step.draft.runningCalls
   if (parts.length === 0) return
   const broken = new AbortController()
   const signal = AbortSignal.any([run.tenure.signal, broken.signal])
+  const places = new Places(CALLS_AT_ONCE)
   const calls = parts.map((part) => () => {
     const attributes = { 'gen_ai.tool.name': part.name }
-    return inSpan('session.tool', { attributes }, () => doToolCall(run, plan, step, part, signal)).catch(
+    return inSpan('session.tool', { attributes }, () => doToolCall(run, plan, step, part, places, signal)).catch(
       (error: unknown) => {
         broken.abort(error)
         throw error

@@ -1,3 +1,4 @@
+import type { Places } from '#shared/places.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { PreparedCall } from '../domain/agent.ts'
 import type { CallOutcome } from '../domain/generation/step-draft.ts'
@@ -26,13 +27,15 @@ export async function doToolCall(
   plan: StepPlan,
   step: StepRecorder,
   part: ToolPart,
+  places: Places,
   signal: AbortSignal,
 ): Promise<void> {
   if (plan.lastStep) return step.settle(part.callId, failed(NO_MORE))
-  const prepared = await prepare(run, plan, part, signal)
+  const prepared = await prepare(run, plan, part, places, signal)
   if ('error' in prepared) return step.settle(part.callId, failed(prepared.error))
   const refused = await requestPermission(run, plan, step.draft.message.id, part.callId, prepared, signal)
   if (refused !== undefined) return step.settle(part.callId, failed(refused))
+  using _ = await places.take(signal)
   await run.slot.hold(signal)
   signal.throwIfAborted()
   run.tenure.check()
@@ -46,8 +49,10 @@ async function prepare(
   run: RunContext,
   { location }: StepPlan,
   { name, input }: ToolPart,
+  places: Places,
   signal: AbortSignal,
 ): Promise<PreparedCall | { readonly error: StructuredError }> {
+  using _ = await places.take(signal)
   try {
     return await tryPeer(run, signal, () => run.catalog.prepareTool(runCall(run, signal), location, name, input))
   } catch (error) {

@@ -1,10 +1,11 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { ownTurn } from '#shared/own-turn.ts'
 import { codeOf } from '../files/paths.ts'
 import { ToolError } from '../tools/tool.ts'
 
 /**
- * Starts a process. Throws ToolError `not_started` when the system cannot, whichever way Node says so: it throws, or emits
+ * Starts a process, in a turn of the event loop of its own. Throws ToolError `not_started` when the system cannot, whichever way Node says so: it throws, or emits
  * an error later, which would end this process if nobody listened; and without free descriptors the child has no pipes.
  * What goes wrong with the process or its pipes after that is not reported.
  */
@@ -13,6 +14,8 @@ export async function startProcess(
   words: readonly string[],
   options: SpawnOptions,
 ): Promise<ChildProcess> {
+  // It holds the event loop for milliseconds.
+  await ownTurn()
   try {
     const child = spawn(program, words, options)
     child.on('error', () => {})

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { longSleep, openCatalog, processesWith, runTool } from '#test/support/catalog.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 const linux = process.platform === 'linux' ? {} : { skip: 'needs /proc' }
 
@@ -131,4 +132,17 @@ test('when the server is killed with SIGKILL, nothing of a call stays alive', li
   await once(server, 'exit')
   for (let tries = 0; tries < 1000 && (await processesWith(tag)).length > 0; tries++) await delay(10)
   assert.deepEqual(await processesWith(tag), [])
+})
+
+test('of many commands that are called at once 32 run at a time, and all run', async () => {
+  await using catalog = await openCatalog()
+  const command = 'mkdir r$$ && ls | grep -c ^r > n$$; while [ ! -e go ]; do sleep 0.05; done; rmdir r$$'
+  const running = async () => (await readdir(catalog.project)).filter((name) => name.startsWith('r')).length
+  const calls = Array.from({ length: 40 }, () => runTool(catalog, 'bash', { command }))
+  await waitFor('32 commands run', async () => (await running()) >= 32)
+  await writeFile(join(catalog.project, 'go'), '')
+  assert.deepEqual(new Set((await Promise.all(calls)).map(({ text }) => text)), new Set(['(no output)']))
+  const counted = (await readdir(catalog.project)).filter((name) => name.startsWith('n'))
+  const counts = await Promise.all(counted.map(async (name) => Number(await readFile(join(catalog.project, name)))))
+  assert.deepEqual([counts.length, Math.max(...counts)], [40, 32])
 })

@@ -1,4 +1,5 @@
 import { OutputWindow } from '#services/catalog/domain/truncate.ts'
+import { Places } from '#shared/places.ts'
 import type { CommandEnd, CommandOptions, StartCommand } from '../commands/command.ts'
 import { isTimeout, objectSchema, type Tool, type ToolContext, ToolError, type ToolSuccess, textOf } from './tool.ts'
 
@@ -9,6 +10,8 @@ const MAX_COMMAND_CHARACTERS = 30_000
 const GRACE_MS = 500
 const PROGRESS_INTERVAL_MS = 250
 const PROGRESS_TAIL_BYTES = 4 << 10
+/** More at once than any machine works on. */
+const MAX_RUNNING = 32
 
 interface Input {
   readonly command: string
@@ -19,13 +22,15 @@ interface Input {
 /**
  * Runs a shell command in the project directory. It is NOT confined: a command can read, write and reach whatever the
  * user can that runs Portico, and in one process also look at Portico itself. What guards it is the permission action
- * `bash` alone. `environment` is all that it sees of the environment; `shell` is the path of a shell.
+ * `bash` alone. `environment` is all that it sees of the environment; `shell` is the path of a shell. Of all calls 32 run
+ * at once, the others wait in turn, and the time of each begins when it does.
  */
 export function bashTool(
   environment: Readonly<Record<string, string>>,
   shell: string,
   start: StartCommand,
 ): Tool<Input> {
+  const places = new Places(MAX_RUNNING)
   return {
     name: 'bash',
     description:
@@ -55,6 +60,7 @@ export function bashTool(
       return {
         accesses: [{ action: 'bash', resources: [command] }],
         timeoutMs: timeout,
+        begin: (signal) => places.take(signal),
         run: (context) => run(start, { shell, command, directory, environment }, timeout, context),
       }
     },

@@ -63,6 +63,7 @@ async function planOf(tool: Tool<JsonObject>, directory: string, input: JsonObje
 }
 
 async function runPlan(plan: Plan, { signal, progress }: ToolContext): Promise<ToolOutcome> {
+  using _ = await plan.begin?.(signal)
   const time = AbortSignal.timeout(plan.timeoutMs)
   try {
     return { type: 'completed', ...(await plan.run({ signal: AbortSignal.any([signal, time]), progress })) }

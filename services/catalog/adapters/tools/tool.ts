@@ -13,8 +13,10 @@ export interface Plan {
   readonly accesses: readonly ToolAccess[]
   /** Real path of the file that it changes, if it changes one. */
   readonly changes?: string
-  /** Longest time that it may take. */
+  /** Longest time that it may take, from its beginning. */
   readonly timeoutMs: number
+  /** Waits until it may begin; its place is given back once it has ended. Throws the signal's reason. */
+  readonly begin?: (signal: AbortSignal) => Promise<Disposable>
   /**
    * Does it, to the real paths that were looked at and to no others. Throws ToolError for what the model shall read.
    * Whatever it started has ended when it settles, and when the signal aborts it settles soon.
