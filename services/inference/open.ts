@@ -62,6 +62,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     providers: providers.byId,
     ledger,
     closer,
+    logger,
     keys: new RpcKeyChecker(identity),
     timeoutMs: config.generationTimeoutMs,
   })

@@ -35,6 +35,12 @@ test('the sum is rounded once, half up, and is exact beyond 2^53', () => {
   assert.equal(costOf({ ...nothing, inputTokens: 9_007_199_254_740_993n }, pricing), 9_007_199_254_740_993n)
 })
 
+test('no price makes a cost that does not fit into the ledger', () => {
+  const dear = { ...pricing, outputNanos: 10n ** 18n }
+  assert.equal(costOf({ ...nothing, outputTokens: 10n ** 9n }, dear), 10n ** 16n)
+  assert.equal(outputCostOf({ ...nothing, outputTokens: 10n ** 9n }, dear), 10n ** 16n)
+})
+
 test('more cached tokens than input cost themselves alone', () => {
   assert.equal(costOf({ ...nothing, inputTokens: 1n, cacheReadTokens: 10n }, pricing), 1n)
 })

@@ -14,10 +14,13 @@ export function outputCostOf(usage: Usage, pricing: Pricing | undefined): bigint
 }
 
 const MILLION = 1_000_000n
+/** The most that one generation is said to cost: ten million dollars. So sums stay within 64 bits. */
+const MAX_COST_NANOS = 10n ** 16n
 
 /**
  * What a usage costs, in nano-dollars, rounded half up once; 0 when the price is unknown (gateway facts 6.5). Cached
- * tokens are part of the input; a provider that reports more of them than input is charged for them alone.
+ * tokens are part of the input; a provider that reports more of them than input is charged for them alone. At most ten
+ * million dollars.
  */
 export function costOf(usage: Usage, pricing: Pricing | undefined): bigint {
   if (pricing === undefined) return 0n
@@ -27,5 +30,6 @@ export function costOf(usage: Usage, pricing: Pricing | undefined): bigint {
     usage.cacheReadTokens * pricing.cacheReadNanos +
     usage.cacheWriteTokens * pricing.cacheWriteNanos +
     usage.outputTokens * pricing.outputNanos
-  return (millionths + MILLION / 2n) / MILLION
+  const nanos = (millionths + MILLION / 2n) / MILLION
+  return nanos < MAX_COST_NANOS ? nanos : MAX_COST_NANOS
 }

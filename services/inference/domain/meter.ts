@@ -13,11 +13,15 @@ export type MeteredEvent =
       readonly outputCostNanos: bigint
     })
 
-/** Measures one generation while its events pass. */
+/** A hundred times what any model takes or gives. */
+const MAX_TOKENS = 1_000_000_000n
+
+/** Measures one generation while its events pass. A usage that cannot be true counts as none reported. */
 export class Meter {
   readonly #pricing: Pricing | undefined
   #usage: Usage | undefined
   #finished = false
+  #implausible = false
 
   constructor(pricing: Pricing | undefined) {
     this.#pricing = pricing
@@ -26,6 +30,11 @@ export class Meter {
   /** Whether the last event has passed. */
   get finished(): boolean {
     return this.#finished
+  }
+
+  /** Whether the provider reported a usage that cannot be true. */
+  get implausible(): boolean {
+    return this.#implausible
   }
 
   /** What was used so far, as the provider reported it. */
@@ -44,7 +53,7 @@ export class Meter {
     const events: MeteredEvent[] = []
     let last: Finished | undefined
     for (const event of batch) {
-      if (event.type === 'usage') this.#usage = event.usage
+      if (event.type === 'usage') this.#note(event.usage)
       else if (event.type === 'finished') last = event
       else events.push(event)
     }
@@ -54,6 +63,11 @@ export class Meter {
     const outputCostNanos = usage === undefined ? 0n : outputCostOf(usage, this.#pricing)
     events.push({ ...last, usage, costNanos: this.costNanos, outputCostNanos })
     return events
+  }
+
+  #note(usage: Usage): void {
+    if (Object.values(usage).some((tokens: bigint) => tokens > MAX_TOKENS)) this.#implausible = true
+    else this.#usage = usage
   }
 }
 

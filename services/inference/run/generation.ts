@@ -1,4 +1,5 @@
 import type { Principal } from '#shared/rpc/call-context.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
 import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
 import type { Meter, MeteredEvent } from '../domain/meter.ts'
 import type { Endpoint, ProviderEntry } from '../domain/model-list.ts'
@@ -16,6 +17,7 @@ export interface GenerationDependencies {
   readonly keys: KeyChecker
   readonly ledger: Ledger
   readonly closer: RowCloser
+  readonly logger: Logger
   /** Longest time that one generation may take. */
   readonly timeoutMs: number
 }

@@ -41,6 +41,18 @@ test('while the store is away the write is tried again, and rows that end meanwh
   assert.deepEqual(calls, [['a'], ['b'], ['a']])
 })
 
+test('a row that cannot be written keeps no other one open', async () => {
+  const written: string[] = []
+  const close = async (closings: readonly LedgerClosing[]): Promise<void> => {
+    if (closings.some(({ requestId }) => requestId === 'bad')) throw new RangeError('no such number')
+    written.push(...closings.map(({ requestId }) => requestId))
+  }
+  await using closer = new RowCloser({ close } as Partial<Ledger> as Ledger, silentLogger)
+  for (const id of ['a', 'bad', 'c']) closer.close(closingOf(id))
+  await waitFor('both others', () => written.length === 2)
+  assert.deepEqual(written, ['a', 'c'])
+})
+
 test('disposal closes what waits, and waits for what is being written', async () => {
   const written: number[] = []
   const { calls, ledger } = openLedger(async (call) => {

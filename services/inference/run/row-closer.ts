@@ -1,4 +1,4 @@
-import { forStoreWithin } from '#shared/stores/store-outage.ts'
+import { forStoreWithin, isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 import type { Ledger, LedgerClosing } from '../ports/ledger.ts'
@@ -11,7 +11,7 @@ const STOP_MS = 5_000
 
 /**
  * Closes rows of the ledger while nobody waits for it, those of 10 ms in one commit. While the ledger is away it tries for a
- * minute; rows that it could not close are settled later. Disposal closes what is left, and waits for it at most 5 s.
+ * minute; rows that it could not close are settled later, and one that cannot be written keeps no other one open. Disposal closes what is left, and waits for it at most 5 s.
  */
 export class RowCloser implements AsyncDisposable {
   readonly #ledger: Ledger
@@ -43,9 +43,20 @@ export class RowCloser implements AsyncDisposable {
     const closings = this.#waiting
     this.#waiting = []
     if (closings.length === 0) return
-    const write = forStoreWithin(PATIENCE_MS, () => this.#ledger.close(closings))
-      .catch((err: unknown) => this.#logger.error({ err, rows: closings.length }, 'Rows of the ledger stay open'))
-      .finally(() => this.#writes.delete(write))
+    const write = this.#write(closings).finally(() => this.#writes.delete(write))
     this.#writes.add(write)
+  }
+
+  /** Rows that cannot be written together are written each by itself. */
+  async #write(closings: readonly LedgerClosing[]): Promise<void> {
+    try {
+      await forStoreWithin(PATIENCE_MS, () => this.#ledger.close(closings))
+    } catch (err) {
+      if (closings.length > 1 && !isStoreUnavailable(err)) {
+        await Promise.all(closings.map((closing) => this.#write([closing])))
+        return
+      }
+      this.#logger.error({ err, rows: closings.length }, 'Rows of the ledger stay open')
+    }
   }
 }

@@ -56,8 +56,14 @@ function meter(generation: Generation): void {
   generation.meter = new Meter(generation.endpoint.pricing)
 }
 
-function close(generation: Generation, { closer }: GenerationDependencies): void {
-  generation.answer = closing(generation, (closed) => closer.close(closed))
+function close(generation: Generation, { closer, logger }: GenerationDependencies): void {
+  const { endpoint, meter } = generation
+  generation.answer = closing(generation, (closed) => {
+    const { providerId: provider, modelId: model } = endpoint
+    if (meter.implausible)
+      logger.warn({ provider, model }, 'A provider reported a usage that cannot be true: it counts as none')
+    closer.close(closed)
+  })
 }
 
 async function* one(generate: () => Promise<readonly GenerationEvent[]>): AsyncGenerator<readonly GenerationEvent[]> {

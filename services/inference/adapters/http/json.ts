@@ -20,7 +20,7 @@ export function wordAt(value: unknown): string | undefined {
   return textAt(value) || undefined
 }
 
-/** The value when it is a number of tokens, else undefined. */
+/** The value when it is a number of tokens, else undefined. Whether one can be true is for the meter to say. */
 export function countAt(value: unknown): bigint | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? BigInt(value) : undefined
 }

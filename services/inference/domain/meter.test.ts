@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { GenerationEvent, Usage } from './generation.ts'
+import { Meter } from './meter.ts'
+
+const usual = { inputTokens: 10n, outputTokens: 5n, cacheReadTokens: 2n, cacheWriteTokens: 0n, reasoningTokens: 1n }
+const finished: GenerationEvent = { type: 'finished', reason: 'stop', rawReason: 'stop' }
+const dear = { inputNanos: 10n ** 18n, outputNanos: 10n ** 18n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
+
+function metered(...usages: Usage[]) {
+  const meter = new Meter(dear)
+  const [last] = meter.take([...usages.map((usage): GenerationEvent => ({ type: 'usage', usage })), finished])
+  assert.equal(last?.type, 'finished')
+  return { meter, last }
+}
+
+test('a usage that cannot be true counts as none reported, whichever of its numbers it is', () => {
+  for (const name of Object.keys(usual)) {
+    for (const tokens of [1_000_000_001n, 2n ** 53n - 1n, 2n ** 63n, 10n ** 30n]) {
+      const { meter, last } = metered({ ...usual, [name]: tokens })
+      assert.deepEqual([meter.implausible, last.usage, last.costNanos], [true, undefined, 0n])
+    }
+  }
+})
+
+test('after a usage that cannot be true the one before it still counts', () => {
+  const { meter, last } = metered(usual, { ...usual, inputTokens: 10n ** 30n })
+  assert.deepEqual([meter.implausible, last.usage], [true, usual])
+})
+
+test('the largest usage that is believed costs what fits into the ledger', () => {
+  const { meter, last } = metered({ ...usual, inputTokens: 1_000_000_000n, outputTokens: 1_000_000_000n })
+  assert.equal(meter.implausible, false)
+  assert.ok(last.costNanos < 2n ** 63n && last.outputCostNanos < 2n ** 63n)
+})
