@@ -8,7 +8,7 @@ import { timedId } from '#shared/ids.ts'
 import { RETRY_MS } from '../http/sse.ts'
 import type { JsonOf } from '../kinds.ts'
 import { fromCatalogEvent } from './catalog-events.ts'
-import { fromEvent } from './mappers.ts'
+import { fromEvent, fromEventLive } from './mappers.ts'
 import type { logEntry } from './schemas.ts'
 
 /** What is sent to each client that gets an event: made once for all of them. */
@@ -34,7 +34,9 @@ export function fromSessionMessage({ message }: SessionMessage, clock: Clock): F
       const { position } = message.value
       const json = fromEvent(message.value)
       if (json === undefined) return { position, text: '' }
-      return { position, text: withPosition(position, `data: ${JSON.stringify(json)}\n\n`) }
+      const text = withPosition(position, `data: ${JSON.stringify(json)}\n\n`)
+      const live = fromEventLive(message.value, () => timedId('evt', clock))
+      return { position, text: live.reduce((all, one) => `${all}data: ${JSON.stringify(one)}\n\n`, text) }
     }
     default:
       return NOTHING

@@ -4,7 +4,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { PartRef_Kind, SessionEventSchema } from '#gen/portico/session/v1/event_pb.js'
 import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
-import { fromEvent } from './mappers.ts'
+import { fromEvent, fromEventLive } from './mappers.ts'
 
 type Init = MessageInitShape<typeof SessionEventSchema>
 type Json = { type: string; data: Record<string, unknown> }
@@ -30,6 +30,47 @@ const modelJson = { id: 'echo', providerID: 'portico' }
 const text = { messageId: 'msg_2', kind: PartRef_Kind.TEXT, ordinal: 1 }
 const reasoning = { messageId: 'msg_2', kind: PartRef_Kind.REASONING, ordinal: 0 }
 const input = { messageId: 'msg_2', kind: PartRef_Kind.TOOL_INPUT, ordinal: 2, callId: 'call_1', toolName: 'read' }
+
+const usage = { costNanos: 3_000_000_000n, tokens: { input: 1n, output: 2n } }
+const usageJson = { cost: 3, tokens: { input: 1, output: 2, reasoning: 0, cache: { read: 0, write: 0 } } }
+
+test('whoever listens also gets whether a session is busy, and what it has used', () => {
+  const retry = { attempt: 2, startTime: timestampFromMs(5), error }
+  const cases: [Init['event'], [string, unknown][]][] = [
+    [{ case: 'executionStarted', value: {} }, [['session.status', { status: { type: 'busy' } }]]],
+    [
+      { case: 'executionEnded', value: { outcome: Outcome.INTERRUPTED, reason: 'user' } },
+      [
+        ['session.status', { status: { type: 'idle' } }],
+        ['session.idle', {}],
+      ],
+    ],
+    [
+      { case: 'retryScheduled', value: { messageId: 'msg_2', retry } },
+      [['session.status', { status: { type: 'retry', attempt: 2, message: 'M', next: 5 } }]],
+    ],
+    [
+      { case: 'stepEnded', value: { messageId: 'msg_2', costNanos: 1n, sessionUsage: usage } },
+      [['session.usage.updated', usageJson]],
+    ],
+    [{ case: 'stepEnded', value: { messageId: 'msg_2' } }, []],
+    [
+      { case: 'stepFailed', value: { messageId: 'msg_2', error, usage, sessionUsage: usage } },
+      [['session.usage.updated', usageJson]],
+    ],
+    [{ case: 'stepFailed', value: { messageId: 'msg_2', error } }, []],
+    [{ case: 'inboxDelivered', value: { messageId: 'msg_1' } }, []],
+  ]
+  for (const [event, expected] of cases) {
+    const base = { eventId: 'evt_1', sessionId: 'ses_1', directory: '/work', createTime: timestampFromMs(7), seq: 3n }
+    const live = fromEventLive(create(SessionEventSchema, { ...base, event } as Init), () => 'evt_new')
+    const common = { id: 'evt_new', created: 7, location: { directory: '/work' } }
+    assert.deepEqual(
+      JSON.parse(JSON.stringify(live)),
+      expected.map(([type, data]) => ({ ...common, type, data: { sessionID: 'ses_1', ...(data as object) } })),
+    )
+  }
+})
 
 test('a durable event says its place in the session, a volatile one has none', () => {
   const base = {
@@ -143,6 +184,12 @@ test('each kind of event has its name and its data', () => {
     ],
     [{ case: 'stepFailed', value: { messageId: 'msg_2', error } }, 'session.step.failed', { ...step, error }],
     [
+      { case: 'stepFailed', value: { messageId: 'msg_2', error, finish: 'tool-calls', usage } },
+      'session.step.failed',
+      { ...step, error, finish: 'tool-calls', ...usageJson },
+    ],
+    [{ case: 'stepRetried', value: { messageId: 'msg_2' } }, 'session.status', { status: { type: 'busy' } }],
+    [
       {
         case: 'retryScheduled',
         value: { messageId: 'msg_2', retry: { attempt: 1, startTime: timestampFromMs(5), error } },
@@ -165,6 +212,11 @@ test('each kind of event has its name and its data', () => {
       { case: 'partExtended', value: { part: reasoning, delta: 'h' } },
       'session.reasoning.delta',
       { ...step, ordinal: 0, delta: 'h' },
+    ],
+    [
+      { case: 'partEnded', value: { part: reasoning, text: 'hm', state: { signature: 's' } } },
+      'session.reasoning.ended',
+      { ...step, ordinal: 0, text: 'hm', state: { signature: 's' } },
     ],
     [
       { case: 'partStarted', value: { part: input } },

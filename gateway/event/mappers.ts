@@ -13,6 +13,7 @@ import { fromRuleset } from '../records/ruleset.ts'
 import { fromSetTime } from '../records/time.ts'
 import { fromToolContents } from '../records/tool-content.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
+import { liveOf } from './live.ts'
 import { fromPartEnded, fromPartExtended, fromPartStarted } from './parts.ts'
 import type { event } from './schemas.ts'
 
@@ -30,11 +31,18 @@ const EVENT_VERSION = 1
 /** Undefined for an event of a kind that only a newer session service knows. */
 export function fromEvent(given: SessionEvent): EventJson | undefined {
   const described = describe(given)
-  if (described === undefined) return undefined
-  const [type, data] = described
-  const { sessionId, seq } = given
+  return described && eventJson(given, given.eventId, given.seq, described)
+}
+
+/** What follows from an event for those who listen, beside what it says itself; each gets an id of its own. */
+export function fromEventLive(given: SessionEvent, newId: () => string): EventJson[] {
+  return liveOf(given).map((described) => eventJson(given, newId(), 0n, described))
+}
+
+function eventJson(given: SessionEvent, id: string, seq: bigint, [type, data]: Described): EventJson {
+  const { sessionId } = given
   return {
-    id: given.eventId,
+    id,
     created: fromSetTime(given.createTime),
     type,
     durable: seq === 0n ? undefined : { aggregateID: sessionId, seq: Number(seq), version: EVENT_VERSION },
@@ -90,19 +98,23 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
       return ['session.step.ended', { assistantMessageID: messageId, finish, rawFinish: orAbsent(rawFinish), ...used }]
     }
     case 'stepFailed': {
-      const { messageId, error } = event.value
-      return ['session.step.failed', { assistantMessageID: messageId, error: fromSetError(error) }]
+      const { messageId, error, finish, usage } = event.value
+      const used = usage && { cost: fromCost(usage.costNanos), tokens: fromTokenUsage(usage.tokens) }
+      const failed = { error: fromSetError(error), finish: fromFinish(finish), ...used }
+      return ['session.step.failed', { assistantMessageID: messageId, ...failed }]
     }
     case 'retryScheduled': {
       const { messageId, retry } = event.value
       return ['session.retry.scheduled', { assistantMessageID: messageId, ...fromRetry(set(retry)) }]
     }
+    case 'stepRetried':
+      return ['session.status', { status: { type: 'busy' } }]
     case 'partStarted':
       return fromPartStarted(set(event.value.part))
     case 'partExtended':
       return fromPartExtended(set(event.value.part), event.value.delta)
     case 'partEnded':
-      return fromPartEnded(set(event.value.part), event.value.text)
+      return fromPartEnded(set(event.value.part), event.value)
     case 'toolCalled':
       return ['session.tool.called', { ...call(event.value), input: event.value.input ?? {}, executed: false }]
     case 'toolProgressed':

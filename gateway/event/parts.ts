@@ -1,4 +1,4 @@
-import { PartRef_Kind as Kind, type PartRef } from '#gen/portico/session/v1/event_pb.js'
+import { PartRef_Kind as Kind, type PartEnded, type PartRef } from '#gen/portico/session/v1/event_pb.js'
 import type { Described } from './mappers.ts'
 
 /** A part of a step began. */
@@ -26,12 +26,12 @@ export function fromPartExtended(ref: PartRef, delta: string): Described {
 }
 
 /** A part of a step is complete. */
-export function fromPartEnded(ref: PartRef, text: string): Described {
+export function fromPartEnded(ref: PartRef, { text, state }: PartEnded): Described {
   switch (ref.kind) {
     case Kind.TOOL_INPUT:
       return ['session.tool.input.ended', { ...toolInput(ref), text }]
     case Kind.REASONING:
-      return ['session.reasoning.ended', { ...part(ref), text }]
+      return ['session.reasoning.ended', { ...part(ref), text, state }]
     default:
       return ['session.text.ended', { ...part(ref), text }]
   }

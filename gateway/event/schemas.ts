@@ -52,6 +52,14 @@ const toolInput = { ...step, id: z.string().meta({ description: 'Tool call' }) }
 const toolMetadata = freeObject('Free-form data of the tool.')
 const executed = z.literal(false).meta({ description: 'Whether the provider ran it' })
 
+const status = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('idle') }),
+    z.strictObject({ type: z.literal('busy') }),
+    z.strictObject({ type: z.literal('retry'), attempt: z.int().min(1), message: z.string(), next: time }),
+  ])
+  .meta({ id: 'Session.Status' })
+
 /** The JSON of a `data:` line of the stream of events. */
 export const event = z
   .discriminatedUnion('type', [
@@ -90,14 +98,24 @@ export const event = z
     sessionEvent('session.step.started', { ...step, agent: z.string(), model: modelRef, started: time }),
     sessionEvent('session.step.streamed', step),
     sessionEvent('session.step.ended', { ...step, finish, rawFinish: z.string().optional(), cost, tokens: tokenUsage }),
-    sessionEvent('session.step.failed', { ...step, error: structuredError }),
+    sessionEvent('session.step.failed', {
+      ...step,
+      error: structuredError,
+      finish: finish.optional(),
+      cost: cost.optional(),
+      tokens: tokenUsage.optional(),
+    }),
     sessionEvent('session.retry.scheduled', { ...step, ...retry.shape }),
     sessionEvent('session.text.started', part),
     sessionEvent('session.text.delta', { ...part, delta: z.string() }),
     sessionEvent('session.text.ended', { ...part, text: z.string() }),
     sessionEvent('session.reasoning.started', part),
     sessionEvent('session.reasoning.delta', { ...part, delta: z.string() }),
-    sessionEvent('session.reasoning.ended', { ...part, text: z.string() }),
+    sessionEvent('session.reasoning.ended', {
+      ...part,
+      text: z.string(),
+      state: freeObject('What the provider wants back with it.').optional(),
+    }),
     sessionEvent('session.tool.input.started', { ...toolInput, name: z.string() }),
     sessionEvent('session.tool.input.delta', { ...toolInput, delta: z.string() }),
     sessionEvent('session.tool.input.ended', { ...toolInput, text: z.string() }),
@@ -120,6 +138,9 @@ export const event = z
       metadata: toolMetadata.optional(),
       executed,
     }),
+    sessionEvent('session.status', { status }),
+    sessionEvent('session.idle', {}),
+    sessionEvent('session.usage.updated', { cost, tokens: tokenUsage }),
     sessionEvent('permission.asked', permissionRequest.shape),
     sessionEvent('permission.replied', { requestID: z.string(), reply: permissionReply }),
     locationEvent('agent.updated'),

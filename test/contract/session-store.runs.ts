@@ -74,11 +74,18 @@ export function runCases(test: StoreTest): void {
         usage: { costNanos, tokens: TOKENS },
       }),
     )
-    await store.recordStep(lease, { message: assistant('msg_next'), events: [], usage: { costNanos, tokens: TOKENS } })
-    assert.deepEqual(plain(event?.data), plain({ ...ended, costNanos, tokens: TOKENS }))
+    const usage = { costNanos, tokens: TOKENS }
+    const error = { type: 'aborted', message: 'cut' }
+    const failed = { type: 'step-failed', messageId: 'msg_next', error, finish: 'error', usage } as const
+    const [second] = await eventsOf(store, 1, () =>
+      store.recordStep(lease, { message: assistant('msg_next'), events: [failed], usage }),
+    )
+    assert.deepEqual(plain(event?.data), plain({ ...ended, ...usage, sessionUsage: usage }))
+    const tokens = { input: 20, output: 10, reasoning: 6, cacheRead: 4, cacheWrite: 2 }
+    assert.deepEqual(plain(second?.data), plain({ ...failed, sessionUsage: { costNanos: 2n * costNanos, tokens } }))
     const session = await get(store)
     assert.equal(session.costNanos, 2n * costNanos)
-    assert.deepEqual(session.tokens, { input: 20, output: 10, reasoning: 6, cacheRead: 4, cacheWrite: 2 })
+    assert.deepEqual(session.tokens, tokens)
     const stored = await store.getMessage(W, 'ses_1', 'msg_step')
     assert.deepEqual(plain(stored?.message), plain(message))
   })

@@ -33,7 +33,7 @@ test('a run is reported from its admission to its end, durable events numbered w
   await using portico = await openPortico()
   const source = new EventSource(`${portico.url}/api/event`)
   await collect(source, ({ type }) => type === 'server.connected')
-  const collected = collect(source, ({ type }) => type === 'session.execution.succeeded')
+  const collected = collect(source, ({ type }) => type === 'session.idle')
   const id = await create(portico)
   await portico.post(`/api/session/${id}/prompt`, { text: 'Say hello' })
   const events = await collected
@@ -43,15 +43,24 @@ test('a run is reported from its admission to its end, durable events numbered w
     'session.created',
     'session.inbox.enqueued',
     'session.execution.started',
+    'session.status',
     'session.inbox.delivered',
     'session.step.started',
     'session.text.started',
     'session.text.delta',
     'session.text.ended',
     'session.step.ended',
+    'session.usage.updated',
     'session.execution.succeeded',
+    'session.status',
+    'session.idle',
   ]
   for (const type of expected) assert.ok(types.includes(type), type)
+  const states = events.flatMap(({ type, data }) => (type === 'session.status' ? [data.status] : []))
+  assert.deepEqual(states, [{ type: 'busy' }, { type: 'idle' }])
+  const { cost, tokens } = ((await (await portico.fetch(`/api/session/${id}`)).json()) as { data: Event['data'] }).data
+  const used = events.findLast(({ type }) => type === 'session.usage.updated')?.data
+  assert.deepEqual(used, { sessionID: id, cost, tokens })
   const numbers = events.flatMap(({ durable }) => (durable === undefined ? [] : [durable.seq]))
   assert.deepEqual(
     numbers,

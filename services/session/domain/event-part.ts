@@ -15,7 +15,8 @@ export function partBehind({ attempt, parts }: AssistantMessage, data: DurableEv
   const ordinal = parts.findIndex((part, n) => {
     switch (data.type) {
       case 'part-ended':
-        return n === data.part.ordinal && (part.type === 'tool' ? part.rawInput : part.text) === data.text
+        if (n !== data.part.ordinal || (part.type === 'reasoning' && part.state !== data.state)) return false
+        return (part.type === 'tool' ? part.rawInput : part.text) === data.text
       case 'tool-called':
         return part.type === 'tool' && part.callId === data.callId && part.input === data.input
       case 'tool-succeeded':

@@ -15,6 +15,12 @@ export interface PartRef {
   readonly toolName?: string
 }
 
+/** What was used of models. */
+export interface Usage {
+  readonly costNanos: bigint
+  readonly tokens: TokenUsage
+}
+
 /** What is stored in the event log. */
 export type DurableEventData =
   | { readonly type: 'session-created'; readonly session: Session }
@@ -44,8 +50,19 @@ export type DurableEventData =
       readonly rawFinish: string | undefined
       readonly costNanos: bigint
       readonly tokens: TokenUsage
+      /** What the whole session has used with it. */
+      readonly sessionUsage?: Usage
     }
-  | { readonly type: 'step-failed'; readonly messageId: string; readonly error: StructuredError }
+  | {
+      readonly type: 'step-failed'
+      readonly messageId: string
+      readonly error: StructuredError
+      readonly finish?: string
+      /** Where the provider had ended its answer. */
+      readonly usage?: Usage
+      /** What the whole session has used with it. */
+      readonly sessionUsage?: Usage
+    }
   | {
       readonly type: 'retry-scheduled'
       readonly messageId: string
@@ -54,7 +71,13 @@ export type DurableEventData =
       readonly error: StructuredError
     }
   | { readonly type: 'part-started'; readonly part: PartRef }
-  | { readonly type: 'part-ended'; readonly part: PartRef; readonly text: string }
+  | {
+      readonly type: 'part-ended'
+      readonly part: PartRef
+      readonly text: string
+      /** What a provider wants back with its reasoning. */
+      readonly state?: JsonObject | undefined
+    }
   | { readonly type: 'tool-called'; readonly messageId: string; readonly callId: string; readonly input: JsonObject }
   | {
       readonly type: 'tool-succeeded'
@@ -74,9 +97,16 @@ export type DurableEventData =
   | { readonly type: 'permission-asked'; readonly request: PermissionRequest }
   | { readonly type: 'permission-replied'; readonly requestId: string; readonly reply: PermissionReply }
 
+/** An event that says what a step used, with what its session has used by then. */
+export function withTotals(data: DurableEventData, { costNanos, tokens }: Usage): DurableEventData {
+  const says = data.type === 'step-ended' || (data.type === 'step-failed' && data.usage !== undefined)
+  return says ? { ...data, sessionUsage: { costNanos, tokens } } : data
+}
+
 /** What only listeners receive. */
 export type VolatileEventData =
   | { readonly type: 'part-extended'; readonly part: PartRef; readonly delta: string }
+  | { readonly type: 'step-retried'; readonly messageId: string }
   | {
       readonly type: 'tool-progressed'
       readonly messageId: string

@@ -1,4 +1,4 @@
-import type { DurableEventData } from './event.ts'
+import { type DurableEventData, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import { mayEnter } from './inbox/promotion.ts'
 import { parkInputs, wakeForSteers } from './inbox/wake.ts'
@@ -37,8 +37,8 @@ export function recordStep(
   if (before === undefined) revision.insert(message)
   else revision.update(before, message)
   revision.count(message)
-  for (const data of events) revision.event(data, partBehind(message, data))
   if (usage !== undefined) revision.addUsage(usage.costNanos, usage.tokens)
+  for (const data of events) revision.event(withTotals(data, revision.state), partBehind(message, data))
   if (message.timeCompleted !== undefined && message.error === undefined) revision.set({ attempts: 0 })
   revision.touch()
   return revision.state.seq

@@ -1,4 +1,4 @@
-import type { DurableEventData } from './event.ts'
+import { type DurableEventData, type Usage, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import type { AssistantMessage, AssistantPart, StructuredError } from './message.ts'
 import type { PermissionRequest } from './permission/permission.ts'
@@ -23,9 +23,9 @@ export function settleAborted(
     const { message, events } = cutOff(step, STEP_ABORTED, revision.now)
     revision.update(step, message)
     revision.count(message)
-    for (const data of events) revision.event(data, partBehind(message, data))
     // The answer was complete, and what it used was to be added when the step ends.
     if (step.costNanos !== undefined && step.tokens !== undefined) revision.addUsage(step.costNanos, step.tokens)
+    for (const data of events) revision.event(withTotals(data, revision.state), partBehind(message, data))
   }
   for (const { id } of waiting) closeRequest(revision, id, 'reject')
 }
@@ -40,8 +40,12 @@ export function cutOff(
   const finish = step.finish ?? 'error'
   return {
     message: { ...step, parts, finish, error, retry: undefined, timeCompleted: now },
-    events: [...toolEvents(step), { type: 'step-failed', messageId: step.id, error }],
+    events: [...toolEvents(step), { type: 'step-failed', messageId: step.id, error, finish, ...usageOf(step) }],
   }
+}
+
+function usageOf({ costNanos, tokens }: AssistantMessage): { readonly usage?: Usage } {
+  return costNanos === undefined || tokens === undefined ? {} : { usage: { costNanos, tokens } }
 }
 
 function settledPart(part: AssistantPart, now: number): AssistantPart {

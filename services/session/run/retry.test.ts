@@ -18,6 +18,8 @@ test('a provider that fails is asked again, and what it said before is forgotten
   assert.equal(step?.retry, undefined)
   const ids = service.peers.requests.map(({ requestId }) => requestId.split('-')[1])
   assert.deepEqual(ids, ['1', '2'], 'each attempt has a row in the ledger')
+  const cases = (await events).map(({ event }) => event.case)
+  assert.equal(cases.lastIndexOf('stepRetried'), cases.indexOf('retryScheduled') + 1, `${cases}`)
   const retry = (await events).flatMap(({ event }) => (event.case === 'retryScheduled' ? [event.value.retry] : []))
   assert.equal(retry[0]?.attempt, 1)
   assert.deepEqual(plain(retry[0]?.error), {

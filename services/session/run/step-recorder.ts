@@ -61,6 +61,11 @@ export class StepRecorder {
     return this.#write([this.#draft.retry(attempt, at, error)])
   }
 
+  /** The repetition begins. */
+  retried(): void {
+    this.#send([{ type: 'step-retried', messageId: this.#draft.message.id }])
+  }
+
   /** The answer is complete. Without tool calls the step is over with it; else they are written as called. */
   async streamed(): Promise<void> {
     const now = this.#run.clock.now()

@@ -44,7 +44,7 @@ test('an interrupt stops the provider; what was said stays, and the run ends as 
   assert.deepEqual(last, [
     {
       case: 'stepFailed',
-      value: { messageId: (await service.messages())[1]?.messageId, error: plain(step?.error) },
+      value: { messageId: (await service.messages())[1]?.messageId, error: plain(step?.error), finish: 'error' },
     },
     { case: 'executionEnded', value: { outcome: Outcome.INTERRUPTED, reason: 'user' } },
   ])

@@ -1,4 +1,4 @@
-import type { DurableEvent, DurableEventData } from '#services/session/domain/event.ts'
+import type { DurableEvent, DurableEventData, Usage } from '#services/session/domain/event.ts'
 import type { PartPlace } from '#services/session/domain/event-part.ts'
 import type { ToolPart } from '#services/session/domain/message.ts'
 import type { Write } from '#services/session/domain/revision.ts'
@@ -38,7 +38,9 @@ export function eventRecord(
 function stored(data: DurableEventData, part: PartPlace | undefined): object {
   switch (data.type) {
     case 'step-ended':
-      return { ...data, costNanos: data.costNanos.toString() }
+      return { ...data, costNanos: data.costNanos.toString(), sessionUsage: storedUsage(data.sessionUsage) }
+    case 'step-failed':
+      return { ...data, usage: storedUsage(data.usage), sessionUsage: storedUsage(data.sessionUsage) }
     case 'session-created':
       return { ...data, session: { ...data.session, costNanos: data.session.costNanos.toString() } }
     case 'inbox-enqueued':
@@ -46,7 +48,7 @@ function stored(data: DurableEventData, part: PartPlace | undefined): object {
     case 'synthetic-added':
       return { ...data, synthetic: undefined }
     case 'part-ended':
-      return part === undefined ? data : { ...data, text: undefined, source: part }
+      return part === undefined ? data : { ...data, text: undefined, state: undefined, source: part }
     case 'tool-called':
       return part === undefined ? data : { ...data, input: undefined, source: part }
     case 'tool-succeeded':
@@ -57,10 +59,17 @@ function stored(data: DurableEventData, part: PartPlace | undefined): object {
   }
 }
 
+function storedUsage(usage: Usage | undefined): object | undefined {
+  return usage && { ...usage, costNanos: usage.costNanos.toString() }
+}
+
 /** Reads an event as far as its own record goes. Events of the first form lack nothing. */
 export function parseEvent({ data: text }: EventRecord): StoredEvent {
   const { source, ...data } = JSON.parse(text)
   if (data.type === 'step-ended') data.costNanos = BigInt(data.costNanos)
+  for (const name of ['usage', 'sessionUsage']) {
+    if (data[name] !== undefined) data[name].costNanos = BigInt(data[name].costNanos)
+  }
   if (data.type === 'session-created') data.session.costNanos = BigInt(data.session.costNanos)
   if (data.type === 'inbox-enqueued') {
     // In the first form there were no others.
@@ -93,6 +102,7 @@ function fill(data: any, held: any): void {
       break
     case 'part-ended':
       data.text = held.type === 'tool' ? held.rawInput : held.text
+      if (held.type === 'reasoning' && held.state !== undefined) data.state = held.state
       break
     case 'tool-called':
       data.input = held.input

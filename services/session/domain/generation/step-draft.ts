@@ -34,16 +34,8 @@ export class StepDraft {
       type: 'assistant',
       id,
       timeCreated: now,
-      ...{
-        agent,
-        model,
-        parts: [],
-        attempt: 1,
-        finish: undefined,
-        rawFinish: undefined,
-        costNanos: undefined,
-        tokens: undefined,
-      },
+      ...{ agent, model, parts: [], attempt: 1, finish: undefined, rawFinish: undefined },
+      ...{ costNanos: undefined, tokens: undefined },
       ...{ error: undefined, retry: undefined, timeStreamed: undefined, timeCompleted: undefined },
     }
     this.#message = this.#begun
@@ -182,10 +174,14 @@ export class StepDraft {
     const { thought } = event
     const soFar = part.type === 'tool' ? part.rawInput : part.text
     const text = thought === undefined ? (event.text ?? soFar) : shownThought(thought)
-    if (part.type === 'tool') this.#parts[ordinal] = { ...part, rawInput: text }
-    else if (part.type === 'text') this.#parts[ordinal] = { ...part, text }
-    else this.#parts[ordinal] = { ...part, text, state: thought && thoughtState(thought), timeCompleted: now }
-    return { durable: { type: 'part-ended', part: refOf(this.#message.id, part, ordinal), text } }
+    const ended = { type: 'part-ended', part: refOf(this.#message.id, part, ordinal), text } as const
+    if (part.type !== 'reasoning') {
+      this.#parts[ordinal] = part.type === 'tool' ? { ...part, rawInput: text } : { ...part, text }
+      return { durable: ended }
+    }
+    const state = thought && thoughtState(thought)
+    this.#parts[ordinal] = { ...part, text, state, timeCompleted: now }
+    return { durable: state === undefined ? ended : { ...ended, state } }
   }
 
   #replace(callId: string, change: (part: ToolPart) => ToolPart): void {

@@ -5,11 +5,13 @@ import {
   type PartRefSchema,
   type SessionEvent,
   SessionEventSchema,
+  type SessionUsageSchema,
 } from '#gen/portico/session/v1/event_pb.js'
 import type {
   DurableEvent,
   DurableEventData,
   PartRef,
+  Usage,
   VolatileEvent,
   VolatileEventData,
 } from '#services/session/domain/event.ts'
@@ -28,6 +30,7 @@ import {
   tokensToProto,
 } from '../session/session-to-proto.ts'
 
+type UsageInit = MessageInitShape<typeof SessionUsageSchema>
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
 /** An event of a session's own log is durable, and has no position. */
@@ -105,10 +108,16 @@ function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobCon
       return { case: 'stepStreamed', value: { messageId: data.messageId } }
     case 'step-ended': {
       const { messageId, finish, rawFinish = '', costNanos, tokens } = data
-      return { case: 'stepEnded', value: { messageId, finish, rawFinish, costNanos, tokens: tokensToProto(tokens) } }
+      const used = { costNanos, tokens: tokensToProto(tokens), ...usageToProto('sessionUsage', data.sessionUsage) }
+      return { case: 'stepEnded', value: { messageId, finish, rawFinish, ...used } }
     }
-    case 'step-failed':
-      return { case: 'stepFailed', value: { messageId: data.messageId, error: errorToProto(data.error) } }
+    case 'step-failed': {
+      const { messageId, finish = '', usage, sessionUsage } = data
+      const used = { ...usageToProto('usage', usage), ...usageToProto('sessionUsage', sessionUsage) }
+      return { case: 'stepFailed', value: { messageId, error: errorToProto(data.error), finish, ...used } }
+    }
+    case 'step-retried':
+      return { case: 'stepRetried', value: { messageId: data.messageId } }
     case 'retry-scheduled':
       return {
         case: 'retryScheduled',
@@ -122,7 +131,10 @@ function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobCon
     case 'part-extended':
       return { case: 'partExtended', value: { part: toPartRef(data.part), delta: data.delta } }
     case 'part-ended':
-      return { case: 'partEnded', value: { part: toPartRef(data.part), text: data.text } }
+      return {
+        case: 'partEnded',
+        value: { part: toPartRef(data.part), text: data.text, ...(data.state && { state: data.state }) },
+      }
     case 'tool-called': {
       const { messageId, callId, input } = data
       return { case: 'toolCalled', value: { messageId, callId, input } }
@@ -136,6 +148,12 @@ function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobCon
     case 'tool-failed':
       return { case: 'toolFailed', value: { ...toToolEnd(data, blobs), error: errorToProto(data.error) } }
   }
+}
+
+function usageToProto<K extends string>(name: K, usage: Usage | undefined): Partial<Record<K, UsageInit>> {
+  if (usage === undefined) return {}
+  const { costNanos, tokens } = usage
+  return { [name]: { costNanos, tokens: tokensToProto(tokens) } } as Record<K, UsageInit>
 }
 
 function toToolEnd(data: Extract<DurableEventData, { type: 'tool-succeeded' | 'tool-failed' }>, blobs: BlobContents) {
