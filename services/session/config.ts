@@ -20,7 +20,7 @@ export interface Config {
   readonly autoResume: boolean
   /** How long a permission request waits for an answer (`PORTICO_PERMISSION_TIMEOUT`, seconds, default 300). */
   readonly permissionTimeoutMs: number
-  /** How long events are kept (`PORTICO_EVENT_RETENTION_DAYS`, default 30). */
+  /** How long events are kept (`PORTICO_EVENT_DAYS`, default 7). */
   readonly eventRetentionMs: number
 }
 
@@ -30,7 +30,7 @@ const variables = z.object({
   PORTICO_SESSION_LEASE_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
   PORTICO_SESSION_AUTO_RESUME: booleanVariable().default(true),
   PORTICO_PERMISSION_TIMEOUT: integerVariable({ min: 1, max: 86_400 }).default(300),
-  PORTICO_EVENT_RETENTION_DAYS: integerVariable({ min: 1, max: 3_650 }).default(30),
+  PORTICO_EVENT_DAYS: integerVariable({ min: 1, max: 3_650 }).default(7),
 })
 
 /** Reads the settings of the session service. Throws ConfigError with every problem. */
@@ -42,6 +42,6 @@ export function readConfig(env: Environment): Config {
     leaseMs: values.PORTICO_SESSION_LEASE_SECONDS * 1_000,
     autoResume: values.PORTICO_SESSION_AUTO_RESUME,
     permissionTimeoutMs: values.PORTICO_PERMISSION_TIMEOUT * 1_000,
-    eventRetentionMs: values.PORTICO_EVENT_RETENTION_DAYS * 86_400_000,
+    eventRetentionMs: values.PORTICO_EVENT_DAYS * 86_400_000,
   })
 }

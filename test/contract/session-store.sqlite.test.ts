@@ -14,6 +14,7 @@ import {
   begin,
   ManualClock,
   newSession,
+  OTHER,
   refusal,
   type StoreFixture,
   W,
@@ -129,4 +130,29 @@ test('what a restart cut off is removed: a removal under way, and a session that
   const tables = await fixture.contents()
   assert.deepEqual([tables.messages, tables.inbox, tables.hiddenSessions], [[], [], []])
   assert.equal((await fixture.store.getSession(W, 'ses_3'))?.id, 'ses_3')
+})
+
+test('events expire in small portions, in each workspace, until none is left', async () => {
+  await using fixture = await open()
+  const { store, clock } = fixture
+  const workspaces = [W, OTHER, 'wrk_third']
+  const write = (prefix: string): Promise<unknown> =>
+    Promise.all(
+      workspaces.flatMap((workspace) =>
+        Array.from({ length: 700 }, (_, i) => store.createSession(workspace, newSession(`ses_${prefix}${i}`))),
+      ),
+    )
+  await write('old')
+  clock.advance(1_000)
+  const before = clock.now()
+  await store.createSession(OTHER, newSession('ses_new'))
+  const portions: number[] = []
+  for (let count = -1; count !== 0; portions.push(count)) count = await store.expireEvents(before)
+  assert.equal(
+    portions.reduce((sum, count) => sum + count, 0),
+    2_100,
+  )
+  assert.ok(Math.max(...portions) <= 500, `${portions}`)
+  const { events } = await store.listEvents(OTHER, 'ses_new', { afterSeq: 0, limit: 10 })
+  assert.equal(events.length, 1)
 })

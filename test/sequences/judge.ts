@@ -104,10 +104,10 @@ function judgeSteps(messages: readonly WireMessage[], events: readonly WireEvent
     if (message.time.completed === undefined) problems.push(`step ${message.id} never ended`)
     const ends = own.filter(({ type }) => type === 'session.step.ended' || type === 'session.step.failed')
     const reported = ends.map(
-      ({ type, data }) => `${type} ${data.finish ?? (data.error as { type: string } | undefined)?.type}`,
+      ({ type, data }) => `${type} ${data.finish} ${(data.error as { type: string } | undefined)?.type}`,
     )
-    const shown =
-      message.error === undefined ? `session.step.ended ${finish}` : `session.step.failed ${message.error.type}`
+    const how = message.error === undefined ? 'ended' : 'failed'
+    const shown = `session.step.${how} ${finish} ${message.error?.type}`
     if (reported.length !== 1 || reported[0] !== shown)
       problems.push(`step ${message.id} is “${shown}”, its events say ${JSON.stringify(reported)}`)
     for (const { type, id, state } of message.content ?? []) {

@@ -19,7 +19,10 @@ export interface EventLog {
     sessionId: string,
     query: { readonly afterSeq: number; readonly limit: number },
   ): Promise<SessionEvents>
-  /** Removes events that were written before a time, the oldest first, at most 1,000 of a workspace; returns how many. */
+  /**
+   * Removes some of the events that were written before a time, so few that others hardly wait; returns how many. 0: there
+   * are no others.
+   */
   expireEvents(before: number): Promise<number>
 }
 

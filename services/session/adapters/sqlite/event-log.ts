@@ -19,12 +19,11 @@ const AFTER = 'SELECT * FROM events WHERE workspace = ? AND position > ? ORDER B
 const OF_SESSION = 'SELECT * FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?'
 const PART = 'SELECT data FROM parts WHERE workspace = ? AND message = ? AND attempt = ? AND ordinal = ?'
 const ITEM = 'SELECT data FROM inbox WHERE workspace = ? AND id = ?'
-const WORKSPACES = `WITH RECURSIVE workspaces (name) AS (
-    SELECT min(workspace) FROM events
-    UNION ALL SELECT (SELECT min(workspace) FROM events WHERE workspace > name) FROM workspaces WHERE name IS NOT NULL)
-  SELECT name FROM workspaces WHERE name IS NOT NULL`
-/** So many events of a workspace expire in one transaction. */
-const EXPIRED = 1_000
+const NEXT_WORKSPACE = 'SELECT min(workspace) AS name FROM events WHERE workspace > ?'
+const OLDEST = 'SELECT position, timeCreated FROM events WHERE workspace = ? ORDER BY position LIMIT ?'
+/** So many events expire in one transaction, and so many workspaces are looked at: others wait for it. */
+const EXPIRED = 500
+const LOOKED = 100
 
 /**
  * The event log of a file. A position is the log's own id and the event's number in the file, so that a position from
@@ -40,6 +39,9 @@ export class SqliteEventLog implements Disposable {
   #last: number
   /** The last position whose event has expired. */
   #expired: number
+  /** The workspace that was looked at last for events that have expired. */
+  #looked = ''
+  #found = false
 
   /** Gives a new file its id; to be called in a job. */
   constructor(file: SqliteFile, hidden: HiddenSessions) {
@@ -111,27 +113,40 @@ export class SqliteEventLog implements Disposable {
     }
   }
 
-  /** See EventLog.expireEvents; to be called in a job. */
-  expire(before: number): number {
-    let count = 0
-    for (const { name } of this.#file.statement(WORKSPACES).all()) {
-      const rows = this.#file.statement(AFTER).all(name as string, 0, EXPIRED) as unknown as Row[]
-      const kept = rows.findIndex(({ timeCreated }) => timeCreated >= before)
-      const last = rows[(kept < 0 ? rows.length : kept) - 1]
-      if (last === undefined) continue
-      const { changes } = this.#file
-        .statement('DELETE FROM events WHERE workspace = ? AND position <= ?')
-        .run(name as string, last.position)
-      count += Number(changes)
-      this.#expired = Math.max(this.#expired, last.position)
+  /** See EventLog.expireEvents; to be called in a job, again and again until it is `done` with all workspaces. */
+  expire(before: number): { readonly count: number; readonly done: boolean } {
+    for (let looked = 0; looked < LOOKED; looked++) {
+      const name = this.#file.statement(NEXT_WORKSPACE).get(this.#looked)?.name as string | null
+      this.#looked = name ?? ''
+      if (name === null) return this.#endRound()
+      const count = this.#expireIn(name, before)
+      this.#found ||= count > 0
+      if (count > 0) return { count, done: false }
     }
-    if (count > 0) this.#file.statement('UPDATE log SET expired = ?').run(this.#expired)
-    return count
+    return { count: 0, done: false }
   }
 
   /** Ends all readers. */
   [Symbol.dispose](): void {
     this.#closing.abort()
+  }
+
+  /** All workspaces were looked at: where something had expired there may be more. */
+  #endRound(): { readonly count: number; readonly done: boolean } {
+    const done = !this.#found
+    this.#found = false
+    return { count: 0, done }
+  }
+
+  #expireIn(workspace: string, before: number): number {
+    const rows = this.#file.statement(OLDEST).all(workspace, EXPIRED) as Pick<Row, 'position' | 'timeCreated'>[]
+    const kept = rows.findIndex(({ timeCreated }) => timeCreated >= before)
+    const last = rows[(kept < 0 ? rows.length : kept) - 1]
+    if (last === undefined) return 0
+    this.#file.statement('DELETE FROM events WHERE workspace = ? AND position <= ?').run(workspace, last.position)
+    this.#expired = Math.max(this.#expired, last.position)
+    this.#file.statement('UPDATE log SET expired = ?').run(this.#expired)
+    return kept < 0 ? rows.length : kept
   }
 
   #complete(record: EventRecord): ReturnType<typeof completeEvent> {

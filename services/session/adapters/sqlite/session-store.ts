@@ -162,8 +162,11 @@ class SqliteSessionStore
     return this.#log.list(this.#find({ workspace, sessionId }).number, query)
   }
 
-  expireEvents(before: number): Promise<number> {
-    return this.#file.write(() => this.#log.expire(before))
+  async expireEvents(before: number): Promise<number> {
+    for (;;) {
+      const { count, done } = await this.#file.write(() => this.#log.expire(before))
+      if (count > 0 || done) return count
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
