@@ -1,7 +1,6 @@
 import { type Agent, Agent_Mode } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
-import { orAbsent } from '../records/absent.ts'
 import { fromModelRef } from '../records/model.ts'
 import { fromRuleset } from '../records/ruleset.ts'
 import type { agentInfo } from './schemas.ts'
@@ -19,12 +18,12 @@ export function fromAgent(agent: Agent | undefined): JsonOf<typeof agentInfo> {
       headers: agent.requestHeaders,
       body: agent.requestBody ?? {},
     },
-    system: orAbsent(agent.system),
-    description: orAbsent(agent.description),
+    system: agent.system,
+    description: agent.description,
     mode: modes.fromProto(agent.mode) ?? 'primary',
     hidden: agent.hidden,
-    color: orAbsent(agent.color),
-    steps: agent.steps === 0 ? undefined : agent.steps,
+    color: agent.color,
+    steps: agent.steps,
     permissions: fromRuleset(agent.permissions),
   }
 }

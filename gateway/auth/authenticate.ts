@@ -92,7 +92,7 @@ const kinds = enumTable<PrincipalKind, Principal_Kind>({
   'local-operator': Principal_Kind.LOCAL_OPERATOR,
 })
 
-function fromProto({ organizationId, workspaceId, apiKeyId, kind }: ProtoPrincipal): Principal {
+function fromProto({ organizationId, workspaceId, apiKeyId = '', kind }: ProtoPrincipal): Principal {
   const name = kinds.fromProto(kind)
   if (name === undefined) throw new Error(`identity answered an unknown kind of principal: ${kind}`)
   return { organizationId, workspaceId, apiKeyId, kind: name }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { JsonOf } from '../kinds.ts'
-import { listOrAbsent, orAbsent } from './absent.ts'
+import { listOrAbsent } from './absent.ts'
 import { placeFor, toBase64 } from './content.ts'
 
 /** One piece of what a tool returned. */
@@ -18,7 +18,7 @@ export function fromToolContents(contents: readonly ToolContent[]): JsonOf<typeo
 function fromToolContent({ content }: ToolContent): JsonOf<typeof toolContent> {
   if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
   const { data, mime, name, uri, contentHash } = content.value
-  if (uri !== '') return { type: 'file', uri, mime, name: orAbsent(name) }
+  if (uri !== '') return { type: 'file', uri, mime, name }
   const base64 = contentHash === '' ? toBase64(data) : placeFor(contentHash)
-  return { type: 'file', uri: `data:${mime};base64,${base64}`, mime, name: orAbsent(name) }
+  return { type: 'file', uri: `data:${mime};base64,${base64}`, mime, name }
 }

@@ -85,7 +85,7 @@ function catalogOf(read: string[]): Catalog {
       return {
         data: size === undefined ? new TextEncoder().encode(uri) : new Uint8Array(Number(size)),
         mime: 'text/plain',
-        name: uri.startsWith('data:') ? '' : 'file.txt',
+        name: uri.startsWith('data:') ? undefined : 'file.txt',
       }
     },
     getAgent: other,

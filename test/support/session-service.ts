@@ -48,7 +48,7 @@ export interface Peers {
   /** Rules of the agent, beside `* allow`. */
   readonly rules: { action: string; resource: string; effect: Effect }[]
   /** Steps of the agent; 0: no limit. */
-  steps: number
+  steps: number | undefined
   readonly requests: GenerationRequest[]
   readonly principals: Principal[]
   /** Calls that were started, by the id that the catalog got. */
@@ -71,7 +71,7 @@ export function scriptedPeers(): Peers {
     turns: [] as Turn[],
     tools: { look: says('seen') } as Record<string, ToolScript>,
     rules: [] as Peers['rules'],
-    steps: 0,
+    steps: undefined as number | undefined,
     requests: [] as GenerationRequest[],
     principals: [] as Principal[],
     started: [] as string[],

@@ -4,7 +4,7 @@ export interface ToolAccess {
   /** Paths relative to the location (`.` is the location), absolute ones outside of it, or a command. */
   readonly resources: readonly string[]
   /** Absolute real path of the file that is changed, when the rules of agents must not allow that by themselves. */
-  readonly guardedPath?: string
+  readonly guardedPath?: string | undefined
 }
 
 /** Whether two lists of accesses are the same; the order of neither accesses nor resources matters. */

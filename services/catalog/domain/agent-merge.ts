@@ -60,13 +60,13 @@ function toAgent(id: string, entry: AgentEntry, permissions: readonly Permission
   return {
     id,
     name: entry.name ?? id,
-    description: entry.description ?? '',
+    description: entry.description || undefined,
     mode: entry.mode ?? 'primary',
     hidden: entry.hidden ?? false,
-    color: entry.color ?? '',
-    system: entry.system ?? '',
+    color: entry.color || undefined,
+    system: entry.system || undefined,
     model: entry.model,
-    steps: entry.steps ?? 0,
+    steps: entry.steps || undefined,
     permissions,
     request: {
       headers: entry.request?.headers ?? {},

@@ -28,14 +28,14 @@ export interface RequestOverlay {
 export interface Agent {
   readonly id: string
   readonly name: string
-  readonly description: string
+  readonly description: string | undefined
   readonly mode: AgentMode
   readonly hidden: boolean
-  readonly color: string
-  readonly system: string
+  readonly color: string | undefined
+  readonly system: string | undefined
   readonly model: ModelRef | undefined
-  /** 0: no limit of its own. */
-  readonly steps: number
+  /** Undefined: no limit of its own. */
+  readonly steps: number | undefined
   /** Effective rules, defaults first. */
   readonly permissions: readonly PermissionRule[]
   readonly request: RequestOverlay

@@ -3,8 +3,8 @@ import type { Location } from '../domain/location.ts'
 export interface Attachment {
   readonly data: Uint8Array
   readonly mime: string
-  /** Empty for `data:`. */
-  readonly name: string
+  /** Undefined for `data:`. */
+  readonly name: string | undefined
 }
 
 /** Reads what a prompt attaches. */

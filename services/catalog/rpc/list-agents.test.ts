@@ -96,12 +96,8 @@ catalogTest(
     assert.deepEqual(plain, {
       agentId: 'plain',
       name: 'plain',
-      description: '',
       mode: Mode.PRIMARY,
       hidden: false,
-      color: '',
-      system: '',
-      steps: 0,
       requestHeaders: {},
       requestBody: {},
       requestSettings: {},
@@ -196,7 +192,7 @@ catalogTest('front matter with unknown keys is read as the older form', async (c
   })
   const old = await find(catalog, 'old')
   assert.deepEqual(old.requestBody, { temperature: 0.1, top_p: 0.9, reasoningEffort: 'high', a: { b: 1 } })
-  assert.deepEqual([old.steps, old.color, old.system], [5, '', 'Old.'])
+  assert.deepEqual([old.steps, old.color, old.system], [5, undefined, 'Old.'])
   assert.deepEqual(rulesOf(old).slice(DEFAULTS.length), [
     'edit * DENY',
     'webfetch * ALLOW',

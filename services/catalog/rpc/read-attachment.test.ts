@@ -23,11 +23,11 @@ async function read({ client }: CatalogFixture, uri: string) {
 }
 
 catalogTest('reads data: in canonical base64 and percent-encoded; its content says what it is', async (catalog) => {
-  assert.deepEqual(await read(catalog, 'data:text/html;base64,aGVsbG8='), ['text/plain', '', 'hello'])
-  assert.deepEqual(await read(catalog, 'data:,h%C3%A4%25+b'), ['text/plain', '', 'hä%+b'])
+  assert.deepEqual(await read(catalog, 'data:text/html;base64,aGVsbG8='), ['text/plain', undefined, 'hello'])
+  assert.deepEqual(await read(catalog, 'data:,h%C3%A4%25+b'), ['text/plain', undefined, 'hä%+b'])
   const png = `data:text/plain;base64,${PNG.toString('base64')}`
-  assert.deepEqual(await read(catalog, png), ['image/png', '', PNG.toString('hex')])
-  assert.deepEqual(await read(catalog, 'data:,%c3%A4ä%0a%7E'), ['text/plain', '', 'ää\n~'])
+  assert.deepEqual(await read(catalog, png), ['image/png', undefined, PNG.toString('hex')])
+  assert.deepEqual(await read(catalog, 'data:,%c3%A4ä%0a%7E'), ['text/plain', undefined, 'ää\n~'])
   assert.equal((await read(catalog, 'data:;base64,AAEC'))[0], 'application/octet-stream')
 })
 

@@ -45,7 +45,7 @@ forEachTransport((name, connect) => {
       { ...principal },
       {
         $typeName: 'portico.identity.v1.Principal',
-        ...{ organizationId, workspaceId, apiKeyId: '', kind: Principal_Kind.LOCAL_OPERATOR },
+        ...{ organizationId, workspaceId, kind: Principal_Kind.LOCAL_OPERATOR },
       },
     )
   })

@@ -20,7 +20,7 @@ export function keyKindFromProto(kind: Principal_Kind): ApiKeyKind | undefined {
 
 /** A principal as a message. */
 export function principalToProto(principal: Principal): MessageInitShape<typeof PrincipalSchema> {
-  return { ...principal, kind: kinds.toProto(principal.kind) }
+  return { ...principal, apiKeyId: principal.apiKeyId || undefined, kind: kinds.toProto(principal.kind) }
 }
 
 /** A key as a message, without its secret. */

@@ -5,11 +5,11 @@ import type { ModelRef } from './session.ts'
 /** A role that a session runs in, as far as running it goes. */
 export interface Agent {
   readonly id: string
-  /** Instructions; empty: none of its own. */
-  readonly system: string
+  /** Instructions; undefined: none of its own. */
+  readonly system: string | undefined
   readonly model: ModelRef | undefined
-  /** Most steps after one input; 0: no limit. */
-  readonly steps: number
+  /** Most steps after one input; undefined: no limit. */
+  readonly steps: number | undefined
   /** In order; the last rule that matches wins. */
   readonly permissions: readonly PermissionRule[]
   /** Passed on to the provider. */
@@ -36,8 +36,8 @@ export interface ToolDescription {
 export interface ToolAccess {
   readonly action: string
   readonly resources: readonly string[]
-  /** Absolute real path of a file that is guarded and would be changed; empty: none. */
-  readonly guardedPath?: string
+  /** Absolute real path of a file that is guarded and would be changed; undefined: none. */
+  readonly guardedPath?: string | undefined
 }
 
 /** A tool call that was checked and has not begun. */

@@ -13,11 +13,11 @@ export interface ToolRun {
   readonly grant: readonly ToolAccess[]
 }
 
-/** A file that the catalog read; the name is empty when it has none. */
+/** A file that the catalog read; the name is undefined when it has none. */
 export interface ReadFile {
   readonly data: Uint8Array
   readonly mime: string
-  readonly name: string
+  readonly name: string | undefined
 }
 
 /** One piece of what a tool returns. */

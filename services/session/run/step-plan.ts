@@ -33,7 +33,7 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
   try {
     const { agent, location, tools } = await pinLocation(run, call, ask)
     const model = session.model ?? agent.model ?? (await ask(() => inference.defaultModel(call)))
-    const lastStep = agent.steps > 0 && stepsSinceInput(conversation) + 1 >= agent.steps
+    const lastStep = agent.steps !== undefined && stepsSinceInput(conversation) + 1 >= agent.steps
     return { agent, location, tools, model, lastStep }
   } catch (error) {
     tenure.check()

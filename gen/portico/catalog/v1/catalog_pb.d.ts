@@ -203,11 +203,11 @@ export declare type Agent = Message<"portico.catalog.v1.Agent"> & {
   name: string;
 
   /**
-   * Empty: none was given.
+   * Absent: none was given.
    *
-   * @generated from field: string description = 3;
+   * @generated from field: optional string description = 3;
    */
-  description: string;
+  description?: string | undefined;
 
   /**
    * @generated from field: portico.catalog.v1.Agent.Mode mode = 4;
@@ -222,18 +222,18 @@ export declare type Agent = Message<"portico.catalog.v1.Agent"> & {
   hidden: boolean;
 
   /**
-   * `#rrggbb`; empty: none was given.
+   * `#rrggbb`; absent: none was given.
    *
-   * @generated from field: string color = 6;
+   * @generated from field: optional string color = 6;
    */
-  color: string;
+  color?: string | undefined;
 
   /**
-   * Instructions; empty: none were given.
+   * Instructions; absent: none were given.
    *
-   * @generated from field: string system = 7;
+   * @generated from field: optional string system = 7;
    */
-  system: string;
+  system?: string | undefined;
 
   /**
    * Preferred model; absent: the default model.
@@ -243,11 +243,11 @@ export declare type Agent = Message<"portico.catalog.v1.Agent"> & {
   model?: ModelRef | undefined;
 
   /**
-   * Most steps of one run; 0: no limit of its own.
+   * Most steps of one run, at least 1; absent: no limit of its own.
    *
-   * @generated from field: int32 steps = 9;
+   * @generated from field: optional int32 steps = 9;
    */
-  steps: number;
+  steps?: number | undefined;
 
   /**
    * Effective rules in order, defaults first.
@@ -376,12 +376,12 @@ export declare type ToolAccess = Message<"portico.catalog.v1.ToolAccess"> & {
 
   /**
    * Absolute real path of the file that the call changes, where that file is guarded: it holds settings of agents, belongs
-   * to git, or lies in the user's configuration directory. Empty: nothing guarded is changed. Rules of agents never allow a
+   * to git, or lies in the user's configuration directory. Absent: nothing guarded is changed. Rules of agents never allow a
    * guarded access, they can only deny it.
    *
-   * @generated from field: string guarded_path = 3;
+   * @generated from field: optional string guarded_path = 3;
    */
-  guardedPath: string;
+  guardedPath?: string | undefined;
 };
 
 /**
@@ -441,11 +441,11 @@ export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
   mime: string;
 
   /**
-   * Empty: it has none.
+   * Absent: it has none.
    *
-   * @generated from field: string name = 3;
+   * @generated from field: optional string name = 3;
    */
-  name: string;
+  name?: string | undefined;
 
   /**
    * Where it is, of an imported one whose content was not kept; `data` is empty then.

@@ -256,11 +256,11 @@ export declare type ReadAttachmentResponse = Message<"portico.catalog.v1.ReadAtt
   mime: string;
 
   /**
-   * Base name of the path; empty for `data:`.
+   * Base name of the path; absent for `data:`.
    *
-   * @generated from field: string name = 3;
+   * @generated from field: optional string name = 3;
    */
-  name: string;
+  name?: string | undefined;
 };
 
 /**

@@ -32,11 +32,11 @@ export declare type Principal = Message<"portico.identity.v1.Principal"> & {
   workspaceId: string;
 
   /**
-   * API key that authenticated the caller; begins with `key_`. Empty for the local operator, who has none.
+   * API key that authenticated the caller; begins with `key_`. Absent for the local operator, who has none.
    *
-   * @generated from field: string api_key_id = 3;
+   * @generated from field: optional string api_key_id = 3;
    */
-  apiKeyId: string;
+  apiKeyId?: string | undefined;
 
   /**
    * @generated from field: portico.identity.v1.Principal.Kind kind = 4;

@@ -25,7 +25,7 @@ export class FileAttachments implements Attachments {
     try {
       if (uri.length > LARGE) await ownTurn()
       const parsed = readAttachmentUri(uri, MAX_BYTES)
-      if (parsed.type === 'data') return { data: parsed.data, mime: detectMime(parsed.data), name: '' }
+      if (parsed.type === 'data') return { data: parsed.data, mime: detectMime(parsed.data), name: undefined }
       return await readFile(location.directory, parsed)
     } catch (error) {
       throw toRejection(error)

@@ -11,6 +11,6 @@ const LAST_STEP =
 
 /** The instructions of a step: the agent's own or the default ones, where it works, and whether it has to stop. */
 export function instructions(agent: Agent, { directory }: SessionLocation, lastStep: boolean): string {
-  const parts = [agent.system === '' ? DEFAULT : agent.system, `The project directory is ${directory}.`]
+  const parts = [agent.system ?? DEFAULT, `The project directory is ${directory}.`]
   return (lastStep ? [...parts, LAST_STEP] : parts).join('\n\n')
 }

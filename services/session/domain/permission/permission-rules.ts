@@ -16,13 +16,13 @@ export interface Rules {
  * not allow one: that needs a rule of the session for each resource, or an approval of this very path, word for word.
  */
 export function evaluateAccess({ agent, session, approvals }: Rules, access: ToolAccess): Effect {
-  const { action, resources, guardedPath = '' } = access
+  const { action, resources, guardedPath } = access
   // An access to nothing in particular is one to anything.
   const all = resources.length === 0 ? ['*'] : resources
   const is = (effect: Effect, rules: readonly PermissionRule[]) => (resource: string) =>
     effectOf(rules, action, resource) === effect
   if (all.some(is('deny', [...agent, ...session]))) return 'deny'
-  if (guardedPath === '') return all.some(is('ask', [...agent, ...session, ...approvals])) ? 'ask' : 'allow'
+  if (guardedPath === undefined) return all.some(is('ask', [...agent, ...session, ...approvals])) ? 'ask' : 'allow'
   const approved = approvals.some((rule) => rule.action === action && rule.resource === guardedPath)
   return approved || all.every(is('allow', session)) ? 'allow' : 'ask'
 }

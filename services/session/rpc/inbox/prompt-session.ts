@@ -142,7 +142,7 @@ async function readFile(
     blob: await blobs.put(call.principal.workspaceId, file.data),
     mime: file.mime,
     uri: uri.startsWith('data:') ? undefined : uri,
-    name: name ?? (file.name === '' ? undefined : file.name),
+    name: name ?? file.name,
     description,
     mention,
   }

@@ -60,7 +60,7 @@ export function toolContentToProto(
   blobs: BlobContents,
 ): MessageInitShape<typeof ToolContentSchema> {
   if (content.type === 'text') return { content: { case: 'text', value: content.text } }
-  const { mime, name = '' } = content
+  const { mime, name } = content
   const where = content.type === 'link' ? { uri: content.uri } : contentOf(blobs, content.blob)
   return { content: { case: 'file', value: { ...where, mime, name } } }
 }
