@@ -40,7 +40,7 @@ const MATRIX: readonly MatrixRow[] = [
   },
   {
     name: 'ports know their domain and the kernel',
-    files: ['services/*/ports.ts', 'services/*/ports/**'],
+    files: ['services/*/ports/**'],
     allow: ['./**', '../domain/**', ...KERNEL],
   },
   {
@@ -50,7 +50,6 @@ const MATRIX: readonly MatrixRow[] = [
       './**',
       '../domain/**',
       '../run/**',
-      '../ports.ts',
       '../ports/**',
       '../reasons.ts',
       'node:async_hooks',
@@ -70,7 +69,7 @@ const MATRIX: readonly MatrixRow[] = [
   {
     name: 'routes only merge handlers',
     files: ['services/*/routes.ts', 'services/*/reasons.ts'],
-    allow: ['./rpc/**', './run/**', './domain/**', './ports.ts', './ports/**', './reasons.ts', ...KERNEL, ...CONNECT],
+    allow: ['./rpc/**', './run/**', './domain/**', './ports/**', './reasons.ts', ...KERNEL, ...CONNECT],
   },
   ...SERVICES.map((service) => ({
     name: 'adapters know their own service, the kernel and drivers',
@@ -99,7 +98,7 @@ const MATRIX: readonly MatrixRow[] = [
     name: 'open chooses adapters',
     files: ['services/*/open.ts'],
     allow: [
-      ...['./adapters/**', './domain/**', './run/**', './ports.ts', './ports/**', './routes.ts', './config.ts'],
+      ...['./adapters/**', './domain/**', './run/**', './ports/**', './routes.ts', './config.ts'],
       ...['#shared/**', 'node:*', 'node:*/*', 'pino', ...CONNECT],
     ],
   },
