@@ -112,7 +112,7 @@ forEachTransport((name, connect) => {
       [{ files: [{ uri: 'data:,', mention: { text: 'x'.repeat(1_048_577) } }] }, 'files[0].mention.text'],
       [{ agents: [{ name: 'a', mention: { text: 'x'.repeat(1_048_577) } }] }, 'agents[0].mention.text'],
       [{ agents: Array(33).fill({ name: 'a' }) }, 'agents'],
-      [{ agents: [{ name: '' }] }, 'agents'],
+      [{ agents: [{ name: 'a' }, { name: '' }] }, 'agents[1].name'],
       [{ metadata: { long: 'x'.repeat(65_536) } }, 'metadata'],
       [{ delivery: 9 as Delivery }, 'delivery'],
     ]

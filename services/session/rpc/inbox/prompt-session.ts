@@ -70,7 +70,7 @@ function parsePrompt(request: PromptSessionRequest): Omit<Prompt, 'files'> {
   return {
     text: parseText('text', request.text, 0, MAX_TEXT_LENGTH),
     agents: agents.map(({ name, mention }, i) => ({
-      name: parseAgentName('agents', name),
+      name: parseAgentName(`agents[${i}].name`, name),
       mention: parseMention(`agents[${i}].mention`, mention),
     })),
     metadata: parseMetadata(request.metadata),
