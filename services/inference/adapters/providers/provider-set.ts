@@ -8,15 +8,12 @@ import { AnthropicProvider } from '../anthropic/provider.ts'
 import { EchoProvider } from '../echo/provider.ts'
 import { ApiKey } from '../http/api-key.ts'
 import { Upstream } from '../http/upstream.ts'
+import { dialectOf } from '../openai/dialect.ts'
 import { OpenaiProvider } from '../openai/provider.ts'
-import type { OpenaiDialect } from '../openai/request.ts'
 import { TracedProvider } from './traced-provider.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const ANTHROPIC_VERSION = '2023-06-01'
-const DIALECTS: ReadonlyMap<string, OpenaiDialect> = new Map(
-  Object.entries<OpenaiDialect>({ openai: 'openai', openrouter: 'openrouter' }),
-)
 
 /** The configured providers and the built-in one, by id; with spans when tracing is on by now. Disposing it closes their connections. */
 export class ProviderSet implements AsyncDisposable {
@@ -47,7 +44,7 @@ export class ProviderSet implements AsyncDisposable {
     }
     const credentials = (key: string) => ({ authorization: `Bearer ${key}` })
     const upstream = new Upstream({ ...common, baseUrl, headers: lower, credentials })
-    return new OpenaiProvider(id, DIALECTS.get(id) ?? 'compatible', upstream)
+    return new OpenaiProvider(id, dialectOf(id, baseUrl), upstream)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
