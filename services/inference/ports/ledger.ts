@@ -52,6 +52,6 @@ export interface Ledger extends AsyncDisposable {
   close(closings: readonly LedgerClosing[]): Promise<void>
   /** Closes the rows that are open and were opened before a time, as PROCESS_LOST. */
   settle(openedBefore: number): Promise<void>
-  /** The row, or undefined when the workspace has none with that id. */
+  /** The row, or undefined when the workspace has none with that id. For whoever checks a ledger: no call reads a row yet. */
   get(workspace: string, requestId: string): Promise<LedgerEntry | undefined>
 }
