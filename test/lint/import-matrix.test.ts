@@ -10,7 +10,6 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
   ['services/shared/a.ts', '#services/session/ports.ts'],
   ['services/x/domain/a.ts', '#shared/clock.ts'],
   ['services/x/domain/x/a.ts', '#shared/clock.ts'],
-  ['services/x/ports.ts', '#gen/portico/session/v1/session_pb.js'],
   ['services/x/ports/a.ts', '../adapters/a.ts'],
   ['services/x/rpc/a.ts', '../adapters/a.ts'],
   ['services/session/rpc/x/a.ts', '#services/session/adapters/a.ts'],
