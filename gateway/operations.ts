@@ -21,10 +21,12 @@ import { createResponse } from './responses/operations.ts'
 import { getInfo, getLiveness, getOpenapi, getReadiness } from './server/operations.ts'
 import {
   createSession,
+  forkSession,
   getSession,
   listActiveSessions,
   listSessions,
   moveSession,
+  removeSession,
   switchAgent,
   switchModel,
 } from './session/operations.ts'
@@ -36,6 +38,7 @@ import { getSessionStats } from './stats/operations.ts'
  */
 export const OPERATIONS: readonly Operation[] = [
   ...[listSessions, createSession, listActiveSessions, getSession, switchAgent, switchModel, moveSession],
+  ...[forkSession, removeSession],
   ...[promptSession, interruptSession, resumeSession, waitForSession, waitForSessionOf1x],
   getSessionStats,
   ...[listMessages, getMessage],

@@ -59,6 +59,7 @@ export const instanceErrors = {
     LOCATION_NOT_FOUND: ({ metadata, message }) => tagged(404, 'LocationNotFoundError', message, location(metadata)),
     LOCATION_FORBIDDEN: ({ metadata, message }) =>
       tagged(403, 'LocationPermissionDeniedError', message, location(metadata)),
+    SESSION_EMPTY: ({ message }) => invalid(message, { kind: 'empty_session' }),
     SESSION_EXISTS: ({ metadata, message }) =>
       tagged(409, 'ConflictError', message, { resource: metadata.session_id ?? '' }),
     MESSAGE_EXISTS: ({ metadata, message }) =>

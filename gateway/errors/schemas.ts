@@ -14,7 +14,7 @@ const location = z.strictObject({ directory: z.string() })
 /** Errors of `/api`, by what their rows in the table are tagged with. */
 export const instanceError = z.discriminatedUnion('_tag', [
   tagged('InvalidRequestError', {
-    kind: z.enum(['Payload', 'Query', 'Params', 'Headers']).optional(),
+    kind: z.enum(['Payload', 'Query', 'Params', 'Headers', 'empty_session']).optional(),
     field: z.string().optional(),
   }),
   tagged('InvalidCursorError'),

@@ -1,9 +1,10 @@
 import type { ExecutionEnded, SessionCreated, SessionEvent } from '#gen/portico/session/v1/event_pb.js'
-import { type InboxItem, Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { type ForkOrigin, type InboxItem, Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import { orAbsent } from '../records/absent.ts'
 import { fromRetry, fromSetError } from '../records/error.ts'
 import { fromFinish } from '../records/finish.ts'
+import { fromFork } from '../records/fork.ts'
 import { fromEnqueuedItem } from '../records/inbox-item.ts'
 import { fromSessionLocation } from '../records/location.ts'
 import { fromModelRef } from '../records/model.ts'
@@ -55,6 +56,8 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
   switch (event.case) {
     case 'sessionCreated':
       return ['session.created', fromCreated(event.value)]
+    case 'sessionForked':
+      return ['session.forked', fromForked(set(event.value.fork))]
     case 'sessionDeleted':
       return ['session.deleted', {}]
     case 'agentSelected':
@@ -149,6 +152,11 @@ function fromExecutionEnded({ outcome, error, reason }: ExecutionEnded): Describ
 function fromEnqueued(item: InboxItem): Described | undefined {
   if (item.payload.case === undefined) return undefined
   return ['session.inbox.enqueued', { inboxID: item.messageId, item: fromEnqueuedItem(item) }]
+}
+
+function fromForked(origin: ForkOrigin) {
+  const { sessionID: parentID, boundary } = fromFork(origin)
+  return { parentID, boundary }
 }
 
 function fromCreated({ session: made }: SessionCreated) {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { instanceError } from '../errors/schemas.ts'
 import { retry, structuredError } from '../records/error.ts'
 import { finish } from '../records/finish.ts'
+import { forkBoundary } from '../records/fork.ts'
 import { metadata } from '../records/free.ts'
 import { enqueuedItem } from '../records/inbox-item.ts'
 import { locationRef, sessionLocation } from '../records/location.ts'
@@ -79,6 +80,7 @@ export const event = z
       permissions: ruleset.optional(),
       version: z.string(),
     }),
+    sessionEvent('session.forked', { parentID: z.string(), boundary: forkBoundary }),
     sessionEvent('session.deleted', {}),
     sessionEvent('session.agent.selected', { agent: z.string(), previous: z.string().optional() }),
     sessionEvent('session.model.selected', { model: modelRef, previous: modelRef.optional() }),

@@ -9,6 +9,7 @@ import {
 } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import { orAbsent } from '../records/absent.ts'
+import { fromFork } from '../records/fork.ts'
 import { toStruct } from '../records/free.ts'
 import { fromModelRef, toModelRef } from '../records/model.ts'
 import { fromOutcome } from '../records/outcome.ts'
@@ -71,6 +72,7 @@ export function fromSession(session: Session | undefined): JsonOf<typeof session
   return {
     id: session.sessionId,
     parentID: orAbsent(session.parentId),
+    fork: session.fork && fromFork(session.fork),
     projectID: session.projectId,
     agent: orAbsent(session.agent),
     model: fromModelRef(session.model),

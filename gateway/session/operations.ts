@@ -9,6 +9,7 @@ import { cursor, fromPage } from '../records/page.ts'
 import { fromSession, toCreateSession, toListSessions, toMoveSession } from './mappers.ts'
 import {
   createSessionBody,
+  forkSessionBody,
   listSessionsQuery,
   moveBody,
   sessionActive,
@@ -82,6 +83,42 @@ export const getSession = operation({
   errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params, call }) => session.getSession({ sessionId: params.sessionID }, call.options()),
   present: ({ session }) => ({ data: fromSession(session) }),
+})
+
+/** A fork of a long session takes as long. */
+const FORK_MS = 600_000
+
+export const forkSession = operation({
+  id: 'session.fork',
+  method: 'post',
+  path: '/api/session/{sessionID}/fork',
+  family: 'instance',
+  summary: 'Makes a session of the history of another one',
+  description:
+    'Copies what is settled. The new session has ids and costs of its own; it is seen when all of it is there.',
+  params,
+  body: forkSessionBody,
+  deadlineMs: FORK_MS,
+  answer,
+  errors: ['SESSION_NOT_FOUND', 'MESSAGE_NOT_FOUND', 'SESSION_EMPTY'],
+  handle: ({ session }, { params, body, call, facade: { clock } }) =>
+    session.forkSession(
+      { sessionId: params.sessionID, forkId: timedId('ses', clock), beforeMessageId: body.before ?? '' },
+      call.options(),
+    ),
+  present: ({ session }) => ({ data: fromSession(session) }),
+})
+
+export const removeSession = operation({
+  id: 'session.remove',
+  method: 'delete',
+  path: '/api/session/{sessionID}',
+  family: 'instance',
+  summary: 'Removes a session and all below it',
+  params,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND'],
+  handle: ({ session }, { params, call }) => session.removeSession({ sessionId: params.sessionID }, call.options()),
 })
 
 export const switchAgent = operation({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { fork } from '../records/fork.ts'
 import { metadata } from '../records/free.ts'
-import { name, sessionID } from '../records/ids.ts'
+import { messageID, name, sessionID } from '../records/ids.ts'
 import { locationRef } from '../records/location.ts'
 import { modelRef } from '../records/model.ts'
 import { outcome } from '../records/outcome.ts'
@@ -19,6 +20,11 @@ export const createSessionBody = z.strictObject({
   location: locationRef.nullish(),
   metadata: metadata.nullish(),
   permissions: ruleset.nullish(),
+})
+
+/** Body of session.fork. */
+export const forkSessionBody = z.strictObject({
+  before: messageID.nullish().meta({ description: 'The history before this message; absent: all of it' }),
 })
 
 /** Body of session.switchAgent. */
@@ -59,6 +65,7 @@ export const sessionInfo = z
   .strictObject({
     id: z.string(),
     parentID: z.string().optional(),
+    fork: fork.optional(),
     projectID: z.string(),
     agent: z.string().optional().meta({ description: 'Selected agent; absent: the default agent' }),
     model: modelRef.optional(),

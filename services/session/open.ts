@@ -103,12 +103,12 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   )
   const expiry = { store: patient.store, clock, logger, retentionMs: config.eventRetentionMs }
   opening.use(new EventExpiry(expiry))
-  opening.use(new Remover({ ...run, pollMs: dependencies.pollMs }))
+  const remover = opening.use(new Remover({ ...run, pollMs: dependencies.pollMs }))
   const draining = new AbortController()
   const resources = opening.move()
   return {
     routes: {
-      ...createRoutes({ store, blobs, catalog, hub, watchers, clock }),
+      ...createRoutes({ store, blobs, catalog, hub, watchers, remover, clock }),
       store: health,
       draining: draining.signal,
     },

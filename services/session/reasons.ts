@@ -12,6 +12,7 @@ export const reasons = {
   INVALID_CURSOR: { code: Code.InvalidArgument, message: 'Invalid cursor' },
   SESSION_NOT_FOUND: { code: Code.NotFound, message: 'Session not found: {session_id}' },
   SESSION_EXISTS: { code: Code.AlreadyExists, message: 'Session already exists: {session_id}' },
+  SESSION_EMPTY: { code: Code.FailedPrecondition, message: 'Session {session_id} has no messages' },
   MESSAGE_NOT_FOUND: { code: Code.NotFound, message: 'Message not found: {message_id}' },
   MESSAGE_EXISTS: { code: Code.AlreadyExists, message: 'Message already exists: {message_id}' },
   PERMISSION_REQUEST_NOT_FOUND: { code: Code.NotFound, message: 'Permission request not found: {request_id}' },

@@ -18,17 +18,20 @@ import { getPermissionRequest } from './rpc/permission/get-permission-request.ts
 import { listPermissionRequests } from './rpc/permission/list-permission-requests.ts'
 import { replyPermissionRequest } from './rpc/permission/reply-permission-request.ts'
 import { createSession } from './rpc/session/create-session.ts'
+import { forkSession } from './rpc/session/fork-session.ts'
 import { getSession } from './rpc/session/get-session.ts'
 import { interruptSession } from './rpc/session/interrupt-session.ts'
 import { listActiveSessions } from './rpc/session/list-active-sessions.ts'
 import { listSessions } from './rpc/session/list-sessions.ts'
 import { moveSession } from './rpc/session/move-session.ts'
+import { removeSession } from './rpc/session/remove-session.ts'
 import { resumeSession } from './rpc/session/resume-session.ts'
 import { switchSessionAgent } from './rpc/session/switch-session-agent.ts'
 import { switchSessionModel } from './rpc/session/switch-session-model.ts'
 import { waitSession } from './rpc/session/wait-session.ts'
 import { getSessionStats } from './rpc/stats/get-session-stats.ts'
 import type { EventHub } from './run/events/event-hub.ts'
+import type { Remover } from './run/removal/remover.ts'
 import type { SessionWatchers } from './run/session-watchers.ts'
 
 /** What the handlers need. */
@@ -38,6 +41,7 @@ export interface HandlerDependencies {
   readonly catalog: Catalog
   readonly hub: EventHub
   readonly watchers: SessionWatchers
+  readonly remover: Remover
   readonly clock: Clock
 }
 
@@ -48,6 +52,8 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     getSession: getSession(dependencies),
     listSessions: listSessions(dependencies),
     getSessionStats: getSessionStats(dependencies),
+    removeSession: removeSession(dependencies),
+    forkSession: forkSession(dependencies),
     promptSession: promptSession(dependencies),
     addSyntheticInput: addSyntheticInput(dependencies),
     listInboxItems: listInboxItems(dependencies),

@@ -41,6 +41,12 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     PEER_UNAVAILABLE: { body: {}, ...away },
   },
   'session.get': { SESSION_NOT_FOUND: noSession() },
+  'session.remove': { SESSION_NOT_FOUND: noSession() },
+  'session.fork': {
+    SESSION_NOT_FOUND: { ...noSession('/fork'), body: {} },
+    MESSAGE_NOT_FOUND: { path: `${known}/fork`, body: { before: 'msg_unknown' } },
+    SESSION_EMPTY: { path: `${known}/fork`, body: {} },
+  },
   'session.switchAgent': {
     SESSION_NOT_FOUND: { ...noSession('/agent'), body: { agent: 'plan' } },
     REQUEST_INVALID: { path: `${known}/agent`, body: { agent: long } },

@@ -40,6 +40,9 @@ const SERVICE_REASONS: Record<string, [Record<string, string>, number, object]> 
     403,
     { _tag: 'LocationPermissionDeniedError', message: 'M', location: { directory: '/d' } },
   ],
+  SESSION_EMPTY: [{}, 400, { _tag: 'InvalidRequestError', message: 'M', kind: 'empty_session' }],
+  SESSION_EXISTS: [{ session_id: 's' }, 409, { _tag: 'ConflictError', message: 'M', resource: 's' }],
+  MESSAGE_EXISTS: [{ message_id: 'm' }, 409, { _tag: 'ConflictError', message: 'M', resource: 'm' }],
   PROMPT_CONFLICT: [{ message_id: 'm' }, 409, { _tag: 'ConflictError', message: 'M', resource: 'm' }],
   PEER_UNAVAILABLE: [{}, 503, { _tag: 'ServiceUnavailableError', message: 'A service is unavailable' }],
   STORE_UNAVAILABLE: [

@@ -11,13 +11,15 @@ import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import { createRoutes } from '#services/session/routes.ts'
 import { EventHub } from '#services/session/run/events/event-hub.ts'
+import { pause } from '#services/session/run/pause.ts'
+import { Remover } from '#services/session/run/removal/remover.ts'
 import { SessionWatchers } from '#services/session/run/session-watchers.ts'
 import { Rejection, toConnectError } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import type { Server } from '#shared/rpc/serve.ts'
 import { type UseCases, withUseCases } from '#test/support/session-use-cases.ts'
-import type { Connect } from '#test/support/transports.ts'
+import { type Connect, silentLogger } from '#test/support/transports.ts'
 
 /** The handlers of the session service over a real store, with nobody to run what is admitted. */
 export interface SessionRpc extends AsyncDisposable {
@@ -45,7 +47,10 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const read: string[] = []
   const watchers = new SessionWatchers(store)
   const hub = new EventHub(store)
-  const connection = await connect(createRoutes({ store, blobs, catalog: catalogOf(read), hub, watchers, clock }))
+  const catalog = catalogOf(read)
+  // What others do in the background is not looked for.
+  const remover = new Remover({ store, catalog, logger: silentLogger, pause, pollMs: 3_600_000 })
+  const connection = await connect(createRoutes({ store, blobs, catalog, hub, watchers, remover, clock }))
   return {
     ...{ store: withUseCases(store), blobs, clock, read, hub },
     client: createClient(SessionService, connection.transport),
@@ -55,6 +60,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
     async [Symbol.asyncDispose]() {
       await connection[Symbol.asyncDispose]()
       watchers[Symbol.dispose]()
+      await remover[Symbol.asyncDispose]()
       await blobs[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
       await rm(directory, { recursive: true })

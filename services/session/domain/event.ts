@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/json.ts'
 import type { Delivery, InboxItem } from './inbox.ts'
 import type { StructuredError, SyntheticText, ToolContent } from './message.ts'
 import type { PermissionReply, PermissionRequest } from './permission/permission.ts'
-import type { ModelRef, Outcome, Session, SessionLocation, TokenUsage } from './session.ts'
+import type { ForkOrigin, ModelRef, Outcome, Session, SessionLocation, TokenUsage } from './session.ts'
 
 /** Which part of a step an event is about. */
 export interface PartRef {
@@ -24,6 +24,7 @@ export interface Usage {
 /** What is stored in the event log. */
 export type DurableEventData =
   | { readonly type: 'session-created'; readonly session: Session }
+  | { readonly type: 'session-forked'; readonly fork: ForkOrigin }
   /** The last event of its session. */
   | { readonly type: 'session-deleted' }
   | { readonly type: 'agent-selected'; readonly agent: string; readonly previous: string | undefined }

@@ -40,10 +40,18 @@ export interface SessionLocation {
   readonly subpath: string
 }
 
+/** Where the history ends that a session was made of. */
+export interface ForkOrigin {
+  readonly sessionId: string
+  /** `through`: that message was copied, too. */
+  readonly boundary: { readonly type: 'before' | 'through'; readonly messageId: string }
+}
+
 /** A session without its bookkeeping. Times are milliseconds since the epoch; money is nano-dollars. */
 export interface Session {
   readonly id: string
   readonly parentId: string | undefined
+  readonly fork?: ForkOrigin | undefined
   readonly title: string | undefined
   readonly agent: string | undefined
   readonly model: ModelRef | undefined

@@ -6,7 +6,7 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { AgentSwitched, ModelSwitched, StepRetry, StructuredError } from "./message_pb.js";
-import type { Delivery, InboxItem, Outcome, PermissionReply, PermissionRequest, Session, SessionLocation, SyntheticText, TokenUsage } from "./session_pb.js";
+import type { Delivery, ForkOrigin, InboxItem, Outcome, PermissionReply, PermissionRequest, Session, SessionLocation, SyntheticText, TokenUsage } from "./session_pb.js";
 import type { ModelRef, ToolContent } from "../../catalog/v1/catalog_pb.js";
 
 /**
@@ -223,6 +223,12 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
     case: "sessionDeleted";
   } | {
     /**
+     * @generated from field: portico.session.v1.SessionForked session_forked = 41;
+     */
+    value: SessionForked;
+    case: "sessionForked";
+  } | {
+    /**
      * Volatile.
      *
      * @generated from field: portico.session.v1.StepRetried step_retried = 50;
@@ -257,6 +263,24 @@ export declare type SessionCreated = Message<"portico.session.v1.SessionCreated"
  * Use `create(SessionCreatedSchema)` to create a new message.
  */
 export declare const SessionCreatedSchema: GenMessage<SessionCreated>;
+
+/**
+ * A session was made of the history of another one; its first event.
+ *
+ * @generated from message portico.session.v1.SessionForked
+ */
+export declare type SessionForked = Message<"portico.session.v1.SessionForked"> & {
+  /**
+   * @generated from field: portico.session.v1.ForkOrigin fork = 1;
+   */
+  fork?: ForkOrigin | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.SessionForked.
+ * Use `create(SessionForkedSchema)` to create a new message.
+ */
+export declare const SessionForkedSchema: GenMessage<SessionForked>;
 
 /**
  * A session was removed; its last event.

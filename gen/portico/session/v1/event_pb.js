@@ -12,7 +12,7 @@ import { file_portico_session_v1_session } from "./session_pb.js";
  * Describes the file portico/session/v1/event.proto.
  */
 export const file_portico_session_v1_event = /*@__PURE__*/
-  fileDesc("Ch5wb3J0aWNvL3Nlc3Npb24vdjEvZXZlbnQucHJvdG8SEnBvcnRpY28uc2Vzc2lvbi52MSKMDgoMU2Vzc2lvbkV2ZW50EhAKCGV2ZW50X2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAMgASgJEhEKCWRpcmVjdG9yeRgEIAEoCRILCgNzZXEYBSABKAMSEAoIcG9zaXRpb24YBiABKAkSPQoPc2Vzc2lvbl9jcmVhdGVkGAogASgLMiIucG9ydGljby5zZXNzaW9uLnYxLlNlc3Npb25DcmVhdGVkSAASOwoOYWdlbnRfc2VsZWN0ZWQYCyABKAsyIS5wb3J0aWNvLnNlc3Npb24udjEuQWdlbnRTd2l0Y2hlZEgAEjsKDm1vZGVsX3NlbGVjdGVkGAwgASgLMiEucG9ydGljby5zZXNzaW9uLnYxLk1vZGVsU3dpdGNoZWRIABI7Cg5pbmJveF9lbnF1ZXVlZBgNIAEoCzIhLnBvcnRpY28uc2Vzc2lvbi52MS5JbmJveEVucXVldWVkSAASPQoPaW5ib3hfZGVsaXZlcmVkGA4gASgLMiIucG9ydGljby5zZXNzaW9uLnYxLkluYm94RGVsaXZlcmVkSAASQQoRZXhlY3V0aW9uX3N0YXJ0ZWQYDyABKAsyJC5wb3J0aWNvLnNlc3Npb24udjEuRXhlY3V0aW9uU3RhcnRlZEgAEj0KD2V4ZWN1dGlvbl9lbmRlZBgQIAEoCzIiLnBvcnRpY28uc2Vzc2lvbi52MS5FeGVjdXRpb25FbmRlZEgAEjcKDHN0ZXBfc3RhcnRlZBgRIAEoCzIfLnBvcnRpY28uc2Vzc2lvbi52MS5TdGVwU3RhcnRlZEgAEjkKDXN0ZXBfc3RyZWFtZWQYEiABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuU3RlcFN0cmVhbWVkSAASMwoKc3RlcF9lbmRlZBgTIAEoCzIdLnBvcnRpY28uc2Vzc2lvbi52MS5TdGVwRW5kZWRIABI1CgtzdGVwX2ZhaWxlZBgUIAEoCzIeLnBvcnRpY28uc2Vzc2lvbi52MS5TdGVwRmFpbGVkSAASPQoPcmV0cnlfc2NoZWR1bGVkGBUgASgLMiIucG9ydGljby5zZXNzaW9uLnYxLlJldHJ5U2NoZWR1bGVkSAASNwoMcGFydF9zdGFydGVkGBYgASgLMh8ucG9ydGljby5zZXNzaW9uLnYxLlBhcnRTdGFydGVkSAASOQoNcGFydF9leHRlbmRlZBgXIAEoCzIgLnBvcnRpY28uc2Vzc2lvbi52MS5QYXJ0RXh0ZW5kZWRIABIzCgpwYXJ0X2VuZGVkGBggASgLMh0ucG9ydGljby5zZXNzaW9uLnYxLlBhcnRFbmRlZEgAEjUKC3Rvb2xfY2FsbGVkGBkgASgLMh4ucG9ydGljby5zZXNzaW9uLnYxLlRvb2xDYWxsZWRIABI9Cg90b29sX3Byb2dyZXNzZWQYGiABKAsyIi5wb3J0aWNvLnNlc3Npb24udjEuVG9vbFByb2dyZXNzZWRIABI7Cg50b29sX3N1Y2NlZWRlZBgbIAEoCzIhLnBvcnRpY28uc2Vzc2lvbi52MS5Ub29sU3VjY2VlZGVkSAASNQoLdG9vbF9mYWlsZWQYHCABKAsyHi5wb3J0aWNvLnNlc3Npb24udjEuVG9vbEZhaWxlZEgAEj8KEHBlcm1pc3Npb25fYXNrZWQYHSABKAsyIy5wb3J0aWNvLnNlc3Npb24udjEuUGVybWlzc2lvbkFza2VkSAASQwoScGVybWlzc2lvbl9yZXBsaWVkGB4gASgLMiUucG9ydGljby5zZXNzaW9uLnYxLlBlcm1pc3Npb25SZXBsaWVkSAASPQoPaW5ib3hfY2FuY2VsbGVkGB8gASgLMiIucG9ydGljby5zZXNzaW9uLnYxLkluYm94Q2FuY2VsbGVkSAASSgoWaW5ib3hfZGVsaXZlcnlfY2hhbmdlZBggIAEoCzIoLnBvcnRpY28uc2Vzc2lvbi52MS5JbmJveERlbGl2ZXJ5Q2hhbmdlZEgAEj0KD3N5bnRoZXRpY19hZGRlZBghIAEoCzIiLnBvcnRpY28uc2Vzc2lvbi52MS5TeW50aGV0aWNBZGRlZEgAEjkKDXNlc3Npb25fbW92ZWQYIiABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvbk1vdmVkSAASPQoPc2Vzc2lvbl9kZWxldGVkGCggASgLMiIucG9ydGljby5zZXNzaW9uLnYxLlNlc3Npb25EZWxldGVkSAASNwoMc3RlcF9yZXRyaWVkGDIgASgLMh8ucG9ydGljby5zZXNzaW9uLnYxLlN0ZXBSZXRyaWVkSABCBwoFZXZlbnQiPgoOU2Vzc2lvbkNyZWF0ZWQSLAoHc2Vzc2lvbhgBIAEoCzIbLnBvcnRpY28uc2Vzc2lvbi52MS5TZXNzaW9uIhAKDlNlc3Npb25EZWxldGVkIjwKDUluYm94RW5xdWV1ZWQSKwoEaXRlbRgBIAEoCzIdLnBvcnRpY28uc2Vzc2lvbi52MS5JbmJveEl0ZW0iJAoOSW5ib3hEZWxpdmVyZWQSEgoKbWVzc2FnZV9pZBgBIAEoCSIkCg5JbmJveENhbmNlbGxlZBISCgptZXNzYWdlX2lkGAEgASgJIloKFEluYm94RGVsaXZlcnlDaGFuZ2VkEhIKCm1lc3NhZ2VfaWQYASABKAkSLgoIZGVsaXZlcnkYAiABKA4yHC5wb3J0aWNvLnNlc3Npb24udjEuRGVsaXZlcnkiRgoOU3ludGhldGljQWRkZWQSNAoJc3ludGhldGljGAEgASgLMiEucG9ydGljby5zZXNzaW9uLnYxLlN5bnRoZXRpY1RleHQiRQoMU2Vzc2lvbk1vdmVkEjUKCGxvY2F0aW9uGAEgASgLMiMucG9ydGljby5zZXNzaW9uLnYxLlNlc3Npb25Mb2NhdGlvbiISChBFeGVjdXRpb25TdGFydGVkIoIBCg5FeGVjdXRpb25FbmRlZBIsCgdvdXRjb21lGAEgASgOMhsucG9ydGljby5zZXNzaW9uLnYxLk91dGNvbWUSMgoFZXJyb3IYAiABKAsyIy5wb3J0aWNvLnNlc3Npb24udjEuU3RydWN0dXJlZEVycm9yEg4KBnJlYXNvbhgDIAEoCSJdCgtTdGVwU3RhcnRlZBISCgptZXNzYWdlX2lkGAEgASgJEg0KBWFnZW50GAIgASgJEisKBW1vZGVsGAMgASgLMhwucG9ydGljby5jYXRhbG9nLnYxLk1vZGVsUmVmIiIKDFN0ZXBTdHJlYW1lZBISCgptZXNzYWdlX2lkGAEgASgJIsABCglTdGVwRW5kZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIOCgZmaW5pc2gYAiABKAkSEgoKcmF3X2ZpbmlzaBgDIAEoCRISCgpjb3N0X25hbm9zGAQgASgDEi4KBnRva2VucxgFIAEoCzIeLnBvcnRpY28uc2Vzc2lvbi52MS5Ub2tlblVzYWdlEjcKDXNlc3Npb25fdXNhZ2UYBiABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvblVzYWdlIs4BCgpTdGVwRmFpbGVkEhIKCm1lc3NhZ2VfaWQYASABKAkSMgoFZXJyb3IYAiABKAsyIy5wb3J0aWNvLnNlc3Npb24udjEuU3RydWN0dXJlZEVycm9yEg4KBmZpbmlzaBgDIAEoCRIvCgV1c2FnZRgEIAEoCzIgLnBvcnRpY28uc2Vzc2lvbi52MS5TZXNzaW9uVXNhZ2USNwoNc2Vzc2lvbl91c2FnZRgFIAEoCzIgLnBvcnRpY28uc2Vzc2lvbi52MS5TZXNzaW9uVXNhZ2UiUgoMU2Vzc2lvblVzYWdlEhIKCmNvc3RfbmFub3MYASABKAMSLgoGdG9rZW5zGAIgASgLMh4ucG9ydGljby5zZXNzaW9uLnYxLlRva2VuVXNhZ2UiIQoLU3RlcFJldHJpZWQSEgoKbWVzc2FnZV9pZBgBIAEoCSJSCg5SZXRyeVNjaGVkdWxlZBISCgptZXNzYWdlX2lkGAEgASgJEiwKBXJldHJ5GAIgASgLMh0ucG9ydGljby5zZXNzaW9uLnYxLlN0ZXBSZXRyeSLYAQoHUGFydFJlZhISCgptZXNzYWdlX2lkGAEgASgJEi4KBGtpbmQYAiABKA4yIC5wb3J0aWNvLnNlc3Npb24udjEuUGFydFJlZi5LaW5kEg8KB29yZGluYWwYAyABKAUSDwoHY2FsbF9pZBgEIAEoCRIRCgl0b29sX25hbWUYBSABKAkiVAoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASDQoJS0lORF9URVhUEAESEgoOS0lORF9SRUFTT05JTkcQAhITCg9LSU5EX1RPT0xfSU5QVVQQAyI4CgtQYXJ0U3RhcnRlZBIpCgRwYXJ0GAEgASgLMhsucG9ydGljby5zZXNzaW9uLnYxLlBhcnRSZWYiSAoMUGFydEV4dGVuZGVkEikKBHBhcnQYASABKAsyGy5wb3J0aWNvLnNlc3Npb24udjEuUGFydFJlZhINCgVkZWx0YRgCIAEoCSJsCglQYXJ0RW5kZWQSKQoEcGFydBgBIAEoCzIbLnBvcnRpY28uc2Vzc2lvbi52MS5QYXJ0UmVmEgwKBHRleHQYAiABKAkSJgoFc3RhdGUYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IlkKClRvb2xDYWxsZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIPCgdjYWxsX2lkGAIgASgJEiYKBWlucHV0GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJgCg5Ub29sUHJvZ3Jlc3NlZBISCgptZXNzYWdlX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSKQoIbWV0YWRhdGEYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IpEBCg1Ub29sU3VjY2VlZGVkEhIKCm1lc3NhZ2VfaWQYASABKAkSDwoHY2FsbF9pZBgCIAEoCRIwCgdjb250ZW50GAMgAygLMh8ucG9ydGljby5jYXRhbG9nLnYxLlRvb2xDb250ZW50EikKCG1ldGFkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCLCAQoKVG9vbEZhaWxlZBISCgptZXNzYWdlX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSMgoFZXJyb3IYAyABKAsyIy5wb3J0aWNvLnNlc3Npb24udjEuU3RydWN0dXJlZEVycm9yEjAKB2NvbnRlbnQYBCADKAsyHy5wb3J0aWNvLmNhdGFsb2cudjEuVG9vbENvbnRlbnQSKQoIbWV0YWRhdGEYBSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IkkKD1Blcm1pc3Npb25Bc2tlZBI2CgdyZXF1ZXN0GAEgASgLMiUucG9ydGljby5zZXNzaW9uLnYxLlBlcm1pc3Npb25SZXF1ZXN0IlsKEVBlcm1pc3Npb25SZXBsaWVkEhIKCnJlcXVlc3RfaWQYASABKAkSMgoFcmVwbHkYAiABKA4yIy5wb3J0aWNvLnNlc3Npb24udjEuUGVybWlzc2lvblJlcGx5YgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_portico_catalog_v1_catalog, file_portico_session_v1_message, file_portico_session_v1_session]);
+  fileDesc("Ch5wb3J0aWNvL3Nlc3Npb24vdjEvZXZlbnQucHJvdG8SEnBvcnRpY28uc2Vzc2lvbi52MSLJDgoMU2Vzc2lvbkV2ZW50EhAKCGV2ZW50X2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAMgASgJEhEKCWRpcmVjdG9yeRgEIAEoCRILCgNzZXEYBSABKAMSEAoIcG9zaXRpb24YBiABKAkSPQoPc2Vzc2lvbl9jcmVhdGVkGAogASgLMiIucG9ydGljby5zZXNzaW9uLnYxLlNlc3Npb25DcmVhdGVkSAASOwoOYWdlbnRfc2VsZWN0ZWQYCyABKAsyIS5wb3J0aWNvLnNlc3Npb24udjEuQWdlbnRTd2l0Y2hlZEgAEjsKDm1vZGVsX3NlbGVjdGVkGAwgASgLMiEucG9ydGljby5zZXNzaW9uLnYxLk1vZGVsU3dpdGNoZWRIABI7Cg5pbmJveF9lbnF1ZXVlZBgNIAEoCzIhLnBvcnRpY28uc2Vzc2lvbi52MS5JbmJveEVucXVldWVkSAASPQoPaW5ib3hfZGVsaXZlcmVkGA4gASgLMiIucG9ydGljby5zZXNzaW9uLnYxLkluYm94RGVsaXZlcmVkSAASQQoRZXhlY3V0aW9uX3N0YXJ0ZWQYDyABKAsyJC5wb3J0aWNvLnNlc3Npb24udjEuRXhlY3V0aW9uU3RhcnRlZEgAEj0KD2V4ZWN1dGlvbl9lbmRlZBgQIAEoCzIiLnBvcnRpY28uc2Vzc2lvbi52MS5FeGVjdXRpb25FbmRlZEgAEjcKDHN0ZXBfc3RhcnRlZBgRIAEoCzIfLnBvcnRpY28uc2Vzc2lvbi52MS5TdGVwU3RhcnRlZEgAEjkKDXN0ZXBfc3RyZWFtZWQYEiABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuU3RlcFN0cmVhbWVkSAASMwoKc3RlcF9lbmRlZBgTIAEoCzIdLnBvcnRpY28uc2Vzc2lvbi52MS5TdGVwRW5kZWRIABI1CgtzdGVwX2ZhaWxlZBgUIAEoCzIeLnBvcnRpY28uc2Vzc2lvbi52MS5TdGVwRmFpbGVkSAASPQoPcmV0cnlfc2NoZWR1bGVkGBUgASgLMiIucG9ydGljby5zZXNzaW9uLnYxLlJldHJ5U2NoZWR1bGVkSAASNwoMcGFydF9zdGFydGVkGBYgASgLMh8ucG9ydGljby5zZXNzaW9uLnYxLlBhcnRTdGFydGVkSAASOQoNcGFydF9leHRlbmRlZBgXIAEoCzIgLnBvcnRpY28uc2Vzc2lvbi52MS5QYXJ0RXh0ZW5kZWRIABIzCgpwYXJ0X2VuZGVkGBggASgLMh0ucG9ydGljby5zZXNzaW9uLnYxLlBhcnRFbmRlZEgAEjUKC3Rvb2xfY2FsbGVkGBkgASgLMh4ucG9ydGljby5zZXNzaW9uLnYxLlRvb2xDYWxsZWRIABI9Cg90b29sX3Byb2dyZXNzZWQYGiABKAsyIi5wb3J0aWNvLnNlc3Npb24udjEuVG9vbFByb2dyZXNzZWRIABI7Cg50b29sX3N1Y2NlZWRlZBgbIAEoCzIhLnBvcnRpY28uc2Vzc2lvbi52MS5Ub29sU3VjY2VlZGVkSAASNQoLdG9vbF9mYWlsZWQYHCABKAsyHi5wb3J0aWNvLnNlc3Npb24udjEuVG9vbEZhaWxlZEgAEj8KEHBlcm1pc3Npb25fYXNrZWQYHSABKAsyIy5wb3J0aWNvLnNlc3Npb24udjEuUGVybWlzc2lvbkFza2VkSAASQwoScGVybWlzc2lvbl9yZXBsaWVkGB4gASgLMiUucG9ydGljby5zZXNzaW9uLnYxLlBlcm1pc3Npb25SZXBsaWVkSAASPQoPaW5ib3hfY2FuY2VsbGVkGB8gASgLMiIucG9ydGljby5zZXNzaW9uLnYxLkluYm94Q2FuY2VsbGVkSAASSgoWaW5ib3hfZGVsaXZlcnlfY2hhbmdlZBggIAEoCzIoLnBvcnRpY28uc2Vzc2lvbi52MS5JbmJveERlbGl2ZXJ5Q2hhbmdlZEgAEj0KD3N5bnRoZXRpY19hZGRlZBghIAEoCzIiLnBvcnRpY28uc2Vzc2lvbi52MS5TeW50aGV0aWNBZGRlZEgAEjkKDXNlc3Npb25fbW92ZWQYIiABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvbk1vdmVkSAASPQoPc2Vzc2lvbl9kZWxldGVkGCggASgLMiIucG9ydGljby5zZXNzaW9uLnYxLlNlc3Npb25EZWxldGVkSAASOwoOc2Vzc2lvbl9mb3JrZWQYKSABKAsyIS5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvbkZvcmtlZEgAEjcKDHN0ZXBfcmV0cmllZBgyIAEoCzIfLnBvcnRpY28uc2Vzc2lvbi52MS5TdGVwUmV0cmllZEgAQgcKBWV2ZW50Ij4KDlNlc3Npb25DcmVhdGVkEiwKB3Nlc3Npb24YASABKAsyGy5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvbiI9Cg1TZXNzaW9uRm9ya2VkEiwKBGZvcmsYASABKAsyHi5wb3J0aWNvLnNlc3Npb24udjEuRm9ya09yaWdpbiIQCg5TZXNzaW9uRGVsZXRlZCI8Cg1JbmJveEVucXVldWVkEisKBGl0ZW0YASABKAsyHS5wb3J0aWNvLnNlc3Npb24udjEuSW5ib3hJdGVtIiQKDkluYm94RGVsaXZlcmVkEhIKCm1lc3NhZ2VfaWQYASABKAkiJAoOSW5ib3hDYW5jZWxsZWQSEgoKbWVzc2FnZV9pZBgBIAEoCSJaChRJbmJveERlbGl2ZXJ5Q2hhbmdlZBISCgptZXNzYWdlX2lkGAEgASgJEi4KCGRlbGl2ZXJ5GAIgASgOMhwucG9ydGljby5zZXNzaW9uLnYxLkRlbGl2ZXJ5IkYKDlN5bnRoZXRpY0FkZGVkEjQKCXN5bnRoZXRpYxgBIAEoCzIhLnBvcnRpY28uc2Vzc2lvbi52MS5TeW50aGV0aWNUZXh0IkUKDFNlc3Npb25Nb3ZlZBI1Cghsb2NhdGlvbhgBIAEoCzIjLnBvcnRpY28uc2Vzc2lvbi52MS5TZXNzaW9uTG9jYXRpb24iEgoQRXhlY3V0aW9uU3RhcnRlZCKCAQoORXhlY3V0aW9uRW5kZWQSLAoHb3V0Y29tZRgBIAEoDjIbLnBvcnRpY28uc2Vzc2lvbi52MS5PdXRjb21lEjIKBWVycm9yGAIgASgLMiMucG9ydGljby5zZXNzaW9uLnYxLlN0cnVjdHVyZWRFcnJvchIOCgZyZWFzb24YAyABKAkiXQoLU3RlcFN0YXJ0ZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRINCgVhZ2VudBgCIAEoCRIrCgVtb2RlbBgDIAEoCzIcLnBvcnRpY28uY2F0YWxvZy52MS5Nb2RlbFJlZiIiCgxTdGVwU3RyZWFtZWQSEgoKbWVzc2FnZV9pZBgBIAEoCSLAAQoJU3RlcEVuZGVkEhIKCm1lc3NhZ2VfaWQYASABKAkSDgoGZmluaXNoGAIgASgJEhIKCnJhd19maW5pc2gYAyABKAkSEgoKY29zdF9uYW5vcxgEIAEoAxIuCgZ0b2tlbnMYBSABKAsyHi5wb3J0aWNvLnNlc3Npb24udjEuVG9rZW5Vc2FnZRI3Cg1zZXNzaW9uX3VzYWdlGAYgASgLMiAucG9ydGljby5zZXNzaW9uLnYxLlNlc3Npb25Vc2FnZSLOAQoKU3RlcEZhaWxlZBISCgptZXNzYWdlX2lkGAEgASgJEjIKBWVycm9yGAIgASgLMiMucG9ydGljby5zZXNzaW9uLnYxLlN0cnVjdHVyZWRFcnJvchIOCgZmaW5pc2gYAyABKAkSLwoFdXNhZ2UYBCABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvblVzYWdlEjcKDXNlc3Npb25fdXNhZ2UYBSABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvblVzYWdlIlIKDFNlc3Npb25Vc2FnZRISCgpjb3N0X25hbm9zGAEgASgDEi4KBnRva2VucxgCIAEoCzIeLnBvcnRpY28uc2Vzc2lvbi52MS5Ub2tlblVzYWdlIiEKC1N0ZXBSZXRyaWVkEhIKCm1lc3NhZ2VfaWQYASABKAkiUgoOUmV0cnlTY2hlZHVsZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIsCgVyZXRyeRgCIAEoCzIdLnBvcnRpY28uc2Vzc2lvbi52MS5TdGVwUmV0cnki2AEKB1BhcnRSZWYSEgoKbWVzc2FnZV9pZBgBIAEoCRIuCgRraW5kGAIgASgOMiAucG9ydGljby5zZXNzaW9uLnYxLlBhcnRSZWYuS2luZBIPCgdvcmRpbmFsGAMgASgFEg8KB2NhbGxfaWQYBCABKAkSEQoJdG9vbF9uYW1lGAUgASgJIlQKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEg0KCUtJTkRfVEVYVBABEhIKDktJTkRfUkVBU09OSU5HEAISEwoPS0lORF9UT09MX0lOUFVUEAMiOAoLUGFydFN0YXJ0ZWQSKQoEcGFydBgBIAEoCzIbLnBvcnRpY28uc2Vzc2lvbi52MS5QYXJ0UmVmIkgKDFBhcnRFeHRlbmRlZBIpCgRwYXJ0GAEgASgLMhsucG9ydGljby5zZXNzaW9uLnYxLlBhcnRSZWYSDQoFZGVsdGEYAiABKAkibAoJUGFydEVuZGVkEikKBHBhcnQYASABKAsyGy5wb3J0aWNvLnNlc3Npb24udjEuUGFydFJlZhIMCgR0ZXh0GAIgASgJEiYKBXN0YXRlGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJZCgpUb29sQ2FsbGVkEhIKCm1lc3NhZ2VfaWQYASABKAkSDwoHY2FsbF9pZBgCIAEoCRImCgVpbnB1dBgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiYAoOVG9vbFByb2dyZXNzZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIPCgdjYWxsX2lkGAIgASgJEikKCG1ldGFkYXRhGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCKRAQoNVG9vbFN1Y2NlZWRlZBISCgptZXNzYWdlX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSMAoHY29udGVudBgDIAMoCzIfLnBvcnRpY28uY2F0YWxvZy52MS5Ub29sQ29udGVudBIpCghtZXRhZGF0YRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiwgEKClRvb2xGYWlsZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIPCgdjYWxsX2lkGAIgASgJEjIKBWVycm9yGAMgASgLMiMucG9ydGljby5zZXNzaW9uLnYxLlN0cnVjdHVyZWRFcnJvchIwCgdjb250ZW50GAQgAygLMh8ucG9ydGljby5jYXRhbG9nLnYxLlRvb2xDb250ZW50EikKCG1ldGFkYXRhGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJJCg9QZXJtaXNzaW9uQXNrZWQSNgoHcmVxdWVzdBgBIAEoCzIlLnBvcnRpY28uc2Vzc2lvbi52MS5QZXJtaXNzaW9uUmVxdWVzdCJbChFQZXJtaXNzaW9uUmVwbGllZBISCgpyZXF1ZXN0X2lkGAEgASgJEjIKBXJlcGx5GAIgASgOMiMucG9ydGljby5zZXNzaW9uLnYxLlBlcm1pc3Npb25SZXBseWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_portico_catalog_v1_catalog, file_portico_session_v1_message, file_portico_session_v1_session]);
 
 /**
  * Describes the message portico.session.v1.SessionEvent.
@@ -29,129 +29,136 @@ export const SessionCreatedSchema = /*@__PURE__*/
   messageDesc(file_portico_session_v1_event, 1);
 
 /**
+ * Describes the message portico.session.v1.SessionForked.
+ * Use `create(SessionForkedSchema)` to create a new message.
+ */
+export const SessionForkedSchema = /*@__PURE__*/
+  messageDesc(file_portico_session_v1_event, 2);
+
+/**
  * Describes the message portico.session.v1.SessionDeleted.
  * Use `create(SessionDeletedSchema)` to create a new message.
  */
 export const SessionDeletedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 2);
+  messageDesc(file_portico_session_v1_event, 3);
 
 /**
  * Describes the message portico.session.v1.InboxEnqueued.
  * Use `create(InboxEnqueuedSchema)` to create a new message.
  */
 export const InboxEnqueuedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 3);
+  messageDesc(file_portico_session_v1_event, 4);
 
 /**
  * Describes the message portico.session.v1.InboxDelivered.
  * Use `create(InboxDeliveredSchema)` to create a new message.
  */
 export const InboxDeliveredSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 4);
+  messageDesc(file_portico_session_v1_event, 5);
 
 /**
  * Describes the message portico.session.v1.InboxCancelled.
  * Use `create(InboxCancelledSchema)` to create a new message.
  */
 export const InboxCancelledSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 5);
+  messageDesc(file_portico_session_v1_event, 6);
 
 /**
  * Describes the message portico.session.v1.InboxDeliveryChanged.
  * Use `create(InboxDeliveryChangedSchema)` to create a new message.
  */
 export const InboxDeliveryChangedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 6);
+  messageDesc(file_portico_session_v1_event, 7);
 
 /**
  * Describes the message portico.session.v1.SyntheticAdded.
  * Use `create(SyntheticAddedSchema)` to create a new message.
  */
 export const SyntheticAddedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 7);
+  messageDesc(file_portico_session_v1_event, 8);
 
 /**
  * Describes the message portico.session.v1.SessionMoved.
  * Use `create(SessionMovedSchema)` to create a new message.
  */
 export const SessionMovedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 8);
+  messageDesc(file_portico_session_v1_event, 9);
 
 /**
  * Describes the message portico.session.v1.ExecutionStarted.
  * Use `create(ExecutionStartedSchema)` to create a new message.
  */
 export const ExecutionStartedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 9);
+  messageDesc(file_portico_session_v1_event, 10);
 
 /**
  * Describes the message portico.session.v1.ExecutionEnded.
  * Use `create(ExecutionEndedSchema)` to create a new message.
  */
 export const ExecutionEndedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 10);
+  messageDesc(file_portico_session_v1_event, 11);
 
 /**
  * Describes the message portico.session.v1.StepStarted.
  * Use `create(StepStartedSchema)` to create a new message.
  */
 export const StepStartedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 11);
+  messageDesc(file_portico_session_v1_event, 12);
 
 /**
  * Describes the message portico.session.v1.StepStreamed.
  * Use `create(StepStreamedSchema)` to create a new message.
  */
 export const StepStreamedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 12);
+  messageDesc(file_portico_session_v1_event, 13);
 
 /**
  * Describes the message portico.session.v1.StepEnded.
  * Use `create(StepEndedSchema)` to create a new message.
  */
 export const StepEndedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 13);
+  messageDesc(file_portico_session_v1_event, 14);
 
 /**
  * Describes the message portico.session.v1.StepFailed.
  * Use `create(StepFailedSchema)` to create a new message.
  */
 export const StepFailedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 14);
+  messageDesc(file_portico_session_v1_event, 15);
 
 /**
  * Describes the message portico.session.v1.SessionUsage.
  * Use `create(SessionUsageSchema)` to create a new message.
  */
 export const SessionUsageSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 15);
+  messageDesc(file_portico_session_v1_event, 16);
 
 /**
  * Describes the message portico.session.v1.StepRetried.
  * Use `create(StepRetriedSchema)` to create a new message.
  */
 export const StepRetriedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 16);
+  messageDesc(file_portico_session_v1_event, 17);
 
 /**
  * Describes the message portico.session.v1.RetryScheduled.
  * Use `create(RetryScheduledSchema)` to create a new message.
  */
 export const RetryScheduledSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 17);
+  messageDesc(file_portico_session_v1_event, 18);
 
 /**
  * Describes the message portico.session.v1.PartRef.
  * Use `create(PartRefSchema)` to create a new message.
  */
 export const PartRefSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 18);
+  messageDesc(file_portico_session_v1_event, 19);
 
 /**
  * Describes the enum portico.session.v1.PartRef.Kind.
  */
 export const PartRef_KindSchema = /*@__PURE__*/
-  enumDesc(file_portico_session_v1_event, 18, 0);
+  enumDesc(file_portico_session_v1_event, 19, 0);
 
 /**
  * What a part is.
@@ -166,61 +173,61 @@ export const PartRef_Kind = /*@__PURE__*/
  * Use `create(PartStartedSchema)` to create a new message.
  */
 export const PartStartedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 19);
+  messageDesc(file_portico_session_v1_event, 20);
 
 /**
  * Describes the message portico.session.v1.PartExtended.
  * Use `create(PartExtendedSchema)` to create a new message.
  */
 export const PartExtendedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 20);
+  messageDesc(file_portico_session_v1_event, 21);
 
 /**
  * Describes the message portico.session.v1.PartEnded.
  * Use `create(PartEndedSchema)` to create a new message.
  */
 export const PartEndedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 21);
+  messageDesc(file_portico_session_v1_event, 22);
 
 /**
  * Describes the message portico.session.v1.ToolCalled.
  * Use `create(ToolCalledSchema)` to create a new message.
  */
 export const ToolCalledSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 22);
+  messageDesc(file_portico_session_v1_event, 23);
 
 /**
  * Describes the message portico.session.v1.ToolProgressed.
  * Use `create(ToolProgressedSchema)` to create a new message.
  */
 export const ToolProgressedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 23);
+  messageDesc(file_portico_session_v1_event, 24);
 
 /**
  * Describes the message portico.session.v1.ToolSucceeded.
  * Use `create(ToolSucceededSchema)` to create a new message.
  */
 export const ToolSucceededSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 24);
+  messageDesc(file_portico_session_v1_event, 25);
 
 /**
  * Describes the message portico.session.v1.ToolFailed.
  * Use `create(ToolFailedSchema)` to create a new message.
  */
 export const ToolFailedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 25);
+  messageDesc(file_portico_session_v1_event, 26);
 
 /**
  * Describes the message portico.session.v1.PermissionAsked.
  * Use `create(PermissionAskedSchema)` to create a new message.
  */
 export const PermissionAskedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 26);
+  messageDesc(file_portico_session_v1_event, 27);
 
 /**
  * Describes the message portico.session.v1.PermissionReplied.
  * Use `create(PermissionRepliedSchema)` to create a new message.
  */
 export const PermissionRepliedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_event, 27);
+  messageDesc(file_portico_session_v1_event, 28);
 

@@ -127,6 +127,13 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
    * @generated from field: string parent_id = 16;
    */
   parentId: string;
+
+  /**
+   * What it was forked from; absent: it was not.
+   *
+   * @generated from field: portico.session.v1.ForkOrigin fork = 30;
+   */
+  fork?: ForkOrigin | undefined;
 };
 
 /**
@@ -134,6 +141,40 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export declare const SessionSchema: GenMessage<Session>;
+
+/**
+ * What a forked session was made from.
+ *
+ * @generated from message portico.session.v1.ForkOrigin
+ */
+export declare type ForkOrigin = Message<"portico.session.v1.ForkOrigin"> & {
+  /**
+   * The session whose history was copied; it may be gone by now.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Message of that session up to which history was copied.
+   *
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+
+  /**
+   * Whether that message was copied, too.
+   *
+   * @generated from field: bool through = 3;
+   */
+  through: boolean;
+};
+
+/**
+ * Describes the message portico.session.v1.ForkOrigin.
+ * Use `create(ForkOriginSchema)` to create a new message.
+ */
+export declare const ForkOriginSchema: GenMessage<ForkOrigin>;
 
 /**
  * Rules of a session. A message of its own, so that "none given" and "none" differ.

@@ -125,6 +125,80 @@ export declare type GetSessionResponse = Message<"portico.session.v1.GetSessionR
 export declare const GetSessionResponseSchema: GenMessage<GetSessionResponse>;
 
 /**
+ * @generated from message portico.session.v1.RemoveSessionRequest
+ */
+export declare type RemoveSessionRequest = Message<"portico.session.v1.RemoveSessionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message portico.session.v1.RemoveSessionRequest.
+ * Use `create(RemoveSessionRequestSchema)` to create a new message.
+ */
+export declare const RemoveSessionRequestSchema: GenMessage<RemoveSessionRequest>;
+
+/**
+ * @generated from message portico.session.v1.RemoveSessionResponse
+ */
+export declare type RemoveSessionResponse = Message<"portico.session.v1.RemoveSessionResponse"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.RemoveSessionResponse.
+ * Use `create(RemoveSessionResponseSchema)` to create a new message.
+ */
+export declare const RemoveSessionResponseSchema: GenMessage<RemoveSessionResponse>;
+
+/**
+ * @generated from message portico.session.v1.ForkSessionRequest
+ */
+export declare type ForkSessionRequest = Message<"portico.session.v1.ForkSessionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Of the new session: begins with `ses`, at most 128 characters; minted by the gateway.
+   *
+   * @generated from field: string fork_id = 2;
+   */
+  forkId: string;
+
+  /**
+   * The history before this message is copied; empty: the whole history.
+   *
+   * @generated from field: string before_message_id = 3;
+   */
+  beforeMessageId: string;
+};
+
+/**
+ * Describes the message portico.session.v1.ForkSessionRequest.
+ * Use `create(ForkSessionRequestSchema)` to create a new message.
+ */
+export declare const ForkSessionRequestSchema: GenMessage<ForkSessionRequest>;
+
+/**
+ * @generated from message portico.session.v1.ForkSessionResponse
+ */
+export declare type ForkSessionResponse = Message<"portico.session.v1.ForkSessionResponse"> & {
+  /**
+   * @generated from field: portico.session.v1.Session session = 1;
+   */
+  session?: Session | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.ForkSessionResponse.
+ * Use `create(ForkSessionResponseSchema)` to create a new message.
+ */
+export declare const ForkSessionResponseSchema: GenMessage<ForkSessionResponse>;
+
+/**
  * @generated from message portico.session.v1.ListSessionsRequest
  */
 export declare type ListSessionsRequest = Message<"portico.session.v1.ListSessionsRequest"> & {
@@ -1346,6 +1420,30 @@ export declare const SessionService: GenService<{
     methodKind: "unary";
     input: typeof GetSessionRequestSchema;
     output: typeof GetSessionResponseSchema;
+  },
+  /**
+   * Removes a session and all below it. Afterwards none of them is found; what runs in them is stopped, their tool
+   * calls have ended or are about to, and what they consist of is deleted little by little. Each leaves a session-deleted
+   * event. Rejects with SESSION_NOT_FOUND.
+   *
+   * @generated from rpc portico.session.v1.SessionService.RemoveSession
+   */
+  removeSession: {
+    methodKind: "unary";
+    input: typeof RemoveSessionRequestSchema;
+    output: typeof RemoveSessionResponseSchema;
+  },
+  /**
+   * Makes a session of what is settled in the history of another one, under new ids. It may take long; until it returns, the
+   * new session is not seen, and nothing of it stays when the call fails. Rejects with SESSION_NOT_FOUND, with
+   * MESSAGE_NOT_FOUND when the session has no such message, and with SESSION_EMPTY when it has none at all.
+   *
+   * @generated from rpc portico.session.v1.SessionService.ForkSession
+   */
+  forkSession: {
+    methodKind: "unary";
+    input: typeof ForkSessionRequestSchema;
+    output: typeof ForkSessionResponseSchema;
   },
   /**
    * Lists sessions by the time of their last activity. Rejects with INVALID_CURSOR when a page token is not one of

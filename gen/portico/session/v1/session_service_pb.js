@@ -14,7 +14,7 @@ import { file_portico_session_v1_stats } from "./stats_pb.js";
  * Describes the file portico/session/v1/session_service.proto.
  */
 export const file_portico_session_v1_session_service = /*@__PURE__*/
-  fileDesc("Cihwb3J0aWNvL3Nlc3Npb24vdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEhJwb3J0aWNvLnNlc3Npb24udjEi/gEKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEgoFdGl0bGUYAiABKAlIAIgBARINCgVhZ2VudBgDIAEoCRIrCgVtb2RlbBgEIAEoCzIcLnBvcnRpY28uY2F0YWxvZy52MS5Nb2RlbFJlZhIRCglkaXJlY3RvcnkYBSABKAkSKQoIbWV0YWRhdGEYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjoKC3Blcm1pc3Npb25zGAcgASgLMiUucG9ydGljby5zZXNzaW9uLnYxLlBlcm1pc3Npb25SdWxlc2V0QggKBl90aXRsZSJFChVDcmVhdGVTZXNzaW9uUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLnBvcnRpY28uc2Vzc2lvbi52MS5TZXNzaW9uIicKEUdldFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiQgoSR2V0U2Vzc2lvblJlc3BvbnNlEiwKB3Nlc3Npb24YASABKAsyGy5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvbiLEAgoTTGlzdFNlc3Npb25zUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRI8CgVvcmRlchgDIAEoDjItLnBvcnRpY28uc2Vzc2lvbi52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0Lk9yZGVyEg4KBnNlYXJjaBgEIAEoCRIRCglkaXJlY3RvcnkYBSABKAkSEgoKcHJvamVjdF9pZBgGIAEoCRIUCgdzdWJwYXRoGAcgASgJSACIAQESFgoJcGFyZW50X2lkGAggASgJSAGIAQEiSQoFT3JkZXISFQoRT1JERVJfVU5TUEVDSUZJRUQQABIUChBPUkRFUl9ERVNDRU5ESU5HEAESEwoPT1JERVJfQVNDRU5ESU5HEAJCCgoIX3N1YnBhdGhCDAoKX3BhcmVudF9pZCJ7ChRMaXN0U2Vzc2lvbnNSZXNwb25zZRItCghzZXNzaW9ucxgBIAMoCzIbLnBvcnRpY28uc2Vzc2lvbi52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIbChNwcmV2aW91c19wYWdlX3Rva2VuGAMgASgJItkCChZHZXRTZXNzaW9uU3RhdHNSZXF1ZXN0Ei4KCnN0YXJ0X3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwcm9qZWN0X2lkGAMgASgJEhEKCXRpbWVfem9uZRgEIAEoCRJKCgt0b29sX2RldGFpbBgFIAEoDjI1LnBvcnRpY28uc2Vzc2lvbi52MS5HZXRTZXNzaW9uU3RhdHNSZXF1ZXN0LlRvb2xEZXRhaWwibgoKVG9vbERldGFpbBIbChdUT09MX0RFVEFJTF9VTlNQRUNJRklFRBAAEhQKEFRPT0xfREVUQUlMX05PTkUQARIXChNUT09MX0RFVEFJTF9TVU1NQVJZEAISFAoQVE9PTF9ERVRBSUxfRlVMTBADIkoKF0dldFNlc3Npb25TdGF0c1Jlc3BvbnNlEi8KBXN0YXRzGAEgASgLMiAucG9ydGljby5zZXNzaW9uLnYxLlNlc3Npb25TdGF0cyKaAgoUUHJvbXB0U2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEgwKBHRleHQYAyABKAkSLAoFZmlsZXMYBCADKAsyHS5wb3J0aWNvLnNlc3Npb24udjEuRmlsZUlucHV0EjMKBmFnZW50cxgFIAMoCzIjLnBvcnRpY28uc2Vzc2lvbi52MS5BZ2VudEF0dGFjaG1lbnQSKQoIbWV0YWRhdGEYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ei4KCGRlbGl2ZXJ5GAcgASgOMhwucG9ydGljby5zZXNzaW9uLnYxLkRlbGl2ZXJ5Eg4KBnBhcmtlZBgIIAEoCCJEChVQcm9tcHRTZXNzaW9uUmVzcG9uc2USKwoEaXRlbRgBIAEoCzIdLnBvcnRpY28uc2Vzc2lvbi52MS5JbmJveEl0ZW0iuAEKGEFkZFN5bnRoZXRpY0lucHV0UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSNAoJc3ludGhldGljGAMgASgLMiEucG9ydGljby5zZXNzaW9uLnYxLlN5bnRoZXRpY1RleHQSLgoIZGVsaXZlcnkYBCABKA4yHC5wb3J0aWNvLnNlc3Npb24udjEuRGVsaXZlcnkSDgoGcGFya2VkGAUgASgIIkgKGUFkZFN5bnRoZXRpY0lucHV0UmVzcG9uc2USKwoEaXRlbRgBIAEoCzIdLnBvcnRpY28uc2Vzc2lvbi52MS5JbmJveEl0ZW0iKwoVTGlzdEluYm94SXRlbXNSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiRgoWTGlzdEluYm94SXRlbXNSZXNwb25zZRIsCgVpdGVtcxgBIAMoCzIdLnBvcnRpY28uc2Vzc2lvbi52MS5JbmJveEl0ZW0idAoaQ2hhbmdlSW5ib3hEZWxpdmVyeVJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEi4KCGRlbGl2ZXJ5GAMgASgOMhwucG9ydGljby5zZXNzaW9uLnYxLkRlbGl2ZXJ5Ih0KG0NoYW5nZUluYm94RGVsaXZlcnlSZXNwb25zZSJAChZDYW5jZWxJbmJveEl0ZW1SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEgoKbWVzc2FnZV9pZBgCIAEoCSIZChdDYW5jZWxJbmJveEl0ZW1SZXNwb25zZSIoChJXYWl0U2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSIVChNXYWl0U2Vzc2lvblJlc3BvbnNlIj0KF0ludGVycnVwdFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDgoGcmVzdW1lGAIgASgIIi8KGEludGVycnVwdFNlc3Npb25SZXNwb25zZRITCgtpbnRlcnJ1cHRlZBgBIAEoCCIqChRSZXN1bWVTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIhcKFVJlc3VtZVNlc3Npb25SZXNwb25zZSI+ChlTd2l0Y2hTZXNzaW9uQWdlbnRSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDQoFYWdlbnQYAiABKAkiHAoaU3dpdGNoU2Vzc2lvbkFnZW50UmVzcG9uc2UiXAoZU3dpdGNoU2Vzc2lvbk1vZGVsUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEisKBW1vZGVsGAIgASgLMhwucG9ydGljby5jYXRhbG9nLnYxLk1vZGVsUmVmIhwKGlN3aXRjaFNlc3Npb25Nb2RlbFJlc3BvbnNlIn8KEk1vdmVTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSEQoJZGlyZWN0b3J5GAMgASgJEi4KCGRlbGl2ZXJ5GAQgASgOMhwucG9ydGljby5zZXNzaW9uLnYxLkRlbGl2ZXJ5IhUKE01vdmVTZXNzaW9uUmVzcG9uc2UiGwoZTGlzdEFjdGl2ZVNlc3Npb25zUmVxdWVzdCIxChpMaXN0QWN0aXZlU2Vzc2lvbnNSZXNwb25zZRITCgtzZXNzaW9uX2lkcxgBIAMoCSLZAQoTTGlzdE1lc3NhZ2VzUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEjwKBW9yZGVyGAQgASgOMi0ucG9ydGljby5zZXNzaW9uLnYxLkxpc3RNZXNzYWdlc1JlcXVlc3QuT3JkZXIiSQoFT3JkZXISFQoRT1JERVJfVU5TUEVDSUZJRUQQABIUChBPUkRFUl9ERVNDRU5ESU5HEAESEwoPT1JERVJfQVNDRU5ESU5HEAIiewoUTGlzdE1lc3NhZ2VzUmVzcG9uc2USLQoIbWVzc2FnZXMYASADKAsyGy5wb3J0aWNvLnNlc3Npb24udjEuTWVzc2FnZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSGwoTcHJldmlvdXNfcGFnZV90b2tlbhgDIAEoCSI7ChFHZXRNZXNzYWdlUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkiQgoSR2V0TWVzc2FnZVJlc3BvbnNlEiwKB21lc3NhZ2UYASABKAsyGy5wb3J0aWNvLnNlc3Npb24udjEuTWVzc2FnZSIzCh1MaXN0UGVybWlzc2lvblJlcXVlc3RzUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIlkKHkxpc3RQZXJtaXNzaW9uUmVxdWVzdHNSZXNwb25zZRI3CghyZXF1ZXN0cxgBIAMoCzIlLnBvcnRpY28uc2Vzc2lvbi52MS5QZXJtaXNzaW9uUmVxdWVzdCJFChtHZXRQZXJtaXNzaW9uUmVxdWVzdFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJIlYKHEdldFBlcm1pc3Npb25SZXF1ZXN0UmVzcG9uc2USNgoHcmVxdWVzdBgBIAEoCzIlLnBvcnRpY28uc2Vzc2lvbi52MS5QZXJtaXNzaW9uUmVxdWVzdCKMAQodUmVwbHlQZXJtaXNzaW9uUmVxdWVzdFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEjIKBXJlcGx5GAMgASgOMiMucG9ydGljby5zZXNzaW9uLnYxLlBlcm1pc3Npb25SZXBseRIPCgdtZXNzYWdlGAQgASgJIiAKHlJlcGx5UGVybWlzc2lvblJlcXVlc3RSZXNwb25zZSJOChNTdHJlYW1FdmVudHNSZXF1ZXN0EhAKCHBvc2l0aW9uGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSEQoJZGlyZWN0b3J5GAMgASgJIvsBChRTdHJlYW1FdmVudHNSZXNwb25zZRI4Cgljb25uZWN0ZWQYASABKAsyIy5wb3J0aWNvLnNlc3Npb24udjEuRXZlbnRzQ29ubmVjdGVkSAASMQoFZXZlbnQYAiABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvbkV2ZW50SAASMgoGbWlzc2VkGAMgASgLMiAucG9ydGljby5zZXNzaW9uLnYxLkV2ZW50c01pc3NlZEgAEjcKCWNhdWdodF91cBgEIAEoCzIiLnBvcnRpY28uc2Vzc2lvbi52MS5FdmVudHNDYXVnaHRVcEgAQgkKB21lc3NhZ2UiIwoPRXZlbnRzQ29ubmVjdGVkEhAKCHBvc2l0aW9uGAEgASgJIg4KDEV2ZW50c01pc3NlZCIiCg5FdmVudHNDYXVnaHRVcBIQCghwb3NpdGlvbhgBIAEoCSJQChdTdHJlYW1TZXNzaW9uTG9nUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhEKCWFmdGVyX3NlcRgCIAEoAxIOCgZmb2xsb3cYAyABKAgivQEKGFN0cmVhbVNlc3Npb25Mb2dSZXNwb25zZRIyCgZtaXNzZWQYASABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuRXZlbnRzTWlzc2VkSAASMQoFZXZlbnQYAiABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvbkV2ZW50SAASLwoGc3luY2VkGAMgASgLMh0ucG9ydGljby5zZXNzaW9uLnYxLkxvZ1N5bmNlZEgAQgkKB21lc3NhZ2UiGAoJTG9nU3luY2VkEgsKA3NlcRgBIAEoAzKzFAoOU2Vzc2lvblNlcnZpY2USaQoNQ3JlYXRlU2Vzc2lvbhIoLnBvcnRpY28uc2Vzc2lvbi52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBopLnBvcnRpY28uc2Vzc2lvbi52MS5DcmVhdGVTZXNzaW9uUmVzcG9uc2UiA5ACAhJgCgpHZXRTZXNzaW9uEiUucG9ydGljby5zZXNzaW9uLnYxLkdldFNlc3Npb25SZXF1ZXN0GiYucG9ydGljby5zZXNzaW9uLnYxLkdldFNlc3Npb25SZXNwb25zZSIDkAIBEmYKDExpc3RTZXNzaW9ucxInLnBvcnRpY28uc2Vzc2lvbi52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GigucG9ydGljby5zZXNzaW9uLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIgOQAgESbwoPR2V0U2Vzc2lvblN0YXRzEioucG9ydGljby5zZXNzaW9uLnYxLkdldFNlc3Npb25TdGF0c1JlcXVlc3QaKy5wb3J0aWNvLnNlc3Npb24udjEuR2V0U2Vzc2lvblN0YXRzUmVzcG9uc2UiA5ACARJpCg1Qcm9tcHRTZXNzaW9uEigucG9ydGljby5zZXNzaW9uLnYxLlByb21wdFNlc3Npb25SZXF1ZXN0GikucG9ydGljby5zZXNzaW9uLnYxLlByb21wdFNlc3Npb25SZXNwb25zZSIDkAICEnUKEUFkZFN5bnRoZXRpY0lucHV0EiwucG9ydGljby5zZXNzaW9uLnYxLkFkZFN5bnRoZXRpY0lucHV0UmVxdWVzdBotLnBvcnRpY28uc2Vzc2lvbi52MS5BZGRTeW50aGV0aWNJbnB1dFJlc3BvbnNlIgOQAgISbAoOTGlzdEluYm94SXRlbXMSKS5wb3J0aWNvLnNlc3Npb24udjEuTGlzdEluYm94SXRlbXNSZXF1ZXN0GioucG9ydGljby5zZXNzaW9uLnYxLkxpc3RJbmJveEl0ZW1zUmVzcG9uc2UiA5ACARJ2ChNDaGFuZ2VJbmJveERlbGl2ZXJ5Ei4ucG9ydGljby5zZXNzaW9uLnYxLkNoYW5nZUluYm94RGVsaXZlcnlSZXF1ZXN0Gi8ucG9ydGljby5zZXNzaW9uLnYxLkNoYW5nZUluYm94RGVsaXZlcnlSZXNwb25zZRJvCg9DYW5jZWxJbmJveEl0ZW0SKi5wb3J0aWNvLnNlc3Npb24udjEuQ2FuY2VsSW5ib3hJdGVtUmVxdWVzdBorLnBvcnRpY28uc2Vzc2lvbi52MS5DYW5jZWxJbmJveEl0ZW1SZXNwb25zZSIDkAICEmMKC1dhaXRTZXNzaW9uEiYucG9ydGljby5zZXNzaW9uLnYxLldhaXRTZXNzaW9uUmVxdWVzdBonLnBvcnRpY28uc2Vzc2lvbi52MS5XYWl0U2Vzc2lvblJlc3BvbnNlIgOQAgEScgoQSW50ZXJydXB0U2Vzc2lvbhIrLnBvcnRpY28uc2Vzc2lvbi52MS5JbnRlcnJ1cHRTZXNzaW9uUmVxdWVzdBosLnBvcnRpY28uc2Vzc2lvbi52MS5JbnRlcnJ1cHRTZXNzaW9uUmVzcG9uc2UiA5ACAhJpCg1SZXN1bWVTZXNzaW9uEigucG9ydGljby5zZXNzaW9uLnYxLlJlc3VtZVNlc3Npb25SZXF1ZXN0GikucG9ydGljby5zZXNzaW9uLnYxLlJlc3VtZVNlc3Npb25SZXNwb25zZSIDkAICEnMKElN3aXRjaFNlc3Npb25BZ2VudBItLnBvcnRpY28uc2Vzc2lvbi52MS5Td2l0Y2hTZXNzaW9uQWdlbnRSZXF1ZXN0Gi4ucG9ydGljby5zZXNzaW9uLnYxLlN3aXRjaFNlc3Npb25BZ2VudFJlc3BvbnNlEngKElN3aXRjaFNlc3Npb25Nb2RlbBItLnBvcnRpY28uc2Vzc2lvbi52MS5Td2l0Y2hTZXNzaW9uTW9kZWxSZXF1ZXN0Gi4ucG9ydGljby5zZXNzaW9uLnYxLlN3aXRjaFNlc3Npb25Nb2RlbFJlc3BvbnNlIgOQAgISYwoLTW92ZVNlc3Npb24SJi5wb3J0aWNvLnNlc3Npb24udjEuTW92ZVNlc3Npb25SZXF1ZXN0GicucG9ydGljby5zZXNzaW9uLnYxLk1vdmVTZXNzaW9uUmVzcG9uc2UiA5ACAhJ4ChJMaXN0QWN0aXZlU2Vzc2lvbnMSLS5wb3J0aWNvLnNlc3Npb24udjEuTGlzdEFjdGl2ZVNlc3Npb25zUmVxdWVzdBouLnBvcnRpY28uc2Vzc2lvbi52MS5MaXN0QWN0aXZlU2Vzc2lvbnNSZXNwb25zZSIDkAIBEmYKDExpc3RNZXNzYWdlcxInLnBvcnRpY28uc2Vzc2lvbi52MS5MaXN0TWVzc2FnZXNSZXF1ZXN0GigucG9ydGljby5zZXNzaW9uLnYxLkxpc3RNZXNzYWdlc1Jlc3BvbnNlIgOQAgESYAoKR2V0TWVzc2FnZRIlLnBvcnRpY28uc2Vzc2lvbi52MS5HZXRNZXNzYWdlUmVxdWVzdBomLnBvcnRpY28uc2Vzc2lvbi52MS5HZXRNZXNzYWdlUmVzcG9uc2UiA5ACARKEAQoWTGlzdFBlcm1pc3Npb25SZXF1ZXN0cxIxLnBvcnRpY28uc2Vzc2lvbi52MS5MaXN0UGVybWlzc2lvblJlcXVlc3RzUmVxdWVzdBoyLnBvcnRpY28uc2Vzc2lvbi52MS5MaXN0UGVybWlzc2lvblJlcXVlc3RzUmVzcG9uc2UiA5ACARJ+ChRHZXRQZXJtaXNzaW9uUmVxdWVzdBIvLnBvcnRpY28uc2Vzc2lvbi52MS5HZXRQZXJtaXNzaW9uUmVxdWVzdFJlcXVlc3QaMC5wb3J0aWNvLnNlc3Npb24udjEuR2V0UGVybWlzc2lvblJlcXVlc3RSZXNwb25zZSIDkAIBEn8KFlJlcGx5UGVybWlzc2lvblJlcXVlc3QSMS5wb3J0aWNvLnNlc3Npb24udjEuUmVwbHlQZXJtaXNzaW9uUmVxdWVzdFJlcXVlc3QaMi5wb3J0aWNvLnNlc3Npb24udjEuUmVwbHlQZXJtaXNzaW9uUmVxdWVzdFJlc3BvbnNlEmgKDFN0cmVhbUV2ZW50cxInLnBvcnRpY28uc2Vzc2lvbi52MS5TdHJlYW1FdmVudHNSZXF1ZXN0GigucG9ydGljby5zZXNzaW9uLnYxLlN0cmVhbUV2ZW50c1Jlc3BvbnNlIgOQAgEwARJ0ChBTdHJlYW1TZXNzaW9uTG9nEisucG9ydGljby5zZXNzaW9uLnYxLlN0cmVhbVNlc3Npb25Mb2dSZXF1ZXN0GiwucG9ydGljby5zZXNzaW9uLnYxLlN0cmVhbVNlc3Npb25Mb2dSZXNwb25zZSIDkAIBMAFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_portico_catalog_v1_catalog, file_portico_session_v1_event, file_portico_session_v1_message, file_portico_session_v1_session, file_portico_session_v1_stats]);
+  fileDesc("Cihwb3J0aWNvL3Nlc3Npb24vdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEhJwb3J0aWNvLnNlc3Npb24udjEi/gEKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEgoFdGl0bGUYAiABKAlIAIgBARINCgVhZ2VudBgDIAEoCRIrCgVtb2RlbBgEIAEoCzIcLnBvcnRpY28uY2F0YWxvZy52MS5Nb2RlbFJlZhIRCglkaXJlY3RvcnkYBSABKAkSKQoIbWV0YWRhdGEYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjoKC3Blcm1pc3Npb25zGAcgASgLMiUucG9ydGljby5zZXNzaW9uLnYxLlBlcm1pc3Npb25SdWxlc2V0QggKBl90aXRsZSJFChVDcmVhdGVTZXNzaW9uUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLnBvcnRpY28uc2Vzc2lvbi52MS5TZXNzaW9uIicKEUdldFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiQgoSR2V0U2Vzc2lvblJlc3BvbnNlEiwKB3Nlc3Npb24YASABKAsyGy5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvbiIqChRSZW1vdmVTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIhcKFVJlbW92ZVNlc3Npb25SZXNwb25zZSJUChJGb3JrU2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIPCgdmb3JrX2lkGAIgASgJEhkKEWJlZm9yZV9tZXNzYWdlX2lkGAMgASgJIkMKE0ZvcmtTZXNzaW9uUmVzcG9uc2USLAoHc2Vzc2lvbhgBIAEoCzIbLnBvcnRpY28uc2Vzc2lvbi52MS5TZXNzaW9uIsQCChNMaXN0U2Vzc2lvbnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEjwKBW9yZGVyGAMgASgOMi0ucG9ydGljby5zZXNzaW9uLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QuT3JkZXISDgoGc2VhcmNoGAQgASgJEhEKCWRpcmVjdG9yeRgFIAEoCRISCgpwcm9qZWN0X2lkGAYgASgJEhQKB3N1YnBhdGgYByABKAlIAIgBARIWCglwYXJlbnRfaWQYCCABKAlIAYgBASJJCgVPcmRlchIVChFPUkRFUl9VTlNQRUNJRklFRBAAEhQKEE9SREVSX0RFU0NFTkRJTkcQARITCg9PUkRFUl9BU0NFTkRJTkcQAkIKCghfc3VicGF0aEIMCgpfcGFyZW50X2lkInsKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEi0KCHNlc3Npb25zGAEgAygLMhsucG9ydGljby5zZXNzaW9uLnYxLlNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhsKE3ByZXZpb3VzX3BhZ2VfdG9rZW4YAyABKAki2QIKFkdldFNlc3Npb25TdGF0c1JlcXVlc3QSLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnByb2plY3RfaWQYAyABKAkSEQoJdGltZV96b25lGAQgASgJEkoKC3Rvb2xfZGV0YWlsGAUgASgOMjUucG9ydGljby5zZXNzaW9uLnYxLkdldFNlc3Npb25TdGF0c1JlcXVlc3QuVG9vbERldGFpbCJuCgpUb29sRGV0YWlsEhsKF1RPT0xfREVUQUlMX1VOU1BFQ0lGSUVEEAASFAoQVE9PTF9ERVRBSUxfTk9ORRABEhcKE1RPT0xfREVUQUlMX1NVTU1BUlkQAhIUChBUT09MX0RFVEFJTF9GVUxMEAMiSgoXR2V0U2Vzc2lvblN0YXRzUmVzcG9uc2USLwoFc3RhdHMYASABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuU2Vzc2lvblN0YXRzIpoCChRQcm9tcHRTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSDAoEdGV4dBgDIAEoCRIsCgVmaWxlcxgEIAMoCzIdLnBvcnRpY28uc2Vzc2lvbi52MS5GaWxlSW5wdXQSMwoGYWdlbnRzGAUgAygLMiMucG9ydGljby5zZXNzaW9uLnYxLkFnZW50QXR0YWNobWVudBIpCghtZXRhZGF0YRgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoIZGVsaXZlcnkYByABKA4yHC5wb3J0aWNvLnNlc3Npb24udjEuRGVsaXZlcnkSDgoGcGFya2VkGAggASgIIkQKFVByb21wdFNlc3Npb25SZXNwb25zZRIrCgRpdGVtGAEgASgLMh0ucG9ydGljby5zZXNzaW9uLnYxLkluYm94SXRlbSK4AQoYQWRkU3ludGhldGljSW5wdXRSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEgoKbWVzc2FnZV9pZBgCIAEoCRI0CglzeW50aGV0aWMYAyABKAsyIS5wb3J0aWNvLnNlc3Npb24udjEuU3ludGhldGljVGV4dBIuCghkZWxpdmVyeRgEIAEoDjIcLnBvcnRpY28uc2Vzc2lvbi52MS5EZWxpdmVyeRIOCgZwYXJrZWQYBSABKAgiSAoZQWRkU3ludGhldGljSW5wdXRSZXNwb25zZRIrCgRpdGVtGAEgASgLMh0ucG9ydGljby5zZXNzaW9uLnYxLkluYm94SXRlbSIrChVMaXN0SW5ib3hJdGVtc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSJGChZMaXN0SW5ib3hJdGVtc1Jlc3BvbnNlEiwKBWl0ZW1zGAEgAygLMh0ucG9ydGljby5zZXNzaW9uLnYxLkluYm94SXRlbSJ0ChpDaGFuZ2VJbmJveERlbGl2ZXJ5UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSLgoIZGVsaXZlcnkYAyABKA4yHC5wb3J0aWNvLnNlc3Npb24udjEuRGVsaXZlcnkiHQobQ2hhbmdlSW5ib3hEZWxpdmVyeVJlc3BvbnNlIkAKFkNhbmNlbEluYm94SXRlbVJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJIhkKF0NhbmNlbEluYm94SXRlbVJlc3BvbnNlIigKEldhaXRTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIhUKE1dhaXRTZXNzaW9uUmVzcG9uc2UiPQoXSW50ZXJydXB0U2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIOCgZyZXN1bWUYAiABKAgiLwoYSW50ZXJydXB0U2Vzc2lvblJlc3BvbnNlEhMKC2ludGVycnVwdGVkGAEgASgIIioKFFJlc3VtZVNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiFwoVUmVzdW1lU2Vzc2lvblJlc3BvbnNlIj4KGVN3aXRjaFNlc3Npb25BZ2VudFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRINCgVhZ2VudBgCIAEoCSIcChpTd2l0Y2hTZXNzaW9uQWdlbnRSZXNwb25zZSJcChlTd2l0Y2hTZXNzaW9uTW9kZWxSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSKwoFbW9kZWwYAiABKAsyHC5wb3J0aWNvLmNhdGFsb2cudjEuTW9kZWxSZWYiHAoaU3dpdGNoU2Vzc2lvbk1vZGVsUmVzcG9uc2UifwoSTW92ZVNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEgoKbWVzc2FnZV9pZBgCIAEoCRIRCglkaXJlY3RvcnkYAyABKAkSLgoIZGVsaXZlcnkYBCABKA4yHC5wb3J0aWNvLnNlc3Npb24udjEuRGVsaXZlcnkiFQoTTW92ZVNlc3Npb25SZXNwb25zZSIbChlMaXN0QWN0aXZlU2Vzc2lvbnNSZXF1ZXN0IjEKGkxpc3RBY3RpdmVTZXNzaW9uc1Jlc3BvbnNlEhMKC3Nlc3Npb25faWRzGAEgAygJItkBChNMaXN0TWVzc2FnZXNSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkSPAoFb3JkZXIYBCABKA4yLS5wb3J0aWNvLnNlc3Npb24udjEuTGlzdE1lc3NhZ2VzUmVxdWVzdC5PcmRlciJJCgVPcmRlchIVChFPUkRFUl9VTlNQRUNJRklFRBAAEhQKEE9SREVSX0RFU0NFTkRJTkcQARITCg9PUkRFUl9BU0NFTkRJTkcQAiJ7ChRMaXN0TWVzc2FnZXNSZXNwb25zZRItCghtZXNzYWdlcxgBIAMoCzIbLnBvcnRpY28uc2Vzc2lvbi52MS5NZXNzYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIbChNwcmV2aW91c19wYWdlX3Rva2VuGAMgASgJIjsKEUdldE1lc3NhZ2VSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEgoKbWVzc2FnZV9pZBgCIAEoCSJCChJHZXRNZXNzYWdlUmVzcG9uc2USLAoHbWVzc2FnZRgBIAEoCzIbLnBvcnRpY28uc2Vzc2lvbi52MS5NZXNzYWdlIjMKHUxpc3RQZXJtaXNzaW9uUmVxdWVzdHNSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiWQoeTGlzdFBlcm1pc3Npb25SZXF1ZXN0c1Jlc3BvbnNlEjcKCHJlcXVlc3RzGAEgAygLMiUucG9ydGljby5zZXNzaW9uLnYxLlBlcm1pc3Npb25SZXF1ZXN0IkUKG0dldFBlcm1pc3Npb25SZXF1ZXN0UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkiVgocR2V0UGVybWlzc2lvblJlcXVlc3RSZXNwb25zZRI2CgdyZXF1ZXN0GAEgASgLMiUucG9ydGljby5zZXNzaW9uLnYxLlBlcm1pc3Npb25SZXF1ZXN0IowBCh1SZXBseVBlcm1pc3Npb25SZXF1ZXN0UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSMgoFcmVwbHkYAyABKA4yIy5wb3J0aWNvLnNlc3Npb24udjEuUGVybWlzc2lvblJlcGx5Eg8KB21lc3NhZ2UYBCABKAkiIAoeUmVwbHlQZXJtaXNzaW9uUmVxdWVzdFJlc3BvbnNlIk4KE1N0cmVhbUV2ZW50c1JlcXVlc3QSEAoIcG9zaXRpb24YASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIRCglkaXJlY3RvcnkYAyABKAki+wEKFFN0cmVhbUV2ZW50c1Jlc3BvbnNlEjgKCWNvbm5lY3RlZBgBIAEoCzIjLnBvcnRpY28uc2Vzc2lvbi52MS5FdmVudHNDb25uZWN0ZWRIABIxCgVldmVudBgCIAEoCzIgLnBvcnRpY28uc2Vzc2lvbi52MS5TZXNzaW9uRXZlbnRIABIyCgZtaXNzZWQYAyABKAsyIC5wb3J0aWNvLnNlc3Npb24udjEuRXZlbnRzTWlzc2VkSAASNwoJY2F1Z2h0X3VwGAQgASgLMiIucG9ydGljby5zZXNzaW9uLnYxLkV2ZW50c0NhdWdodFVwSABCCQoHbWVzc2FnZSIjCg9FdmVudHNDb25uZWN0ZWQSEAoIcG9zaXRpb24YASABKAkiDgoMRXZlbnRzTWlzc2VkIiIKDkV2ZW50c0NhdWdodFVwEhAKCHBvc2l0aW9uGAEgASgJIlAKF1N0cmVhbVNlc3Npb25Mb2dSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEQoJYWZ0ZXJfc2VxGAIgASgDEg4KBmZvbGxvdxgDIAEoCCK9AQoYU3RyZWFtU2Vzc2lvbkxvZ1Jlc3BvbnNlEjIKBm1pc3NlZBgBIAEoCzIgLnBvcnRpY28uc2Vzc2lvbi52MS5FdmVudHNNaXNzZWRIABIxCgVldmVudBgCIAEoCzIgLnBvcnRpY28uc2Vzc2lvbi52MS5TZXNzaW9uRXZlbnRIABIvCgZzeW5jZWQYAyABKAsyHS5wb3J0aWNvLnNlc3Npb24udjEuTG9nU3luY2VkSABCCQoHbWVzc2FnZSIYCglMb2dTeW5jZWQSCwoDc2VxGAEgASgDMvkVCg5TZXNzaW9uU2VydmljZRJpCg1DcmVhdGVTZXNzaW9uEigucG9ydGljby5zZXNzaW9uLnYxLkNyZWF0ZVNlc3Npb25SZXF1ZXN0GikucG9ydGljby5zZXNzaW9uLnYxLkNyZWF0ZVNlc3Npb25SZXNwb25zZSIDkAICEmAKCkdldFNlc3Npb24SJS5wb3J0aWNvLnNlc3Npb24udjEuR2V0U2Vzc2lvblJlcXVlc3QaJi5wb3J0aWNvLnNlc3Npb24udjEuR2V0U2Vzc2lvblJlc3BvbnNlIgOQAgESZAoNUmVtb3ZlU2Vzc2lvbhIoLnBvcnRpY28uc2Vzc2lvbi52MS5SZW1vdmVTZXNzaW9uUmVxdWVzdBopLnBvcnRpY28uc2Vzc2lvbi52MS5SZW1vdmVTZXNzaW9uUmVzcG9uc2USXgoLRm9ya1Nlc3Npb24SJi5wb3J0aWNvLnNlc3Npb24udjEuRm9ya1Nlc3Npb25SZXF1ZXN0GicucG9ydGljby5zZXNzaW9uLnYxLkZvcmtTZXNzaW9uUmVzcG9uc2USZgoMTGlzdFNlc3Npb25zEicucG9ydGljby5zZXNzaW9uLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaKC5wb3J0aWNvLnNlc3Npb24udjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiA5ACARJvCg9HZXRTZXNzaW9uU3RhdHMSKi5wb3J0aWNvLnNlc3Npb24udjEuR2V0U2Vzc2lvblN0YXRzUmVxdWVzdBorLnBvcnRpY28uc2Vzc2lvbi52MS5HZXRTZXNzaW9uU3RhdHNSZXNwb25zZSIDkAIBEmkKDVByb21wdFNlc3Npb24SKC5wb3J0aWNvLnNlc3Npb24udjEuUHJvbXB0U2Vzc2lvblJlcXVlc3QaKS5wb3J0aWNvLnNlc3Npb24udjEuUHJvbXB0U2Vzc2lvblJlc3BvbnNlIgOQAgISdQoRQWRkU3ludGhldGljSW5wdXQSLC5wb3J0aWNvLnNlc3Npb24udjEuQWRkU3ludGhldGljSW5wdXRSZXF1ZXN0Gi0ucG9ydGljby5zZXNzaW9uLnYxLkFkZFN5bnRoZXRpY0lucHV0UmVzcG9uc2UiA5ACAhJsCg5MaXN0SW5ib3hJdGVtcxIpLnBvcnRpY28uc2Vzc2lvbi52MS5MaXN0SW5ib3hJdGVtc1JlcXVlc3QaKi5wb3J0aWNvLnNlc3Npb24udjEuTGlzdEluYm94SXRlbXNSZXNwb25zZSIDkAIBEnYKE0NoYW5nZUluYm94RGVsaXZlcnkSLi5wb3J0aWNvLnNlc3Npb24udjEuQ2hhbmdlSW5ib3hEZWxpdmVyeVJlcXVlc3QaLy5wb3J0aWNvLnNlc3Npb24udjEuQ2hhbmdlSW5ib3hEZWxpdmVyeVJlc3BvbnNlEm8KD0NhbmNlbEluYm94SXRlbRIqLnBvcnRpY28uc2Vzc2lvbi52MS5DYW5jZWxJbmJveEl0ZW1SZXF1ZXN0GisucG9ydGljby5zZXNzaW9uLnYxLkNhbmNlbEluYm94SXRlbVJlc3BvbnNlIgOQAgISYwoLV2FpdFNlc3Npb24SJi5wb3J0aWNvLnNlc3Npb24udjEuV2FpdFNlc3Npb25SZXF1ZXN0GicucG9ydGljby5zZXNzaW9uLnYxLldhaXRTZXNzaW9uUmVzcG9uc2UiA5ACARJyChBJbnRlcnJ1cHRTZXNzaW9uEisucG9ydGljby5zZXNzaW9uLnYxLkludGVycnVwdFNlc3Npb25SZXF1ZXN0GiwucG9ydGljby5zZXNzaW9uLnYxLkludGVycnVwdFNlc3Npb25SZXNwb25zZSIDkAICEmkKDVJlc3VtZVNlc3Npb24SKC5wb3J0aWNvLnNlc3Npb24udjEuUmVzdW1lU2Vzc2lvblJlcXVlc3QaKS5wb3J0aWNvLnNlc3Npb24udjEuUmVzdW1lU2Vzc2lvblJlc3BvbnNlIgOQAgIScwoSU3dpdGNoU2Vzc2lvbkFnZW50Ei0ucG9ydGljby5zZXNzaW9uLnYxLlN3aXRjaFNlc3Npb25BZ2VudFJlcXVlc3QaLi5wb3J0aWNvLnNlc3Npb24udjEuU3dpdGNoU2Vzc2lvbkFnZW50UmVzcG9uc2USeAoSU3dpdGNoU2Vzc2lvbk1vZGVsEi0ucG9ydGljby5zZXNzaW9uLnYxLlN3aXRjaFNlc3Npb25Nb2RlbFJlcXVlc3QaLi5wb3J0aWNvLnNlc3Npb24udjEuU3dpdGNoU2Vzc2lvbk1vZGVsUmVzcG9uc2UiA5ACAhJjCgtNb3ZlU2Vzc2lvbhImLnBvcnRpY28uc2Vzc2lvbi52MS5Nb3ZlU2Vzc2lvblJlcXVlc3QaJy5wb3J0aWNvLnNlc3Npb24udjEuTW92ZVNlc3Npb25SZXNwb25zZSIDkAICEngKEkxpc3RBY3RpdmVTZXNzaW9ucxItLnBvcnRpY28uc2Vzc2lvbi52MS5MaXN0QWN0aXZlU2Vzc2lvbnNSZXF1ZXN0Gi4ucG9ydGljby5zZXNzaW9uLnYxLkxpc3RBY3RpdmVTZXNzaW9uc1Jlc3BvbnNlIgOQAgESZgoMTGlzdE1lc3NhZ2VzEicucG9ydGljby5zZXNzaW9uLnYxLkxpc3RNZXNzYWdlc1JlcXVlc3QaKC5wb3J0aWNvLnNlc3Npb24udjEuTGlzdE1lc3NhZ2VzUmVzcG9uc2UiA5ACARJgCgpHZXRNZXNzYWdlEiUucG9ydGljby5zZXNzaW9uLnYxLkdldE1lc3NhZ2VSZXF1ZXN0GiYucG9ydGljby5zZXNzaW9uLnYxLkdldE1lc3NhZ2VSZXNwb25zZSIDkAIBEoQBChZMaXN0UGVybWlzc2lvblJlcXVlc3RzEjEucG9ydGljby5zZXNzaW9uLnYxLkxpc3RQZXJtaXNzaW9uUmVxdWVzdHNSZXF1ZXN0GjIucG9ydGljby5zZXNzaW9uLnYxLkxpc3RQZXJtaXNzaW9uUmVxdWVzdHNSZXNwb25zZSIDkAIBEn4KFEdldFBlcm1pc3Npb25SZXF1ZXN0Ei8ucG9ydGljby5zZXNzaW9uLnYxLkdldFBlcm1pc3Npb25SZXF1ZXN0UmVxdWVzdBowLnBvcnRpY28uc2Vzc2lvbi52MS5HZXRQZXJtaXNzaW9uUmVxdWVzdFJlc3BvbnNlIgOQAgESfwoWUmVwbHlQZXJtaXNzaW9uUmVxdWVzdBIxLnBvcnRpY28uc2Vzc2lvbi52MS5SZXBseVBlcm1pc3Npb25SZXF1ZXN0UmVxdWVzdBoyLnBvcnRpY28uc2Vzc2lvbi52MS5SZXBseVBlcm1pc3Npb25SZXF1ZXN0UmVzcG9uc2USaAoMU3RyZWFtRXZlbnRzEicucG9ydGljby5zZXNzaW9uLnYxLlN0cmVhbUV2ZW50c1JlcXVlc3QaKC5wb3J0aWNvLnNlc3Npb24udjEuU3RyZWFtRXZlbnRzUmVzcG9uc2UiA5ACATABEnQKEFN0cmVhbVNlc3Npb25Mb2cSKy5wb3J0aWNvLnNlc3Npb24udjEuU3RyZWFtU2Vzc2lvbkxvZ1JlcXVlc3QaLC5wb3J0aWNvLnNlc3Npb24udjEuU3RyZWFtU2Vzc2lvbkxvZ1Jlc3BvbnNlIgOQAgEwAWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_portico_catalog_v1_catalog, file_portico_session_v1_event, file_portico_session_v1_message, file_portico_session_v1_session, file_portico_session_v1_stats]);
 
 /**
  * Describes the message portico.session.v1.CreateSessionRequest.
@@ -45,17 +45,45 @@ export const GetSessionResponseSchema = /*@__PURE__*/
   messageDesc(file_portico_session_v1_session_service, 3);
 
 /**
+ * Describes the message portico.session.v1.RemoveSessionRequest.
+ * Use `create(RemoveSessionRequestSchema)` to create a new message.
+ */
+export const RemoveSessionRequestSchema = /*@__PURE__*/
+  messageDesc(file_portico_session_v1_session_service, 4);
+
+/**
+ * Describes the message portico.session.v1.RemoveSessionResponse.
+ * Use `create(RemoveSessionResponseSchema)` to create a new message.
+ */
+export const RemoveSessionResponseSchema = /*@__PURE__*/
+  messageDesc(file_portico_session_v1_session_service, 5);
+
+/**
+ * Describes the message portico.session.v1.ForkSessionRequest.
+ * Use `create(ForkSessionRequestSchema)` to create a new message.
+ */
+export const ForkSessionRequestSchema = /*@__PURE__*/
+  messageDesc(file_portico_session_v1_session_service, 6);
+
+/**
+ * Describes the message portico.session.v1.ForkSessionResponse.
+ * Use `create(ForkSessionResponseSchema)` to create a new message.
+ */
+export const ForkSessionResponseSchema = /*@__PURE__*/
+  messageDesc(file_portico_session_v1_session_service, 7);
+
+/**
  * Describes the message portico.session.v1.ListSessionsRequest.
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 4);
+  messageDesc(file_portico_session_v1_session_service, 8);
 
 /**
  * Describes the enum portico.session.v1.ListSessionsRequest.Order.
  */
 export const ListSessionsRequest_OrderSchema = /*@__PURE__*/
-  enumDesc(file_portico_session_v1_session_service, 4, 0);
+  enumDesc(file_portico_session_v1_session_service, 8, 0);
 
 /**
  * By the time of the last activity.
@@ -70,20 +98,20 @@ export const ListSessionsRequest_Order = /*@__PURE__*/
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 5);
+  messageDesc(file_portico_session_v1_session_service, 9);
 
 /**
  * Describes the message portico.session.v1.GetSessionStatsRequest.
  * Use `create(GetSessionStatsRequestSchema)` to create a new message.
  */
 export const GetSessionStatsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 6);
+  messageDesc(file_portico_session_v1_session_service, 10);
 
 /**
  * Describes the enum portico.session.v1.GetSessionStatsRequest.ToolDetail.
  */
 export const GetSessionStatsRequest_ToolDetailSchema = /*@__PURE__*/
-  enumDesc(file_portico_session_v1_session_service, 6, 0);
+  enumDesc(file_portico_session_v1_session_service, 10, 0);
 
 /**
  * What is said about tools.
@@ -98,188 +126,188 @@ export const GetSessionStatsRequest_ToolDetail = /*@__PURE__*/
  * Use `create(GetSessionStatsResponseSchema)` to create a new message.
  */
 export const GetSessionStatsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 7);
+  messageDesc(file_portico_session_v1_session_service, 11);
 
 /**
  * Describes the message portico.session.v1.PromptSessionRequest.
  * Use `create(PromptSessionRequestSchema)` to create a new message.
  */
 export const PromptSessionRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 8);
+  messageDesc(file_portico_session_v1_session_service, 12);
 
 /**
  * Describes the message portico.session.v1.PromptSessionResponse.
  * Use `create(PromptSessionResponseSchema)` to create a new message.
  */
 export const PromptSessionResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 9);
+  messageDesc(file_portico_session_v1_session_service, 13);
 
 /**
  * Describes the message portico.session.v1.AddSyntheticInputRequest.
  * Use `create(AddSyntheticInputRequestSchema)` to create a new message.
  */
 export const AddSyntheticInputRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 10);
+  messageDesc(file_portico_session_v1_session_service, 14);
 
 /**
  * Describes the message portico.session.v1.AddSyntheticInputResponse.
  * Use `create(AddSyntheticInputResponseSchema)` to create a new message.
  */
 export const AddSyntheticInputResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 11);
+  messageDesc(file_portico_session_v1_session_service, 15);
 
 /**
  * Describes the message portico.session.v1.ListInboxItemsRequest.
  * Use `create(ListInboxItemsRequestSchema)` to create a new message.
  */
 export const ListInboxItemsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 12);
+  messageDesc(file_portico_session_v1_session_service, 16);
 
 /**
  * Describes the message portico.session.v1.ListInboxItemsResponse.
  * Use `create(ListInboxItemsResponseSchema)` to create a new message.
  */
 export const ListInboxItemsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 13);
+  messageDesc(file_portico_session_v1_session_service, 17);
 
 /**
  * Describes the message portico.session.v1.ChangeInboxDeliveryRequest.
  * Use `create(ChangeInboxDeliveryRequestSchema)` to create a new message.
  */
 export const ChangeInboxDeliveryRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 14);
+  messageDesc(file_portico_session_v1_session_service, 18);
 
 /**
  * Describes the message portico.session.v1.ChangeInboxDeliveryResponse.
  * Use `create(ChangeInboxDeliveryResponseSchema)` to create a new message.
  */
 export const ChangeInboxDeliveryResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 15);
+  messageDesc(file_portico_session_v1_session_service, 19);
 
 /**
  * Describes the message portico.session.v1.CancelInboxItemRequest.
  * Use `create(CancelInboxItemRequestSchema)` to create a new message.
  */
 export const CancelInboxItemRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 16);
+  messageDesc(file_portico_session_v1_session_service, 20);
 
 /**
  * Describes the message portico.session.v1.CancelInboxItemResponse.
  * Use `create(CancelInboxItemResponseSchema)` to create a new message.
  */
 export const CancelInboxItemResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 17);
+  messageDesc(file_portico_session_v1_session_service, 21);
 
 /**
  * Describes the message portico.session.v1.WaitSessionRequest.
  * Use `create(WaitSessionRequestSchema)` to create a new message.
  */
 export const WaitSessionRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 18);
+  messageDesc(file_portico_session_v1_session_service, 22);
 
 /**
  * Describes the message portico.session.v1.WaitSessionResponse.
  * Use `create(WaitSessionResponseSchema)` to create a new message.
  */
 export const WaitSessionResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 19);
+  messageDesc(file_portico_session_v1_session_service, 23);
 
 /**
  * Describes the message portico.session.v1.InterruptSessionRequest.
  * Use `create(InterruptSessionRequestSchema)` to create a new message.
  */
 export const InterruptSessionRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 20);
+  messageDesc(file_portico_session_v1_session_service, 24);
 
 /**
  * Describes the message portico.session.v1.InterruptSessionResponse.
  * Use `create(InterruptSessionResponseSchema)` to create a new message.
  */
 export const InterruptSessionResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 21);
+  messageDesc(file_portico_session_v1_session_service, 25);
 
 /**
  * Describes the message portico.session.v1.ResumeSessionRequest.
  * Use `create(ResumeSessionRequestSchema)` to create a new message.
  */
 export const ResumeSessionRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 22);
+  messageDesc(file_portico_session_v1_session_service, 26);
 
 /**
  * Describes the message portico.session.v1.ResumeSessionResponse.
  * Use `create(ResumeSessionResponseSchema)` to create a new message.
  */
 export const ResumeSessionResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 23);
+  messageDesc(file_portico_session_v1_session_service, 27);
 
 /**
  * Describes the message portico.session.v1.SwitchSessionAgentRequest.
  * Use `create(SwitchSessionAgentRequestSchema)` to create a new message.
  */
 export const SwitchSessionAgentRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 24);
+  messageDesc(file_portico_session_v1_session_service, 28);
 
 /**
  * Describes the message portico.session.v1.SwitchSessionAgentResponse.
  * Use `create(SwitchSessionAgentResponseSchema)` to create a new message.
  */
 export const SwitchSessionAgentResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 25);
+  messageDesc(file_portico_session_v1_session_service, 29);
 
 /**
  * Describes the message portico.session.v1.SwitchSessionModelRequest.
  * Use `create(SwitchSessionModelRequestSchema)` to create a new message.
  */
 export const SwitchSessionModelRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 26);
+  messageDesc(file_portico_session_v1_session_service, 30);
 
 /**
  * Describes the message portico.session.v1.SwitchSessionModelResponse.
  * Use `create(SwitchSessionModelResponseSchema)` to create a new message.
  */
 export const SwitchSessionModelResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 27);
+  messageDesc(file_portico_session_v1_session_service, 31);
 
 /**
  * Describes the message portico.session.v1.MoveSessionRequest.
  * Use `create(MoveSessionRequestSchema)` to create a new message.
  */
 export const MoveSessionRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 28);
+  messageDesc(file_portico_session_v1_session_service, 32);
 
 /**
  * Describes the message portico.session.v1.MoveSessionResponse.
  * Use `create(MoveSessionResponseSchema)` to create a new message.
  */
 export const MoveSessionResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 29);
+  messageDesc(file_portico_session_v1_session_service, 33);
 
 /**
  * Describes the message portico.session.v1.ListActiveSessionsRequest.
  * Use `create(ListActiveSessionsRequestSchema)` to create a new message.
  */
 export const ListActiveSessionsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 30);
+  messageDesc(file_portico_session_v1_session_service, 34);
 
 /**
  * Describes the message portico.session.v1.ListActiveSessionsResponse.
  * Use `create(ListActiveSessionsResponseSchema)` to create a new message.
  */
 export const ListActiveSessionsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 31);
+  messageDesc(file_portico_session_v1_session_service, 35);
 
 /**
  * Describes the message portico.session.v1.ListMessagesRequest.
  * Use `create(ListMessagesRequestSchema)` to create a new message.
  */
 export const ListMessagesRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 32);
+  messageDesc(file_portico_session_v1_session_service, 36);
 
 /**
  * Describes the enum portico.session.v1.ListMessagesRequest.Order.
  */
 export const ListMessagesRequest_OrderSchema = /*@__PURE__*/
-  enumDesc(file_portico_session_v1_session_service, 32, 0);
+  enumDesc(file_portico_session_v1_session_service, 36, 0);
 
 /**
  * By place in the conversation.
@@ -294,119 +322,119 @@ export const ListMessagesRequest_Order = /*@__PURE__*/
  * Use `create(ListMessagesResponseSchema)` to create a new message.
  */
 export const ListMessagesResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 33);
+  messageDesc(file_portico_session_v1_session_service, 37);
 
 /**
  * Describes the message portico.session.v1.GetMessageRequest.
  * Use `create(GetMessageRequestSchema)` to create a new message.
  */
 export const GetMessageRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 34);
+  messageDesc(file_portico_session_v1_session_service, 38);
 
 /**
  * Describes the message portico.session.v1.GetMessageResponse.
  * Use `create(GetMessageResponseSchema)` to create a new message.
  */
 export const GetMessageResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 35);
+  messageDesc(file_portico_session_v1_session_service, 39);
 
 /**
  * Describes the message portico.session.v1.ListPermissionRequestsRequest.
  * Use `create(ListPermissionRequestsRequestSchema)` to create a new message.
  */
 export const ListPermissionRequestsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 36);
+  messageDesc(file_portico_session_v1_session_service, 40);
 
 /**
  * Describes the message portico.session.v1.ListPermissionRequestsResponse.
  * Use `create(ListPermissionRequestsResponseSchema)` to create a new message.
  */
 export const ListPermissionRequestsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 37);
+  messageDesc(file_portico_session_v1_session_service, 41);
 
 /**
  * Describes the message portico.session.v1.GetPermissionRequestRequest.
  * Use `create(GetPermissionRequestRequestSchema)` to create a new message.
  */
 export const GetPermissionRequestRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 38);
+  messageDesc(file_portico_session_v1_session_service, 42);
 
 /**
  * Describes the message portico.session.v1.GetPermissionRequestResponse.
  * Use `create(GetPermissionRequestResponseSchema)` to create a new message.
  */
 export const GetPermissionRequestResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 39);
+  messageDesc(file_portico_session_v1_session_service, 43);
 
 /**
  * Describes the message portico.session.v1.ReplyPermissionRequestRequest.
  * Use `create(ReplyPermissionRequestRequestSchema)` to create a new message.
  */
 export const ReplyPermissionRequestRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 40);
+  messageDesc(file_portico_session_v1_session_service, 44);
 
 /**
  * Describes the message portico.session.v1.ReplyPermissionRequestResponse.
  * Use `create(ReplyPermissionRequestResponseSchema)` to create a new message.
  */
 export const ReplyPermissionRequestResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 41);
+  messageDesc(file_portico_session_v1_session_service, 45);
 
 /**
  * Describes the message portico.session.v1.StreamEventsRequest.
  * Use `create(StreamEventsRequestSchema)` to create a new message.
  */
 export const StreamEventsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 42);
+  messageDesc(file_portico_session_v1_session_service, 46);
 
 /**
  * Describes the message portico.session.v1.StreamEventsResponse.
  * Use `create(StreamEventsResponseSchema)` to create a new message.
  */
 export const StreamEventsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 43);
+  messageDesc(file_portico_session_v1_session_service, 47);
 
 /**
  * Describes the message portico.session.v1.EventsConnected.
  * Use `create(EventsConnectedSchema)` to create a new message.
  */
 export const EventsConnectedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 44);
+  messageDesc(file_portico_session_v1_session_service, 48);
 
 /**
  * Describes the message portico.session.v1.EventsMissed.
  * Use `create(EventsMissedSchema)` to create a new message.
  */
 export const EventsMissedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 45);
+  messageDesc(file_portico_session_v1_session_service, 49);
 
 /**
  * Describes the message portico.session.v1.EventsCaughtUp.
  * Use `create(EventsCaughtUpSchema)` to create a new message.
  */
 export const EventsCaughtUpSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 46);
+  messageDesc(file_portico_session_v1_session_service, 50);
 
 /**
  * Describes the message portico.session.v1.StreamSessionLogRequest.
  * Use `create(StreamSessionLogRequestSchema)` to create a new message.
  */
 export const StreamSessionLogRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 47);
+  messageDesc(file_portico_session_v1_session_service, 51);
 
 /**
  * Describes the message portico.session.v1.StreamSessionLogResponse.
  * Use `create(StreamSessionLogResponseSchema)` to create a new message.
  */
 export const StreamSessionLogResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 48);
+  messageDesc(file_portico_session_v1_session_service, 52);
 
 /**
  * Describes the message portico.session.v1.LogSynced.
  * Use `create(LogSyncedSchema)` to create a new message.
  */
 export const LogSyncedSchema = /*@__PURE__*/
-  messageDesc(file_portico_session_v1_session_service, 49);
+  messageDesc(file_portico_session_v1_session_service, 53);
 
 /**
  * Keeps sessions and runs their agents. Every call sees only the sessions of the principal's workspace; another

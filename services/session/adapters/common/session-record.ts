@@ -1,7 +1,7 @@
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { StateChanges } from '#services/session/domain/revision.ts'
-import type { ModelRef, Outcome, Session, TokenUsage } from '#services/session/domain/session.ts'
+import type { ForkOrigin, ModelRef, Outcome, Session, TokenUsage } from '#services/session/domain/session.ts'
 import type { SessionState, Wake } from '#services/session/domain/session-state.ts'
 import type { JsonObject } from '#shared/json.ts'
 
@@ -39,6 +39,8 @@ export interface StateRecord {
 export interface SessionRecord extends StateRecord {
   readonly workspace: string
   readonly parentId: string | null
+  /** JSON. */
+  readonly fork: string | null
   readonly title: string | null
   /** The title in lower case. */
   readonly titleSearch: string | null
@@ -80,6 +82,7 @@ export const STATE_FIELDS = [
 export const SESSION_FIELDS = [
   'id',
   'parentId',
+  'fork',
   'title',
   'agent',
   'model',
@@ -106,6 +109,7 @@ export function newSessionRecord(workspace: string, session: Session, state: Ses
     ...(toStateChanges(state) as StateRecord),
     workspace,
     parentId: session.parentId ?? null,
+    fork: toJson(session.fork),
     title: title ?? null,
     titleSearch: title?.toLowerCase() ?? null,
     metadata: toJson(metadata),
@@ -159,6 +163,8 @@ export function toSession(record: PublicRecord): Session {
   return {
     id: record.id,
     parentId: record.parentId ?? undefined,
+    // Missing in documents of before.
+    fork: fromJson<ForkOrigin>(record.fork ?? null),
     title: record.title ?? undefined,
     agent: record.agent ?? undefined,
     model: fromJson<ModelRef>(record.model),

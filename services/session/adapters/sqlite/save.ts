@@ -21,7 +21,7 @@ export interface SessionKey {
 const insertSession = inserter('sessions', [
   'number',
   ...STATE_FIELDS,
-  ...(['workspace', 'parentId', 'title', 'titleSearch', 'metadata', 'permissions'] as const),
+  ...(['workspace', 'parentId', 'fork', 'title', 'titleSearch', 'metadata', 'permissions'] as const),
   ...(['leaseOwner', 'timeCreated'] as const),
 ])
 const insertItem = inserter('inbox', [

@@ -88,6 +88,7 @@ function indexEvents(database: DatabaseSync): void {
 
 function hideSessions(database: DatabaseSync): void {
   database.exec(`
+    ALTER TABLE sessions ADD COLUMN fork TEXT;
     CREATE TABLE hiddenSessions (
       number INTEGER PRIMARY KEY, workspace TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, seq INTEGER NOT NULL,
       tools TEXT, until INTEGER NOT NULL) STRICT;

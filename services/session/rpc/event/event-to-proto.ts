@@ -23,6 +23,7 @@ import { deliveries, outcomes, replies } from '../enums.ts'
 import { itemToProto } from '../inbox/item-to-proto.ts'
 import { errorToProto, syntheticToProto, toolContentToProto } from '../message/content-to-proto.ts'
 import {
+  forkToProto,
   locationToProto,
   modelToProto,
   permissionRequestToProto,
@@ -57,6 +58,8 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
   switch (data.type) {
     case 'session-created':
       return { case: 'sessionCreated', value: { session: sessionToProto(data.session) } }
+    case 'session-forked':
+      return { case: 'sessionForked', value: { fork: forkToProto(data.fork) } }
     case 'session-deleted':
       return { case: 'sessionDeleted', value: {} }
     case 'agent-selected':

@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ModelRef as ModelRefMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
+  type ForkOrigin as ForkOriginMessage,
   Outcome,
   type PermissionRequestSchema,
   type PermissionRuleset,
@@ -11,7 +12,7 @@ import {
   type TokenUsage as TokenUsageMessage,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
-import type { ModelRef, Session, SessionLocation, TokenUsage } from '#services/session/domain/session.ts'
+import type { ForkOrigin, ModelRef, Session, SessionLocation, TokenUsage } from '#services/session/domain/session.ts'
 import { effects, outcomes } from '../enums.ts'
 
 /** A session as other services see it. Written out whole instead of made by `create`: nothing is read more often. */
@@ -35,7 +36,12 @@ export function sessionToProto(session: Session): SessionMessage {
     updateTime: timeToProto(session.timeUpdated),
     idleTime: timeIdle === undefined ? undefined : timeToProto(timeIdle),
     parentId: session.parentId ?? '',
+    fork: session.fork && forkToProto(session.fork),
   }
+}
+
+export function forkToProto({ sessionId, boundary: { type, messageId } }: ForkOrigin): ForkOriginMessage {
+  return { $typeName: 'portico.session.v1.ForkOrigin', sessionId, messageId, through: type === 'through' }
 }
 
 /** Token counts as other services see them. */

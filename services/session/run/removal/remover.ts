@@ -40,6 +40,11 @@ export class Remover implements AsyncDisposable {
     this.wake()
   }
 
+  /** See `endLeftTools`. */
+  endTools(removal: Removal): Promise<boolean> {
+    return endLeftTools(this.#options, removal, this.#closing.signal)
+  }
+
   /** There is something to delete. */
   wake(): void {
     if (this.#closing.signal.aborted) return
@@ -78,7 +83,7 @@ export class Remover implements AsyncDisposable {
   async #finish(removal: Removal): Promise<void> {
     const { store, pause } = this.#options
     const { signal } = this.#closing
-    const ended = endLeftTools(this.#options, removal, signal)
+    const ended = this.endTools(removal)
     while (await store.continueRemoval(removal, TAKEN_MS)) await pause(REST_MS, signal)
     if (await ended) await store.endRemoval(removal)
   }

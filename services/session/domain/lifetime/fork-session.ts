@@ -1,0 +1,53 @@
+import { isSettled, type Message, type StoredMessage } from '../message.ts'
+import type { CreateSession } from '../new-session.ts'
+import { Revision } from '../revision.ts'
+import { type ForkOrigin, NO_TOKENS, type Session } from '../session.ts'
+import { newState } from '../session-state.ts'
+
+/** So that the mark does not make a title too long. */
+const MAX_TITLE_LENGTH = 4_000
+const FORK_MARK = / \(fork #(\d{1,9})\)$/
+
+/**
+ * Makes the session of a fork (`contract/instance-facts.md` 3.6): like its source as it is now, but with no cost, no parent and
+ * no run behind it. Its first event has that id.
+ */
+export function forkedSession(source: Session, fork: ForkOrigin, id: string, eventId: string): CreateSession {
+  return (now, newId, seq) => {
+    const { agent, model, location, metadata, permissions } = source
+    const session: Session = {
+      ...{
+        id,
+        parentId: undefined,
+        fork,
+        title: forkTitle(source.title),
+        agent,
+        model,
+        location,
+        metadata,
+        permissions,
+      },
+      ...{ costNanos: 0n, tokens: NO_TOKENS, outcome: undefined },
+      ...{ timeCreated: now, timeUpdated: now, timeIdle: undefined },
+    }
+    const ownId: typeof newId = (prefix) => (prefix === 'evt' ? eventId : newId(prefix))
+    const revision = new Revision(newState(session, now, seq), now, now, ownId)
+    revision.event({ type: 'session-forked', fork })
+    return { session, revision }
+  }
+}
+
+/** A title with the mark of a fork, or with the next number in it. */
+export function forkTitle(title: string | undefined): string | undefined {
+  if (title === undefined) return undefined
+  const number = Number(FORK_MARK.exec(title)?.[1] ?? 0) + 1
+  return `${title.replace(FORK_MARK, '').slice(0, MAX_TITLE_LENGTH)} (fork #${number})`
+}
+
+/** What of some messages a fork has: those that are settled, under ids that follow from its first event and their places. */
+export function forkedMessages(messages: readonly StoredMessage[], eventId: string): Message[] {
+  const prefix = eventId.replace(/^evt_/, 'msg_')
+  return messages
+    .filter(({ message }) => isSettled(message))
+    .map(({ seq, message }) => ({ ...message, id: `${prefix}_${seq}` }))
+}

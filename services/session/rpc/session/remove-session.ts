@@ -1,0 +1,23 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import type { Remover } from '#services/session/run/removal/remover.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+
+/**
+ * Removes a session and all below it, and waits, but not for long, until their tool calls have ended. Whoever runs one of them
+ * is notified, and the remover deletes what is left.
+ */
+export function removeSession(dependencies: {
+  readonly store: SessionStore
+  readonly remover: Pick<Remover, 'endTools' | 'wake'>
+}): ServiceImpl<typeof SessionService>['removeSession'] {
+  const { store, remover } = dependencies
+  return async ({ sessionId }, context) => {
+    const { workspaceId } = principalOf(context)
+    const removals = await store.removeSession(workspaceId, sessionId)
+    remover.wake()
+    await Promise.all(removals.map((removal) => remover.endTools(removal)))
+    return {}
+  }
+}

@@ -1,0 +1,116 @@
+import { forkedMessages, forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
+import type { StoredMessage } from '#services/session/domain/message.ts'
+import type { ForkOrigin, Session } from '#services/session/domain/session.ts'
+import type { StagedSession } from '#services/session/ports/session-staging.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { type Clock, systemClock } from '#shared/clock.ts'
+import { timedId } from '#shared/ids.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { withStoreTime } from '#shared/telemetry/request-scope.ts'
+import { pause } from '../pause.ts'
+import type { Remover } from './remover.ts'
+
+export interface ForkDependencies {
+  readonly store: SessionStore
+  readonly remover: Pick<Remover, 'wake'>
+  readonly clock: Clock
+}
+
+interface Fork {
+  readonly workspace: string
+  /** What is forked. */
+  readonly sessionId: string
+  /** Of the new session. */
+  readonly id: string
+  /** The history before this message is copied; undefined: all of it. */
+  readonly before: string | undefined
+}
+
+/** So many messages are copied at once, unless they take longer than that, in milliseconds. */
+const MOST_AT_ONCE = 100
+const FIRST = 20
+const BATCH_MS = 10
+/** Between two batches everybody else has so long, in milliseconds. */
+const REST_MS = 5
+
+/**
+ * Copies the history of a session into a new one, little by little; it is seen when all of it is there. Rejects with
+ * SESSION_NOT_FOUND, also when the session is removed meanwhile, MESSAGE_NOT_FOUND and SESSION_EMPTY, and throws the signal's
+ * reason; then nothing stays.
+ */
+export async function forkSession(given: ForkDependencies, fork: Fork, signal: AbortSignal): Promise<Session> {
+  const { store, remover, clock } = given
+  const { workspace, sessionId, id } = fork
+  const source = await store.getSession(workspace, sessionId)
+  if (source === undefined) throw sessionNotFound(fork)
+  const { origin, last } = await findBoundary(store, fork)
+  const eventId = timedId('evt', clock)
+  const staged = await store.stageSession(workspace, id, 'fork')
+  try {
+    await copy(store, fork, staged, last, eventId, signal)
+    return await withStoreTime(() => store.commitStaged(staged, forkedSession(source, origin, id, eventId)))
+  } catch (error) {
+    // Where the store is away, its time ends by itself.
+    await store.giveUpStaged(staged).catch(() => {})
+    remover.wake()
+    throw error
+  }
+}
+
+/** What ends the history, and the place of the last message that is copied. */
+async function findBoundary(
+  store: SessionStore,
+  fork: Fork,
+): Promise<{ readonly origin: ForkOrigin; readonly last: number }> {
+  const { workspace, sessionId, before } = fork
+  if (before !== undefined) {
+    const found = await store.getMessage(workspace, sessionId, before)
+    if (found === undefined) throw new Rejection('MESSAGE_NOT_FOUND', { session_id: sessionId, message_id: before })
+    return { origin: { sessionId, boundary: { type: 'before', messageId: before } }, last: found.seq - 1 }
+  }
+  const page = await store.listMessages(workspace, sessionId, { limit: 1, order: 'descending' })
+  if (page === undefined) throw sessionNotFound(fork)
+  const [last] = page.items
+  if (last === undefined) throw new Rejection('SESSION_EMPTY', { session_id: sessionId })
+  return { origin: { sessionId, boundary: { type: 'through', messageId: last.message.id } }, last: last.seq }
+}
+
+async function copy(
+  store: SessionStore,
+  fork: Fork,
+  staged: StagedSession,
+  last: number,
+  eventId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  let limit = FIRST
+  for (let seq = 0; ; ) {
+    signal.throwIfAborted()
+    const since = systemClock.monotonic()
+    const { items, more } = await withStoreTime(() => readPage(store, fork, seq, limit))
+    const wanted = items.filter((item) => item.seq <= last)
+    const messages = forkedMessages(wanted, eventId)
+    if (messages.length > 0) await withStoreTime(() => store.appendStaged(staged, messages))
+    seq = items.at(-1)?.seq ?? last
+    if (!more || seq >= last) return
+    limit = systemClock.monotonic() - since > BATCH_MS ? Math.max(1, limit >> 1) : Math.min(limit * 2, MOST_AT_ONCE)
+    await pause(REST_MS, signal)
+  }
+}
+
+async function readPage(
+  store: SessionStore,
+  fork: Fork,
+  seq: number,
+  limit: number,
+): Promise<{ readonly items: readonly StoredMessage[]; readonly more: boolean }> {
+  const anchor = { seq, direction: 'next' } as const
+  const query = { limit, order: 'ascending', anchor } as const
+  const page = await store.listMessages(fork.workspace, fork.sessionId, query)
+  if (page === undefined) throw sessionNotFound(fork)
+  return page
+}
+
+function sessionNotFound({ sessionId }: Fork): Rejection {
+  return new Rejection('SESSION_NOT_FOUND', { session_id: sessionId })
+}
