@@ -76,6 +76,14 @@ forEachTransport((name, connect) => {
     await log.leave()
   })
 
+  test(`a log that is followed ends with its session (${name})`, async () => {
+    await using service = await begin(connect, 0)
+    const log = open(service, { follow: true })
+    assert.deepEqual(await log.words(2), [1, 'synced 1'])
+    await service.store.removeSession('wrk_1', 'ses_1')
+    assert.deepEqual(await log.words(2), [2, undefined])
+  })
+
   test(`a reader that is too slow for live events reads on from the store (${name})`, async () => {
     await using service = await begin(connect, 1)
     const log = open(service, { follow: true })

@@ -21,7 +21,8 @@ const PAGE = 100
 
 /**
  * The durable events of a session after a number of it, until the signal aborts or, without `follow`, until all were read.
- * A reader that is too slow for live events reads on from the store. Rejects with SESSION_NOT_FOUND.
+ * A reader that is too slow for live events reads on from the store. It also ends with the session. Rejects with
+ * SESSION_NOT_FOUND.
  */
 export async function* readSessionLog(
   { store, hub }: { readonly store: Pick<EventLog, 'listEvents'>; readonly hub: EventHub },
@@ -53,6 +54,8 @@ export async function* readSessionLog(
         const { position: _, ...event } = item.event
         seq = event.seq
         yield { type: 'event', event }
+        // Nothing follows, and there is no log any more to read on from.
+        if (event.data.type === 'session-deleted') return
       }
       if (!gap) return
     } catch (error) {

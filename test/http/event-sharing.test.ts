@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import test from 'node:test'
+import { gone, openStream, readUntil, selected } from '#test/support/event-stream.ts'
+import { openFacade } from '#test/support/facade.ts'
+import { forEachTransport } from '#test/support/transports.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+const EVENTS = 12_000
+const big = 'x'.repeat(1_000)
+
+const numbersOf = (text: string): number[] => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
+
+/** Position of an event: positions sort as their texts. */
+const placed = (n: number) => selected(100_000 + n, big)
+
+/** Reads up to an event, or the end: the numbers of all, and the last frame. */
+async function read(stream: IncomingMessage, upTo?: number): Promise<{ numbers: number[]; last: string }> {
+  const numbers: number[] = []
+  let [rest, last] = ['', '']
+  stream.setEncoding('utf8')
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    const frames = `${rest}${chunk}`.split('\n\n')
+    rest = frames.pop() ?? ''
+    for (const frame of frames) {
+      last = frame
+      numbers.push(...numbersOf(frame))
+    }
+    if (numbers.at(-1) === upTo) break
+  }
+  return { numbers, last }
+}
+
+forEachTransport((name, connect) => {
+  test(`${name}: a client that takes nothing ends with an event that says so; the others get everything, in order`, async () => {
+    let go = (): void => {}
+    const begun = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    let opened = 0
+    await using facade = await openFacade(
+      {
+        session: {
+          async *streamEvents(_, context) {
+            opened++
+            yield { message: { case: 'connected', value: { position: '100000' } } }
+            await begun
+            for (let n = 1; n <= EVENTS && !context.signal.aborted; n++) yield placed(n)
+            await gone(context)
+          },
+        },
+      },
+      {},
+      connect,
+    )
+    const slow = await openStream(`${facade.url}/api/event`)
+    const fast = await Promise.all([1, 2].map(() => openStream(`${facade.url}/api/event`)))
+    const reading = fast.map((stream) => read(stream, 100_000 + EVENTS))
+    go()
+    const expected = Array.from({ length: EVENTS }, (_, n) => 100_001 + n)
+    for (const { numbers } of await Promise.all(reading)) assert.deepEqual(numbers.slice(1), expected)
+    const { numbers, last } = await read(slow)
+    const taken = numbers.slice(1)
+    assert.deepEqual(taken, expected.slice(0, taken.length))
+    assert.ok(taken.length < EVENTS)
+    assert.match(last, /^retry: 1000\ndata: .*"server.error".*"EventsOverflowedError"/)
+    assert.equal(opened, 1)
+    for (const stream of fast) stream.destroy()
+    await waitFor('no stream', () => facade.listener.lifecycle.openStreams === 0)
+  })
+
+  test(`${name}: one that comes back reads what it missed alone, then goes on with the others`, async () => {
+    let live = (): void => {}
+    const asked: string[] = []
+    await using facade = await openFacade(
+      {
+        session: {
+          async *streamEvents({ position }, context) {
+            asked.push(position)
+            const later = new Promise<void>((resolve) => {
+              live = resolve
+            })
+            if (position === '') {
+              yield { message: { case: 'connected', value: { position: '100005' } } }
+              await later
+              for (const n of [6, 7]) yield placed(n)
+            } else {
+              yield { message: { case: 'connected', value: { position } } }
+              for (const n of [3, 4, 5]) yield placed(n)
+              yield { message: { case: 'caughtUp', value: { position: '100005' } } }
+            }
+            await gone(context)
+          },
+        },
+      },
+      {},
+      connect,
+    )
+    const first = await openStream(`${facade.url}/api/event`)
+    await readUntil(first, (text) => text.includes('server.connected'))
+    const release = live
+    const back = await openStream(`${facade.url}/api/event`, { 'last-event-id': '100002' })
+    const past = await readUntil(back, (text) => text.includes('evt_100005'))
+    release()
+    const rest = await Promise.all(
+      [first, back].map((stream) => readUntil(stream, (text) => text.includes('evt_100007'))),
+    )
+    assert.deepEqual(numbersOf(past), [100_002, 100_003, 100_004, 100_005])
+    assert.deepEqual(rest.map(numbersOf), [
+      [100_006, 100_007],
+      [100_006, 100_007],
+    ])
+    // One that was away for a moment needs no RPC of its own.
+    const again = await openStream(`${facade.url}/api/event`, { 'last-event-id': '100006' })
+    assert.deepEqual(numbersOf(await readUntil(again, (text) => text.includes('evt_100007'))), [100_006, 100_007])
+    assert.deepEqual(asked, ['', '100002'])
+    for (const stream of [first, back, again]) stream.destroy()
+  })
+})
