@@ -162,6 +162,33 @@ export function inboxItemCases(test: StoreTest): void {
     assert.deepEqual(await waiting(fixture), [])
   })
 
+  test('an item is delivered or cancelled, never both, and no change of its delivery comes after either', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    for (let round = 0; round < 8; round++) {
+      const id = `msg_${round}`
+      await admit(store, 'queue', id)
+      const works = [
+        () => store.promote(lease, 'idle'),
+        () => store.cancelItem(W, 'ses_1', id),
+        () => store.changeDelivery(W, 'ses_1', id, 'steer'),
+      ]
+      const order = [works[round % 3], works[(round + 1) % 3], works[(round + 2) % 3]]
+      await Promise.all(order.map((work) => work?.()))
+    }
+    const { events } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 1_000 })
+    for (let round = 0; round < 8; round++) {
+      const of = events.flatMap(({ data }) =>
+        'messageId' in data && data.messageId === `msg_${round}` ? [data.type] : [],
+      )
+      const ends = of.filter((type) => type === 'inbox-delivered' || type === 'inbox-cancelled')
+      assert.deepEqual([ends.length, of.at(-1)], [1, ends[0]], JSON.stringify(of))
+    }
+    const delivered = names((await messages(store)).slice(1))
+    assert.equal(delivered.length, events.filter(({ data }) => data.type === 'inbox-delivered').length - 1)
+    assert.deepEqual(await waiting(fixture), [])
+  })
+
   test('an id is a conflict where it names an item of another type', async (fixture) => {
     const { store } = fixture
     await begin(fixture)

@@ -127,6 +127,47 @@ test('an interrupt that resumes goes on with steers and a move, and parks queued
   assert.deepEqual((await course(service)).slice(-3), ['msg_2', 'assistant', 'succeeded'])
 })
 
+test('a move that was admitted survives a kill, and is applied once before the run goes on', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const { client, peers } = service
+  const tool = hangingTool()
+  peers.tools.sleep = tool.script
+  peers.turns.push(calls({ id: 'a', name: 'sleep' }))
+  await service.prompt('One')
+  await tool.running
+  await client.moveSession({ sessionId, messageId: 'msg_move', directory: '/other' }, asKey)
+  const directory = await afterKill(service)
+  const after = await openSessionService({ directory })
+  await after.wait()
+  const { session } = await after.client.getSession({ sessionId }, asKey)
+  assert.equal(session?.directory, '/other')
+  assert.match(JSON.stringify(after.peers.requests[0]?.messages[0]), /The project directory is \/other/)
+  const all = ['msg_1', 'assistant', 'locationSwitched', 'assistant', 'succeeded']
+  assert.deepEqual(await course(after), all)
+  await after[Symbol.asyncDispose]()
+  await using again = await openSessionService({ directory })
+  await again.wait()
+  assert.deepEqual(await course(again), all)
+})
+
+test('an interrupt keeps a move from being applied, until something else wakes the session', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const { client, peers } = service
+  peers.turns.push(hangs())
+  const { events } = await eventsUntil(client, 'partExtended')
+  await service.prompt('One')
+  await events
+  await client.moveSession({ sessionId, messageId: 'msg_move', directory: '/other' }, asKey)
+  await interrupt(service)
+  await service.wait()
+  assert.deepEqual(await course(service), ['msg_1', 'assistant', 'interrupted'])
+  await service.prompt('Two')
+  await service.wait()
+  assert.deepEqual((await course(service)).slice(3), ['locationSwitched', 'msg_2', 'assistant', 'succeeded'])
+})
+
 test('where runs do not go on by themselves, one that was cut off ends as interrupted at the start', async () => {
   await using service = await openSessionService()
   await service.create()
