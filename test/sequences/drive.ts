@@ -67,6 +67,10 @@ export class Driver {
         return this.prompt(step.work, step.delivery, step.parked, step.minted)
       case 'repeat':
         return this.#repeat(step.back, step.other, step.parked)
+      case 'cancel':
+        return this.#cancel(step.back)
+      case 'redeliver':
+        return this.#redeliver(step.back, step.delivery)
       case 'interrupt':
         return this.interrupt()
       case 'wait':
@@ -93,17 +97,45 @@ export class Driver {
     const tag = String(prompts.length)
     const id = minted ? undefined : `msg_${sessionId.slice(4)}_${tag}`
     const asked = asking()
-    const sent: SentPrompt = { id, text: this.#textOf(work, tag), work, delivery, asked, accepted: false }
+    const sent: SentPrompt = {
+      id,
+      text: this.#textOf(work, tag),
+      work,
+      delivery,
+      asked,
+      accepted: false,
+      cancelled: false,
+    }
     prompts.push(sent)
     await this.#admit(sent, asked, sent.text, parked)
     return sent
   }
 
   async #repeat(back: number, other: boolean, parked: boolean): Promise<void> {
-    const known = this.history.prompts.filter(({ id, accepted }) => accepted && id !== undefined)
-    const sent = known.at(-1 - back)
+    const sent = this.#known(back)
     if (sent === undefined) return
     await this.#admit(sent, asking(), other ? `${sent.text}\nAnd something else.` : sent.text, parked)
+  }
+
+  #known(back: number): SentPrompt | undefined {
+    return this.history.prompts.filter(({ id, accepted }) => accepted && id !== undefined).at(-1 - back)
+  }
+
+  async #cancel(back: number): Promise<void> {
+    const sent = this.#known(back)
+    if (sent === undefined) return
+    sent.cancelled = true
+    this.#expect(204, await this.client.insist('DELETE', `${this.#path}/inbox/${sent.id}`))
+  }
+
+  async #redeliver(back: number, delivery: Delivery): Promise<void> {
+    const sent = this.#known(back)
+    if (sent === undefined) return
+    const asked = asking()
+    if (delivery === 'steer') this.history.wakes.push(asked)
+    const { body } = await this.client.ask('PATCH', `${this.#path}/inbox/${sent.id}`, { delivery }, undefined, asked)
+    // It may wait no more, or for this boundary already.
+    if (asked.status !== 409) this.#expect(204, { asked, body })
   }
 
   async #admit(prompt: SentPrompt, asked: Asked, text: string, parked: boolean): Promise<void> {
@@ -179,6 +211,7 @@ export class Driver {
       sessions: '/api/session?limit=200',
       active: '/api/session/active',
       permissions: `${this.#path}/permission`,
+      inbox: `${this.#path}/inbox`,
     }
     const { asked, body } = await this.client.get(paths[at])
     this.#expect(200, { asked, body })

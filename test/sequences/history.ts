@@ -32,6 +32,8 @@ export interface SentPrompt {
   readonly delivery: Delivery
   readonly asked: Asked
   accepted: boolean
+  /** Somebody asked to cancel it: it may never run. */
+  cancelled: boolean
 }
 
 /** A reply to a permission request. */

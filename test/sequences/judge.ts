@@ -26,10 +26,13 @@ function judgePrompts({ history, messages, events }: Evidence): string[] {
   const ids = messages.map(({ id }) => id)
   for (const id of new Set(ids.filter((id, i) => ids.indexOf(id) !== i))) problems.push(`${id} is there twice`)
   const users = messages.filter(({ type }) => type === 'user')
+  const gone = new Set(events.flatMap(({ type, data }) => (type === 'session.inbox.cancelled' ? [data.inboxID] : [])))
   for (const { id, text, accepted } of history.prompts) {
     if (!accepted || id === undefined) continue
     const found = users.find((user) => user.id === id)
-    if (found === undefined) problems.push(`${id} was accepted and is lost`)
+    if (gone.has(id)) {
+      if (found !== undefined) problems.push(`${id} was cancelled and has run`)
+    } else if (found === undefined) problems.push(`${id} was accepted and is lost`)
     else if (found.text !== text) problems.push(`${id} has another text than it was accepted with`)
   }
   const unknown = history.prompts.filter(({ accepted }) => !accepted).map(({ text }) => text)
@@ -47,13 +50,24 @@ function judgeOrder(events: readonly WireEvent[]): string[] {
   const problems: string[] = []
   const deliveries = new Map<unknown, unknown>()
   const waiting: Record<string, unknown[]> = { steer: [], queue: [] }
+  const admitted: unknown[] = []
   let [queued, stepped] = [0, false]
   for (const { type, data } of events) {
     if (type === 'session.inbox.enqueued') {
       const { delivery } = data.item as { delivery: string }
       if (deliveries.has(data.inboxID)) problems.push(`${data.inboxID} was enqueued twice`)
       deliveries.set(data.inboxID, delivery)
+      admitted.push(data.inboxID)
       waiting[delivery]?.push(data.inboxID)
+    } else if (type === 'session.inbox.cancelled' || type === 'session.inbox.delivery.changed') {
+      const former = waiting[String(deliveries.get(data.inboxID))] ?? []
+      if (!former.includes(data.inboxID)) problems.push(`${type} of ${data.inboxID}, which does not wait`)
+      former.splice(former.indexOf(data.inboxID), 1)
+      if (type === 'session.inbox.cancelled') continue
+      deliveries.set(data.inboxID, data.delivery)
+      const next = waiting[String(data.delivery)]
+      next?.push(data.inboxID)
+      next?.sort((a, b) => admitted.indexOf(a) - admitted.indexOf(b))
     } else if (type === 'session.inbox.delivered') {
       const delivery = String(deliveries.get(data.inboxID))
       const first = waiting[delivery]?.shift()

@@ -39,7 +39,7 @@ export async function settle(driver: Driver): Promise<readonly WireMessage[]> {
 
 function left(prompts: readonly SentPrompt[], messages: readonly WireMessage[]): SentPrompt[] {
   const users = new Set(messages.filter(({ type }) => type === 'user').map(({ id }) => id))
-  return prompts.filter(({ id, accepted }) => accepted && id !== undefined && !users.has(id))
+  return prompts.filter(({ id, accepted, cancelled }) => accepted && id !== undefined && !users.has(id) && !cancelled)
 }
 
 /**

@@ -13,7 +13,7 @@ export type Work =
 export type Delivery = 'steer' | 'queue'
 export type Answer = 'once' | 'always' | 'reject' | 'correct'
 /** `step`: until one has begun. */
-export type Look = 'session' | 'sessions' | 'messages' | 'active' | 'permissions' | 'create' | 'step'
+export type Look = 'session' | 'sessions' | 'messages' | 'active' | 'permissions' | 'create' | 'inbox' | 'step'
 
 type Action =
   | {
@@ -26,6 +26,9 @@ type Action =
     }
   /** Sends a former prompt's id again: the same content, or another. */
   | { readonly do: 'repeat'; readonly back: number; readonly other: boolean; readonly parked: boolean }
+  /** Takes a former prompt out of the inbox, if it waits; or changes its delivery. */
+  | { readonly do: 'cancel'; readonly back: number }
+  | { readonly do: 'redeliver'; readonly back: number; readonly delivery: Delivery }
   | { readonly do: 'interrupt' }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'reply'; readonly answer: Answer }
@@ -113,6 +116,15 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('repeat'), back: fc.nat(3), other: fc.boolean(), parked: fc.boolean() }),
   },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel'), back: fc.nat(3) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('redeliver'),
+      back: fc.nat(3),
+      delivery: fc.constantFrom('steer', 'steer', 'queue'),
+    }),
+  },
   { weight: 4, arbitrary: interrupt },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait'), ms: fc.constantFrom(100, 600) }) },
   { weight: 2, arbitrary: reply },
@@ -131,7 +143,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       do: fc.constant('look'),
-      at: fc.constantFrom('session', 'sessions', 'messages', 'active', 'permissions', 'create'),
+      at: fc.constantFrom('session', 'sessions', 'messages', 'active', 'permissions', 'create', 'inbox'),
     }),
   },
 ) as fc.Arbitrary<Action>
