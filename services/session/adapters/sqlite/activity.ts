@@ -9,8 +9,8 @@ const BATCH = 500
 
 const INSERT = `INSERT OR REPLACE INTO activity (workspace, timeCreated, id, session, type, model, costNanos, tokens, calls)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-const RANGE = 'activity.workspace = ? AND (activity.timeCreated, activity.id) > (?, ?) AND activity.timeCreated < ?'
-const LAST = `SELECT timeCreated, id FROM activity WHERE ${RANGE} ORDER BY timeCreated, id LIMIT 1 OFFSET ?`
+const AFTER = 'activity.workspace = ? AND (activity.timeCreated, activity.id) > (?, ?)'
+const LAST = `SELECT timeCreated, id FROM activity WHERE ${AFTER} AND timeCreated < ? ORDER BY timeCreated, id LIMIT 1 OFFSET ?`
 
 /** Writes what counts of a message; to be called in a job. */
 export function insertActivity(file: SqliteFile, session: number, record: ActivityRecord): void {
@@ -31,16 +31,17 @@ export async function* listActivity(
 ): AsyncGenerator<readonly CountedActivity[]> {
   const columns = `session, type, activity.model, activity.costNanos, activity.tokens, activity.timeCreated${calls ? ', calls' : ''}`
   const project = projectId === undefined ? '' : 'AND projectId = ?'
+  // With one bound at either end: by a second one at the end, each batch would go on to the end of all.
   const batch = file.statement(
     `SELECT ${columns}, parentId IS NULL AS isRoot FROM activity CROSS JOIN sessions ON number = session
-      WHERE ${RANGE} AND (activity.timeCreated, activity.id) <= (?, ?) ${project}
+      WHERE ${AFTER} AND (activity.timeCreated, activity.id) <= (?, ?) ${project}
       ORDER BY activity.timeCreated, activity.id`,
   )
   const END = { timeCreated: to, id: '' }
   let after = { timeCreated: from ?? Number.MIN_SAFE_INTEGER, id: '' }
   for (;;) {
-    const begin = [workspace, after.timeCreated, after.id, to] as const
-    const last = file.statement(LAST).get(...begin, BATCH - 1) as typeof after | undefined
+    const begin = [workspace, after.timeCreated, after.id] as const
+    const last = file.statement(LAST).get(...begin, to, BATCH - 1) as typeof after | undefined
     const { timeCreated, id } = last ?? END
     const rows = batch.all(
       ...begin,

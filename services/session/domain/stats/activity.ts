@@ -14,11 +14,12 @@ export interface Activity {
   /** The message's. */
   readonly id: string
   readonly timeCreated: number
-  readonly type: 'prompt' | 'step'
-  /** Of a step, as the other fields are. */
+  readonly type: 'prompt' | 'step' | 'compaction'
+  /** Of a step. */
   readonly model: ModelRef | undefined
   readonly tokens: TokenUsage | undefined
   readonly costNanos: bigint | undefined
+  /** Of a step. */
   readonly calls: readonly CountedCall[]
 }
 
@@ -28,6 +29,11 @@ export function activityOf(message: Message): Activity | undefined {
   const named = { id, timeCreated }
   if (message.type === 'user') {
     return { ...named, type: 'prompt', model: undefined, tokens: undefined, costNanos: undefined, calls: [] }
+  }
+  if (message.type === 'compaction') {
+    const { tokens, costNanos } = message
+    if (tokens === undefined && costNanos === undefined) return undefined
+    return { ...named, type: 'compaction', model: undefined, tokens, costNanos, calls: [] }
   }
   if (message.type !== 'assistant' || message.timeCompleted === undefined) return undefined
   const { model, tokens, costNanos, parts } = message

@@ -56,6 +56,13 @@ test('sessions are counted once, prompts of roots alone, and models by their tok
   })
 })
 
+test('compactions count by what they used, and are no steps', () => {
+  const compaction = step(0, { session: 3, type: 'compaction', model: undefined })
+  const stats = statsOf(compaction, step(1))
+  assert.deepEqual([stats.sessions, stats.models.length, stats.days.length], [1, 1, 1])
+  assert.deepEqual(stats.total, { steps: 1, tokens: { ...NO_TOKENS, input: 4, output: 2 }, costNanos: 10n })
+})
+
 test('tools are listed by their calls, with the median of those that ended', () => {
   const call = (name: string, end: 'succeeded' | 'failed' | 'unfinished', durationMs?: number) => ({
     name,

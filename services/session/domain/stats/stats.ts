@@ -10,7 +10,7 @@ export interface CountedActivity {
   readonly session: string | number
   readonly isRoot: boolean
   readonly timeCreated: number
-  readonly type: 'prompt' | 'step'
+  readonly type: 'prompt' | 'step' | 'compaction'
   /** JSON of a ModelRef, which is the same text for the same model; undefined but for a step. */
   readonly model: string | undefined
   readonly tokens: TokenUsage | undefined
@@ -49,6 +49,7 @@ export class Stats {
   readonly #roots = new Set<string | number>()
   readonly #children = new Set<string | number>()
   readonly #models = new Map<string, Sum>()
+  readonly #compactions = noSum()
   readonly #tools = new Map<string, { readonly calls: CallCounts; readonly durations: Durations }>()
   readonly #days = new Map<string, number>()
   /** Time of the first thing counted. */
@@ -62,6 +63,10 @@ export class Stats {
 
   add({ session, isRoot, timeCreated, type, model, tokens, costNanos, calls }: CountedActivity): void {
     this.first ??= timeCreated
+    if (type === 'compaction') {
+      addUsage(this.#compactions, tokens, costNanos)
+      return
+    }
     const sessions = isRoot ? this.#roots : this.#children
     sessions.add(session)
     if (type === 'prompt') {
@@ -71,8 +76,7 @@ export class Stats {
     const sum = this.#models.get(model ?? '') ?? noSum()
     if (sum.steps === 0) this.#models.set(model ?? '', sum)
     sum.steps += 1
-    if (tokens !== undefined) sum.tokens = addTokens(sum.tokens, tokens)
-    if (costNanos !== undefined) sum.costNanos += costNanos
+    addUsage(sum, tokens, costNanos)
     const date = this.#calendar.dateOf(timeCreated)
     this.#days.set(date, (this.#days.get(date) ?? 0) + 1)
     for (const call of calls) this.#addCall(call)
@@ -86,9 +90,9 @@ export class Stats {
     return this.#children.size
   }
 
-  /** All models together. */
+  /** All steps, and the usage of compactions. */
   get total(): Readonly<Sum> {
-    const total = noSum()
+    const total = { ...this.#compactions }
     for (const { steps, tokens, costNanos } of this.#models.values()) {
       total.steps += steps
       total.tokens = addTokens(total.tokens, tokens)
@@ -148,6 +152,11 @@ function countOf({ input, output, reasoning, cacheRead, cacheWrite }: TokenUsage
 
 function noCalls(): CallCounts {
   return { succeeded: 0, failed: 0, unfinished: 0 }
+}
+
+function addUsage(sum: Sum, tokens: TokenUsage | undefined, costNanos: bigint | undefined): void {
+  if (tokens !== undefined) sum.tokens = addTokens(sum.tokens, tokens)
+  if (costNanos !== undefined) sum.costNanos += costNanos
 }
 
 function noSum(): Sum {
