@@ -61,7 +61,7 @@ class Turns {
   add(role: Message_Role, parts: readonly Part[]): void {
     if (parts.length === 0) return
     const joins = role === this.#role && (role === Message_Role.ASSISTANT || role === Message_Role.TOOL)
-    if (joins) this.#parts.push(...parts)
+    if (joins) for (const part of parts) this.#parts.push(part)
     else {
       this.#role = role
       this.#parts = [...parts]

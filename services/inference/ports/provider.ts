@@ -4,7 +4,8 @@ import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts
  * A model provider: one wire protocol at one address. Both forms reject with PROVIDER_REFUSED, PROVIDER_RATE_LIMITED,
  * PROVIDER_UNAVAILABLE or PROVIDER_TIMEOUT (metadata `provider`, `message` and where known `status`, `retry_after`), or, when
  * the signal aborts, with its reason; after an abort, a return or an error nothing of the call is left open. The same answer
- * has the same parts, sources, usage and end in both forms.
+ * has the same parts, sources, usage and end in both forms. One of more than a million characters is cut, for its length
+ * (`PartWriter`).
  */
 export interface ModelProvider {
   /** Asks for a whole answer, and returns all its events at once, in order, `finished` the last. */

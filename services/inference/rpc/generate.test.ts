@@ -8,7 +8,7 @@ import { systemClock } from '#shared/clock.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { openInference, operator, plain, userMessage } from '#test/support/inference.ts'
-import { answers, fixture, type ProviderStub, startStub } from '#test/support/provider-stub.ts'
+import { answers, fixture, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { recordSpans } from '#test/support/spans.ts'
 import { connectLocal, forEachTransport } from '#test/support/transports.ts'
@@ -72,6 +72,16 @@ forEachTransport((name, connect) => {
     ])
     const annotations = generation?.parts[0]?.providerMetadata?.annotations
     assert.equal(Array.isArray(annotations) && annotations.length, 2)
+  })
+
+  test(`${name}: an answer of a great many deltas comes whole from a server that streams whatever it is asked for`, async () => {
+    const count = 200_000
+    const delta = 'data: {"choices":[{"delta":{"content":"w"}}]}\n\n'
+    await using stub = await startStub(streams(`${delta.repeat(count)}data: [DONE]\n\n`))
+    await using service = await openInference(served(stub))
+    await using connection = await connect(service.routes)
+    const { generation } = await createClient(InferenceService, connection.transport).generate(hello('req_1'), options)
+    assert.deepEqual(plain(generation?.parts), [{ part: { case: 'text', value: { text: 'w'.repeat(count) } } }])
   })
 
   test(`${name}: the row of the ledger has how each generation ended`, async () => {

@@ -10,7 +10,7 @@ export function generate(dependencies: GenerationDependencies): ServiceImpl<type
   return async (request, context) => {
     const { answer, endpoint } = await startGeneration(request.generation, 'whole', context, dependencies)
     const events: MeteredEvent[] = []
-    for await (const batch of answer) events.push(...batch)
+    for await (const batch of answer) for (const event of batch) events.push(event)
     return { generation: generationToProto(events, endpoint) }
   }
 }

@@ -90,6 +90,7 @@ export class AnthropicMapper implements ProviderMapper {
       case 'error':
         throw this.#failure(objectAt(event.error))
     }
+    if (this.#writer.full && !this.done) this.#finish()
   }
 
   take(): GenerationEvent[] {
@@ -172,7 +173,7 @@ export class AnthropicMapper implements ProviderMapper {
     this.done = true
     if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
     const reason = REASONS.get(this.#rawReason) ?? 'other'
-    this.#writer.push({ type: 'finished', reason, rawReason: this.#rawReason || undefined })
+    this.#writer.finish(reason, this.#rawReason)
   }
 
   #failure(error: JsonObject | undefined): Error {
@@ -183,9 +184,8 @@ export class AnthropicMapper implements ProviderMapper {
 
 /** What a text rests on: an address, or a document of the request. The citation itself goes on as it came. */
 function cite(writer: PartWriter, part: OpenPart, citation: JsonObject | undefined): void {
-  if (citation === undefined) return
+  if (citation === undefined || !writer.note(part, 'citations', citation)) return
   const title = wordAt(citation.title) ?? wordAt(citation.document_title)
   const source = { url: wordAt(citation.url), title, start: undefined, end: undefined }
   writer.cite(part, { ...source, citedText: wordAt(citation.cited_text) })
-  part.metadata = { citations: [...listAt(part.metadata?.citations), citation] }
 }

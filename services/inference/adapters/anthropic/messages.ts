@@ -18,7 +18,7 @@ export function anthropicMessages(messages: readonly Message[]): Block[] {
     const speaker = role === 'assistant' ? 'assistant' : 'user'
     const content = blocksOf(parts)
     const last = merged.at(-1)
-    if (last?.role === speaker) last.content.push(...content)
+    if (last?.role === speaker) for (const part of content) last.content.push(part)
     else if (content.length > 0) merged.push({ role: speaker, content })
   }
   return merged

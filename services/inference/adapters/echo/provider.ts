@@ -28,7 +28,7 @@ export class EchoProvider implements ModelProvider {
 
   async generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
     const events: GenerationEvent[] = []
-    for await (const batch of this.stream(request, signal)) events.push(...batch)
+    for await (const batch of this.stream(request, signal)) for (const event of batch) events.push(event)
     return events
   }
 
@@ -81,8 +81,9 @@ export class EchoProvider implements ModelProvider {
       throw this.#fail(failure.status)
     }
     const reason = cut ? 'length' : calls.length > 0 ? 'tool-calls' : 'stop'
-    const finished = { type: 'finished', reason, rawReason: reason } as const
-    yield [...take(), finished]
+    const last = take()
+    writer.finish(reason, reason)
+    yield [...last, ...writer.take()]
   }
 
   #fail(status: number): Error {

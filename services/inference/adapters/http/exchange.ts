@@ -28,15 +28,19 @@ export interface Exchange {
   readonly providerId: string
   readonly ask: () => Promise<ResponseReader>
   readonly mapper: ProviderMapper
+  /** Aborts when nobody wants the answer any more. */
+  readonly signal: AbortSignal
 }
 
 /** Asks for a whole answer, and maps it. Some servers stream whatever they are asked for; that is collected. */
-export async function wholeAnswer({ providerId, ask, mapper }: Exchange): Promise<readonly GenerationEvent[]> {
-  const reader = await ask()
+export async function wholeAnswer(exchange: Exchange): Promise<readonly GenerationEvent[]> {
+  const { providerId, mapper } = exchange
+  const reader = await exchange.ask()
   const { headers } = await reader.head()
   if (isEventStream(headers)) {
     const events: GenerationEvent[] = []
-    for await (const batch of streamedAnswer({ providerId, ask: async () => reader, mapper })) events.push(...batch)
+    for await (const batch of streamedAnswer({ ...exchange, ask: async () => reader }))
+      for (const event of batch) events.push(event)
     return events
   }
   try {
@@ -49,19 +53,20 @@ export async function wholeAnswer({ providerId, ask, mapper }: Exchange): Promis
 
 /**
  * Asks for a stream, and pulls the answer through the mapper: one batch for each network read, and the connection back to its
- * pool at the end. Nothing is asked before the first pull.
+ * pool at the end. Nothing is asked before the first pull. A connection that breaks after an answer that was whole ends it.
  */
 export async function* streamedAnswer({
   providerId,
   ask,
   mapper,
+  signal,
 }: Exchange): AsyncGenerator<readonly GenerationEvent[]> {
   const reader = await ask()
   const events = new SseReader(reader, providerId)
   try {
     while (!mapper.done) {
-      const batch = await events.next()
-      const failure = batch === undefined ? end(mapper) : push(mapper, batch)
+      const read = await next(events)
+      const failure = read.batch === undefined ? end(mapper, signal, read) : push(mapper, read.batch)
       const happened = mapper.take()
       if (mapper.done) reader.release()
       if (happened.length > 0) yield happened
@@ -94,10 +99,25 @@ function push(mapper: ProviderMapper, batch: readonly string[]): Failure | undef
   }
 }
 
-function end(mapper: ProviderMapper): Failure | undefined {
+/** What a stream brought: events, its end, or what it broke with. */
+interface Read {
+  readonly batch?: readonly string[] | undefined
+  readonly broken?: Failure
+}
+
+async function next(events: SseReader): Promise<Read> {
+  try {
+    return { batch: await events.next() }
+  } catch (error) {
+    return { broken: { error } }
+  }
+}
+
+function end(mapper: ProviderMapper, signal: AbortSignal, { broken }: Read): Failure | undefined {
+  if (broken !== undefined && signal.aborted) return broken
   try {
     mapper.end()
   } catch (error) {
-    return { error }
+    return broken ?? { error }
   }
 }

@@ -17,6 +17,8 @@ function readerOf(pieces: readonly Buffer[]): ResponseReader {
   return { read, release() {}, close() {} } as unknown as ResponseReader
 }
 
+const { signal } = new AbortController()
+
 async function dataOf(pieces: readonly Buffer[]): Promise<string[]> {
   const reader = new SseReader(readerOf(pieces), 'p')
   const data: string[] = []
@@ -26,7 +28,7 @@ async function dataOf(pieces: readonly Buffer[]): Promise<string[]> {
 
 async function eventsOf(pieces: readonly Buffer[], mapper: ProviderMapper): Promise<GenerationEvent[]> {
   const events: GenerationEvent[] = []
-  for await (const batch of streamedAnswer({ providerId: 'p', ask: async () => readerOf(pieces), mapper }))
+  for await (const batch of streamedAnswer({ providerId: 'p', ask: async () => readerOf(pieces), mapper, signal }))
     events.push(...batch)
   return events
 }
@@ -63,6 +65,7 @@ test('what one read brought is one batch', async () => {
     providerId: 'p',
     ask: async () => reader,
     mapper: new OpenaiMapper('p', []),
+    signal,
   }))
     batches.push(batch)
   assert.equal(batches.length, 2)
@@ -109,7 +112,12 @@ for (const [name, chunk, open] of [
         const events: GenerationEvent[] = []
         try {
           const reader = readerOf([Buffer.from(`${text}data: [DONE]\n\n`)])
-          for await (const batch of streamedAnswer({ providerId: 'p', ask: async () => reader, mapper: open() }))
+          for await (const batch of streamedAnswer({
+            providerId: 'p',
+            ask: async () => reader,
+            mapper: open(),
+            signal,
+          }))
             events.push(...batch)
         } catch (error) {
           assert.ok(error instanceof Rejection, String(error))

@@ -52,19 +52,21 @@ export class OpenaiMapper implements ProviderMapper {
 
   push(data: string): void {
     if (this.done) return
-    if (data === '[DONE]') {
-      this.#finish()
-      return
-    }
     const text = this.#template.match(data)
-    if (text !== undefined) {
-      this.#grow('text', text)
-      return
-    }
+    if (data === '[DONE]') this.#finish()
+    else if (text === undefined) this.#chunk(data)
+    else this.#grow('text', text)
+    if (this.#writer.full && !this.done) this.#finish()
+  }
+
+  #chunk(data: string): void {
     const chunk = jsonObject(data, this.#providerId, 'an event')
     const choice = this.#take(chunk)
+    const before = this.#writer.size
     if (choice !== undefined) this.#choice(choice)
-    this.#usage(chunk)
+    const isLast = this.#reason !== '' && this.#writer.size === before
+    // Nothing is missing but `[DONE]`. Servers that report usage all along do so beside a text.
+    if (this.#usage(chunk) && isLast) this.#finish()
     if (objectAt(chunk.usage) === undefined && choice !== undefined && !choice.finish_reason) this.#learn(data, choice)
   }
 
@@ -72,7 +74,7 @@ export class OpenaiMapper implements ProviderMapper {
     return this.#writer.take()
   }
 
-  /** `[DONE]` may be missing; a finish reason may not. */
+  /** A finish reason or `[DONE]` has to come: some servers leave out the one, others the other. */
   end(): void {
     if (this.done) return
     if (this.#reason === '') throw unavailable(this.#providerId, 'The answer was cut')
@@ -89,10 +91,11 @@ export class OpenaiMapper implements ProviderMapper {
     return objectAt(listAt(choices)[0])
   }
 
-  #usage(chunk: JsonObject): void {
+  #usage(chunk: JsonObject): boolean {
     const reported = objectAt(chunk.usage)
     const usage = reported === undefined ? undefined : openaiUsage(reported)
     if (usage !== undefined) this.#writer.push({ type: 'usage', usage })
+    return usage !== undefined
   }
 
   #learn(data: string, choice: JsonObject): void {
@@ -183,6 +186,6 @@ export class OpenaiMapper implements ProviderMapper {
     // Some servers say `stop` beside tool calls, or nothing at all.
     const waits = this.#calls.count > 0 && (this.#reason === 'stop' || this.#reason === '')
     const reason = waits ? 'tool-calls' : (REASONS.get(this.#reason) ?? 'other')
-    this.#writer.push({ type: 'finished', reason, rawReason: this.#rawReason || undefined })
+    this.#writer.finish(reason, this.#rawReason)
   }
 }

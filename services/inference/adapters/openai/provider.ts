@@ -32,6 +32,6 @@ export class OpenaiProvider implements ModelProvider {
       return this.#upstream.post('/chat/completions', { headers: request.providerHeaders, body, whole, signal })
     }
     const mapper = new OpenaiMapper(this.#providerId, openaiWarnings(request, this.#dialect))
-    return { providerId: this.#providerId, ask, mapper }
+    return { providerId: this.#providerId, ask, mapper, signal }
   }
 }

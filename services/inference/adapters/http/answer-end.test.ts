@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import type { GenerationEvent } from '#services/inference/domain/generation.ts'
+import type { ModelProvider } from '#services/inference/ports/provider.ts'
+import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { startStub, streams } from '#test/support/provider-stub.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { silentLogger } from '#test/support/transports.ts'
+import { ProviderSet } from '../providers/provider-set.ts'
+
+const said = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`
+const delta = (content: string, rest: object = {}) => said({ choices: [{ index: 0, delta: { content } }], ...rest })
+const usage = { prompt_tokens: 5, completion_tokens: 2 }
+const finish = (rest: object = {}) => said({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], ...rest })
+const anthropic = [
+  said({ type: 'message_start', message: { usage: { input_tokens: 5 } } }),
+  said({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hello' } }),
+  said({ type: 'content_block_stop', index: 0 }),
+  said({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }),
+].join('')
+
+/** Writes what a provider says, once that has reached the network does `after`. */
+function saysThen(text: string, after: (response: ServerResponse) => unknown) {
+  return (response: ServerResponse): void => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(text, () => setImmediate(() => after(response)))
+  }
+}
+
+async function asked<T>(
+  answer: (response: ServerResponse) => unknown,
+  use: (provider: ModelProvider) => Promise<T>,
+  protocol: 'openai' | 'anthropic' = 'openai',
+): Promise<T> {
+  await using stub = await startStub(answer)
+  const config = { id: 'p', protocol, baseUrl: stub.url, apiKey: undefined, headers: {}, models: [] } as const
+  await using set = new ProviderSet([config], 3_600_000, silentLogger)
+  return await use(set.byId.get('p') ?? assert.fail())
+}
+
+const textOf = (events: readonly GenerationEvent[]) =>
+  events.map((event) => (event.type === 'part-extended' ? event.text : '')).join('')
+
+test('an answer that is whole is not lost when the connection breaks after it', async () => {
+  for (const [text, protocol] of [
+    [delta('Hello') + finish(), 'openai'],
+    [delta('Hello') + finish({ usage }), 'openai'],
+    [anthropic, 'anthropic'],
+  ] as const) {
+    const events = await asked(
+      saysThen(text, (response) => response.destroy()),
+      eventsOf,
+      protocol,
+    )
+    assert.deepEqual([textOf(events), events.at(-1)?.type], ['Hello', 'finished'])
+  }
+})
+
+test('one that breaks before that is cut', async () => {
+  for (const text of [delta('Hello'), delta('Hello', { usage })]) {
+    const answer = asked(
+      saysThen(text, (response) => response.destroy()),
+      eventsOf,
+    )
+    await assert.rejects(answer, reasonOfRejection('PROVIDER_UNAVAILABLE'))
+  }
+})
+
+test('after the reason and the usage nothing more is waited for', async () => {
+  for (const text of [delta('Hello') + finish({ usage }), delta('Hello') + finish() + said({ choices: [], usage })]) {
+    const events = await asked(
+      saysThen(text, () => {}),
+      eventsOf,
+    )
+    assert.deepEqual([textOf(events), events.at(-1)?.type], ['Hello', 'finished'])
+  }
+})
+
+test('a server that reports usage all along, and a reason too early, is read to its end', async () => {
+  const early = said({ choices: [{ delta: { content: 'Hel' }, finish_reason: 'stop' }], usage })
+  const events = await asked(streams(`${early}${delta('lo', { usage })}data: [DONE]\n\n`), eventsOf)
+  assert.deepEqual([textOf(events), events.at(-1)?.type], ['Hello', 'finished'])
+})
+
+// Some servers leave `finish_reason` null in every chunk, and say nothing but [DONE] in the end.
+test('[DONE] without a reason ends an answer, for a reason that nobody knows', async () => {
+  const events = await asked(streams(`${delta('Hello')}data: [DONE]\n\n`), eventsOf)
+  assert.deepEqual(events.at(-1), { type: 'finished', reason: 'other', rawReason: undefined })
+})
+
+test('an abort after a whole answer is an abort', async () => {
+  const leaving = new AbortController()
+  const text = delta('Hello') + finish()
+  const answer = asked(
+    saysThen(text, () => leaving.abort(new Error('left'))),
+    (provider) => eventsOf(provider, {}, leaving.signal),
+  )
+  await assert.rejects(answer, /left/)
+})
+
+test('an answer that is too long is cut and hung up on, for its length, streamed or whole', async () => {
+  const long = delta('\u0001é"'.repeat(20_000))
+  const endless = (response: ServerResponse): void => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const more = (): void => {
+      while (!response.destroyed && response.write(long));
+    }
+    response.on('drain', more)
+    more()
+  }
+  const events = await asked(endless, eventsOf)
+  assert.deepEqual(events.at(-1), { type: 'finished', reason: 'length', rawReason: undefined })
+  assert.ok(textOf(events).length <= 1_000_000)
+  const message = { content: 'x'.repeat(3_000_000) }
+  const whole = (response: ServerResponse): void => {
+    response.end(JSON.stringify({ choices: [{ message, finish_reason: 'stop' }], usage }))
+  }
+  const cut = await asked(whole, (provider) => provider.generate(generationRequest(), new AbortController().signal))
+  assert.deepEqual(cut.at(-1), { type: 'finished', reason: 'length', rawReason: 'stop' })
+})
