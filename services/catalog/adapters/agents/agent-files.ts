@@ -98,7 +98,7 @@ class Search {
     this.places.push(path)
     const stats = await statOf(path)
     if (!stats?.isFile()) return []
-    if (this.#within !== undefined && !isInside(this.#within, await realpath(path))) return []
+    if (this.#within !== undefined && !(await leadsInto(this.#within, path))) return []
     const fingerprint = `${path}\0${stats.ino}\0${stats.mtimeMs}\0${stats.size}`
     return [{ path, kind, id, size: stats.size, fingerprint }]
   }
@@ -112,6 +112,16 @@ async function entriesOf(directory: string): Promise<Dirent[]> {
     // It may well define what an agent must not do.
     if (isOutOfDescriptors(error)) throw error
     return []
+  }
+}
+
+/** Whether a path leads to something in a directory; what has vanished meanwhile does not. */
+async function leadsInto(directory: string, path: string): Promise<boolean> {
+  try {
+    return isInside(directory, await realpath(path))
+  } catch (error) {
+    if (isOutOfDescriptors(error)) throw error
+    return false
   }
 }
 

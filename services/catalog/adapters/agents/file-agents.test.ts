@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, open as openFile, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -93,4 +93,18 @@ test('a location that is closed while it is opened leaves no watch', async (t) =
   await watched(other)
   other.source[Symbol.dispose]()
   assert.equal(watchers.size, 0)
+})
+
+test('a file that vanishes while it is looked for is passed by', { skip: process.platform !== 'linux' }, async (t) => {
+  const { folder, open } = await begin(t)
+  const location = await open('project')
+  const path = join(folder, 'vanished.md')
+  await writeFiles(location.directory, { '.opencode/agent/stays.md': 'Stay.' })
+  // It can be looked at, but has no path any more.
+  await using file = await openFile(path, 'w')
+  await rm(path)
+  await symlink(`/proc/self/fd/${file.fd}`, join(location.directory, '.opencode/agent/gone.md'))
+  const { value } = await location.source.read()
+  const ids = value.agents.map(({ id }) => id)
+  assert.deepEqual([ids.includes('stays'), ids.includes('gone')], [true, false])
 })
