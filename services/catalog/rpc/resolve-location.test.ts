@@ -121,6 +121,32 @@ test('git runs once for a repository and its HEAD, not once for a call', async (
   }
 })
 
+catalogTest('a HEAD that is a pipe makes no repository', async (catalog) => {
+  await mkdir(join(catalog.project, '.git'))
+  execFileSync('mkfifo', [join(catalog.project, '.git/HEAD')])
+  assert.equal((await locationOf(catalog, '')).id, 'global')
+})
+
+test('a repository that git cannot read in time, or without git, makes the directory invalid', async () => {
+  const bin = await mkdtemp(join(tmpdir(), 'portico-git-'))
+  try {
+    for (const [script, problem] of [
+      ['#!/bin/sh\nexec sleep 600\n', 'it takes too long'],
+      ['', 'ENOENT'],
+    ] as const) {
+      if (script === '') await rm(join(bin, 'git'))
+      else await writeFile(join(bin, 'git'), script, { mode: 0o755 })
+      await using catalog = await openCatalog({ environment: { PATH: script === '' ? bin : `${bin}:/usr/bin:/bin` } })
+      commit(catalog.project)
+      const metadata = { directory: catalog.project, problem: `git cannot read its repository: ${problem}` }
+      const asked = catalog.client.resolveLocation({ directory: '' }, asOperator)
+      await assert.rejects(asked, rejection('LOCATION_INVALID', metadata))
+    }
+  } finally {
+    await rm(bin, { recursive: true })
+  }
+})
+
 catalogTest('an answer is at most a second old', async (catalog) => {
   assert.equal((await locationOf(catalog, '')).id, 'global')
   const id = commit(catalog.project)

@@ -7,7 +7,7 @@ import type { Locations } from '#services/catalog/ports/locations.ts'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Principal } from '#shared/rpc/call-context.ts'
-import { codeOf, subpathOf } from '../files/paths.ts'
+import { codeOf, isOutOfDescriptors, subpathOf } from '../files/paths.ts'
 import { findRepository, rootCommit } from './git-repository.ts'
 import type { WorkspaceRoots } from './workspace-roots.ts'
 
@@ -70,7 +70,8 @@ export class FileLocations implements Locations {
   async #look(path: string): Promise<Location> {
     const directory = await realDirectory(path)
     const repository = await findRepository(directory)
-    const id = repository && (await this.#projectId(repository.gitDirectory, repository.fingerprint))
+    const id =
+      repository && (await this.#projectId(repository.gitDirectory, repository.fingerprint).catch(unread(path)))
     if (repository === undefined || id === undefined) {
       return {
         directory,
@@ -128,6 +129,16 @@ async function realDirectory(path: string): Promise<string> {
     return directory
   } catch (error) {
     throw toRejection(error, path)
+  }
+}
+
+/** Makes a clear error of git's failure to read the repository of a directory. */
+function unread(directory: string): (error: Error) => never {
+  return (cause) => {
+    if (isOutOfDescriptors(cause)) throw cause
+    const slow = 'killed' in cause && cause.killed === true
+    const problem = `git cannot read its repository: ${slow ? 'it takes too long' : (codeOf(cause) ?? 'it does not run')}`
+    throw new Rejection('LOCATION_INVALID', { directory, problem }, { cause })
   }
 }
 

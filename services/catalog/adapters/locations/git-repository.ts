@@ -19,7 +19,8 @@ export interface Repository {
   readonly fingerprint: string
 }
 
-const GIT_TIMEOUT_MS = 30_000
+/** Whoever asks for a location waits for it. */
+const GIT_TIMEOUT_MS = 5_000
 const MAX_POINTER_BYTES = 8192
 
 /** Looks for the repository that a directory (a real path) lies in, from the directory upwards. */
@@ -37,6 +38,8 @@ async function repositoryAt(worktree: string): Promise<Repository | undefined> {
     const gitDirectory = isDirectory ? marker : await followPointer(marker)
     const common = isDirectory ? gitDirectory : await commonDirectoryOf(gitDirectory)
     const head = await stat(join(gitDirectory, 'HEAD'))
+    // Git would wait for what writes into a pipe.
+    if (!head.isFile()) return undefined
     const canonical = basename(common) === '.git' ? dirname(common) : worktree
     const fingerprint = `${gitDirectory}\0${head.ino}\0${head.mtimeMs}\0${head.size}`
     return { worktree, canonical, gitDirectory, commonDirectory: common, fingerprint }
@@ -70,7 +73,7 @@ async function commonDirectoryOf(gitDirectory: string): Promise<string> {
  * Asks git for the root commits that HEAD descends from, and picks the project id. Undefined: no commits, or git cannot
  * read the repository. Nothing that the repository configures is run: hooks, fsmonitor, and the transport helpers of
  * partial clones are off, and neither the user's nor the system's configuration is read. Throws when git is not there or
- * takes more than 30 s. `path` is the PATH that git is looked for in.
+ * takes more than 5 s. `path` is the PATH that git is looked for in.
  */
 export function rootCommit(gitDirectory: string, path: string): Promise<string | undefined> {
   const safe = ['-c', 'core.fsmonitor=', '-c', 'core.hooksPath=/dev/null', '-c', 'protocol.allow=never']
