@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { ConfigError } from '#shared/config/config.ts'
 import type { StoreConfig } from '#shared/config/store-config.ts'
 import type { MongoSchema } from './mongo-schema.ts'
 import type { ReportStep } from './schema-step.ts'
@@ -17,6 +18,14 @@ export interface StoreSchema {
   readonly mongo: MongoSchema
 }
 
+/** MongoDB went away in the middle of a migration. */
+class MigrationStopped extends ConfigError {
+  constructor(text: string, cause: unknown) {
+    super([{ variable: 'PORTICO_MONGODB_URI', problem: text }], { cause })
+    this.message = `MongoDB went away: ${text.replaceAll(/\s+/g, ' ')}. Run this again once it is back`
+  }
+}
+
 /** Whether any of the services has stored something there. Makes nothing. */
 export async function anyStored(store: StoreConfig, schemas: readonly StoreSchema[]): Promise<boolean> {
   if (store.kind === 'sqlite') {
@@ -32,7 +41,8 @@ export async function anyStored(store: StoreConfig, schemas: readonly StoreSchem
 
 /**
  * Brings the stores of services to their latest versions; what is not there is not made. May be killed, and run again or
- * several times at once. Throws ConfigError in one line: when a newer program wrote one, or a server has it open.
+ * several times at once. Throws ConfigError in one line: when a newer program wrote one, a server has it open, or MongoDB
+ * goes away.
  */
 export async function migrateStores(
   store: StoreConfig,
@@ -48,5 +58,11 @@ export async function migrateStores(
   const { openMongo } = await import('./mongo.ts')
   const { migrateMongo } = await import('./mongo-schema.ts')
   await using mongo = await openMongo(store)
-  for (const schema of schemas) await migrateMongo(mongo, schema.mongo, report)
+  try {
+    for (const schema of schemas) await migrateMongo(mongo, schema.mongo, report)
+  } catch (error) {
+    const problem = mongo.problemOf(error)
+    if (problem === undefined) throw error
+    throw new MigrationStopped(problem.text, error)
+  }
 }
