@@ -5,6 +5,7 @@ import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { createClient } from '#shared/rpc/client.ts'
+import { namedTransport } from './errors/asked-service.ts'
 
 /** How the four services are reached: within the process, or by HTTP/2. */
 export interface Transports {
@@ -26,10 +27,10 @@ export interface Clients {
 /** Makes the clients of the four services. */
 export function createClients(transports: Transports): Clients {
   return {
-    session: createClient(SessionService, transports.session),
-    catalog: createClient(CatalogService, transports.catalog),
-    inference: createClient(InferenceService, transports.inference),
-    identity: createClient(IdentityService, transports.identity),
+    session: createClient(SessionService, namedTransport('session', transports.session)),
+    catalog: createClient(CatalogService, namedTransport('catalog', transports.catalog)),
+    inference: createClient(InferenceService, namedTransport('inference', transports.inference)),
+    identity: createClient(IdentityService, namedTransport('identity', transports.identity)),
     health: {
       session: createClient(Health, transports.session),
       catalog: createClient(Health, transports.catalog),

@@ -3,11 +3,14 @@ import { readSessionLog, subscribeToEvents } from './event/operations.ts'
 import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from './inbox/operations.ts'
 import { getLocation } from './location/operations.ts'
 import { getMessage, listMessages } from './message/operations.ts'
+import { getProvider, listModels, listProviders } from './model/operations.ts'
 import type { Operation } from './operation.ts'
 import {
   getSessionPermission,
   listPermissionRequests,
+  listSavedPermissions,
   listSessionPermissions,
+  removeSavedPermission,
   replyToSessionPermission,
 } from './permission/operations.ts'
 import {
@@ -18,7 +21,8 @@ import {
   waitForSessionOf1x,
 } from './prompt/operations.ts'
 import { createResponse } from './responses/operations.ts'
-import { getInfo, getLiveness, getOpenapi, getReadiness } from './server/operations.ts'
+import { getHealth, getInfo, getLiveness, getOpenapi, getReadiness } from './server/operations.ts'
+import { switchAgent, switchModel, updateSession, viewSession } from './session/change-operations.ts'
 import {
   createSession,
   forkSession,
@@ -27,8 +31,6 @@ import {
   listSessions,
   moveSession,
   removeSession,
-  switchAgent,
-  switchModel,
 } from './session/operations.ts'
 import { getSessionStats } from './stats/operations.ts'
 
@@ -39,15 +41,18 @@ import { getSessionStats } from './stats/operations.ts'
 export const OPERATIONS: readonly Operation[] = [
   ...[listSessions, createSession, listActiveSessions, getSession, switchAgent, switchModel, moveSession],
   ...[forkSession, removeSession],
+  ...[updateSession, viewSession],
   ...[promptSession, interruptSession, resumeSession, waitForSession, waitForSessionOf1x],
   getSessionStats,
   ...[listMessages, getMessage],
   ...[addSynthetic, listInboxItems, updateInboxItem, cancelInboxItem],
   ...[subscribeToEvents, readSessionLog],
   ...[listPermissionRequests, listSessionPermissions, getSessionPermission, replyToSessionPermission],
+  ...[listSavedPermissions, removeSavedPermission],
   ...[listAgents, getAgent],
   getLocation,
-  getInfo,
+  ...[listModels, listProviders, getProvider],
+  ...[getInfo, getHealth],
   createResponse,
   ...[getLiveness, getReadiness, getOpenapi],
 ]

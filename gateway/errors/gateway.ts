@@ -54,6 +54,7 @@ export const gatewayErrors = {
     INVALID_CURSOR: 'internal',
     MANAGEMENT_KEY_REQUIRED: 'internal',
     API_KEY_NOT_FOUND: 'internal',
+    PROVIDER_NOT_FOUND: 'internal',
   },
   unavailable: (deadlinePassed) =>
     deadlinePassed ? failure(504, 'Operation timed out') : failure(503, 'Service temporarily unavailable'),

@@ -54,6 +54,10 @@ export const instanceErrors = {
         sessionID: metadata.session_id ?? '',
         messageID: metadata.message_id ?? '',
       }),
+    PROVIDER_NOT_FOUND: ({ metadata }) =>
+      tagged(404, 'ProviderNotFoundError', `Provider not found: ${metadata.provider_id}`, {
+        providerID: metadata.provider_id ?? '',
+      }),
     PERMISSION_REQUEST_NOT_FOUND: ({ metadata, message }) =>
       tagged(404, 'PermissionNotFoundError', message, { requestID: metadata.request_id ?? '' }),
     LOCATION_NOT_FOUND: ({ metadata, message }) => tagged(404, 'LocationNotFoundError', message, location(metadata)),
@@ -68,11 +72,11 @@ export const instanceErrors = {
       tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
     INBOX_ITEM_CONFLICT: ({ metadata, message }) =>
       tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
-    STORE_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'The store is unavailable; try again later'),
-    PEER_UNAVAILABLE: () => tagged(503, 'ServiceUnavailableError', 'A service is unavailable'),
-    SERVICE_CLOSING: () => tagged(503, 'ServiceUnavailableError', 'A service is stopping; try again'),
-    SECRET_REFUSED: () => tagged(503, 'ServiceUnavailableError', 'A service is unavailable'),
-    NOT_READY: () => tagged(503, 'ServiceUnavailableError', 'The server is starting or stopping'),
+    STORE_UNAVAILABLE: ({ domain }) => unavailable('The store is unavailable; try again later', domain),
+    PEER_UNAVAILABLE: ({ domain, metadata }) => unavailable('A service is unavailable', metadata.peer ?? domain),
+    SERVICE_CLOSING: ({ domain }) => unavailable('A service is stopping; try again', domain),
+    SECRET_REFUSED: ({ domain }) => unavailable('A service is unavailable', domain),
+    NOT_READY: ({ domain }) => unavailable('The server is starting or stopping', domain),
     // Tools are run, and leases held, by the session service alone; keys are managed elsewhere.
     LOCATION_GENERATION_GONE: 'internal',
     TOOL_NOT_FOUND: 'internal',
@@ -84,16 +88,22 @@ export const instanceErrors = {
     MANAGEMENT_KEY_REQUIRED: 'internal',
     API_KEY_NOT_FOUND: 'internal',
   },
-  unavailable: (deadlinePassed) =>
-    tagged(503, 'ServiceUnavailableError', deadlinePassed ? 'The request took too long' : 'A service is unavailable'),
+  unavailable: (deadlinePassed, service) =>
+    unavailable(deadlinePassed ? 'The request took too long' : 'A service is unavailable', service),
   internal: (ref) => tagged(500, 'UnknownError', 'Internal server error', { ref }),
-} as const satisfies ErrorTable<ReasonsOf['gateway' | 'identity' | 'catalog' | 'session' | 'server']>
+} as const satisfies ErrorTable<
+  ReasonsOf['gateway' | 'identity' | 'catalog' | 'session' | 'server'] | 'PROVIDER_NOT_FOUND'
+>
 
 const PAYLOAD = { kind: 'Payload' }
 const MESSAGE_LIMIT = 1024
 
 function tagged(status: number, tag: string, message: string, more: Record<string, unknown> = {}): PublicError {
   return { status, body: { _tag: tag, message: message.slice(0, MESSAGE_LIMIT), ...more } }
+}
+
+function unavailable(message: string, service: string): PublicError {
+  return tagged(503, 'ServiceUnavailableError', message, { service })
 }
 
 function invalid(message: string, more: Record<string, unknown>, status = 400): PublicError {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { type AnyReason, type Reason, Rejection, reasonOf } from '#shared/rejection.ts'
 import type { Family } from '../call.ts'
+import { askedService } from './asked-service.ts'
 import { gatewayErrors } from './gateway.ts'
 import { instanceErrors } from './instance.ts'
 import { oauthErrors } from './oauth.ts'
@@ -24,7 +25,7 @@ export interface ErrorTable<R extends string> {
   /** Reason → public error; one that is unknown here, of a newer service, is an internal error. */
   readonly reasons: Readonly<Record<R, ErrorRow>>
   /** A service did not answer, or not in time. */
-  readonly unavailable: (deadlinePassed: boolean) => PublicError
+  readonly unavailable: (deadlinePassed: boolean, service: string) => PublicError
   /** Anything else; says nothing but the reference. */
   readonly internal: (ref: string) => PublicError
 }
@@ -62,8 +63,9 @@ function shownError(family: Family, error: unknown): PublicError {
     const row = Object.hasOwn(rows, reason.reason) ? rows[reason.reason] : undefined
     if (typeof row === 'function') return row(reason)
   } else if (error instanceof ConnectError) {
-    if (error.code === Code.Unavailable) return table.unavailable(false)
-    if (error.code === Code.DeadlineExceeded) return table.unavailable(true)
+    const service = askedService(error) ?? 'gateway'
+    if (error.code === Code.Unavailable) return table.unavailable(false, service)
+    if (error.code === Code.DeadlineExceeded) return table.unavailable(true, service)
   }
   const ref = `err_${randomBytes(4).toString('hex')}`
   return { ...table.internal(ref), ref }
@@ -77,5 +79,7 @@ function reasonOfAny(error: unknown): Reason | undefined {
   if (error instanceof URIError) {
     return { domain: 'gateway', reason: 'PATH_INVALID', metadata: {}, message: 'The path is not valid' }
   }
-  return reasonOf(error)
+  const reason = reasonOf(error)
+  // What every server rejects with says nothing of its service.
+  return reason?.domain === 'server' ? { ...reason, domain: askedService(error) ?? 'gateway' } : reason
 }

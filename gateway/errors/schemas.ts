@@ -27,12 +27,15 @@ export const instanceError = z.discriminatedUnion('_tag', [
   tagged('AgentNotFoundError', { agentID: z.string() }),
   tagged('SessionNotFoundError', { sessionID: z.string() }),
   tagged('MessageNotFoundError', { sessionID: z.string(), messageID: z.string() }),
+  tagged('ProviderNotFoundError', { providerID: z.string() }),
   tagged('PermissionNotFoundError', { requestID: z.string() }),
   tagged('LocationNotFoundError', { location }),
   tagged('LocationPermissionDeniedError', { location }),
   tagged('ConflictError', { resource: z.string() }),
   tagged('EventsOverflowedError'),
-  tagged('ServiceUnavailableError'),
+  tagged('ServiceUnavailableError', {
+    service: z.string().meta({ description: 'The service that is away, or whose store is' }),
+  }),
   tagged('UnknownError', { ref: z.string().regex(/^err_[0-9a-f]{8}$/) }),
 ])
 

@@ -132,6 +132,18 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
       const returned = { error: fromSetError(error), content: fromToolContents(content), metadata } as const
       return ['session.tool.failed', { ...call(event.value), ...returned, executed: false }]
     }
+    case 'sessionRenamed':
+      return ['session.renamed', { title: event.value.title }]
+    case 'sessionMetadataUpdated':
+      return ['session.metadata.updated', { metadata: event.value.metadata ?? {} }]
+    case 'sessionPermissionsUpdated':
+      return ['session.permissions', { permissions: fromRuleset(event.value.permissions?.rules ?? []) }]
+    case 'sessionViewed':
+      return ['session.viewed', { idle: fromSetTime(event.value.idleTime) }]
+    case 'usageRecorded': {
+      const { costNanos, tokens } = event.value
+      return ['session.usage.recorded', { source: 'title', cost: fromCost(costNanos), tokens: fromTokenUsage(tokens) }]
+    }
     case 'permissionAsked':
       return ['permission.asked', fromPermissionRequest(event.value.request)]
     case 'permissionReplied': {

@@ -29,12 +29,13 @@ const ORDERS = { asc: Order.ASCENDING, desc: Order.DESCENDING } as const
 
 export function toListMessages(
   sessionId: string,
-  { limit, order, cursor }: z.output<typeof listMessagesQuery>,
+  { limit, order, cursor, type }: z.output<typeof listMessagesQuery>,
 ): MessageInitShape<typeof ListMessagesRequestSchema> {
   return {
     sessionId,
     pageSize: limit === undefined ? 0 : Number(limit),
     pageToken: cursor ?? '',
+    type: type ?? '',
     ...(order === undefined ? {} : { order: ORDERS[order] }),
   }
 }

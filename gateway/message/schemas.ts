@@ -7,6 +7,16 @@ import { pageQuery } from '../records/page.ts'
 import { prompt, synthetic } from '../records/prompt.ts'
 import { assistant, common, compaction, noted, shell } from './kinds.ts'
 
+const TYPES = [
+  'user',
+  'assistant',
+  'synthetic',
+  'agent-switched',
+  'model-switched',
+  'location-switched',
+  'idle',
+] as const
+
 /** Query of session.messages. */
 export const listMessagesQuery = z.object({
   limit: z
@@ -15,6 +25,7 @@ export const listMessagesQuery = z.object({
     .optional()
     .meta({ description: 'Maximum number of messages; default: 50' }),
   ...pageQuery,
+  type: z.enum(TYPES).optional().meta({ description: 'Only messages of this type' }),
 })
 
 /** `Session.Message.Info` (instance facts 1.6). */

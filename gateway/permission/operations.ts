@@ -11,6 +11,9 @@ import {
 
 const ofSession = z.object({ sessionID: sessionParameter })
 const params = ofSession.extend({ requestID: nameParameter('requestID', 'Permission request') })
+const savedApproval = z
+  .strictObject({ id: z.string(), projectID: z.string(), action: z.string(), resource: z.string() })
+  .meta({ id: 'Permission.Saved', description: 'What an answer `always` allowed in a project' })
 const list = z.strictObject({ data: z.array(permissionRequest) })
 
 export const listPermissionRequests = operation({
@@ -68,4 +71,34 @@ export const replyToSessionPermission = operation({
       { sessionId, requestId, reply: toPermissionReply(body.reply), message: body.message ?? '' },
       call.options(),
     ),
+})
+
+export const listSavedPermissions = operation({
+  id: 'permission.saved.list',
+  method: 'get',
+  path: '/api/permission/saved',
+  family: 'instance',
+  summary: 'What was allowed for good, at most 10,000',
+  query: z.object({ projectID: z.string().min(1).optional().meta({ description: 'Only approvals of this project' }) }),
+  answer: z.strictObject({ data: z.array(savedApproval) }),
+  errors: [],
+  handle: ({ session }, { query, call }) =>
+    session.listSavedApprovals({ projectId: query.projectID ?? '' }, call.options()),
+  present: ({ approvals }) => ({
+    data: approvals.map(({ approvalId, projectId, action, pattern }) => {
+      return { id: approvalId, projectID: projectId, action, resource: pattern }
+    }),
+  }),
+})
+
+export const removeSavedPermission = operation({
+  id: 'permission.saved.remove',
+  method: 'delete',
+  path: '/api/permission/saved/{id}',
+  family: 'instance',
+  summary: 'Takes an approval back; one that is not there is no error',
+  params: z.object({ id: nameParameter('id', 'Approval') }),
+  answer: noContent,
+  errors: [],
+  handle: ({ session }, { params, call }) => session.deleteSavedApproval({ approvalId: params.id }, call.options()),
 })

@@ -1,4 +1,4 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { z } from 'zod'
 
 /** Milliseconds since the epoch. */
@@ -15,3 +15,5 @@ export function fromSetTime(at: Timestamp | undefined): number {
   if (at === undefined) throw new Error('A service answered without a time')
   return fromTime(at)
 }
+
+export const toTime: (milliseconds: number) => Timestamp = timestampFromMs

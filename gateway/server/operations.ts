@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { byStatus } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { liveness, notReady, openapi, ready, serverInfo } from './schemas.ts'
+import { health, liveness, notReady, openapi, ready, serverInfo } from './schemas.ts'
 
 export const getInfo = operation({
   id: 'server.info',
@@ -16,6 +16,19 @@ export const getInfo = operation({
   present({ config: { version, paths }, urls }) {
     return { version, pid: process.pid, urls: urls(), paths, status: 'ready' }
   },
+})
+
+export const getHealth = operation({
+  id: 'health.get',
+  method: 'get',
+  path: '/api/health',
+  family: 'instance',
+  summary: 'Whether the server takes requests',
+  description: 'Answers only when it does.',
+  answer: health,
+  errors: [],
+  handle: () => true as const,
+  present: (healthy) => ({ healthy }),
 })
 
 export const getLiveness = operation({

@@ -12,6 +12,8 @@ export const serverInfo = z
   })
   .meta({ id: 'ServerInfo' })
 
+export const health = z.strictObject({ healthy: z.literal(true) })
+
 export const liveness = z.strictObject({ status: z.literal('alive') })
 
 const services = z.record(z.string(), z.enum(['ready', 'unavailable']))

@@ -6,6 +6,7 @@ import {
   type ListSessionsRequestSchema,
   type MoveSessionRequestSchema,
   ListSessionsRequest_Order as Order,
+  type UpdateSessionRequestSchema,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import { orAbsent } from '../records/absent.ts'
@@ -17,7 +18,7 @@ import { toDelivery } from '../records/prompt.ts'
 import { fromRuleset, toRuleset } from '../records/ruleset.ts'
 import { fromSetTime, fromTime } from '../records/time.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
-import type { createSessionBody, listSessionsQuery, moveBody, sessionInfo } from './schemas.ts'
+import type { createSessionBody, listSessionsQuery, moveBody, sessionInfo, updateSessionBody } from './schemas.ts'
 
 /** `newId` is taken when the body has none; minted here, so that a repeated call makes no second session. */
 export function toCreateSession(
@@ -43,6 +44,18 @@ export function toMoveSession(
   newId: () => string,
 ): MessageInitShape<typeof MoveSessionRequestSchema> {
   return { sessionId, messageId: newId(), directory, ...(delivery == null ? {} : { delivery: toDelivery(delivery) }) }
+}
+
+export function toUpdateSession(
+  sessionId: string,
+  { title, metadata, permissions }: z.output<typeof updateSessionBody>,
+): MessageInitShape<typeof UpdateSessionRequestSchema> {
+  return {
+    sessionId,
+    ...(title == null ? {} : { title }),
+    ...(metadata == null ? {} : { metadata: toStruct(metadata) }),
+    ...(permissions == null ? {} : { permissions: { rules: toRuleset(permissions) } }),
+  }
 }
 
 const ORDERS = { asc: Order.ASCENDING, desc: Order.DESCENDING } as const
@@ -83,6 +96,7 @@ export function fromSession(session: Session | undefined): JsonOf<typeof session
       created: fromSetTime(session.createTime),
       updated: fromSetTime(session.updateTime),
       idle: fromTime(session.idleTime),
+      viewed: fromTime(session.viewTime),
     },
     title: session.title,
     location: { directory: session.directory },

@@ -4,7 +4,6 @@ import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sessionID, sessionParameter } from '../records/ids.ts'
 import { locationHeaders, locationQuery, toDirectory } from '../records/location.ts'
-import { toModelRef } from '../records/model.ts'
 import { cursor, fromPage } from '../records/page.ts'
 import { fromSession, toCreateSession, toListSessions, toMoveSession } from './mappers.ts'
 import {
@@ -14,8 +13,6 @@ import {
   moveBody,
   sessionActive,
   sessionInfo,
-  switchAgentBody,
-  switchModelBody,
 } from './schemas.ts'
 
 const params = z.object({ sessionID: sessionParameter })
@@ -119,34 +116,6 @@ export const removeSession = operation({
   answer: noContent,
   errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params, call }) => session.removeSession({ sessionId: params.sessionID }, call.options()),
-})
-
-export const switchAgent = operation({
-  id: 'session.switchAgent',
-  method: 'post',
-  path: '/api/session/{sessionID}/agent',
-  family: 'instance',
-  summary: 'Selects the agent for subsequent provider calls',
-  params,
-  body: switchAgentBody,
-  answer: noContent,
-  errors: ['SESSION_NOT_FOUND', 'REQUEST_INVALID'],
-  handle: ({ session }, { params, body, call }) =>
-    session.switchSessionAgent({ sessionId: params.sessionID, agent: body.agent }, call.options()),
-})
-
-export const switchModel = operation({
-  id: 'session.switchModel',
-  method: 'post',
-  path: '/api/session/{sessionID}/model',
-  family: 'instance',
-  summary: 'Selects the model for subsequent provider calls',
-  params,
-  body: switchModelBody,
-  answer: noContent,
-  errors: ['SESSION_NOT_FOUND', 'REQUEST_INVALID'],
-  handle: ({ session }, { params, body, call }) =>
-    session.switchSessionModel({ sessionId: params.sessionID, model: toModelRef(body.model) }, call.options()),
 })
 
 export const moveSession = operation({

@@ -27,6 +27,16 @@ export const forkSessionBody = z.strictObject({
   before: messageID.nullish().meta({ description: 'The history before this message; absent: all of it' }),
 })
 
+/** Body of session.update. */
+export const updateSessionBody = z.strictObject({
+  title: z.string().nullish().meta({ description: 'Empty: the agent `title` finds one' }),
+  metadata: metadata.nullish(),
+  permissions: ruleset.nullish(),
+})
+
+/** Body of session.view. */
+export const viewSessionBody = z.strictObject({ idle: time.meta({ description: 'The `time.idle` that was seen' }) })
+
 /** Body of session.switchAgent. */
 export const switchAgentBody = z.strictObject({ agent: name })
 
@@ -72,7 +82,7 @@ export const sessionInfo = z
     cost,
     tokens: tokenUsage,
     outcome: outcome.optional(),
-    time: z.strictObject({ created: time, updated: time, idle: time.optional() }),
+    time: z.strictObject({ created: time, updated: time, idle: time.optional(), viewed: time.optional() }),
     title: z.string().optional(),
     location: locationRef,
     subpath: z.string(),

@@ -8,6 +8,7 @@ export const reasons = {
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
   GENERATION_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   MODEL_NOT_FOUND: { code: Code.NotFound, message: 'No model is called "{model}"' },
+  PROVIDER_NOT_FOUND: { code: Code.NotFound, message: 'No provider is called "{provider_id}"' },
   REQUEST_DUPLICATE: { code: Code.AlreadyExists, message: 'Request {request_id} was made already' },
   PROVIDER_REFUSED: { code: Code.FailedPrecondition, message: '{provider} refused the request: {message}' },
   PROVIDER_RATE_LIMITED: { code: Code.ResourceExhausted, message: '{provider} is rate limiting requests: {message}' },

@@ -31,6 +31,7 @@ import { Remover } from './run/removal/remover.ts'
 import { Scheduler } from './run/scheduler.ts'
 import { SessionWatchers } from './run/session-watchers.ts'
 import { Slots } from './run/slots.ts'
+import { Titles } from './run/titles.ts'
 
 /** Most sessions of a process that wait for a person or for a time: each holds its conversation in memory. */
 const MOST_WAITING = 5_000
@@ -77,10 +78,11 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const hub = new EventHub(store)
   const catalog = new RpcCatalogPeer(dependencies.catalog)
   const inference = new RpcInferencePeer(dependencies.inference)
+  const titles = opening.use(new Titles({ store, catalog, inference, logger }))
   const closing = new AbortController()
   opening.defer(() => closing.abort(new Error('The service is closing')))
   const run = {
-    ...{ ...patient, catalog, inference, hub, watchers, clock, logger, health, closing: closing.signal },
+    ...{ ...patient, catalog, inference, hub, watchers, titles, clock, logger, health, closing: closing.signal },
     newId: (prefix: Parameters<typeof timedId>[0]) => timedId(prefix, clock),
     pause: dependencies.pause ?? pause,
     random: Math.random,
@@ -108,7 +110,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const resources = opening.move()
   return {
     routes: {
-      ...createRoutes({ store, blobs, catalog, hub, watchers, remover, clock }),
+      ...createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock }),
       store: health,
       draining: draining.signal,
     },

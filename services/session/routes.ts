@@ -14,8 +14,10 @@ import { listInboxItems } from './rpc/inbox/list-inbox-items.ts'
 import { promptSession } from './rpc/inbox/prompt-session.ts'
 import { getMessage } from './rpc/message/get-message.ts'
 import { listMessages } from './rpc/message/list-messages.ts'
+import { deleteSavedApproval } from './rpc/permission/delete-saved-approval.ts'
 import { getPermissionRequest } from './rpc/permission/get-permission-request.ts'
 import { listPermissionRequests } from './rpc/permission/list-permission-requests.ts'
+import { listSavedApprovals } from './rpc/permission/list-saved-approvals.ts'
 import { replyPermissionRequest } from './rpc/permission/reply-permission-request.ts'
 import { createSession } from './rpc/session/create-session.ts'
 import { forkSession } from './rpc/session/fork-session.ts'
@@ -28,11 +30,14 @@ import { removeSession } from './rpc/session/remove-session.ts'
 import { resumeSession } from './rpc/session/resume-session.ts'
 import { switchSessionAgent } from './rpc/session/switch-session-agent.ts'
 import { switchSessionModel } from './rpc/session/switch-session-model.ts'
+import { updateSession } from './rpc/session/update-session.ts'
+import { viewSession } from './rpc/session/view-session.ts'
 import { waitSession } from './rpc/session/wait-session.ts'
 import { getSessionStats } from './rpc/stats/get-session-stats.ts'
 import type { EventHub } from './run/events/event-hub.ts'
 import type { Remover } from './run/removal/remover.ts'
 import type { SessionWatchers } from './run/session-watchers.ts'
+import type { Titles } from './run/titles.ts'
 
 /** What the handlers need. */
 export interface HandlerDependencies {
@@ -42,6 +47,7 @@ export interface HandlerDependencies {
   readonly hub: EventHub
   readonly watchers: SessionWatchers
   readonly remover: Remover
+  readonly titles: Pick<Titles, 'find'>
   readonly clock: Clock
 }
 
@@ -61,6 +67,8 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     cancelInboxItem: cancelInboxItem(dependencies),
     waitSession: waitSession(dependencies),
     interruptSession: interruptSession(dependencies),
+    updateSession: updateSession(dependencies),
+    viewSession: viewSession(dependencies),
     switchSessionAgent: switchSessionAgent(dependencies),
     switchSessionModel: switchSessionModel(dependencies),
     resumeSession: resumeSession(dependencies),
@@ -71,6 +79,8 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     listPermissionRequests: listPermissionRequests(dependencies),
     getPermissionRequest: getPermissionRequest(dependencies),
     replyPermissionRequest: replyPermissionRequest(dependencies),
+    listSavedApprovals: listSavedApprovals(dependencies),
+    deleteSavedApproval: deleteSavedApproval(dependencies),
     streamEvents: streamEvents(dependencies),
     streamSessionLog: streamSessionLog(dependencies),
   }

@@ -52,7 +52,7 @@ test('an answer that fits its schema passes, and so do errors that are declared 
   assert.equal(await judged('/api/thing?x=1', 200, JSON.stringify(fitting)), undefined)
   assert.equal(await judged('/api/watch', 200, `: beat\n\ndata: ${JSON.stringify(fitting)}\n\n`), undefined)
   assert.equal(await judged('/api/thing', 404, error('SessionNotFoundError', { sessionID: 'ses_1' })), undefined)
-  assert.equal(await judged('/api/thing', 503, error('ServiceUnavailableError')), undefined)
+  assert.equal(await judged('/api/thing', 503, error('ServiceUnavailableError', { service: 'session' })), undefined)
 })
 
 test('a member too many, a member missing or one of another type is found, however deep', async () => {

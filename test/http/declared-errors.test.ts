@@ -47,6 +47,11 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     MESSAGE_NOT_FOUND: { path: `${known}/fork`, body: { before: 'msg_unknown' } },
     SESSION_EMPTY: { path: `${known}/fork`, body: {} },
   },
+  'session.update': {
+    SESSION_NOT_FOUND: { ...noSession(), body: { title: 'Other' } },
+    REQUEST_INVALID: { path: known, body: { title: long } },
+  },
+  'session.view': { SESSION_NOT_FOUND: { ...noSession('/view'), body: { idle: 1 } } },
   'session.switchAgent': {
     SESSION_NOT_FOUND: { ...noSession('/agent'), body: { agent: 'plan' } },
     REQUEST_INVALID: { path: `${known}/agent`, body: { agent: long } },
@@ -103,6 +108,9 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     PERMISSION_REQUEST_NOT_FOUND: { path: `${known}/permission/per_unknown/reply`, body: { reply: 'once' } },
     REQUEST_INVALID: { path: `${known}/permission/per_unknown/reply`, body: { reply: 'once', message: long } },
   },
+  'model.list': ofLocation('/api/model'),
+  'provider.list': ofLocation('/api/provider'),
+  'provider.get': { ...ofLocation('/api/provider/portico'), PROVIDER_NOT_FOUND: { path: '/api/provider/nobody' } },
   'agent.list': ofLocation('/api/agent'),
   'agent.get': { ...ofLocation('/api/agent/build'), AGENT_NOT_FOUND: { path: '/api/agent/nobody' } },
   'location.get': ofLocation('/api/location'),

@@ -44,11 +44,15 @@ const SERVICE_REASONS: Record<string, [Record<string, string>, number, object]> 
   SESSION_EXISTS: [{ session_id: 's' }, 409, { _tag: 'ConflictError', message: 'M', resource: 's' }],
   MESSAGE_EXISTS: [{ message_id: 'm' }, 409, { _tag: 'ConflictError', message: 'M', resource: 'm' }],
   PROMPT_CONFLICT: [{ message_id: 'm' }, 409, { _tag: 'ConflictError', message: 'M', resource: 'm' }],
-  PEER_UNAVAILABLE: [{}, 503, { _tag: 'ServiceUnavailableError', message: 'A service is unavailable' }],
+  PEER_UNAVAILABLE: [
+    { peer: 'catalog' },
+    503,
+    { _tag: 'ServiceUnavailableError', message: 'A service is unavailable', service: 'catalog' },
+  ],
   STORE_UNAVAILABLE: [
     { problem: 'secret' },
     503,
-    { _tag: 'ServiceUnavailableError', message: 'The store is unavailable; try again later' },
+    { _tag: 'ServiceUnavailableError', message: 'The store is unavailable; try again later', service: 'test' },
   ],
   EVENTS_OVERFLOWED: [
     {},
@@ -138,11 +142,12 @@ test('a service that is not there, or too slow, is 503', async () => {
   const unavailable = await facade.fetch('/api/session/ses_1')
   assert.equal(unavailable.status, 503)
   const message = 'A service is unavailable'
-  assert.deepEqual(await unavailable.json(), { _tag: 'ServiceUnavailableError', message })
+  const _tag = 'ServiceUnavailableError'
+  assert.deepEqual(await unavailable.json(), { _tag, message, service: 'session' })
   code = Code.DeadlineExceeded
   const slow = await facade.fetch('/api/session/ses_1')
   assert.equal(slow.status, 503)
-  assert.deepEqual(await slow.json(), { _tag: 'ServiceUnavailableError', message: 'The request took too long' })
+  assert.deepEqual(await slow.json(), { _tag, message: 'The request took too long', service: 'session' })
 })
 
 test('an error of an unknown reason reveals nothing of it, in any family', () => {

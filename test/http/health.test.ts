@@ -156,7 +156,7 @@ test('a server that is still starting refuses in the family of the path, and nev
   const message = 'The server is starting or stopping'
   assert.deepEqual(await get('/livez'), [200, { status: 'alive' }])
   assert.deepEqual(await get('/readyz'), [503, { status: 'starting' }])
-  assert.deepEqual(await get('/api/info'), [503, { _tag: 'ServiceUnavailableError', message }])
+  assert.deepEqual(await get('/api/info'), [503, { _tag: 'ServiceUnavailableError', message, service: 'gateway' }])
   assert.deepEqual(await get('/api/v1/responses'), [503, { error: { code: 503, message } }])
   const unavailable = { error: 'temporarily_unavailable', error_description: message }
   assert.deepEqual(await get('/api/v1/oauth/token'), [503, unavailable])

@@ -80,3 +80,27 @@ test('a reply that is none of the three is 400; an unknown request is 404', asyn
   assert.equal((await portico.post(`${path}/reply`, { reply: 'once' })).status, 404)
   assert.equal((await portico.fetch(path)).status, 404)
 })
+
+test('what was allowed for good is listed by project, and asked about again once it is taken back', async () => {
+  await using portico = await openPortico()
+  const { id, sessionID } = await asking(portico)
+  await portico.post(`/api/session/${sessionID}/permission/${id}/reply`, { reply: 'always' })
+  await idle(portico, sessionID)
+  const listed = async (query = '') => {
+    const answer = await portico.fetch(`/api/permission/saved${query}`)
+    assert.equal(answer.status, 200)
+    return ((await answer.json()) as { data: { id: string }[] }).data
+  }
+  const [saved = assert.fail(), ...others] = await listed()
+  assert.deepEqual(others, [])
+  assert.match(saved.id, /^apr_/)
+  assert.deepEqual(saved, { id: saved.id, projectID: 'global', action: 'edit', resource: 'out.txt' })
+  assert.deepEqual(await listed('?projectID=global'), [saved])
+  assert.deepEqual(await listed('?projectID=other'), [])
+  for (let times = 0; times < 2; times++) {
+    const removed = await portico.fetch(`/api/permission/saved/${saved.id}`, { method: 'DELETE' })
+    assert.deepEqual([removed.status, await removed.text()], [204, ''])
+  }
+  assert.deepEqual(await listed(), [])
+  await asking(portico)
+})

@@ -194,5 +194,5 @@ test('wait is refused with 503 when the server stops', async () => {
   const answer = await waiting
   assert.equal(answer.status, 503)
   const message = 'The server is starting or stopping'
-  assert.deepEqual(await answer.json(), { _tag: 'ServiceUnavailableError', message })
+  assert.deepEqual(await answer.json(), { _tag: 'ServiceUnavailableError', message, service: 'gateway' })
 })

@@ -19,6 +19,7 @@ export function generationRequest(request: Partial<GenerationRequest> = {}): Gen
     responseFormat: undefined,
     user: undefined,
     sessionId: undefined,
+    origin: '',
     providerHeaders: {},
     providerBody: undefined,
     verbosity: undefined,

@@ -57,6 +57,9 @@ export async function openPortico(
     string,
   ]
   for (const directory of [project, outside, home]) await mkdir(directory)
+  // Titles come when they come, between the events that a test expects: only projects that want them have them.
+  await mkdir(join(home, '.config/opencode'), { recursive: true })
+  await writeFile(join(home, '.config/opencode/opencode.json'), '{"agents":{"title":{"disabled":true}}}')
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(project, path)), { recursive: true })
     await writeFile(join(project, path), text)

@@ -34,7 +34,7 @@ export async function openRealTools(wrap = (routes: Routes): Routes => routes): 
         return { action, resource, effect: EFFECTS[effect as keyof typeof EFFECTS] }
       })
       const session = { sessionId: id, agent, directory: catalog.project, permissions: { rules } }
-      await service.client.createSession(session, asKey)
+      await service.client.createSession({ title: 'Test', ...session }, asKey)
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

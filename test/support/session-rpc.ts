@@ -14,6 +14,7 @@ import { EventHub } from '#services/session/run/events/event-hub.ts'
 import { pause } from '#services/session/run/pause.ts'
 import { Remover } from '#services/session/run/removal/remover.ts'
 import { SessionWatchers } from '#services/session/run/session-watchers.ts'
+import type { TitleRequest } from '#services/session/run/titles.ts'
 import { Rejection, toConnectError } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
@@ -34,6 +35,8 @@ export interface SessionRpc extends AsyncDisposable {
   readonly clock: { time: number }
   /** Attachments that the catalog was asked for. */
   readonly read: string[]
+  /** Titles that were asked for. */
+  readonly titled: TitleRequest[]
   /** Options of a call by a key of `wrk_1`, or of another workspace. */
   as(workspaceId?: string): CallOptions
 }
@@ -45,14 +48,16 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const store = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock })
   const blobs = await openFileBlobStore({ directory: join(directory, 'blobs') })
   const read: string[] = []
+  const titled: TitleRequest[] = []
+  const titles = { find: (request: TitleRequest) => void titled.push(request) }
   const watchers = new SessionWatchers(store)
   const hub = new EventHub(store)
   const catalog = catalogOf(read)
   // What others do in the background is not looked for.
   const remover = new Remover({ store, catalog, logger: silentLogger, pause, pollMs: 3_600_000 })
-  const connection = await connect(createRoutes({ store, blobs, catalog, hub, watchers, remover, clock }))
+  const connection = await connect(createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock }))
   return {
-    ...{ store: withUseCases(store), blobs, clock, read, hub },
+    ...{ store: withUseCases(store), blobs, clock, read, titled, hub },
     client: createClient(SessionService, connection.transport),
     server: connection.server,
     as: (workspaceId = 'wrk_1') =>

@@ -49,6 +49,8 @@ export interface Peers {
   readonly rules: { action: string; resource: string; effect: Effect }[]
   /** Steps of the agent; 0: no limit. */
   steps: number | undefined
+  /** Whether there is an agent that finds titles. */
+  titles: boolean
   readonly requests: GenerationRequest[]
   readonly principals: Principal[]
   /** Calls that were started, by the id that the catalog got. */
@@ -72,6 +74,7 @@ export function scriptedPeers(): Peers {
     tools: { look: says('seen') } as Record<string, ToolScript>,
     rules: [] as Peers['rules'],
     steps: undefined as number | undefined,
+    titles: false,
     requests: [] as GenerationRequest[],
     principals: [] as Principal[],
     started: [] as string[],
@@ -92,7 +95,9 @@ export function scriptedPeers(): Peers {
   const catalog: Partial<ServiceImpl<typeof CatalogService>> = {
     resolveLocation: async ({ directory }) => ({ location: { directory, project: { projectId: 'global' } } }),
     getAgent: async ({ agentId }) => {
-      if (agentId === 'nobody') throw new Rejection('AGENT_NOT_FOUND', { agent_id: agentId })
+      // Titles would be asked for beside the turns of a script.
+      if (agentId === 'nobody' || (agentId === 'title' && !peers.titles))
+        throw new Rejection('AGENT_NOT_FOUND', { agent_id: agentId })
       const permissions = [{ action: '*', resource: '*', effect: Effect.ALLOW }, ...peers.rules]
       return { agent: { agentId: agentId || 'build', permissions, steps: peers.steps } }
     },
@@ -208,7 +213,7 @@ export async function openSessionService(
   return {
     ...{ routes: service.routes, client, peers, directory, pauses, messages, steps },
     create: async (sessionId = 'ses_1', agent = '') => {
-      await client.createSession({ sessionId, agent, directory: '/project' }, asKey)
+      await client.createSession({ sessionId, agent, title: 'Test', directory: '/project' }, asKey)
     },
     prompt: async (text, more = {}) => {
       prompts++

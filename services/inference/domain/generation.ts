@@ -59,6 +59,8 @@ export interface GenerationRequest {
   readonly responseFormat: ResponseFormat | undefined
   readonly user: string | undefined
   readonly sessionId: string | undefined
+  /** Which interface the request came by, or what it is for. */
+  readonly origin: string
   readonly providerHeaders: Readonly<Record<string, string>>
   readonly providerBody: JsonObject | undefined
   /** How wordy the answer is; undefined: the provider's default. */

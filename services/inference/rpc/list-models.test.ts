@@ -54,6 +54,10 @@ forEachTransport((name, connect) => {
       defaultModel: 'vllm/meta/llama',
     })
     assert.equal((await refusalOf(client.listModels({}))).reason, 'PRINCIPAL_MISSING')
+    const as = callOptions({ principal: operator })
+    const found = await client.getProvider({ providerId: 'vllm' }, as)
+    assert.deepEqual(plain(found), { provider: { providerId: 'vllm', protocol: 'openai' } })
+    assert.equal((await refusalOf(client.getProvider({ providerId: 'nobody' }, as))).reason, 'PROVIDER_NOT_FOUND')
   })
 })
 

@@ -19,9 +19,13 @@ export function listModels(dependencies: {
       ...(pricing === undefined ? {} : { pricing: { ...pricing } }),
     })),
   )
-  const providers = modelList.map(({ id: providerId, protocol }) => ({ providerId, protocol }))
+  const providers = modelList.map(providerToProto)
   return (_, context) => {
     principalOf(context)
     return { models, providers, defaultModel }
   }
+}
+
+export function providerToProto({ id: providerId, protocol }: ProviderEntry) {
+  return { providerId, protocol }
 }

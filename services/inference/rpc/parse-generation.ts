@@ -44,6 +44,7 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
     responseFormat: parseFormat(request.responseFormat),
     user,
     sessionId,
+    origin: request.origin,
     providerHeaders,
     providerBody: request.providerBody,
     verbosity: request.verbosity,

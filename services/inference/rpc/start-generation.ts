@@ -15,9 +15,8 @@ export async function startGeneration(
 ): Promise<Generation> {
   const principal = principalOf(context)
   check(message !== undefined, 'generation', 'is missing')
-  const { model, origin } = message
   const who = { principal, authenticated: isAuthenticated(context), caller: context.signal }
-  const generation = new Generation({ ...who, form, model, origin, request: parseGeneration(message) })
+  const generation = new Generation({ ...who, form, model: message.model, request: parseGeneration(message) })
   await runSteps(generation, dependencies)
   return generation
 }

@@ -33,8 +33,6 @@ export interface GenerationInput {
   readonly form: 'whole' | 'streamed'
   /** As it was asked for; undefined: the default model. */
   readonly model: string | undefined
-  /** Which interface the request came by. */
-  readonly origin: string
   readonly request: Omit<GenerationRequest, 'modelId'>
 }
 

@@ -33,9 +33,9 @@ async function checkKey({ input }: Generation, { keys }: GenerationDependencies)
 }
 
 async function openRow({ input, endpoint }: Generation, { ledger }: GenerationDependencies): Promise<void> {
-  const { principal, origin, request } = input
+  const { principal, request } = input
   const { providerId, modelId } = endpoint
-  const { requestId, sessionId = '' } = request
+  const { requestId, sessionId = '', origin } = request
   const { workspaceId: workspace, apiKeyId } = principal
   await ledger.open({ workspace, requestId, apiKeyId, origin, sessionId, providerId, modelId })
 }

@@ -1,3 +1,4 @@
+import { beginTitle } from './description.ts'
 import { beginRun, promoteItems } from './inbox/promotion.ts'
 import type { Admitter, WaitingInputs } from './inbox.ts'
 import type { Message, StoredMessage } from './message.ts'
@@ -20,6 +21,8 @@ export interface StepStart {
   readonly session: Session
   /** Who admitted the last input that was promoted; undefined before the first. */
   readonly admitter: Admitter | undefined
+  /** The request that is to find a title for the session, beside the run. */
+  readonly titleRequest: string | undefined
   /**
    * `boundary`: a control item was promoted, and the step begins anew. Undefined: there is nothing to run; an interrupt, or
    * nothing at all, stands behind the wake.
@@ -39,7 +42,10 @@ export function beginStep(
   limited: boolean,
 ): StepStart {
   const start = (promoted: readonly StoredMessage[], next: StepStart['next']): StepStart => {
-    return { messages: [...transcript, ...promoted], session, admitter: revision.state.lastAdmitter, next }
+    const spoken = promoted.some(({ message }) => message.type === 'user')
+    const titleRequest = spoken ? beginTitle(revision) : undefined
+    const { lastAdmitter: admitter } = revision.state
+    return { messages: [...transcript, ...promoted], session, admitter, titleRequest, next }
   }
   const conversation = [...known, ...transcript.map(({ message }) => message)]
   // A rejected call ends the run before anything that was admitted since can enter it.

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { Delivery, InboxItem } from './inbox.ts'
 import type { StructuredError, SyntheticText, ToolContent } from './message.ts'
-import type { PermissionReply, PermissionRequest } from './permission/permission.ts'
+import type { PermissionReply, PermissionRequest, PermissionRule } from './permission/permission.ts'
 import type { ForkOrigin, ModelRef, Outcome, Session, SessionLocation, TokenUsage } from './session.ts'
 
 /** Which part of a step an event is about. */
@@ -96,6 +96,17 @@ export type DurableEventData =
       readonly metadata: JsonObject | undefined
     }
   | { readonly type: 'permission-asked'; readonly request: PermissionRequest }
+  | { readonly type: 'session-renamed'; readonly title: string }
+  | { readonly type: 'session-metadata-updated'; readonly metadata: JsonObject }
+  | { readonly type: 'session-permissions-updated'; readonly permissions: readonly PermissionRule[] }
+  | { readonly type: 'session-viewed'; readonly timeIdle: number }
+  | {
+      readonly type: 'usage-recorded'
+      /** What for. */
+      readonly purpose: 'title'
+      readonly costNanos: bigint
+      readonly tokens: TokenUsage
+    }
   | { readonly type: 'permission-replied'; readonly requestId: string; readonly reply: PermissionReply }
 
 /** An event that says what a step used, with what its session has used by then. */

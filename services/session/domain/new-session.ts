@@ -22,6 +22,7 @@ export function newSession(input: NewSession, now: number, newId: NewId, seq = 0
     timeCreated: now,
     timeUpdated: now,
     timeIdle: undefined,
+    timeViewed: undefined,
   }
   const revision = new Revision(newState(session, now, seq), now, now, newId)
   revision.event({ type: 'session-created', session })

@@ -1,9 +1,10 @@
+import type { JsonObject } from '#shared/json.ts'
 import { type ChangeKind, changesBy } from './change.ts'
 import type { DurableEventData } from './event.ts'
 import type { PartPlace } from './event-part.ts'
 import type { Admitter, Delivery, InboxItem } from './inbox.ts'
 import type { AssistantMessage, Message } from './message.ts'
-import type { PermissionAnswer, PermissionRequest } from './permission/permission.ts'
+import type { PermissionAnswer, PermissionRequest, PermissionRule } from './permission/permission.ts'
 import { addTokens, type TokenUsage } from './session.ts'
 import { nextClaim, type SessionState } from './session-state.ts'
 import { type Activity, activityOf } from './stats/activity.ts'
@@ -42,6 +43,13 @@ export type Write =
   | { readonly type: 'count'; readonly seq: number; readonly activity: Activity }
   | { readonly type: 'ask'; readonly seq: number; readonly request: PermissionRequest }
   | { readonly type: 'answer'; readonly requestId: string; readonly answer: PermissionAnswer }
+  | {
+      readonly type: 'describe'
+      /** What is absent stays as it is. */
+      readonly title?: string
+      readonly metadata?: JsonObject
+      readonly permissions?: readonly PermissionRule[]
+    }
   | { readonly type: 'approve'; readonly projectId: string; readonly action: string; readonly pattern: string }
 
 /** Makes ids of events and of messages that no client named. */

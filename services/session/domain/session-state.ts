@@ -24,6 +24,9 @@ export interface SessionState {
   readonly outcome: Outcome | undefined
   readonly timeUpdated: number
   readonly timeIdle: number | undefined
+  readonly timeViewed: number | undefined
+  /** The request that is to find the title, FIRST_INPUT before it is made; undefined: the title stays as it is. */
+  readonly titling: string | undefined
   /** Number of the last inbox item, message, event or permission request. */
   readonly seq: number
   /** There are inputs to process. */
@@ -46,15 +49,19 @@ export interface SessionState {
   readonly claimableAt: number | undefined
 }
 
+/** The title is to be found once the first input is promoted. */
+export const FIRST_INPUT = 'first-input'
+
 /**
  * The state of a session that is about to be created. Fencing tokens begin with the time, so that no session has one that another
  * session had under the same id before it was removed.
  */
 export function newState(session: Session, now: number, seq = 0): SessionState {
-  const { id, location, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle } = session
+  const { id, location, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle, timeViewed } = session
   const { directory, projectId, subpath } = location
   return {
     ...{ id, directory, projectId, subpath, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle },
+    ...{ timeViewed, titling: session.title === undefined ? FIRST_INPUT : undefined },
     ...{ seq, due: false, wake: undefined, running: false, interruptRequested: false, lastAdmitter: undefined },
     ...{ fence: now, attempts: 0, leaseUntil: 0, claimableAt: undefined },
   }

@@ -66,6 +66,8 @@ export interface Session {
   readonly timeUpdated: number
   /** End of the last run; grows by at least 1 with each end. */
   readonly timeIdle: number | undefined
+  /** The end of a run that somebody has seen; never after the last one. */
+  readonly timeViewed: number | undefined
 }
 
 /** A session that is about to be created. */

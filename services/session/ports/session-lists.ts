@@ -1,5 +1,5 @@
 import type { StoredMessage } from '../domain/message.ts'
-import type { PermissionRequest, PermissionRule } from '../domain/permission/permission.ts'
+import type { PermissionRequest, PermissionRule, SavedApproval } from '../domain/permission/permission.ts'
 import type { Session } from '../domain/session.ts'
 import type { CountedActivity } from '../domain/stats/stats.ts'
 
@@ -27,6 +27,8 @@ export interface SessionQuery {
 }
 
 export interface MessageQuery {
+  /** Only messages of this type. */
+  readonly type?: string
   readonly limit: number
   readonly order: 'ascending' | 'descending'
   readonly anchor?: { readonly seq: number; readonly direction: 'next' | 'previous' }
@@ -66,4 +68,8 @@ export interface SessionLists {
    * removed or moved meanwhile may be in some of them.
    */
   listActivity(workspace: string, query: ActivityQuery): AsyncIterable<readonly CountedActivity[]>
+  /** Approvals saved for a project, or for all of them, ordered by project, action and pattern, at most 10,000. */
+  listApprovals(workspace: string, projectId?: string): Promise<readonly SavedApproval[]>
+  /** Forgets an approval; one that is not there is passed over. */
+  deleteApproval(workspace: string, approvalId: string): Promise<void>
 }

@@ -7,6 +7,7 @@ import type { ModelRef } from '../domain/session.ts'
 import { effects } from './enums.ts'
 
 const MAX_METADATA_BYTES = 65_536
+const MAX_TITLE_LENGTH = 4_096
 const MAX_AGENT_LENGTH = 256
 const MAX_MODEL_LENGTH = 256
 const MAX_RULES = 1_000
@@ -27,6 +28,11 @@ export function parseMetadata(metadata: JsonObject | undefined): JsonObject | un
   const bytes = metadata === undefined ? 0 : Buffer.byteLength(JSON.stringify(metadata))
   check(bytes <= MAX_METADATA_BYTES, 'metadata', `must be at most ${MAX_METADATA_BYTES} bytes as JSON`)
   return metadata
+}
+
+/** A title: at most 4,096 characters. */
+export function parseTitle(title: string): string {
+  return parseText('title', title, 0, MAX_TITLE_LENGTH)
 }
 
 /** An agent's name: 1 to 256 characters. Whether there is such an agent is seen when it runs. */

@@ -2,7 +2,7 @@ import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import type { StoredMessage, StructuredError } from '../domain/message.ts'
-import type { Outcome } from '../domain/session.ts'
+import type { Outcome, Session } from '../domain/session.ts'
 import type { Lease } from '../ports/lease.ts'
 import { endOlderTools } from './end-tools.ts'
 import { giveLeaseBack } from './give-back.ts'
@@ -150,8 +150,9 @@ async function doRun(run: Drain): Promise<RunEnd> {
   try {
     for (;;) {
       tenure.check()
-      const { messages, session, admitter, next } = await owned.beginStep(conversation, limited)
+      const { messages, session, admitter, titleRequest, next } = await owned.beginStep(conversation, limited)
       conversation = extended(conversation, messages)
+      if (titleRequest !== undefined) findTitle(run, titleRequest, session, admitter as Admitter, conversation)
       if (next?.type === 'boundary') continue
       if (next?.type !== 'step') return next ?? SUCCEEDED
       tenure.check()
@@ -172,4 +173,15 @@ async function doRun(run: Drain): Promise<RunEnd> {
 
 function extended({ messages, lastSeq }: Conversation, more: readonly StoredMessage[]): Conversation {
   return { messages: [...messages, ...more.map(({ message }) => message)], lastSeq: more.at(-1)?.seq ?? lastSeq }
+}
+
+function findTitle(
+  { titles }: Drain,
+  id: string,
+  session: Session,
+  principal: Admitter,
+  { messages }: Conversation,
+): void {
+  const first = messages.find((message) => message.type === 'user')
+  if (first !== undefined) titles.find({ id, session, principal, prompt: first.prompt })
 }

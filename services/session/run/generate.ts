@@ -127,6 +127,7 @@ function stepRequest(run: RunContext, plan: StepPlan, conversation: readonly Mes
   return {
     requestId: '',
     sessionId: session.id,
+    origin: 'session',
     model,
     messages: [system, ...modelMessages(conversation, model)],
     tools,

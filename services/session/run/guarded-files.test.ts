@@ -76,7 +76,7 @@ test("permission for a file of one directory is none for that file's namesake in
   await service.prompt('One')
   await reply(tools, await question(tools, 'opencode.json'), Reply.ALWAYS)
   await service.wait()
-  await service.client.createSession({ sessionId: 'ses_2', directory: catalog.outside }, asKey)
+  await service.client.createSession({ sessionId: 'ses_2', directory: catalog.outside, title: 'Other' }, asKey)
   service.peers.turns.push(calls(write('opencode.json')))
   await service.prompt('Two', { sessionId: 'ses_2' })
   await reply(tools, await question(tools, 'opencode.json', 'ses_2'), Reply.REJECT)

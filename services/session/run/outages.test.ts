@@ -29,7 +29,7 @@ async function open(clock: Clock = systemClock) {
   const directory = mkdtempSync(join(tmpdir(), 'portico-outages-'))
   const port = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock })
   const opened = withUseCases(port)
-  await opened.createSession(W, newSession())
+  await opened.createSession(W, newSession('ses_1', { title: 'Test' }))
   await opened.admitPrompt(W, admission('msg_1'))
   const state = {
     failure: undefined as Error | undefined,

@@ -18,6 +18,7 @@ import type { Pause } from './pause.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 import type { Slot } from './slots.ts'
 import type { Tenure } from './tenure.ts'
+import type { Titles } from './titles.ts'
 
 /** What running sessions needs. */
 export interface RunDependencies {
@@ -27,6 +28,7 @@ export interface RunDependencies {
   readonly inference: Inference
   readonly hub: EventHub
   readonly watchers: SessionWatchers
+  readonly titles: Titles
   readonly clock: Clock
   readonly logger: Logger
   readonly newId: (prefix: TimedPrefix) => string

@@ -410,6 +410,38 @@ export declare type ListModelsResponse = Message<"portico.inference.v1.ListModel
 export declare const ListModelsResponseSchema: GenMessage<ListModelsResponse>;
 
 /**
+ * @generated from message portico.inference.v1.GetProviderRequest
+ */
+export declare type GetProviderRequest = Message<"portico.inference.v1.GetProviderRequest"> & {
+  /**
+   * @generated from field: string provider_id = 1;
+   */
+  providerId: string;
+};
+
+/**
+ * Describes the message portico.inference.v1.GetProviderRequest.
+ * Use `create(GetProviderRequestSchema)` to create a new message.
+ */
+export declare const GetProviderRequestSchema: GenMessage<GetProviderRequest>;
+
+/**
+ * @generated from message portico.inference.v1.GetProviderResponse
+ */
+export declare type GetProviderResponse = Message<"portico.inference.v1.GetProviderResponse"> & {
+  /**
+   * @generated from field: portico.inference.v1.Provider provider = 1;
+   */
+  provider?: Provider | undefined;
+};
+
+/**
+ * Describes the message portico.inference.v1.GetProviderResponse.
+ * Use `create(GetProviderResponseSchema)` to create a new message.
+ */
+export declare const GetProviderResponseSchema: GenMessage<GetProviderResponse>;
+
+/**
  * Talks to model providers, and keeps the ledger of what was used.
  *
  * @generated from service portico.inference.v1.InferenceService
@@ -449,6 +481,16 @@ export declare const InferenceService: GenService<{
     methodKind: "unary";
     input: typeof ListModelsRequestSchema;
     output: typeof ListModelsResponseSchema;
+  },
+  /**
+   * Gets a configured provider. Rejects with PROVIDER_NOT_FOUND.
+   *
+   * @generated from rpc portico.inference.v1.InferenceService.GetProvider
+   */
+  getProvider: {
+    methodKind: "unary";
+    input: typeof GetProviderRequestSchema;
+    output: typeof GetProviderResponseSchema;
   },
 }>;
 

@@ -6,7 +6,7 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { AgentSwitched, ModelSwitched, StepRetry, StructuredError } from "./message_pb.js";
-import type { Delivery, ForkOrigin, InboxItem, Outcome, PermissionReply, PermissionRequest, Session, SessionLocation, SyntheticText, TokenUsage } from "./session_pb.js";
+import type { Delivery, ForkOrigin, InboxItem, Outcome, PermissionReply, PermissionRequest, PermissionRuleset, Session, SessionLocation, SyntheticText, TokenUsage } from "./session_pb.js";
 import type { ModelRef, ToolContent } from "../../catalog/v1/catalog_pb.js";
 
 /**
@@ -235,6 +235,36 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
      */
     value: StepRetried;
     case: "stepRetried";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.SessionRenamed session_renamed = 60;
+     */
+    value: SessionRenamed;
+    case: "sessionRenamed";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.SessionMetadataUpdated session_metadata_updated = 61;
+     */
+    value: SessionMetadataUpdated;
+    case: "sessionMetadataUpdated";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.SessionPermissionsUpdated session_permissions_updated = 62;
+     */
+    value: SessionPermissionsUpdated;
+    case: "sessionPermissionsUpdated";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.SessionViewed session_viewed = 63;
+     */
+    value: SessionViewed;
+    case: "sessionViewed";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.UsageRecorded usage_recorded = 64;
+     */
+    value: UsageRecorded;
+    case: "usageRecorded";
   } | { case: undefined; value?: undefined };
 };
 
@@ -998,4 +1028,110 @@ export declare type PermissionReplied = Message<"portico.session.v1.PermissionRe
  * Use `create(PermissionRepliedSchema)` to create a new message.
  */
 export declare const PermissionRepliedSchema: GenMessage<PermissionReplied>;
+
+/**
+ * A session got another title.
+ *
+ * @generated from message portico.session.v1.SessionRenamed
+ */
+export declare type SessionRenamed = Message<"portico.session.v1.SessionRenamed"> & {
+  /**
+   * @generated from field: string title = 1;
+   */
+  title: string;
+};
+
+/**
+ * Describes the message portico.session.v1.SessionRenamed.
+ * Use `create(SessionRenamedSchema)` to create a new message.
+ */
+export declare const SessionRenamedSchema: GenMessage<SessionRenamed>;
+
+/**
+ * The metadata of a session was replaced.
+ *
+ * @generated from message portico.session.v1.SessionMetadataUpdated
+ */
+export declare type SessionMetadataUpdated = Message<"portico.session.v1.SessionMetadataUpdated"> & {
+  /**
+   * @generated from field: google.protobuf.Struct metadata = 1;
+   */
+  metadata?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.SessionMetadataUpdated.
+ * Use `create(SessionMetadataUpdatedSchema)` to create a new message.
+ */
+export declare const SessionMetadataUpdatedSchema: GenMessage<SessionMetadataUpdated>;
+
+/**
+ * The permissions of a session were replaced.
+ *
+ * @generated from message portico.session.v1.SessionPermissionsUpdated
+ */
+export declare type SessionPermissionsUpdated = Message<"portico.session.v1.SessionPermissionsUpdated"> & {
+  /**
+   * @generated from field: portico.session.v1.PermissionRuleset permissions = 1;
+   */
+  permissions?: PermissionRuleset | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.SessionPermissionsUpdated.
+ * Use `create(SessionPermissionsUpdatedSchema)` to create a new message.
+ */
+export declare const SessionPermissionsUpdatedSchema: GenMessage<SessionPermissionsUpdated>;
+
+/**
+ * Somebody has seen how a run ended.
+ *
+ * @generated from message portico.session.v1.SessionViewed
+ */
+export declare type SessionViewed = Message<"portico.session.v1.SessionViewed"> & {
+  /**
+   * The end that was seen.
+   *
+   * @generated from field: google.protobuf.Timestamp idle_time = 1;
+   */
+  idleTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.SessionViewed.
+ * Use `create(SessionViewedSchema)` to create a new message.
+ */
+export declare const SessionViewedSchema: GenMessage<SessionViewed>;
+
+/**
+ * A model was asked outside of the steps.
+ *
+ * @generated from message portico.session.v1.UsageRecorded
+ */
+export declare type UsageRecorded = Message<"portico.session.v1.UsageRecorded"> & {
+  /**
+   * What for: `title`.
+   *
+   * @generated from field: string source = 1;
+   */
+  source: string;
+
+  /**
+   * In nano-dollars; 0 when the price is unknown.
+   *
+   * @generated from field: int64 cost_nanos = 2;
+   */
+  costNanos: bigint;
+
+  /**
+   * @generated from field: portico.session.v1.TokenUsage tokens = 3;
+   */
+  tokens?: TokenUsage | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.UsageRecorded.
+ * Use `create(UsageRecordedSchema)` to create a new message.
+ */
+export declare const UsageRecordedSchema: GenMessage<UsageRecorded>;
 

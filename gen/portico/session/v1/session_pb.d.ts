@@ -129,6 +129,13 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   parentId: string;
 
   /**
+   * The idle_time that somebody has seen; absent: none.
+   *
+   * @generated from field: google.protobuf.Timestamp view_time = 17;
+   */
+  viewTime?: Timestamp | undefined;
+
+  /**
    * What it was forked from; absent: it was not.
    *
    * @generated from field: portico.session.v1.ForkOrigin fork = 30;
@@ -692,6 +699,41 @@ export declare type PermissionRequest = Message<"portico.session.v1.PermissionRe
  * Use `create(PermissionRequestSchema)` to create a new message.
  */
 export declare const PermissionRequestSchema: GenMessage<PermissionRequest>;
+
+/**
+ * A pattern that was allowed for good in a project.
+ *
+ * @generated from message portico.session.v1.SavedApproval
+ */
+export declare type SavedApproval = Message<"portico.session.v1.SavedApproval"> & {
+  /**
+   * @generated from field: string approval_id = 1;
+   */
+  approvalId: string;
+
+  /**
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Permission action, as in ToolAccess.
+   *
+   * @generated from field: string action = 3;
+   */
+  action: string;
+
+  /**
+   * @generated from field: string pattern = 4;
+   */
+  pattern: string;
+};
+
+/**
+ * Describes the message portico.session.v1.SavedApproval.
+ * Use `create(SavedApprovalSchema)` to create a new message.
+ */
+export declare const SavedApprovalSchema: GenMessage<SavedApproval>;
 
 /**
  * How a run ended.

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { ModelRef } from "../../catalog/v1/catalog_pb.js";
-import type { AgentAttachment, Delivery, FileInput, InboxItem, PermissionReply, PermissionRequest, PermissionRuleset, Session, SyntheticText } from "./session_pb.js";
+import type { AgentAttachment, Delivery, FileInput, InboxItem, PermissionReply, PermissionRequest, PermissionRuleset, SavedApproval, Session, SyntheticText } from "./session_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { SessionStats } from "./stats_pb.js";
 import type { Message as Message$1 } from "./message_pb.js";
@@ -889,6 +889,90 @@ export declare type MoveSessionResponse = Message<"portico.session.v1.MoveSessio
 export declare const MoveSessionResponseSchema: GenMessage<MoveSessionResponse>;
 
 /**
+ * @generated from message portico.session.v1.UpdateSessionRequest
+ */
+export declare type UpdateSessionRequest = Message<"portico.session.v1.UpdateSessionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * At most 4,096 characters; empty: the `title` agent is to find one.
+   *
+   * @generated from field: optional string title = 2;
+   */
+  title?: string | undefined;
+
+  /**
+   * Replaces the whole; at most 64 KiB as JSON.
+   *
+   * @generated from field: google.protobuf.Struct metadata = 3;
+   */
+  metadata?: JsonObject | undefined;
+
+  /**
+   * Replaces the whole; limits as in CreateSessionRequest.
+   *
+   * @generated from field: portico.session.v1.PermissionRuleset permissions = 4;
+   */
+  permissions?: PermissionRuleset | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.UpdateSessionRequest.
+ * Use `create(UpdateSessionRequestSchema)` to create a new message.
+ */
+export declare const UpdateSessionRequestSchema: GenMessage<UpdateSessionRequest>;
+
+/**
+ * @generated from message portico.session.v1.UpdateSessionResponse
+ */
+export declare type UpdateSessionResponse = Message<"portico.session.v1.UpdateSessionResponse"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.UpdateSessionResponse.
+ * Use `create(UpdateSessionResponseSchema)` to create a new message.
+ */
+export declare const UpdateSessionResponseSchema: GenMessage<UpdateSessionResponse>;
+
+/**
+ * @generated from message portico.session.v1.ViewSessionRequest
+ */
+export declare type ViewSessionRequest = Message<"portico.session.v1.ViewSessionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * The idle_time that was seen. Required.
+   *
+   * @generated from field: google.protobuf.Timestamp idle_time = 2;
+   */
+  idleTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.ViewSessionRequest.
+ * Use `create(ViewSessionRequestSchema)` to create a new message.
+ */
+export declare const ViewSessionRequestSchema: GenMessage<ViewSessionRequest>;
+
+/**
+ * @generated from message portico.session.v1.ViewSessionResponse
+ */
+export declare type ViewSessionResponse = Message<"portico.session.v1.ViewSessionResponse"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.ViewSessionResponse.
+ * Use `create(ViewSessionResponseSchema)` to create a new message.
+ */
+export declare const ViewSessionResponseSchema: GenMessage<ViewSessionResponse>;
+
+/**
  * @generated from message portico.session.v1.ListActiveSessionsRequest
  */
 export declare type ListActiveSessionsRequest = Message<"portico.session.v1.ListActiveSessionsRequest"> & {
@@ -946,6 +1030,13 @@ export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessag
    * @generated from field: portico.session.v1.ListMessagesRequest.Order order = 4;
    */
   order: ListMessagesRequest_Order;
+
+  /**
+   * Only messages of this type (`user`, `assistant`, …), as the public interface names it; empty: all.
+   *
+   * @generated from field: string type = 5;
+   */
+  type: string;
 };
 
 /**
@@ -1171,6 +1262,70 @@ export declare type ReplyPermissionRequestResponse = Message<"portico.session.v1
  * Use `create(ReplyPermissionRequestResponseSchema)` to create a new message.
  */
 export declare const ReplyPermissionRequestResponseSchema: GenMessage<ReplyPermissionRequestResponse>;
+
+/**
+ * @generated from message portico.session.v1.ListSavedApprovalsRequest
+ */
+export declare type ListSavedApprovalsRequest = Message<"portico.session.v1.ListSavedApprovalsRequest"> & {
+  /**
+   * Empty: every project of the workspace.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+};
+
+/**
+ * Describes the message portico.session.v1.ListSavedApprovalsRequest.
+ * Use `create(ListSavedApprovalsRequestSchema)` to create a new message.
+ */
+export declare const ListSavedApprovalsRequestSchema: GenMessage<ListSavedApprovalsRequest>;
+
+/**
+ * @generated from message portico.session.v1.ListSavedApprovalsResponse
+ */
+export declare type ListSavedApprovalsResponse = Message<"portico.session.v1.ListSavedApprovalsResponse"> & {
+  /**
+   * At most 10,000.
+   *
+   * @generated from field: repeated portico.session.v1.SavedApproval approvals = 1;
+   */
+  approvals: SavedApproval[];
+};
+
+/**
+ * Describes the message portico.session.v1.ListSavedApprovalsResponse.
+ * Use `create(ListSavedApprovalsResponseSchema)` to create a new message.
+ */
+export declare const ListSavedApprovalsResponseSchema: GenMessage<ListSavedApprovalsResponse>;
+
+/**
+ * @generated from message portico.session.v1.DeleteSavedApprovalRequest
+ */
+export declare type DeleteSavedApprovalRequest = Message<"portico.session.v1.DeleteSavedApprovalRequest"> & {
+  /**
+   * @generated from field: string approval_id = 1;
+   */
+  approvalId: string;
+};
+
+/**
+ * Describes the message portico.session.v1.DeleteSavedApprovalRequest.
+ * Use `create(DeleteSavedApprovalRequestSchema)` to create a new message.
+ */
+export declare const DeleteSavedApprovalRequestSchema: GenMessage<DeleteSavedApprovalRequest>;
+
+/**
+ * @generated from message portico.session.v1.DeleteSavedApprovalResponse
+ */
+export declare type DeleteSavedApprovalResponse = Message<"portico.session.v1.DeleteSavedApprovalResponse"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.DeleteSavedApprovalResponse.
+ * Use `create(DeleteSavedApprovalResponseSchema)` to create a new message.
+ */
+export declare const DeleteSavedApprovalResponseSchema: GenMessage<DeleteSavedApprovalResponse>;
 
 /**
  * @generated from message portico.session.v1.StreamEventsRequest
@@ -1587,6 +1742,26 @@ export declare const SessionService: GenService<{
     output: typeof MoveSessionResponseSchema;
   },
   /**
+   * Changes the title, the metadata or the permissions; what is absent stays as it is.
+   *
+   * @generated from rpc portico.session.v1.SessionService.UpdateSession
+   */
+  updateSession: {
+    methodKind: "unary";
+    input: typeof UpdateSessionRequestSchema;
+    output: typeof UpdateSessionResponseSchema;
+  },
+  /**
+   * Records that somebody has seen how a run ended: view_time moves up to the given time, never back nor past idle_time.
+   *
+   * @generated from rpc portico.session.v1.SessionService.ViewSession
+   */
+  viewSession: {
+    methodKind: "unary";
+    input: typeof ViewSessionRequestSchema;
+    output: typeof ViewSessionResponseSchema;
+  },
+  /**
    * Lists the sessions in which a run is going on.
    *
    * @generated from rpc portico.session.v1.SessionService.ListActiveSessions
@@ -1645,6 +1820,26 @@ export declare const SessionService: GenService<{
     methodKind: "unary";
     input: typeof ReplyPermissionRequestRequestSchema;
     output: typeof ReplyPermissionRequestResponseSchema;
+  },
+  /**
+   * Lists what was allowed for good, oldest first.
+   *
+   * @generated from rpc portico.session.v1.SessionService.ListSavedApprovals
+   */
+  listSavedApprovals: {
+    methodKind: "unary";
+    input: typeof ListSavedApprovalsRequestSchema;
+    output: typeof ListSavedApprovalsResponseSchema;
+  },
+  /**
+   * Takes an approval back; one that is not there is no error.
+   *
+   * @generated from rpc portico.session.v1.SessionService.DeleteSavedApproval
+   */
+  deleteSavedApproval: {
+    methodKind: "unary";
+    input: typeof DeleteSavedApprovalRequestSchema;
+    output: typeof DeleteSavedApprovalResponseSchema;
   },
   /**
    * Streams the events of the principal's workspace, or those of a session or a directory: from a position in the log, else

@@ -12,6 +12,8 @@ import { tale } from './words.ts'
 
 /** Characters of a question that are repeated. */
 const MAX_SAID = 1_000_000
+/** Characters of a title. */
+const MAX_TITLE = 50
 
 /** A call that was made since the last user message, and what it answered so far. */
 export interface Exchange {
@@ -34,12 +36,25 @@ export interface EchoTurn {
  */
 export function decideTurn(request: GenerationRequest): EchoTurn {
   const last = request.messages.findLastIndex(({ role }) => role === 'user')
-  const script = parseScript(last < 0 ? '' : textOf(request.messages[last]?.parts ?? []))
+  const said = last < 0 ? '' : textOf(request.messages[last]?.parts ?? [])
+  if (request.origin === 'title') return { script: parseScript(''), calls: [], answer: titleOf(said) }
+  const script = parseScript(said)
   const done = exchangesOf(request.messages.slice(last + 1))
   const tools = callable(request)
   const wanted = script.calls.filter(({ name }) => tools.some((tool) => tool.name === name))
   const calls = callsOf(request, script, tools, wanted.slice(done.length), done)
   return { script, calls, answer: calls.length > 0 ? '' : answerOf(request, script, tools, done) }
+}
+
+/** The words of the first line that asks for nothing, or of the first one, as far as they fit. */
+function titleOf(said: string): string {
+  const line = `${parseScript(said).rest}\n${said}`.trim().split('\n', 1)[0] ?? ''
+  if (line.length <= MAX_TITLE) return line
+  return line
+    .slice(0, MAX_TITLE + 1)
+    .replace(/\s+\S*$/, '')
+    .slice(0, MAX_TITLE)
+    .toWellFormed()
 }
 
 function callsOf(

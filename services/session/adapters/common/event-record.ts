@@ -41,6 +41,8 @@ function stored(data: DurableEventData, part: PartPlace | undefined): object {
       return { ...data, costNanos: data.costNanos.toString(), sessionUsage: storedUsage(data.sessionUsage) }
     case 'step-failed':
       return { ...data, usage: storedUsage(data.usage), sessionUsage: storedUsage(data.sessionUsage) }
+    case 'usage-recorded':
+      return { ...data, costNanos: data.costNanos.toString() }
     case 'session-created':
       return { ...data, session: { ...data.session, costNanos: data.session.costNanos.toString() } }
     case 'inbox-enqueued':
@@ -66,7 +68,7 @@ function storedUsage(usage: Usage | undefined): object | undefined {
 /** Reads an event as far as its own record goes. Events of the first form lack nothing. */
 export function parseEvent({ data: text }: EventRecord): StoredEvent {
   const { source, ...data } = JSON.parse(text)
-  if (data.type === 'step-ended') data.costNanos = BigInt(data.costNanos)
+  if (data.type === 'step-ended' || data.type === 'usage-recorded') data.costNanos = BigInt(data.costNanos)
   for (const name of ['usage', 'sessionUsage']) {
     if (data[name] !== undefined) data[name].costNanos = BigInt(data[name].costNanos)
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type {
   KnownRequest,
   PermissionReply,
@@ -24,6 +25,8 @@ export interface RequestRecord {
 /** An approval that an `always` answer saved. */
 export interface ApprovalRecord {
   readonly workspace: string
+  /** A digest of the rest. */
+  readonly id: string
   readonly projectId: string
   readonly action: string
   readonly pattern: string
@@ -44,6 +47,14 @@ export function requestRecord(workspace: string, write: WriteOf<'ask'>): Request
     timeCreated: request.timeCreated,
     timeExpires: request.timeExpires,
   }
+}
+
+export function approvalRecord(workspace: string, write: Omit<WriteOf<'approve'>, 'type'>): ApprovalRecord {
+  const { projectId, action, pattern } = write
+  const digest = createHash('sha256')
+    .update(JSON.stringify([projectId, action, pattern]))
+    .digest('hex')
+  return { workspace, id: `apr_${digest.slice(0, 32)}`, projectId, action, pattern }
 }
 
 export function toRequest(record: RequestRecord): PermissionRequest {

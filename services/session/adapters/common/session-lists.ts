@@ -15,3 +15,6 @@ export function toPage<R, T>(
   if (query.anchor?.direction === 'previous') items.reverse()
   return { items, more: rows.length > query.limit }
 }
+
+/** Saved approvals that are listed at once. */
+export const MOST_APPROVALS = 10_000

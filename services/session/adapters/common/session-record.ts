@@ -4,6 +4,7 @@ import type { StateChanges } from '#services/session/domain/revision.ts'
 import type { ForkOrigin, ModelRef, Outcome, Session, TokenUsage } from '#services/session/domain/session.ts'
 import type { SessionState, Wake } from '#services/session/domain/session-state.ts'
 import type { JsonObject } from '#shared/json.ts'
+import { titleRecord } from './description-record.ts'
 
 /** The fields of a session that rules read and change, as they are stored. */
 export interface StateRecord {
@@ -21,6 +22,8 @@ export interface StateRecord {
   readonly outcome: Outcome | null
   readonly timeUpdated: number
   readonly timeIdle: number | null
+  readonly timeViewed: number | null
+  readonly titling: string | null
   readonly seq: number
   readonly due: 0 | 1
   /** JSON. */
@@ -66,6 +69,8 @@ export const STATE_FIELDS = [
   'outcome',
   'timeUpdated',
   'timeIdle',
+  'timeViewed',
+  'titling',
   'seq',
   'due',
   'wake',
@@ -97,6 +102,7 @@ export const SESSION_FIELDS = [
   'timeCreated',
   'timeUpdated',
   'timeIdle',
+  'timeViewed',
 ] as const satisfies readonly (keyof SessionRecord)[]
 
 /** The members of a record that a session is made of. */
@@ -110,8 +116,7 @@ export function newSessionRecord(workspace: string, session: Session, state: Ses
     workspace,
     parentId: session.parentId ?? null,
     fork: toJson(session.fork),
-    title: title ?? null,
-    titleSearch: title?.toLowerCase() ?? null,
+    ...titleRecord(title),
     metadata: toJson(metadata),
     permissions: toJson(permissions),
     leaseOwner: null,
@@ -144,6 +149,8 @@ export function toState(record: StateRecord): SessionState {
     outcome: record.outcome ?? undefined,
     timeUpdated: record.timeUpdated,
     timeIdle: record.timeIdle ?? undefined,
+    timeViewed: record.timeViewed ?? undefined,
+    titling: record.titling ?? undefined,
     seq: record.seq,
     due: record.due === 1,
     // Missing in documents of before.
@@ -177,6 +184,7 @@ export function toSession(record: PublicRecord): Session {
     timeCreated: record.timeCreated,
     timeUpdated: record.timeUpdated,
     timeIdle: record.timeIdle ?? undefined,
+    timeViewed: record.timeViewed ?? undefined,
   }
 }
 

@@ -2,11 +2,12 @@ import type { AnyBulkWriteOperation, ClientSession, Collection, Document } from 
 import type { Revision, Write } from '#services/session/domain/revision.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { activityRecord } from '../common/activity-record.ts'
+import { descriptionRecord } from '../common/description-record.ts'
 import { eventRecord } from '../common/event-record.ts'
 import { withGrams } from '../common/grams.ts'
 import { type InboxRecord, inboxRecord, settledUpdate } from '../common/inbox-record.ts'
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
-import { requestRecord } from '../common/records.ts'
+import { approvalRecord, requestRecord } from '../common/records.ts'
 import { type SessionRecord, toStateChanges } from '../common/session-record.ts'
 import { type Collections, keyOf, partKey, type Table } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
@@ -156,10 +157,12 @@ export class MongoBatch implements Transaction {
         return ['requests', insert(requestRecord(workspace, write))]
       case 'answer':
         return ['requests', update(write.requestId, write.answer)]
+      case 'describe':
+        return ['sessions', update(this.#sessionId, withGrams(descriptionRecord(write)))]
       case 'approve': {
-        const { projectId, action, pattern } = write
+        const $setOnInsert = approvalRecord(workspace, write)
+        const { projectId, action, pattern } = $setOnInsert
         const _id = JSON.stringify([workspace, projectId, action, pattern])
-        const $setOnInsert = { workspace, projectId, action, pattern }
         return ['approvals', { updateOne: { filter: { _id }, update: { $setOnInsert }, upsert: true } }]
       }
     }

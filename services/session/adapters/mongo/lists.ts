@@ -1,7 +1,8 @@
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
+import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import type { MessageRecord } from '../common/message-record.ts'
 import { toRequest } from '../common/records.ts'
 import { readsForward, toPage } from '../common/session-lists.ts'
 import type { Collections } from './collections.ts'
@@ -17,7 +18,10 @@ export async function listMessages(
   const forward = readsForward(query)
   const from = query.anchor?.seq ?? (forward ? base : Number.MAX_SAFE_INTEGER)
   const cursor = collections.messages.find(
-    { workspace, sessionId, seq: forward ? { $gt: Math.max(from, base) } : { $gt: base, $lt: from } },
+    {
+      ...{ workspace, sessionId, seq: forward ? { $gt: Math.max(from, base) } : { $gt: base, $lt: from } },
+      ...(query.type === undefined ? {} : { type: query.type as MessageRecord['type'] }),
+    },
     { sort: { seq: forward ? 1 : -1 }, limit: query.limit + 1, maxTimeMS: MAX_TIME_MS },
   )
   const { items, more } = toPage(await cursor.toArray(), query, (record) => record)
@@ -35,14 +39,4 @@ export async function listPermissionRequests(
     { sort: sessionId === undefined ? { timeCreated: 1, seq: 1 } : { seq: 1 }, limit: 1_000, maxTimeMS: MAX_TIME_MS },
   )
   return (await cursor.toArray()).map(toRequest)
-}
-
-/** Approvals saved for a project, as rules. */
-export async function savedApprovals(
-  { approvals }: Collections,
-  workspace: string,
-  projectId: string,
-): Promise<PermissionRule[]> {
-  const cursor = approvals.find({ workspace, projectId }, { maxTimeMS: MAX_TIME_MS })
-  return (await cursor.toArray()).map(({ action, pattern }) => ({ action, resource: pattern, effect: 'allow' }))
 }

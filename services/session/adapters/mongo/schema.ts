@@ -1,5 +1,7 @@
 import type { CreateIndexesOptions, Document } from 'mongodb'
+import { FIRST_INPUT } from '#services/session/domain/session-state.ts'
 import type { MongoSchema, MongoStepStore } from '#shared/stores/mongo-schema.ts'
+import { type ApprovalRecord, approvalRecord } from '../common/records.ts'
 
 type Index = readonly [name: string, key: Record<string, 1>, options?: CreateIndexesOptions]
 
@@ -40,6 +42,7 @@ export const SCHEMA: MongoSchema = {
     // Documents take the new member as they are written.
     { version: 6, name: 'sessions know how they were woken', up: async () => {} },
     { version: 7, name: 'what statistics count has documents of its own', up: seventh },
+    { version: 8, name: 'sessions are viewed and get titles, and approvals have ids', up: addTitles },
   ],
 }
 
@@ -51,7 +54,7 @@ async function first({ db }: MongoStepStore): Promise<void> {
 
 // The single process reads this list, too, and does without the driver.
 async function second(store: MongoStepStore): Promise<void> {
-  const { splitMessages } = await import('./schema-parts.ts')
+  const { splitMessages } = await import('./steps/split-messages.ts')
   await splitMessages(store)
 }
 
@@ -79,4 +82,16 @@ async function hideSessions({ db }: MongoStepStore): Promise<void> {
   await db
     .collection('requests')
     .createIndex(ofSession, { name: 'requestsAnswered', ...only({ reply: { $type: 'string' } }) })
+}
+
+async function addTitles({ db }: MongoStepStore): Promise<void> {
+  await db
+    .collection('sessions')
+    .updateMany({ title: null, lastAdmitter: null, titling: { $exists: false } }, { $set: { titling: FIRST_INPUT } })
+  const approvals = db.collection<Document & Omit<ApprovalRecord, 'id'>>('approvals')
+  for await (const approval of approvals.find({ id: { $exists: false } })) {
+    const { id } = approvalRecord(approval.workspace, approval)
+    await approvals.updateOne({ _id: approval._id }, { $set: { id } })
+  }
+  await approvals.createIndex({ workspace: 1, id: 1 }, { name: 'approvalsById', unique: true })
 }

@@ -1,13 +1,18 @@
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
+import type {
+  PermissionRequest,
+  PermissionRule,
+  SavedApproval,
+} from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
 import type { ActivityQuery, MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
 import { listActivity } from './activity.ts'
+import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
 import type { StoreParts } from './collections.ts'
 import { listActive } from './leases.ts'
 import { listSessions } from './list-sessions.ts'
-import { listMessages, listPermissionRequests, savedApprovals } from './lists.ts'
+import { listMessages, listPermissionRequests } from './lists.ts'
 import { MongoReads } from './reads.ts'
 
 /** See SessionLists. */
@@ -55,5 +60,13 @@ export class MongoSessionLists implements SessionLists {
 
   #reads(workspace: string, sessionId: string): MongoReads {
     return new MongoReads(this.#parts.collections, workspace, sessionId)
+  }
+
+  listApprovals(workspace: string, projectId?: string): Promise<readonly SavedApproval[]> {
+    return listApprovals(this.#parts.collections, workspace, projectId)
+  }
+
+  deleteApproval(workspace: string, approvalId: string): Promise<void> {
+    return deleteApproval(this.#parts.collections, workspace, approvalId)
   }
 }

@@ -57,9 +57,9 @@ export class RpcInferencePeer implements Inference {
   }
 
   async *generate(call: PeerCall, request: GenerationRequest, blobs: Blobs): AsyncGenerator<GenerationEvent[]> {
-    const { requestId, sessionId, model, messages, tools, callTools, headers, body } = request
+    const { requestId, sessionId, origin, model, messages, tools, callTools, headers, body } = request
     const generation = {
-      ...{ requestId, sessionId, origin: 'session', model: `${model.providerId}/${model.modelId}` },
+      ...{ requestId, sessionId, origin, model: `${model.providerId}/${model.modelId}` },
       messages: messages.map((message) => toMessage(message, blobs)),
       tools: tools.map(({ name, description, inputSchema }) => ({ name, description, parameters: inputSchema })),
       ...(tools.length > 0 && !callTools ? { toolChoice: { mode: ToolChoice_Mode.NONE } } : {}),

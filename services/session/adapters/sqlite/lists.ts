@@ -1,5 +1,5 @@
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
+import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { MessageRecord } from '../common/message-record.ts'
@@ -17,9 +17,10 @@ export function listMessages(
 ): Page<StoredMessage> | undefined {
   const forward = readsForward(query)
   const from = query.anchor?.seq ?? (forward ? 0 : Number.MAX_SAFE_INTEGER)
+  const type = query.type === undefined ? [] : [query.type]
   const sql = `SELECT * FROM messages WHERE session = ${SESSION_NUMBER} AND seq ${forward ? '>' : '<'} ?
-    ORDER BY seq ${forward ? 'ASC' : 'DESC'} LIMIT ?`
-  const rows = file.statement(sql).all(workspace, sessionId, from, query.limit + 1)
+    ${type.length === 0 ? '' : 'AND type = ?'} ORDER BY seq ${forward ? 'ASC' : 'DESC'} LIMIT ?`
+  const rows = file.statement(sql).all(workspace, sessionId, from, ...type, query.limit + 1)
   if (rows.length === 0 && readState(file, workspace, sessionId) === undefined) return undefined
   return toPage(rows as unknown as MessageRecord[], query, (record) => readStored(file, record))
 }
@@ -45,10 +46,4 @@ export function listActive(file: SqliteFile, workspace: string, now: number): st
     .statement(sql)
     .all(workspace, now)
     .map(({ id }) => id as string)
-}
-
-/** Approvals saved for a project, as rules. */
-export function savedApprovals(file: SqliteFile, workspace: string, projectId: string): PermissionRule[] {
-  const sql = `SELECT action, pattern AS resource, 'allow' AS effect FROM approvals WHERE workspace = ? AND projectId = ?`
-  return file.statement(sql).all(workspace, projectId) as unknown as PermissionRule[]
 }

@@ -2,11 +2,11 @@ import type { SQLInputValue } from 'node:sqlite'
 import type { Revision, Write } from '#services/session/domain/revision.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { activityRecord } from '../common/activity-record.ts'
+import { descriptionRecord } from '../common/description-record.ts'
 import { eventRecord } from '../common/event-record.ts'
 import { inboxRecord, settledUpdate } from '../common/inbox-record.ts'
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
-import { requestRecord } from '../common/records.ts'
-
+import { approvalRecord, requestRecord } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, toStateChanges } from '../common/session-record.ts'
 import { insertActivity } from './activity.ts'
 import type { SqliteEventLog } from './event-log.ts'
@@ -38,7 +38,8 @@ const insertRequest = inserter('requests', [
   ...(['session', 'workspace', 'id', 'sessionId', 'seq', 'data', 'reply', 'message'] as const),
   ...(['timeCreated', 'timeExpires'] as const),
 ])
-const insertApproval = 'INSERT OR IGNORE INTO approvals (workspace, projectId, action, pattern) VALUES (?, ?, ?, ?)'
+const insertApproval = `INSERT OR IGNORE INTO approvals (workspace, projectId, action, pattern, id)
+  VALUES (?, ?, ?, ?, ?)`
 const settleItem = 'UPDATE inbox SET state = ?, timeSettled = ? WHERE workspace = ? AND id = ?'
 const redeliverItem = 'UPDATE inbox SET delivery = ? WHERE workspace = ? AND id = ?'
 const updateMessage = 'UPDATE messages SET data = ?, unfinished = ?, attempt = ? WHERE workspace = ? AND id = ?'
@@ -48,10 +49,7 @@ const answerRequest = 'UPDATE requests SET reply = ?, message = ? WHERE workspac
 export function saveRevision(file: SqliteFile, log: SqliteEventLog, session: SessionKey, revision: Revision): void {
   for (const write of revision.writes) save(file, log, session, write)
   const changes = toStateChanges(revision.changes) as Readonly<Record<string, SQLInputValue>>
-  const columns = Object.keys(changes)
-  if (columns.length === 0) return
-  const sql = `UPDATE sessions SET ${columns.join(' = ?, ')} = ? WHERE number = ?`
-  file.statement(sql).run(...Object.values(changes), session.number)
+  if (Object.keys(changes).length > 0) updateSession(file, session.number, changes)
 }
 
 /** Writes a new session and the events of its creation; to be called in a job. */
@@ -103,8 +101,13 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
     case 'answer':
       file.statement(answerRequest).run(write.answer.reply, write.answer.message, workspace, write.requestId)
       break
-    case 'approve':
-      file.statement(insertApproval).run(workspace, write.projectId, write.action, write.pattern)
+    case 'approve': {
+      const { id, projectId, action, pattern } = approvalRecord(workspace, write)
+      file.statement(insertApproval).run(workspace, projectId, action, pattern, id)
+      break
+    }
+    case 'describe':
+      updateSession(file, number, descriptionRecord(write))
   }
 }
 
@@ -113,6 +116,11 @@ export function saveMessage(file: SqliteFile, session: SessionKey, write: Extrac
   const { workspace, id, number } = session
   insertMessage(file, { session: number, ...messageRecord(workspace, id, write) })
   saveParts(file, workspace, write)
+}
+
+function updateSession(file: SqliteFile, number: number, changes: Readonly<Record<string, SQLInputValue>>): void {
+  const sql = `UPDATE sessions SET ${Object.keys(changes).join(' = ?, ')} = ? WHERE number = ?`
+  file.statement(sql).run(...Object.values(changes), number)
 }
 
 function saveParts(file: SqliteFile, workspace: string, write: Extract<Write, { type: 'insert' | 'update' }>): void {

@@ -1,8 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { FIRST_INPUT } from '#services/session/domain/session-state.ts'
 import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
-import { splitMessages } from './schema-parts.ts'
+import { type ApprovalRecord, approvalRecord } from '../common/records.ts'
 import { countMessages } from './steps/count-messages.ts'
 import { indexLists } from './steps/index-lists.ts'
+import { splitMessages } from './steps/split-messages.ts'
 
 /**
  * The tables of `session.sqlite`. Columns carry the names of `records.ts`. `messages` also holds the inbox: an input is
@@ -63,6 +65,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 5, name: 'sessions can be removed, and written before they are seen', up: hideSessions },
   { version: 6, name: 'sessions know how they were woken', up: addWake },
   { version: 7, name: 'what statistics count has rows of its own', up: countMessages },
+  { version: 8, name: 'sessions are viewed and get titles, and approvals have ids', up: addTitles },
 ]
 
 /** Also completes files of the time before versions. */
@@ -99,4 +102,21 @@ function hideSessions(database: DatabaseSync): void {
     UPDATE requests SET session =
       (SELECT number FROM sessions WHERE sessions.workspace = requests.workspace AND sessions.id = requests.sessionId);
     CREATE INDEX requestsAnswered ON requests (session) WHERE reply IS NOT NULL`)
+}
+
+function addTitles(database: DatabaseSync): void {
+  database.exec(`
+    ALTER TABLE sessions ADD COLUMN timeViewed INTEGER;
+    ALTER TABLE sessions ADD COLUMN titling TEXT;
+    UPDATE sessions SET titling = '${FIRST_INPUT}' WHERE title IS NULL AND lastAdmitter IS NULL;
+    ALTER TABLE approvals ADD COLUMN id TEXT NOT NULL DEFAULT ''`)
+  const update = database.prepare(
+    'UPDATE approvals SET id = ? WHERE workspace = ? AND projectId = ? AND action = ? AND pattern = ?',
+  )
+  const approvals = database.prepare('SELECT workspace, projectId, action, pattern FROM approvals').all()
+  for (const row of approvals as unknown as Omit<ApprovalRecord, 'id'>[]) {
+    const { id, workspace, projectId, action, pattern } = approvalRecord(row.workspace, row)
+    update.run(id, workspace, projectId, action, pattern)
+  }
+  database.exec('CREATE UNIQUE INDEX approvalsById ON approvals (workspace, id)')
 }

@@ -1,11 +1,16 @@
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
+import type {
+  PermissionRequest,
+  PermissionRule,
+  SavedApproval,
+} from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
 import type { ActivityQuery, MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
 import { listActivity } from './activity.ts'
+import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
 import { listSessions } from './list-sessions.ts'
-import { listActive, listMessages, listPermissionRequests, savedApprovals } from './lists.ts'
+import { listActive, listMessages, listPermissionRequests } from './lists.ts'
 import { readMessage, readStored } from './message-rows.ts'
 import { readSession } from './reads.ts'
 import type { StoreParts } from './store-parts.ts'
@@ -50,5 +55,13 @@ export class SqliteSessionLists implements SessionLists {
 
   async savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]> {
     return savedApprovals(this.#parts.file, workspace, projectId)
+  }
+
+  async listApprovals(workspace: string, projectId?: string): Promise<readonly SavedApproval[]> {
+    return listApprovals(this.#parts.file, workspace, projectId)
+  }
+
+  deleteApproval(workspace: string, approvalId: string): Promise<void> {
+    return deleteApproval(this.#parts.file, workspace, approvalId)
   }
 }

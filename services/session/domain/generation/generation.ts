@@ -40,6 +40,8 @@ export interface GenerationRequest {
   /** Unique: the ledger has one row for it. */
   readonly requestId: string
   readonly sessionId: string
+  /** What it is for. */
+  readonly origin: 'session' | 'title'
   readonly model: ModelRef
   readonly messages: readonly ModelMessage[]
   readonly tools: readonly ToolDescription[]

@@ -28,7 +28,7 @@ export function forkedSession(source: Session, fork: ForkOrigin, id: string, eve
         permissions,
       },
       ...{ costNanos: 0n, tokens: NO_TOKENS, outcome: undefined },
-      ...{ timeCreated: now, timeUpdated: now, timeIdle: undefined },
+      ...{ timeCreated: now, timeUpdated: now, timeIdle: undefined, timeViewed: undefined },
     }
     const ownId: typeof newId = (prefix) => (prefix === 'evt' ? eventId : newId(prefix))
     const revision = new Revision(newState(session, now, seq), now, now, ownId)

@@ -37,3 +37,11 @@ export interface KnownRequest {
   /** Undefined while nobody answered it. */
   readonly answer: PermissionAnswer | undefined
 }
+
+/** A pattern that an `always` answer allowed in a project for good. */
+export interface SavedApproval {
+  readonly id: string
+  readonly projectId: string
+  readonly action: string
+  readonly pattern: string
+}

@@ -30,6 +30,7 @@ import {
   sessionToProto,
   tokensToProto,
 } from '../session/session-to-proto.ts'
+import { descriptionToProto } from './description-to-proto.ts'
 
 type UsageInit = MessageInitShape<typeof SessionUsageSchema>
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
@@ -93,6 +94,12 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       return { case: 'permissionAsked', value: { request: permissionRequestToProto(data.request) } }
     case 'permission-replied':
       return { case: 'permissionReplied', value: { requestId: data.requestId, reply: replies.toProto(data.reply) } }
+    case 'session-renamed':
+    case 'session-metadata-updated':
+    case 'session-permissions-updated':
+    case 'session-viewed':
+    case 'usage-recorded':
+      return descriptionToProto(data)
     default:
       return toStepData(data, blobs)
   }

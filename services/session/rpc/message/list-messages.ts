@@ -1,12 +1,17 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import { ListMessagesRequest_Order, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import {
+  type ListMessagesRequest,
+  ListMessagesRequest_Order,
+  type SessionService,
+} from '#gen/portico/session/v1/session_service_pb.js'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { isObject } from '#shared/json.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
-import { check, parsePageSize } from '#shared/rpc/parse.ts'
+import { check, parsePageSize, parseText } from '#shared/rpc/parse.ts'
 import { blobsOf, readBlobs } from '../blob-contents.ts'
 import { bytesOf, MAX_PAGE_BYTES } from '../message-bytes.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
@@ -15,8 +20,9 @@ import { messageToProto } from './message-to-proto.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 200
+const MAX_TYPE_LENGTH = 64
 
-type Order = MessageQuery['order']
+type Query = Pick<MessageQuery, 'order' | 'type'>
 
 /** Lists the messages of a session by their place in the conversation. A page ends early rather than grow too large. */
 export function listMessages(dependencies: {
@@ -28,17 +34,17 @@ export function listMessages(dependencies: {
     const { workspaceId } = principalOf(context)
     const scope = `messages ${workspaceId} ${request.sessionId}`
     const limit = parsePageSize(request.pageSize, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
-    const continued = continuationOf<Order, { readonly seq: number }>(scope, request.pageToken, isOrder, isSeq)
-    const order = continued?.query ?? parseOrder(request.order)
+    const continued = continuationOf<Query, { readonly seq: number }>(scope, request.pageToken, isQuery, isSeq)
+    const query = continued?.query ?? parseQuery(request)
     const anchor = continued === undefined ? {} : { anchor: continued.anchor }
-    const found = await store.listMessages(workspaceId, request.sessionId, { order, limit, ...anchor })
+    const found = await store.listMessages(workspaceId, request.sessionId, { ...query, limit, ...anchor })
     if (found === undefined) throw sessionNotFound(request.sessionId)
     const page = fitting(found, continued?.anchor.direction)
     const messages = page.items.map(({ message }) => message)
     const contents = await readBlobs(blobs, workspaceId, messages)
     return {
       messages: messages.map((message) => messageToProto(message, contents)),
-      ...pageTokens(scope, order, page, continued?.anchor.direction, ({ seq }) => ({ seq })),
+      ...pageTokens(scope, query, page, continued?.anchor.direction, ({ seq }) => ({ seq })),
     }
   }
 }
@@ -62,14 +68,16 @@ const orders = enumTable({
   descending: ListMessagesRequest_Order.DESCENDING,
 })
 
-function parseOrder(order: ListMessagesRequest_Order): Order {
+function parseQuery({ order, type }: ListMessagesRequest): Query {
   const known = order === ListMessagesRequest_Order.UNSPECIFIED ? 'descending' : orders.fromProto(order)
   check(known !== undefined, 'order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
-  return known
+  return { order: known, ...(type === '' ? {} : { type: parseText('type', type, 1, MAX_TYPE_LENGTH) }) }
 }
 
-function isOrder(value: unknown): value is Order {
-  return value === 'ascending' || value === 'descending'
+function isQuery(value: unknown): value is Query {
+  if (!isObject(value)) return false
+  const { order, type } = value
+  return (order === 'ascending' || order === 'descending') && (type === undefined || typeof type === 'string')
 }
 
 function isSeq({ seq }: Record<string, unknown>): boolean {

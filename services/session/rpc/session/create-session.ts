@@ -5,11 +5,10 @@ import type { NewSession } from '#services/session/domain/session.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { parseText } from '#shared/rpc/parse.ts'
-import { parseAgentName, parseMetadata, parseModel, parseRules, parseSessionId } from '../parse.ts'
+import { parseAgentName, parseMetadata, parseModel, parseRules, parseSessionId, parseTitle } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
-const MAX_TITLE_LENGTH = 4_096
 const MAX_PATH_LENGTH = 4_096
 
 /** Creates a session in the location that the catalog resolves; one that is there already is returned unchanged. */
@@ -37,7 +36,7 @@ function parseCreateSession(request: CreateSessionRequest): Omit<NewSession, 'lo
   const { title, agent, model } = request
   return {
     id: parseSessionId(request.sessionId),
-    title: title === undefined ? undefined : parseText('title', title, 0, MAX_TITLE_LENGTH),
+    title: title === undefined ? undefined : parseTitle(title),
     agent: agent === '' ? undefined : parseAgentName('agent', agent),
     model: model === undefined ? undefined : parseModel(model),
     metadata: parseMetadata(request.metadata),

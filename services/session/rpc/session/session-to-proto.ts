@@ -17,7 +17,7 @@ import { effects, outcomes } from '../enums.ts'
 
 /** A session as other services see it. Written out whole instead of made by `create`: nothing is read more often. */
 export function sessionToProto(session: Session): SessionMessage {
-  const { model, permissions, outcome, timeIdle } = session
+  const { model, permissions, outcome, timeIdle, timeViewed } = session
   return {
     $typeName: 'portico.session.v1.Session',
     sessionId: session.id,
@@ -37,6 +37,7 @@ export function sessionToProto(session: Session): SessionMessage {
     idleTime: timeIdle === undefined ? undefined : timeToProto(timeIdle),
     parentId: session.parentId ?? '',
     fork: session.fork && forkToProto(session.fork),
+    viewTime: timeViewed === undefined ? undefined : timeToProto(timeViewed),
   }
 }
 
@@ -91,7 +92,8 @@ function timeToProto(milliseconds: number): Timestamp {
   return { $typeName: 'google.protobuf.Timestamp', seconds: BigInt(seconds), nanos }
 }
 
-function rulesToProto(rules: readonly PermissionRule[]): PermissionRuleset {
+/** Rules as other services see them. */
+export function rulesToProto(rules: readonly PermissionRule[]): PermissionRuleset {
   return create(PermissionRulesetSchema, {
     rules: rules.map((rule) => ({ ...rule, effect: effects.toProto(rule.effect) })),
   })

@@ -1,8 +1,8 @@
 import type { AnyBulkWriteOperation, ClientSession, Db, Document } from 'mongodb'
+import { type OldMessage, splitMessage } from '#services/session/adapters/common/split-message.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { MongoStepStore } from '#shared/stores/mongo-schema.ts'
-import { type OldMessage, splitMessage } from '../common/split-message.ts'
-import { keyOf, partKey } from './collections.ts'
+import { keyOf, partKey } from '../collections.ts'
 
 interface Keyed extends Document {
   readonly _id: string

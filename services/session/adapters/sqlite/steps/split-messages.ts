@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type OldMessage, splitMessage } from '../common/split-message.ts'
+import { type OldMessage, splitMessage } from '#services/session/adapters/common/split-message.ts'
 
 const TABLES = `
   CREATE TABLE inbox (

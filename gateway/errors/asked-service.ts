@@ -1,0 +1,20 @@
+import type { Transport } from '@connectrpc/connect'
+
+const services = new WeakMap<object, string>()
+
+/** The service whose call failed with an error; undefined: the facade failed by itself. */
+export function askedService(error: unknown): string | undefined {
+  return typeof error === 'object' && error !== null ? services.get(error) : undefined
+}
+
+/** A transport whose failed calls are known by the name of their service. Of a stream only its opening is. */
+export function namedTransport(name: string, transport: Transport): Transport {
+  const named = (error: unknown): never => {
+    if (typeof error === 'object' && error !== null) services.set(error, name)
+    throw error
+  }
+  return {
+    unary: (...call) => transport.unary(...call).catch(named),
+    stream: (...call) => transport.stream(...call).catch(named),
+  }
+}

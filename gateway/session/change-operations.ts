@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { noContent } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { sessionParameter } from '../records/ids.ts'
+import { toModelRef } from '../records/model.ts'
+import { toTime } from '../records/time.ts'
+import { toUpdateSession } from './mappers.ts'
+import { switchAgentBody, switchModelBody, updateSessionBody, viewSessionBody } from './schemas.ts'
+
+const params = z.object({ sessionID: sessionParameter })
+
+export const updateSession = operation({
+  id: 'session.update',
+  method: 'patch',
+  path: '/api/session/{sessionID}',
+  family: 'instance',
+  summary: 'Changes the title, the metadata or the permissions',
+  description: 'What is given replaces the whole; what is absent or null stays as it is.',
+  params,
+  body: updateSessionBody,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND', 'REQUEST_INVALID'],
+  handle: ({ session }, { params, body, call }) =>
+    session.updateSession(toUpdateSession(params.sessionID, body), call.options()),
+})
+
+export const viewSession = operation({
+  id: 'session.view',
+  method: 'post',
+  path: '/api/session/{sessionID}/view',
+  family: 'instance',
+  summary: 'Records that the end of a run was seen',
+  description: '`time.viewed` moves up to the given time, never back, nor past `time.idle`.',
+  params,
+  body: viewSessionBody,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND'],
+  handle: ({ session }, { params, body, call }) =>
+    session.viewSession({ sessionId: params.sessionID, idleTime: toTime(body.idle) }, call.options()),
+})
+
+export const switchAgent = operation({
+  id: 'session.switchAgent',
+  method: 'post',
+  path: '/api/session/{sessionID}/agent',
+  family: 'instance',
+  summary: 'Selects the agent for subsequent provider calls',
+  params,
+  body: switchAgentBody,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND', 'REQUEST_INVALID'],
+  handle: ({ session }, { params, body, call }) =>
+    session.switchSessionAgent({ sessionId: params.sessionID, agent: body.agent }, call.options()),
+})
+
+export const switchModel = operation({
+  id: 'session.switchModel',
+  method: 'post',
+  path: '/api/session/{sessionID}/model',
+  family: 'instance',
+  summary: 'Selects the model for subsequent provider calls',
+  params,
+  body: switchModelBody,
+  answer: noContent,
+  errors: ['SESSION_NOT_FOUND', 'REQUEST_INVALID'],
+  handle: ({ session }, { params, body, call }) =>
+    session.switchSessionModel({ sessionId: params.sessionID, model: toModelRef(body.model) }, call.options()),
+})

@@ -1,0 +1,32 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { SessionEventSchema } from '#gen/portico/session/v1/event_pb.js'
+import type { DurableEventData } from '#services/session/domain/event.ts'
+import { rulesToProto, tokensToProto } from '../session/session-to-proto.ts'
+
+type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
+
+type DescriptionType =
+  | 'session-renamed'
+  | 'session-metadata-updated'
+  | 'session-permissions-updated'
+  | 'session-viewed'
+  | 'usage-recorded'
+
+/** An event about what a session is called, what clients say of it, and what finding its title has cost. */
+export function descriptionToProto(data: Extract<DurableEventData, { type: DescriptionType }>): Init {
+  switch (data.type) {
+    case 'session-renamed':
+      return { case: 'sessionRenamed', value: { title: data.title } }
+    case 'session-metadata-updated':
+      return { case: 'sessionMetadataUpdated', value: { metadata: data.metadata } }
+    case 'session-permissions-updated':
+      return { case: 'sessionPermissionsUpdated', value: { permissions: rulesToProto(data.permissions) } }
+    case 'session-viewed':
+      return { case: 'sessionViewed', value: { idleTime: timestampFromMs(data.timeIdle) } }
+    case 'usage-recorded': {
+      const { purpose: source, costNanos, tokens } = data
+      return { case: 'usageRecorded', value: { source, costNanos, tokens: tokensToProto(tokens) } }
+    }
+  }
+}

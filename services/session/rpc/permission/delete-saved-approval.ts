@@ -1,0 +1,16 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+
+/** Takes an approval back: what it allowed is judged by the rules again, from the next tool call on. */
+export function deleteSavedApproval(dependencies: {
+  readonly store: SessionStore
+}): ServiceImpl<typeof SessionService>['deleteSavedApproval'] {
+  const { store } = dependencies
+  return async ({ approvalId }, context) => {
+    const { workspaceId } = principalOf(context)
+    await store.deleteApproval(workspaceId, approvalId)
+    return {}
+  }
+}

@@ -1,0 +1,109 @@
+import { Rejection } from '#shared/rejection.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import { finishTitle } from '../domain/description.ts'
+import type { GenerationRequest } from '../domain/generation/generation.ts'
+import type { Admitter } from '../domain/inbox.ts'
+import type { Prompt } from '../domain/message.ts'
+import type { Session } from '../domain/session.ts'
+import { titleIn, titleInput } from '../domain/title.ts'
+import type { Catalog } from '../ports/catalog.ts'
+import type { Inference } from '../ports/inference.ts'
+import type { PeerCall } from '../ports/peer-call.ts'
+import { nothing, type SessionStore } from '../ports/session-store.ts'
+import { Slots } from './slots.ts'
+
+/** The agent that finds titles. */
+const AGENT = 'title'
+const MOST_AT_ONCE = 8
+/** Milliseconds. */
+const LONGEST = 60_000
+
+/** A title that is to be found. */
+export interface TitleRequest {
+  /** Identifies the request in the ledger, and in the session, which takes no other's title. */
+  readonly id: string
+  readonly session: Session
+  /** On whose behalf a model is asked. */
+  readonly principal: Admitter
+  /** The session's first input. */
+  readonly prompt: Prompt
+}
+
+export interface TitleDependencies {
+  readonly store: SessionStore
+  readonly catalog: Catalog
+  readonly inference: Inference
+  readonly logger: Logger
+}
+
+/**
+ * Has the `title` agent find titles, beside the runs, which never wait for one: at most eight at once, for at most a minute
+ * each. What fails, or is cut off by the end of the process, leaves a session as it is.
+ */
+export class Titles implements AsyncDisposable {
+  readonly #dependencies: TitleDependencies
+  readonly #slots = new Slots(MOST_AT_ONCE)
+  readonly #closing = new AbortController()
+  readonly #pending = new Set<Promise<void>>()
+
+  constructor(dependencies: TitleDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /** Begins to find one. */
+  find(request: TitleRequest): void {
+    const input = titleInput(request.prompt)
+    if (input === '' || this.#closing.signal.aborted) return
+    const found: Promise<void> = this.#find(request, input)
+      .catch((error: unknown) => this.#report(request, error))
+      .finally(() => this.#pending.delete(found))
+    this.#pending.add(found)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new Error('The service is closing'))
+    await Promise.all(this.#pending)
+  }
+
+  async #find({ id, session, principal }: TitleRequest, input: string): Promise<void> {
+    const { store, catalog, inference } = this.#dependencies
+    using _ = await this.#slots.take(this.#closing.signal)
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LONGEST)])
+    const call: PeerCall = { principal, requestId: id, signal }
+    const { agent } = await catalog.getAgent(call, session.location.directory, AGENT)
+    const model = agent.model ?? session.model ?? (await inference.defaultModel(call))
+    const answer = await this.#ask(call, {
+      ...{ requestId: id, sessionId: session.id, origin: 'title', model, tools: [], callTools: false },
+      messages: [
+        { role: 'system', parts: [{ type: 'text', text: agent.system ?? '' }] },
+        { role: 'user', parts: [{ type: 'text', text: input }] },
+      ],
+      ...{ headers: agent.requestHeaders, body: agent.requestBody },
+    })
+    const { text, costNanos, tokens } = answer
+    const key = { workspace: principal.workspaceId, sessionId: session.id }
+    await store.revise(key, nothing, (revision) =>
+      finishTitle(revision, id, { title: titleIn(text), costNanos, tokens }),
+    )
+  }
+
+  async #ask(call: PeerCall, request: GenerationRequest) {
+    const kinds = new Map<number, string>()
+    let text = ''
+    for await (const events of this.#dependencies.inference.generate(call, request, new Map())) {
+      for (const event of events) {
+        if (event.type === 'part-started') kinds.set(event.index, event.kind)
+        if (event.type === 'part-ended' && kinds.get(event.index) === 'text') text += event.text
+        if (event.type === 'finished') return { text, costNanos: event.costNanos, tokens: event.tokens }
+      }
+    }
+    throw new Rejection('PROVIDER_UNAVAILABLE', { message: 'The answer was cut' })
+  }
+
+  #report({ session }: TitleRequest, error: unknown): void {
+    // The agent is disabled, or the session is gone.
+    const expected = error instanceof Rejection && ['AGENT_NOT_FOUND', 'SESSION_NOT_FOUND'].includes(error.reason)
+    if (expected || this.#closing.signal.aborted) return
+    this.#dependencies.logger.info({ err: error, sessionId: session.id }, 'No title was found')
+  }
+}

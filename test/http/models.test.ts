@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openPortico } from '#test/support/portico.ts'
+
+const model = {
+  capabilities: { tools: true, input: ['text'], output: ['text'] },
+  request: { headers: {}, body: {} },
+  variants: [],
+  time: { released: 0 },
+  status: 'active',
+  enabled: true,
+}
+const provider = { api: { type: 'native', settings: {} }, request: { headers: {}, body: {} } }
+
+test('models and providers of a location are those that are configured, and the built-in ones', async () => {
+  await using portico = await openPortico({ OPENAI_API_KEY: 'sk-upstream' })
+  const location = { directory: portico.project }
+  const models = await portico.fetch('/api/model')
+  assert.equal(models.status, 200)
+  const echo = {
+    ...model,
+    id: 'echo',
+    providerID: 'portico',
+    name: 'Echo (built in)',
+    api: { id: 'echo', type: 'native', settings: {} },
+    cost: [{ input: 0, output: 0, cache: { read: 0, write: 0 } }],
+    limit: { context: 1_000_000, output: 0 },
+  }
+  const unknown = { ...model, providerID: 'openai', cost: [], limit: { context: 0, output: 0 } }
+  const listed = (id: string) => ({ ...unknown, id, name: id, api: { id, type: 'native', settings: {} } })
+  const { location: at, data } = (await models.json()) as { location: unknown; data: { readonly id: string }[] }
+  assert.deepEqual(at, location)
+  assert.deepEqual(data.at(-1), echo)
+  const [first = assert.fail()] = data
+  assert.deepEqual(first, listed(first.id))
+  const providers = await portico.fetch('/api/provider')
+  assert.equal(providers.status, 200)
+  assert.deepEqual(await providers.json(), {
+    location,
+    data: ['openai', 'portico'].map((id) => ({ ...provider, id, name: id })),
+  })
+})
+
+test('one provider, and one that there is not', async () => {
+  await using portico = await openPortico()
+  const one = await portico.fetch('/api/provider/portico')
+  assert.equal(one.status, 200)
+  const location = { directory: portico.project }
+  assert.deepEqual(await one.json(), { location, data: { ...provider, id: 'portico', name: 'portico' } })
+  const none = await portico.fetch('/api/provider/nobody')
+  assert.equal(none.status, 404)
+  const message = 'Provider not found: nobody'
+  assert.deepEqual(await none.json(), { _tag: 'ProviderNotFoundError', message, providerID: 'nobody' })
+})
+
+test('health.get answers when the server takes requests', async () => {
+  await using portico = await openPortico()
+  const answer = await portico.fetch('/api/health')
+  assert.deepEqual([answer.status, await answer.json()], [200, { healthy: true }])
+})
