@@ -33,15 +33,19 @@ export function openDatabase(path: string, exclusive: boolean, begin: (database:
   }
 }
 
+/** Several that want a lock at once meet for a moment, after which one of them has it. */
+const LOCK_MS = 1_000
+
 /**
  * Locks a file that holds nothing else, which is made where there is none, until it is disposed. Throws SqliteBusyError, which
- * names `folder`, when somebody has locked it.
+ * names `folder`, when somebody has locked it. Of several who try at the same moment one gets it.
  */
 export function lockFile(path: string, folder: string): Disposable {
-  const database = openFile(path, 0)
+  const database = openFile(path, LOCK_MS)
   try {
     // With its journal in memory, a transaction that is never committed makes no other file and leaves this one empty.
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    // Without an exclusive `locking_mode`, which would keep what was locked on the way from whoever is ahead.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()
     const advice = 'stop it first, or set PORTICO_DATA_DIR to another folder'
