@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { EventSource } from 'eventsource'
 import OpenAI from 'openai'
+import { openStream, readUntil } from '#test/support/event-stream.ts'
 import { InstanceClient } from '#test/support/instance-client.ts'
 import { dropDatabase, freshDatabaseName, mongoUri } from '#test/support/mongo.ts'
 import { KEYS, scratchDirectory } from '#test/support/processes.ts'
@@ -112,6 +113,26 @@ function whatItDoes(start: (setting: { dataDirectory: string; project: string })
     await client.wait(sessionId)
     const parts = (await client.messages(sessionId)).flatMap(({ content = [] }) => content)
     assert.equal(parts.find(({ type }) => type === 'tool')?.state?.status, 'completed')
+  })
+
+  test('the stream of one session and its log report the same, and both can be read on from any event', async () => {
+    const durable = (text: string): string[] => text.match(/^data: .*"durable".*$/gm) ?? []
+    const until = (text: string): boolean => text.includes('"session.execution.succeeded"')
+    const [own, other] = [await client.createSession(), await client.createSession()]
+    const path = `${product.url}/api/event?sessionID=${own}`
+    const stream = await openStream(path)
+    const log = await openStream(`${product.url}/api/experimental/session/${own}/log?follow=true`)
+    for (const sessionId of [other, own]) await client.prompt(sessionId, { text: 'Hello' })
+    const [streamed, followed] = await Promise.all([readUntil(stream, until), readUntil(log, until)])
+    const whole = await (await fetch(`${product.url}/api/experimental/session/${own}/log`)).text()
+    assert.ok(!streamed.includes(other))
+    assert.deepEqual(durable(streamed), durable(whole).slice(1))
+    assert.deepEqual(durable(followed), durable(whole))
+    assert.match(whole, /data: \{"type":"log.synced","aggregateID":"ses_[^"]+","seq":\d+\}\n\n$/)
+    const [, second] = [...streamed.matchAll(/^id: (\S+)$/gm)]
+    const again = await openStream(path, { 'last-event-id': second?.[1] ?? '' })
+    assert.deepEqual(durable(await readUntil(again, until)), durable(streamed).slice(1))
+    for (const each of [stream, log, again]) each.destroy()
   })
 
   test('a second start finds everything again', async () => {
