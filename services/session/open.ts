@@ -168,7 +168,9 @@ async function openAdapters(
         ...{ path: join(config.directory, 'session.sqlite'), clock, park: !autoResume },
       }),
     )
-    const blobs = resources.use(await openFileBlobStore({ directory: join(config.directory, 'blobs') }))
+    const blobs = resources.use(
+      await openFileBlobStore({ directory: join(config.directory, 'blobs'), uses: store.blobUses }),
+    )
     return { store, blobs }
   }
   // The driver takes 20 MB, and is not read where it is not used.

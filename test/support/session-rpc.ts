@@ -46,7 +46,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-session-'))
   const clock = { time: Date.UTC(2026, 0, 1), now: () => clock.time, monotonic: () => clock.time }
   const store = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock })
-  const blobs = await openFileBlobStore({ directory: join(directory, 'blobs') })
+  const blobs = await openFileBlobStore({ directory: join(directory, 'blobs'), uses: store.blobUses })
   const read: string[] = []
   const titled: TitleRequest[] = []
   const titles = { find: (request: TitleRequest) => void titled.push(request) }
@@ -54,7 +54,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const hub = new EventHub(store)
   const catalog = catalogOf(read)
   // What others do in the background is not looked for.
-  const remover = new Remover({ store, catalog, logger: silentLogger, pause, pollMs: 3_600_000 })
+  const remover = new Remover({ store, blobs, catalog, logger: silentLogger, pause, pollMs: 3_600_000 })
   const connection = await connect(createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock }))
   return {
     ...{ store: withUseCases(store), blobs, clock, read, titled, hub },

@@ -1,9 +1,30 @@
 import type { BlobRef } from '../domain/message.ts'
 
-/** Content by hash, per workspace. Nothing is ever changed or, so far, deleted. */
+/** Somebody who has put content and has not yet written what refers to it; see `holdingBlobs`. */
+export interface BlobHold {
+  readonly id: string
+  /** What is held. */
+  readonly held: { readonly workspace: string; readonly hash: string }[]
+}
+
+/**
+ * Content by hash, per workspace. It is never changed, and goes with the last record that refers to it: what a message, an
+ * inbox item or a part of the session store refers to is in use from the transaction on that writes it, until the one that
+ * deletes it. What is on its way into such a record is held.
+ */
 export interface BlobStore extends AsyncDisposable {
-  /** Keeps content of at most 20 MiB; resolves after it is durable. The same content again is no second copy. */
-  put(workspace: string, data: Uint8Array): Promise<BlobRef>
+  /**
+   * Keeps content of at most 20 MiB; resolves after it is durable. The same content again is no second copy. It is held until
+   * the hold is released, or for an hour after its process is gone.
+   */
+  put(workspace: string, data: Uint8Array, hold: BlobHold): Promise<BlobRef>
+  /** Ends a hold; what it held and nobody uses may be deleted. */
+  release(hold: BlobHold): Promise<void>
   /** The content, or undefined when the workspace has none with that hash. */
   get(workspace: string, hash: string): Promise<Uint8Array | undefined>
+  /**
+   * Deletes content that is neither in use nor held, at most 20 blobs at once. Returns whether there may be more. Others may do
+   * so at the same time.
+   */
+  sweep(): Promise<boolean>
 }

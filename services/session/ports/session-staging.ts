@@ -8,6 +8,8 @@ export interface StagedSession {
   readonly sessionId: string
   /** Names this attempt: a later one at the same id is another. */
   readonly key: string
+  /** The session that its messages come from; what they refer to is in use as long as that is there. */
+  readonly source: string | undefined
 }
 
 /** What makes a session other than its creation. */
@@ -37,11 +39,12 @@ export const STAGED_MS = 60_000
  */
 export interface SessionStaging {
   /** Begins. Rejects with SESSION_EXISTS when the session is there. */
-  stageSession(workspace: string, sessionId: string, kind: StagedKind): Promise<StagedSession>
+  stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: string): Promise<StagedSession>
   /**
    * Appends settled messages, in order, in one transaction, and extends the time. Rejects with MESSAGE_EXISTS when one of their
    * ids names something in the workspace; nothing is written then. Everybody else waits meanwhile: give few at once, 100 or
-   * half a megabyte. Blobs that they refer to must be held or in use.
+   * half a megabyte. Blobs that they refer to must be held, unless they come from `source`: rejects with SESSION_NOT_FOUND when that
+   * is gone.
    */
   appendStaged(staged: StagedSession, messages: readonly Message[]): Promise<void>
   /** Extends the time, where the next messages are long in coming. */

@@ -5,6 +5,8 @@ import type { CallOutcome } from '../domain/generation/step-draft.ts'
 import type { StructuredError, ToolContent, ToolPart } from '../domain/message.ts'
 import { TOOL_ABORTED } from '../domain/settle-aborted.ts'
 import type { ToolEvent, ToolOutput } from '../domain/tool-run.ts'
+import type { BlobHold } from '../ports/blob-store.ts'
+import { holdingBlobs } from './removal/holding-blobs.ts'
 import { requestPermission } from './request-permission.ts'
 import { isPassing, type RunContext, runCall, tryPeer } from './run-context.ts'
 import { isGenerationGone, type StepPlan } from './step-plan.ts'
@@ -40,9 +42,11 @@ export async function doToolCall(
   signal.throwIfAborted()
   run.tenure.check()
   step.ran(part.callId)
-  const outcome = await runTool(run, plan, step, part, prepared, signal)
-  signal.throwIfAborted()
-  await step.settle(part.callId, outcome)
+  await holdingBlobs(run.blobs, async (hold) => {
+    const outcome = await runTool(run, plan, step, part, prepared, signal, hold)
+    signal.throwIfAborted()
+    await step.settle(part.callId, outcome)
+  })
 }
 
 async function prepare(
@@ -80,6 +84,7 @@ async function runTool(
   part: ToolPart,
   { accesses }: PreparedCall,
   signal: AbortSignal,
+  hold: BlobHold,
 ): Promise<CallOutcome> {
   const { tenure, session, catalog } = run
   const { callId, name, input } = part
@@ -103,7 +108,7 @@ async function runTool(
     const event = next.value
     if (event.type !== 'progressed') {
       await events.return?.()
-      return keep(run, event)
+      return keep(run, event, hold)
     }
     step.progressed(callId, event.metadata)
   }
@@ -123,15 +128,19 @@ function cutOffBy(run: RunContext, error: unknown): StructuredError {
   }
 }
 
-async function keep(run: RunContext, event: Exclude<ToolEvent, { type: 'progressed' }>): Promise<CallOutcome> {
-  const content = await Promise.all(event.content.map((output) => keepOutput(run, output)))
+async function keep(
+  run: RunContext,
+  event: Exclude<ToolEvent, { type: 'progressed' }>,
+  hold: BlobHold,
+): Promise<CallOutcome> {
+  const content = await Promise.all(event.content.map((output) => keepOutput(run, output, hold)))
   return { error: event.type === 'failed' ? event.error : undefined, content, metadata: event.metadata }
 }
 
-async function keepOutput({ blobs, tenure }: RunContext, output: ToolOutput): Promise<ToolContent> {
+async function keepOutput({ blobs, tenure }: RunContext, output: ToolOutput, hold: BlobHold): Promise<ToolContent> {
   if (output.type === 'text') return output
   const { data, mime, name } = output
-  return { type: 'file', blob: await blobs.put(tenure.lease.workspace, data), mime, name: name || undefined }
+  return { type: 'file', blob: await blobs.put(tenure.lease.workspace, data, hold), mime, name: name || undefined }
 }
 
 function failed(error: StructuredError): CallOutcome {

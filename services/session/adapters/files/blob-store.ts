@@ -1,26 +1,58 @@
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BlobRef } from '#services/session/domain/message.ts'
-import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
 import { randomText } from '#shared/ids.ts'
 import { isHash, refOf } from '../common/blob-content.ts'
+
+/** A blob of a workspace. */
+export interface BlobKey {
+  readonly workspace: string
+  readonly hash: string
+}
+
+/** What the store of the records knows of blobs. */
+export interface BlobUses {
+  /** Whether a record refers to it. */
+  isUsed(key: BlobKey): boolean
+  /** Notes durably that it may be used by nothing. */
+  note(key: BlobKey): Promise<void>
+  /** Blobs that may be used by nothing, after one of them, in a fixed order. */
+  loose(after: BlobKey | undefined, limit: number): readonly BlobKey[]
+  /** It is gone, or else it is used, which is looked at once more. */
+  forget(key: BlobKey, gone: boolean): Promise<void>
+}
+
+export interface FileBlobOptions {
+  readonly directory: string
+  readonly uses: BlobUses
+}
 
 /**
  * Blobs as files, `<directory>/<workspace>/<hash>`. A file of that name is complete: it is written beside, synced and
  * renamed. What a crash left half written is removed at the next opening, so open the session's SQLite file first: it
  * keeps other processes out.
  */
-export async function openFileBlobStore(options: { readonly directory: string }): Promise<BlobStore> {
-  const store = new FileBlobStore(options.directory)
+export async function openFileBlobStore(options: FileBlobOptions): Promise<BlobStore> {
+  const store = new FileBlobStore(options)
   await store.clear()
   return store
 }
 
+/** So many are deleted at once. */
+const SWEPT = 20
+
 class FileBlobStore implements BlobStore {
   readonly #directory: string
   readonly #unfinished: string
+  readonly #uses: BlobUses
+  /** How many hold a file, by its path. Holds end with the process. */
+  readonly #held = new Map<string, number>()
+  /** Files that are being deleted. */
+  readonly #dying = new Map<string, Promise<void>>()
 
-  constructor(directory: string) {
+  constructor({ directory, uses }: FileBlobOptions) {
+    this.#uses = uses
     this.#directory = directory
     this.#unfinished = join(directory, 'unfinished')
   }
@@ -30,9 +62,15 @@ class FileBlobStore implements BlobStore {
     await mkdir(this.#unfinished, { recursive: true, mode: 0o700 })
   }
 
-  async put(workspace: string, data: Uint8Array): Promise<BlobRef> {
+  async put(workspace: string, data: Uint8Array, hold: BlobHold): Promise<BlobRef> {
     const ref = refOf(data)
     const path = this.#path(workspace, ref.hash)
+    const key = { workspace, hash: ref.hash }
+    this.#held.set(path, (this.#held.get(path) ?? 0) + 1)
+    hold.held.push(key)
+    await this.#dying.get(path)
+    // So that it is found if nothing comes to use it.
+    if (!this.#uses.isUsed(key)) await this.#uses.note(key)
     if (!(await exists(path))) {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       await syncDirectory(this.#directory)
@@ -60,7 +98,51 @@ class FileBlobStore implements BlobStore {
     }
   }
 
+  async release({ held }: BlobHold): Promise<void> {
+    for (const { workspace, hash } of held) {
+      const path = this.#path(workspace, hash)
+      const left = (this.#held.get(path) ?? 1) - 1
+      if (left > 0) this.#held.set(path, left)
+      else this.#held.delete(path)
+    }
+    held.length = 0
+  }
+
+  async sweep(): Promise<boolean> {
+    let count = 0
+    let last: BlobKey | undefined
+    while (count < SWEPT) {
+      const [key] = this.#uses.loose(last, 1)
+      if (key === undefined) return false
+      last = key
+      if (await this.#sweep(key)) count++
+    }
+    return true
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {}
+
+  /** Whether there was anything to do. Nobody can begin to hold or to use it between the look and the mark. */
+  async #sweep(key: BlobKey): Promise<boolean> {
+    const path = this.#path(key.workspace, key.hash)
+    if (this.#dying.has(path)) return false
+    if (this.#uses.isUsed(key)) await this.#uses.forget(key, false)
+    else if (this.#held.has(path)) return false
+    else {
+      const gone = this.#delete(path, key).finally(() => this.#dying.delete(path))
+      this.#dying.set(
+        path,
+        gone.catch(() => {}),
+      )
+      await gone
+    }
+    return true
+  }
+
+  async #delete(path: string, key: BlobKey): Promise<void> {
+    await rm(path, { force: true })
+    await this.#uses.forget(key, true)
+  }
 
   #path(workspace: string, hash: string): string {
     if (!/^wrk_[A-Za-z0-9_-]+$/.test(workspace)) throw new RangeError('A workspace id cannot be a folder name')

@@ -9,6 +9,7 @@ import { type InboxRecord, inboxRecord, settledUpdate } from '../common/inbox-re
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
 import { approvalRecord, requestRecord } from '../common/records.ts'
 import { type SessionRecord, toStateChanges } from '../common/session-record.ts'
+import { blobUses } from './blobs/blob-uses.ts'
 import { type Collections, keyOf, partKey, type Table } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { noticeOf } from './notices.ts'
@@ -33,6 +34,8 @@ export class MongoBatch implements Transaction {
   readonly #sessionId: string
   readonly #pending = new Map<Table, Operation[]>()
   readonly #added = new Map<string, InboxRecord>()
+  /** Blobs that the message uses which was written last. */
+  readonly #copied = new Set<string>()
   #found: Promise<ServerState | undefined> | undefined
 
   constructor(collections: Collections, workspace: string, sessionId: string, session: ClientSession) {
@@ -81,6 +84,10 @@ export class MongoBatch implements Transaction {
   insertMessage(write: Extract<Write, { type: 'insert' }>): void {
     this.push(...this.#operation(write))
     this.#addParts(write)
+    // What is copied is not held: the server lets nobody delete it at the same time.
+    for (const blob of this.#copied)
+      this.push('blobs', { updateOne: { filter: { _id: blob }, update: { $inc: { copies: 1 } } } })
+    this.#copied.clear()
   }
 
   /** Counts a message that no revision has. */
@@ -98,15 +105,21 @@ export class MongoBatch implements Transaction {
     for (const record of found) {
       if (await isOwned(this.#collections, this.#workspace, record, this.session)) return record.id
     }
-    for (const { id } of found) this.evict(id)
+    for (const { id } of found) await this.evict(id)
     return undefined
   }
 
-  evict(id: string): void {
+  async evict(id: string): Promise<void> {
     const deletion: Operation = { deleteOne: { filter: { _id: keyOf(this.#workspace, id) } } }
+    const own = { workspace: this.#workspace, message: id }
     this.push('inbox', deletion)
     this.push('messages', deletion)
-    this.push('parts', { deleteMany: { filter: { workspace: this.#workspace, message: id } } })
+    this.push('parts', { deleteMany: { filter: own } })
+    const options = { session: this.session, maxTimeMS: MAX_TIME_MS }
+    for (const { _id, blob } of await this.#collections.blobUses.find(own, options).toArray()) {
+      this.push('blobUses', { deleteOne: { filter: { _id } } })
+      this.push('blobs', { updateOne: { filter: { _id: blob }, update: { $set: { checkAt: 0 } } } })
+    }
   }
 
   async flush(): Promise<void> {
@@ -127,7 +140,8 @@ export class MongoBatch implements Transaction {
 
   #operation(write: Write): [Table, Operation] {
     const workspace = this.#workspace
-    const insert = (record: { readonly id: string }): Operation => {
+    const insert = (record: { readonly id: string; readonly data: string }): Operation => {
+      this.#use(record.id, record.data)
       return { insertOne: { document: { _id: keyOf(workspace, record.id), ...record } } }
     }
     const put = (record: { readonly id: string }): Operation => {
@@ -170,8 +184,16 @@ export class MongoBatch implements Transaction {
 
   #addParts(write: Extract<Write, { type: 'insert' | 'update' }>): void {
     for (const part of partRecords(this.#workspace, write)) {
+      this.#use(part.message, part.data)
       const replacement = { _id: partKey(part), ...part }
       this.push('parts', { replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } })
+    }
+  }
+
+  #use(message: string, json: string): void {
+    for (const replacement of blobUses(this.#workspace, message, json)) {
+      this.push('blobUses', { replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } })
+      this.#copied.add(replacement.blob)
     }
   }
 

@@ -1,16 +1,27 @@
 import type { Binary, Collection } from 'mongodb'
 import type { BlobRef } from '#services/session/domain/message.ts'
-import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { isHash, refOf } from '../common/blob-content.ts'
-import { keyOf } from './collections.ts'
+import { keyOf, SERVER_NOW } from './collections.ts'
 
 /** Well below the server's limit of 16 MiB for a document. */
 const CHUNK_BYTES = 8 * 1024 * 1024
+/** So long a blob is held when nobody ends that, in milliseconds. */
+const HELD_MS = 3_600_000
+/** Writing the largest blob takes a second or so. */
+const PUT_MS = 15_000
+/** So many are deleted at once. */
+const SWEPT = 20
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 interface BlobDocument {
   readonly _id: string
   readonly size: number
+  /** Who holds it, and until when, by the server's clock. */
+  readonly holds?: readonly { readonly id: string; readonly until: number }[]
+  /** It may be used by nothing: from then on somebody has to look. Absent: it is used. */
+  readonly checkAt?: number
 }
 
 interface ChunkDocument {
@@ -19,37 +30,84 @@ interface ChunkDocument {
 }
 
 /**
- * Blobs in MongoDB: chunks, and a document that is written after them and says that they are complete. What is written
- * twice is the same, so callers need not know of each other. Disposing the store leaves the connection open.
+ * Blobs in MongoDB: chunks, and a document that says that they are complete; both are written, and deleted, in one transaction.
+ * Whoever holds a blob, begins to use it while nobody holds it, or stops to use it writes its document, too, so that the
+ * server lets none of them and a deletion happen at once. Disposing the store leaves the connection open.
  */
 export function openMongoBlobStore(options: { readonly mongo: Mongo }): BlobStore {
-  const { db } = options.mongo
-  return new MongoBlobStore(db.collection('blobs'), db.collection('blobChunks'))
+  return new MongoBlobStore(options.mongo)
 }
 
 class MongoBlobStore implements BlobStore {
+  readonly #mongo: Mongo
   readonly #blobs: Collection<BlobDocument>
   readonly #chunks: Collection<ChunkDocument>
+  readonly #uses: Collection<{ readonly _id: string; readonly blob: string }>
 
-  constructor(blobs: Collection<BlobDocument>, chunks: Collection<ChunkDocument>) {
-    this.#blobs = blobs
-    this.#chunks = chunks
+  constructor(mongo: Mongo) {
+    this.#mongo = mongo
+    this.#blobs = mongo.db.collection('blobs')
+    this.#chunks = mongo.db.collection('blobChunks')
+    this.#uses = mongo.db.collection('blobUses')
   }
 
-  async put(workspace: string, data: Uint8Array): Promise<BlobRef> {
+  async put(workspace: string, data: Uint8Array, hold: BlobHold): Promise<BlobRef> {
     const ref = refOf(data)
     const _id = keyOf(workspace, ref.hash)
-    if ((await this.#find(_id)) !== null) return ref
-    for (const [i, id] of chunkIds(_id, ref.size).entries()) {
-      const chunk = Buffer.from(data.subarray(i * CHUNK_BYTES, (i + 1) * CHUNK_BYTES))
-      await this.#chunks.updateOne(
-        { _id: id },
-        { $setOnInsert: { data: chunk } },
-        { upsert: true, maxTimeMS: MAX_TIME_MS },
-      )
-    }
-    await this.#blobs.updateOne({ _id }, { $setOnInsert: { size: ref.size } }, { upsert: true, maxTimeMS: MAX_TIME_MS })
+    await this.#mongo.transact(async (session) => {
+      const options = { ...LIMIT, session }
+      if ((await this.#blobs.findOne({ _id }, { ...options, projection: { _id: 1 } })) === null) {
+        for (const [i, id] of chunkIds(_id, ref.size).entries()) {
+          const chunk = Buffer.from(data.subarray(i * CHUNK_BYTES, (i + 1) * CHUNK_BYTES))
+          await this.#chunks.replaceOne({ _id: id }, { data: chunk }, { upsert: true, ...options })
+        }
+        await this.#blobs.insertOne({ _id, size: ref.size }, options)
+      }
+      const until = { $add: [SERVER_NOW, HELD_MS] }
+      const holds = { $concatArrays: [{ $ifNull: ['$holds', []] }, [{ id: hold.id, until }]] }
+      await this.#blobs.updateOne({ _id }, [{ $set: { holds, checkAt: until } }], options)
+    }, PUT_MS)
+    hold.held.push({ workspace, hash: ref.hash })
     return ref
+  }
+
+  async release({ id, held }: BlobHold): Promise<void> {
+    const keys = held.map(({ workspace, hash }) => keyOf(workspace, hash))
+    const update = { $pull: { holds: { id } }, $set: { checkAt: 0 } }
+    await this.#blobs.updateMany({ _id: { $in: keys } }, update, LIMIT)
+    held.length = 0
+  }
+
+  async sweep(): Promise<boolean> {
+    const due = { checkAt: { $gte: 0 }, $expr: { $lte: ['$checkAt', SERVER_NOW] } }
+    const options = { ...LIMIT, projection: { _id: 1 }, sort: { checkAt: 1 }, limit: SWEPT } as const
+    const found = await this.#blobs.find(due, options).toArray()
+    for (const { _id } of found) await this.#sweep(_id, due)
+    return found.length === SWEPT
+  }
+
+  async #sweep(_id: string, due: object): Promise<void> {
+    await this.#mongo.transact(async (session) => {
+      const options = { ...LIMIT, session }
+      const live = {
+        $filter: { input: { $ifNull: ['$holds', []] }, cond: { $gt: ['$$this.until', SERVER_NOW] } },
+      }
+      const found = await this.#blobs.findOneAndUpdate({ _id, ...due }, [{ $set: { holds: live } }], {
+        ...options,
+        returnDocument: 'after',
+      })
+      if (found === null) return
+      const { holds = [], size } = found
+      if ((await this.#uses.findOne({ blob: _id }, options)) !== null) {
+        await this.#blobs.updateOne({ _id }, { $unset: { checkAt: 1 } }, options)
+      } else if (holds.length > 0) {
+        const checkAt = Math.min(...holds.map(({ until }) => until))
+        await this.#blobs.updateOne({ _id }, { $set: { checkAt } }, options)
+      } else {
+        await this.#blobs.deleteOne({ _id }, options)
+        await this.#chunks.deleteMany({ _id: { $in: chunkIds(_id, size) } }, options)
+      }
+    })
   }
 
   async get(workspace: string, hash: string): Promise<Uint8Array | undefined> {
@@ -64,10 +122,9 @@ class MongoBlobStore implements BlobStore {
       promoteBuffers: true,
       maxTimeMS: MAX_TIME_MS,
     })
-    return Buffer.concat(
-      (await cursor.toArray()).map(({ data }) => data),
-      blob.size,
-    )
+    const content = Buffer.concat((await cursor.toArray()).map(({ data }) => data))
+    // It may be deleted at the same time.
+    return content.length === blob.size ? content : undefined
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

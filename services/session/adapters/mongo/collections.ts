@@ -8,6 +8,7 @@ import type { InboxRecord } from '../common/inbox-record.ts'
 import type { MessageRecord, PartRecord } from '../common/message-record.ts'
 import type { ApprovalRecord, RequestRecord } from '../common/records.ts'
 import type { SessionRecord } from '../common/session-record.ts'
+import type { BlobUse } from './blobs/blob-uses.ts'
 import type { HiddenDocument } from './hidden/hidden-sessions.ts'
 import type { MongoNotices } from './notices.ts'
 import type { MongoQueue } from './queue.ts'
@@ -38,6 +39,8 @@ export interface Collections {
   readonly requests: Collection<Keyed<RequestRecord>>
   readonly approvals: Collection<Keyed<ApprovalRecord>>
   readonly hiddenSessions: Collection<HiddenDocument>
+  readonly blobUses: Collection<BlobUse>
+  readonly blobs: Collection<Keyed<{ readonly checkAt?: number }>>
 }
 
 /** The name of a collection. */
@@ -76,6 +79,8 @@ export function collectionsOf(db: Db): Collections {
     requests: db.collection('requests'),
     approvals: db.collection('approvals'),
     hiddenSessions: db.collection('hiddenSessions'),
+    blobUses: db.collection('blobUses'),
+    blobs: db.collection('blobs'),
   }
 }
 

@@ -28,7 +28,7 @@ export interface Transaction {
   /** An inbox item that the transaction adds but has not written yet. */
   added(id: string): InboxRecord | undefined
   /** Deletes what is left under an id that names nothing any more. */
-  evict(id: string): void
+  evict(id: string): Promise<void>
   /** Writes what is not written yet. */
   flush(): Promise<void>
 }
@@ -102,7 +102,7 @@ export class MongoReads implements SessionReads {
     // Left by a session that is being removed, unless somebody else has taken it over by now.
     const now = message && (await messages.findOne<Belonging>({ _id }, { ...named, ...this.#options }))
     if (now !== null && (await this.#isOwned(now))) return { sessionId: now.sessionId, input: undefined }
-    this.#transaction?.evict(id)
+    await this.#transaction?.evict(id)
     return undefined
   }
 

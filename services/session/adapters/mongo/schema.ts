@@ -43,6 +43,7 @@ export const SCHEMA: MongoSchema = {
     { version: 6, name: 'sessions know how they were woken', up: async () => {} },
     { version: 7, name: 'what statistics count has documents of its own', up: seventh },
     { version: 8, name: 'sessions are viewed and get titles, and approvals have ids', up: addTitles },
+    { version: 9, name: 'blobs are counted by what uses them', up: useBlobs },
   ],
 }
 
@@ -94,4 +95,9 @@ async function addTitles({ db }: MongoStepStore): Promise<void> {
     await approvals.updateOne({ _id: approval._id }, { $set: { id } })
   }
   await approvals.createIndex({ workspace: 1, id: 1 }, { name: 'approvalsById', unique: true })
+}
+
+async function useBlobs(store: MongoStepStore): Promise<void> {
+  const { countBlobs } = await import('./steps/count-blobs.ts')
+  await countBlobs(store)
 }

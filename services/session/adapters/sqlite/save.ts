@@ -9,6 +9,7 @@ import { messageRecord, messageUpdate, partRecords } from '../common/message-rec
 import { approvalRecord, requestRecord } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, toStateChanges } from '../common/session-record.ts'
 import { insertActivity } from './activity.ts'
+import { useBlobs } from './blob-uses.ts'
 import type { SqliteEventLog } from './event-log.ts'
 
 /** A session, and its number in the file. */
@@ -67,9 +68,12 @@ export function saveNewSession(
 function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write: Write): void {
   const { workspace, id: sessionId, number } = session
   switch (write.type) {
-    case 'admit':
-      insertItem(file, { session: number, ...inboxRecord(workspace, write) })
+    case 'admit': {
+      const item = inboxRecord(workspace, write)
+      insertItem(file, { session: number, ...item })
+      useBlobs(file, workspace, item.id, item.data)
       break
+    }
     case 'deliver':
     case 'cancel': {
       const { state, timeSettled } = settledUpdate(write)
@@ -114,7 +118,9 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
 /** Writes a new message; to be called in a job. */
 export function saveMessage(file: SqliteFile, session: SessionKey, write: Extract<Write, { type: 'insert' }>): void {
   const { workspace, id, number } = session
-  insertMessage(file, { session: number, ...messageRecord(workspace, id, write) })
+  const message = messageRecord(workspace, id, write)
+  insertMessage(file, { session: number, ...message })
+  useBlobs(file, workspace, message.id, message.data)
   saveParts(file, workspace, write)
 }
 
@@ -126,6 +132,7 @@ function updateSession(file: SqliteFile, number: number, changes: Readonly<Recor
 function saveParts(file: SqliteFile, workspace: string, write: Extract<Write, { type: 'insert' | 'update' }>): void {
   for (const { message, attempt, ordinal, data } of partRecords(workspace, write)) {
     file.statement(putPart).run(workspace, message, attempt, ordinal, data)
+    useBlobs(file, workspace, message, data)
   }
 }
 

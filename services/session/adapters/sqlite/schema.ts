@@ -1,7 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { FIRST_INPUT } from '#services/session/domain/session-state.ts'
 import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
+
 import { type ApprovalRecord, approvalRecord } from '../common/records.ts'
+import { countBlobs } from './steps/count-blobs.ts'
+
 import { countMessages } from './steps/count-messages.ts'
 import { indexLists } from './steps/index-lists.ts'
 import { splitMessages } from './steps/split-messages.ts'
@@ -66,6 +69,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 6, name: 'sessions know how they were woken', up: addWake },
   { version: 7, name: 'what statistics count has rows of its own', up: countMessages },
   { version: 8, name: 'sessions are viewed and get titles, and approvals have ids', up: addTitles },
+  { version: 9, name: 'blobs are counted by what uses them', up: countBlobs },
 ]
 
 /** Also completes files of the time before versions. */

@@ -20,6 +20,7 @@ import { joinPorts } from '../common/join-ports.ts'
 import { leaseLost, requireSession } from '../common/refusals.ts'
 import { SessionChanges } from '../common/session-changes.ts'
 import { newSessionRecord } from '../common/session-record.ts'
+import { BlobUses } from './blob-uses.ts'
 import { SqliteEventLog } from './event-log.ts'
 import { HiddenSessions } from './hidden/hidden-sessions.ts'
 import { SqliteRemoval } from './hidden/removal.ts'
@@ -43,7 +44,7 @@ export async function openSqliteSessionStore(options: {
   readonly newId?: NewId
   /** Parks what waits. */
   readonly park?: boolean
-}): Promise<SessionStore> {
+}): Promise<SessionStore & { readonly blobUses: BlobUses }> {
   const { path, clock, newId = (prefix) => timedId(prefix, clock), park = false } = options
   const file = new SqliteFile(path, { steps: STEPS, exclusive: true })
   try {
@@ -59,7 +60,7 @@ export async function openSqliteSessionStore(options: {
     titles.look()
     const parts = { file, log, hidden, titles, clock, newId, changes: new SessionChanges() }
     const others = [new SqliteSessionLists(parts), new SqliteRemoval(parts), new SqliteStaging(parts)] as const
-    return joinPorts(new SqliteSessionStore(parts), ...others)
+    return Object.assign(joinPorts(new SqliteSessionStore(parts), ...others), { blobUses: new BlobUses(file) })
   } catch (error) {
     await file[Symbol.asyncDispose]()
     throw error

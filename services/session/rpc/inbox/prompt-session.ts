@@ -3,10 +3,11 @@ import type { FileInput } from '#gen/portico/session/v1/session_pb.js'
 import type { PromptSessionRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { admitPrompt } from '#services/session/domain/inbox/inputs.ts'
 import type { FileAttachment, Mention, Prompt } from '#services/session/domain/message.ts'
-import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { holdingBlobs } from '#services/session/run/removal/holding-blobs.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { check, parseText } from '#shared/rpc/parse.ts'
@@ -41,20 +42,21 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
     const id = parseMessageId(request.messageId)
     const words = parsePrompt(request)
     const inputs = parseFiles(request.files)
-    const files = inputs.length === 0 ? [] : await filesOf(dependencies, peerCallOf(context), sessionId, id, inputs)
-    const admission = {
-      ...{ id, prompt: { ...words, files }, delivery: parseDelivery(request.delivery) },
-      ...{ digest: digestOf(sentBy(request)), admitter, wake: !request.parked },
-    }
-    const item = await store.revise(
-      { workspace: workspaceId, sessionId },
-      (reads) => reads.takenId(id),
-      (revision, taken) => {
-        const admitted = admitPrompt(revision, taken, admission)
-        if (admitted === undefined) throw promptConflict(id)
-        return admitted
-      },
-    )
+    const given = { id, delivery: parseDelivery(request.delivery), digest: digestOf(sentBy(request)), admitter }
+    const item = await holdingBlobs(blobs, async (hold) => {
+      const call = peerCallOf(context)
+      const files = inputs.length === 0 ? [] : await filesOf(dependencies, call, sessionId, id, inputs, hold)
+      const admission = { ...given, prompt: { ...words, files }, wake: !request.parked }
+      return store.revise(
+        { workspace: workspaceId, sessionId },
+        (reads) => reads.takenId(id),
+        (revision, taken) => {
+          const admitted = admitPrompt(revision, taken, admission)
+          if (admitted === undefined) throw promptConflict(id)
+          return admitted
+        },
+      )
+    })
     return { item: itemToProto(item, await readContents(blobs, workspaceId, blobsOfItem(item))) }
   }
 }
@@ -107,6 +109,7 @@ async function filesOf(
   sessionId: string,
   messageId: string,
   files: readonly SentFile[],
+  hold: BlobHold,
 ): Promise<readonly FileAttachment[]> {
   const { workspaceId } = call.principal
   const key = { workspace: workspaceId, sessionId }
@@ -120,7 +123,7 @@ async function filesOf(
   const attachments: FileAttachment[] = []
   let size = 0
   for (const input of files) {
-    const attachment = await readFile(blobs, catalog, call, directory, input)
+    const attachment = await readFile(blobs, catalog, call, directory, input, hold)
     size += attachment.blob.size
     if (size > MAX_FILES_SIZE) {
       throw new Rejection('ATTACHMENT_INVALID', { problem: `Files of a prompt have at most ${MAX_FILES_SIZE} bytes` })
@@ -136,10 +139,11 @@ async function readFile(
   call: PeerCall,
   directory: string,
   { uri, name, description, mention }: SentFile,
+  hold: BlobHold,
 ): Promise<FileAttachment> {
   const file = await catalog.readAttachment(call, directory, uri)
   return {
-    blob: await blobs.put(call.principal.workspaceId, file.data),
+    blob: await blobs.put(call.principal.workspaceId, file.data, hold),
     mime: file.mime,
     uri: uri.startsWith('data:') ? undefined : uri,
     name: name ?? file.name,

@@ -24,7 +24,7 @@ async function withHistory(connect: Connect): Promise<SessionRpc> {
   const lease = await store.acquireLease('owner', 60_000)
   assert.ok(lease)
   await store.promote(lease, 'idle')
-  const blob = await blobs.put('wrk_1', Buffer.from('png'))
+  const blob = await blobs.put('wrk_1', Buffer.from('png'), { id: 'hold', held: [] })
   await store.recordStep(lease, { message: step(blob), events: [], usage: { costNanos: 5n, tokens: NONE } })
   await store.endRun(lease, 'failed', { type: 'provider.refused', message: 'no', status: 403 })
   return service

@@ -45,7 +45,7 @@ export async function forkSession(given: ForkDependencies, fork: Fork, signal: A
   if (source === undefined) throw sessionNotFound(fork)
   const { origin, last } = await findBoundary(store, fork)
   const eventId = timedId('evt', clock)
-  const staged = await store.stageSession(workspace, id, 'fork')
+  const staged = await store.stageSession(workspace, id, 'fork', sessionId)
   try {
     await copy(store, fork, staged, last, eventId, signal)
     return await withStoreTime(() => store.commitStaged(staged, forkedSession(source, origin, id, eventId)))

@@ -1,3 +1,4 @@
+import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
@@ -9,6 +10,7 @@ import { endLeftTools } from './end-left-tools.ts'
 
 export interface RemoverOptions {
   readonly store: Pick<SessionStore, 'takeRemoval' | 'continueRemoval' | 'endRemoval'>
+  readonly blobs: Pick<BlobStore, 'sweep'>
   readonly catalog: Pick<Catalog, 'endTools'>
   readonly logger: Logger
   readonly pause: Pause
@@ -23,7 +25,7 @@ const TAKEN_MS = 30_000
 const REST_MS = 5
 
 /**
- * Deletes what removed and abandoned sessions have left, one after the other and little by little: when it is woken, and what a
+ * Deletes what removed and abandoned sessions have left, and blobs that nothing uses any more, little by little: when it is woken, and what a
  * restart or another process has left, too. Disposal waits for the batch that is under way; the rest is left to the next.
  */
 export class Remover implements AsyncDisposable {
@@ -71,6 +73,7 @@ export class Remover implements AsyncDisposable {
         this.#again = true
         await this.#finish(removal)
       }
+      while (await this.#options.blobs.sweep()) await this.#options.pause(REST_MS, this.#closing.signal)
     } catch (error) {
       // The next look goes on; that a store is away is reported by its watch.
       if (!this.#closing.signal.aborted && !isStoreUnavailable(error)) {

@@ -19,9 +19,9 @@ type Emptier = (mongo: Mongo, collections: Collections, range: Range) => Promise
  */
 const EMPTIERS: readonly Emptier[] = [
   (_, collections, range) => emptyTable(collections, 'requests', range, { reply: { $type: 'string' } }),
-  (_, collections, range) => emptyTable(collections, 'inbox', range, { state: 'waiting' }),
-  (_, collections, range) => emptyTable(collections, 'inbox', range, { state: 'cancelled' }),
-  emptyMessages,
+  (mongo, collections, range) => emptyNamed(mongo, collections, 'inbox', range, { state: 'waiting' }),
+  (mongo, collections, range) => emptyNamed(mongo, collections, 'inbox', range, { state: 'cancelled' }),
+  (mongo, collections, range) => emptyNamed(mongo, collections, 'messages', range, {}),
   (_, collections, range) => emptyTable(collections, 'events', range, {}),
   (_, collections, range) => emptyTable(collections, 'activity', range, {}),
 ]
@@ -32,18 +32,34 @@ export async function emptySession(mongo: Mongo, collections: Collections, range
   return false
 }
 
-/** Some messages with what goes with them; in a transaction, since each of their ids may be about to name something else. */
-function emptyMessages(mongo: Mongo, { messages, parts, inbox }: Collections, range: Range): Promise<number> {
+/**
+ * Some messages or inbox items with what goes with them; in a transaction, since each of their ids may be about to name
+ * something else.
+ */
+function emptyNamed(
+  mongo: Mongo,
+  collections: Collections,
+  table: 'inbox' | 'messages',
+  range: Range,
+  filter: object,
+): Promise<number> {
+  const { messages, parts, inbox, blobUses, blobs } = collections
+  const named = collections[table] as unknown as Collection<Keyed<Belonging & { readonly id: string }>>
   return mongo.transact(async (session) => {
     const options = { ...LIMIT, session }
-    const found = await messages
-      .find(belongsTo(range), { ...options, projection: { id: 1 }, limit: DOCUMENTS })
-      .toArray()
+    const own = { ...belongsTo(range), ...filter }
+    const found = await named.find(own, { ...options, projection: { id: 1 }, limit: DOCUMENTS }).toArray()
     if (found.length === 0) return 0
-    const keys = { _id: { $in: found.map(({ _id }) => _id) } }
+    const keys = { _id: { $in: found.map(({ _id }) => _id) }, ...belongsTo(range) }
+    const ofThem = { workspace: range.workspace, message: { $in: found.map(({ id }) => id) } }
     await messages.deleteMany(keys, options)
-    await inbox.deleteMany({ ...keys, ...belongsTo(range) }, options)
-    await parts.deleteMany({ workspace: range.workspace, message: { $in: found.map(({ id }) => id) } }, options)
+    await inbox.deleteMany(keys, options)
+    await parts.deleteMany(ofThem, options)
+    const used = await blobUses.find(ofThem, options).toArray()
+    if (used.length > 0) {
+      await blobUses.deleteMany(ofThem, options)
+      await blobs.updateMany({ _id: { $in: used.map(({ blob }) => blob) } }, { $set: { checkAt: 0 } }, options)
+    }
     return found.length
   })
 }

@@ -40,7 +40,7 @@ export class MongoStaging implements SessionStaging {
     this.#parts = parts
   }
 
-  stageSession(workspace: string, sessionId: string, kind: StagedKind): Promise<StagedSession> {
+  stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: string): Promise<StagedSession> {
     const { collections } = this.#parts
     return this.#run({ workspace, sessionId }, async (batch) => {
       const options = { ...LIMIT, session: batch.session }
@@ -51,13 +51,14 @@ export class MongoStaging implements SessionStaging {
       await collections.hiddenSessions.insertOne(document, options)
       await collections.hiddenSessions.updateOne({ _id: document._id }, keepFor(STAGED_MS), options)
       await this.#claimKey(batch, keyOf(workspace, sessionId))
-      return { workspace, sessionId, key: document._id }
+      return { workspace, sessionId, key: document._id, source }
     })
   }
 
   appendStaged(staged: StagedSession, messages: readonly Message[]): Promise<void> {
     return this.#run(staged, async (batch) => {
       const { seq, kind } = await this.#find(batch, staged)
+      await this.#requireSource(batch, staged)
       const ids = messages.map(({ id }) => id)
       const taken = ids.find((id, i) => ids.indexOf(id) < i) ?? (await batch.claimIds(ids))
       if (taken !== undefined) throw messageExists(taken)
@@ -102,6 +103,13 @@ export class MongoStaging implements SessionStaging {
     const lost =
       (await batch.found()) !== undefined || (await isStaged(collections, { workspace, sessionId }, batch.session))
     throw lost ? sessionExists({ sessionId }) : stagingOver()
+  }
+
+  async #requireSource(batch: MongoBatch, { workspace, source }: StagedSession): Promise<void> {
+    if (source === undefined) return
+    const options = { ...LIMIT, session: batch.session, projection: { _id: 1 } }
+    const found = await this.#parts.collections.sessions.findOne({ _id: keyOf(workspace, source) }, options)
+    if (found === null) throw sessionNotFound({ sessionId: source })
   }
 
   /** Writes the parent, too: one that is removed at the same time would leave the child behind. */

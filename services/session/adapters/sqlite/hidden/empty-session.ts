@@ -1,5 +1,6 @@
 import { systemClock } from '#shared/clock.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { releaseBlobs } from '../blob-uses.ts'
 
 /** For so long, in milliseconds, a batch holds up everybody else. */
 const BATCH_MS = 5
@@ -15,9 +16,9 @@ type Emptier = (file: SqliteFile, session: number) => number
  */
 const EMPTIERS: readonly Emptier[] = [
   byRow('requests', 'session = ? AND reply IS NOT NULL'),
-  byRow('inbox', `session = ? AND state = 'waiting'`),
-  byRow('inbox', `session = ? AND state = 'cancelled'`),
-  emptyMessages,
+  byMessage(`inbox WHERE session = ? AND state = 'waiting'`),
+  byMessage(`inbox WHERE session = ? AND state = 'cancelled'`),
+  byMessage('messages WHERE session = ?'),
   (file, session) =>
     changes(
       file,
@@ -46,19 +47,21 @@ export function emptySession(file: SqliteFile, session: number): boolean {
 /** Deletes a message and what goes with it; to be called in a job. */
 export function deleteMessage(file: SqliteFile, workspace: string, id: string): void {
   while (deleteParts(file, workspace, id) > 0);
+  releaseBlobs(file, workspace, id)
   for (const table of ['inbox', 'messages']) {
     file.statement(`DELETE FROM ${table} WHERE workspace = ? AND id = ?`).run(workspace, id)
   }
 }
 
-/** One message, or some of its parts. */
-function emptyMessages(file: SqliteFile, session: number): number {
-  const message = file.statement('SELECT workspace, id FROM messages WHERE session = ? LIMIT 1').get(session)
-  if (message === undefined) return 0
-  const [workspace, id] = [message.workspace as string, message.id as string]
-  const parts = deleteParts(file, workspace, id)
-  if (parts < ROWS) deleteMessage(file, workspace, id)
-  return 1
+/** One message or inbox item, or some of the parts of a message. */
+function byMessage(from: string): Emptier {
+  return (file, session) => {
+    const found = file.statement(`SELECT workspace, id FROM ${from} LIMIT 1`).get(session)
+    if (found === undefined) return 0
+    const [workspace, id] = [found.workspace as string, found.id as string]
+    if (deleteParts(file, workspace, id) < ROWS) deleteMessage(file, workspace, id)
+    return 1
+  }
 }
 
 function deleteParts(file: SqliteFile, workspace: string, message: string): number {

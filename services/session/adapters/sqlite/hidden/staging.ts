@@ -30,14 +30,14 @@ export class SqliteStaging implements SessionStaging {
     this.#parts = parts
   }
 
-  stageSession(workspace: string, sessionId: string, kind: StagedKind): Promise<StagedSession> {
+  stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: string): Promise<StagedSession> {
     const { file, hidden, clock } = this.#parts
     return file.write(() => {
       if (readState(file, workspace, sessionId) !== undefined) throw sessionExists({ sessionId })
       hidden.giveUpId(workspace, sessionId)
       const number = hidden.next()
       hidden.add({ number, workspace, id: sessionId, kind, seq: 0, until: clock.now() + STAGED_MS })
-      return { workspace, sessionId, key: String(number) }
+      return { workspace, sessionId, key: String(number), source }
     })
   }
 
@@ -45,7 +45,10 @@ export class SqliteStaging implements SessionStaging {
     const { file, hidden, clock } = this.#parts
     return file.write(() => {
       const { number, seq, kind } = this.#find(staged)
-      const { workspace, sessionId: id } = staged
+      const { workspace, sessionId: id, source } = staged
+      if (source !== undefined && readState(file, workspace, source) === undefined) {
+        throw sessionNotFound({ sessionId: source })
+      }
       for (const [i, message] of messages.entries()) {
         if (claimId(file, hidden, workspace, message.id) !== undefined) throw messageExists(message.id)
         saveMessage(file, { workspace, id, number }, { type: 'insert', seq: seq + 1 + i, message })

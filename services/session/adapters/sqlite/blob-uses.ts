@@ -1,0 +1,56 @@
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { hashesIn } from '../common/blob-uses.ts'
+
+const USE = 'INSERT OR IGNORE INTO blobUses (workspace, hash, message) VALUES (?, ?, ?)'
+const LOOSE = 'INSERT OR IGNORE INTO looseBlobs (workspace, hash)'
+const OF_MESSAGE = 'FROM blobUses WHERE workspace = ? AND message = ?'
+const USED = 'SELECT 1 FROM blobUses WHERE workspace = ? AND hash = ? LIMIT 1'
+
+/** A blob of a workspace. */
+export interface BlobKey {
+  readonly workspace: string
+  readonly hash: string
+}
+
+/** Writes down what a record of a message, of one of its parts or of an inbox item uses; to be called in a job. */
+export function useBlobs(file: SqliteFile, workspace: string, message: string, json: string): void {
+  for (const hash of hashesIn(json)) file.statement(USE).run(workspace, hash, message)
+}
+
+/** A message that goes uses nothing any more; to be called in a job. */
+export function releaseBlobs(file: SqliteFile, workspace: string, message: string): void {
+  file.statement(`${LOOSE} SELECT workspace, hash ${OF_MESSAGE}`).run(workspace, message)
+  file.statement(`DELETE ${OF_MESSAGE}`).run(workspace, message)
+}
+
+/** What blobs are used by, and which of them may be used by nothing: `looseBlobs`. */
+export class BlobUses {
+  readonly #file: SqliteFile
+
+  constructor(file: SqliteFile) {
+    this.#file = file
+  }
+
+  isUsed({ workspace, hash }: BlobKey): boolean {
+    return this.#file.statement(USED).get(workspace, hash) !== undefined
+  }
+
+  /** Notes that a blob may be used by nothing. */
+  async note({ workspace, hash }: BlobKey): Promise<void> {
+    await this.#file.write(() => this.#file.statement(`${LOOSE} VALUES (?, ?)`).run(workspace, hash))
+  }
+
+  /** Blobs that may be used by nothing, after one of them. */
+  loose(after: BlobKey | undefined, limit: number): BlobKey[] {
+    const sql = 'SELECT * FROM looseBlobs WHERE (workspace, hash) > (?, ?) ORDER BY workspace, hash LIMIT ?'
+    return this.#file.statement(sql).all(after?.workspace ?? '', after?.hash ?? '', limit) as unknown as BlobKey[]
+  }
+
+  /** It is used, or is gone. */
+  async forget({ workspace, hash }: BlobKey, gone: boolean): Promise<void> {
+    const unless = gone ? '' : ` AND EXISTS (${USED})`
+    const sql = `DELETE FROM looseBlobs WHERE workspace = ? AND hash = ?${unless}`
+    const words = gone ? [workspace, hash] : [workspace, hash, workspace, hash]
+    await this.#file.write(() => this.#file.statement(sql).run(...words))
+  }
+}
