@@ -9,6 +9,7 @@ import { InstanceClient, type WireMessage } from '#test/support/instance-client.
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { noneAlive, scratchDirectory } from '#test/support/processes.ts'
 import { type Replicas, type Side, startReplicas } from '#test/support/product.ts'
+import { readCollections } from '#test/support/read-stores.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { waitFor, waitUntil } from '#test/support/wait-until.ts'
 
@@ -104,6 +105,29 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     assert.deepEqual(await throughB.post(`/api/session/${sessionId}/interrupt`, undefined), { interrupted: true })
     await throughB.wait(sessionId)
     assert.deepEqual(typesOf(await throughA.messages(sessionId)), ['user', 'assistant aborted', 'idle interrupted'])
+  })
+
+  test('a session that is removed through one service stops in the other, with its tools, and nothing of it stays', async () => {
+    const marker = `43${Date.now() % 1e8}`
+    const command = `echo started >> ${calls}; sleep ${marker}`
+    const sessionId = await runInA(`/tool bash ${JSON.stringify({ command })}`)
+    await waitFor('the tool call to start', () => startedCalls() === 1)
+    const answer = await fetch(`${b.url}/api/session/${sessionId}`, { method: 'DELETE' })
+    assert.equal(answer.status, 204)
+    for (const { url } of [a, b]) assert.equal((await fetch(`${url}/api/session/${sessionId}`)).status, 404)
+    await noneAlive(marker)
+    await waitFor('A to notice', () =>
+      a.session().output().includes(`"sessionId":"${sessionId}","msg":"A session was lost`),
+    )
+    const left = async (): Promise<string[]> => {
+      const found = Object.entries(await readCollections(mongo.db))
+      // The ledger keeps what was used.
+      const own = found.filter(([name]) => !['inference_ledger'].includes(name))
+      return own.flatMap(([name, rows]) =>
+        rows.flatMap((row) => (JSON.stringify(row).includes(sessionId) ? [name] : [])),
+      )
+    }
+    await waitFor('the rest to be deleted', async () => (await left()).join() === 'events')
   })
 
   test('a permission reply given through one service reaches the owner in the other', async () => {

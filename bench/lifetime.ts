@@ -1,0 +1,114 @@
+// What forking and removing a long session costs everybody else: how late other requests are answered meanwhile, and for how
+// long the event loop stands still. One process, SQLite. Usage: lifetime.ts [--messages N]
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
+import type { Message } from '#services/session/domain/message.ts'
+import { newSession } from '#services/session/domain/new-session.ts'
+import { systemClock } from '#shared/clock.ts'
+import { startServer } from './harness/server.ts'
+
+const { values } = parseArgs({ options: { messages: { type: 'string', default: '10000' } } })
+const count = Number(values.messages)
+const EVERY_MS = 5
+/** How long the background deletes at most. */
+const REST_MS = 15_000
+
+const folder = await mkdtemp(join(tmpdir(), 'portico-lifetime-'))
+const [data, project] = [join(folder, 'data'), join(folder, 'project')]
+const env = { HOME: folder, PORTICO_PORT: '0', PORTICO_DATA_DIR: data }
+const start = () => startServer({ file: 'main.ts', words: [project], env })
+try {
+  await mkdir(project)
+  let workspace = ''
+  {
+    await using server = await start()
+    await fetch(`${server.url}/api/session`, json({ id: 'ses_other' }))
+  }
+  {
+    await using store = await openSqliteSessionStore({ path: join(data, 'session.sqlite'), clock: systemClock })
+    workspace = await workspaceOf()
+    const staged = await store.stageSession(workspace, 'ses_long', 'import')
+    for (let n = 0; n < count; n += 100) {
+      await store.appendStaged(
+        staged,
+        Array.from({ length: Math.min(100, count - n) }, (_, i) => message(n + i)),
+      )
+    }
+    const location = { directory: project, projectId: 'global', subpath: '' }
+    const none = { agent: undefined, model: undefined, metadata: undefined, permissions: undefined }
+    await store.commitStaged(staged, (...made) =>
+      newSession({ id: 'ses_long', title: 'Long', location, ...none }, ...made),
+    )
+  }
+  await using server = await start()
+  const send = (path: string, init: RequestInit) => fetch(`${server.url}/api/session/${path}`, init)
+  await measure('nothing else', async () => pause(3_000))
+  await measure(`a fork of ${count} messages`, async () => {
+    const answer = await send('ses_long/fork', json({}))
+    if (answer.status !== 200) throw new Error(await answer.text())
+  })
+  await measure(`the removal of ${count} messages`, async () => {
+    const answer = await send('ses_long', { method: 'DELETE' })
+    if (answer.status !== 204) throw new Error(await answer.text())
+    await pause(REST_MS)
+  })
+
+  async function measure(name: string, work: () => Promise<void>): Promise<void> {
+    const late: number[] = []
+    let working = true
+    const asking = (async () => {
+      while (working) {
+        const since = performance.now()
+        await (await send('ses_other', {})).arrayBuffer()
+        late.push(performance.now() - since)
+        await pause(EVERY_MS)
+      }
+    })()
+    const since = performance.now()
+    const held = await server.heldDuring(work)
+    const took = performance.now() - since
+    working = false
+    await asking
+    late.sort((a, b) => a - b)
+    const at = (share: number): string => (late[Math.floor((late.length - 1) * share)] ?? 0).toFixed(1)
+    process.stdout.write(
+      `${name}: ${took.toFixed(0)} ms; another request took ${at(0.5)} ms (median), ${at(0.99)} (99%), ${at(1)} (longest of ` +
+        `${late.length}); the event loop was held for ${held.toFixed(1)} ms of CPU at most\n`,
+    )
+  }
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function workspaceOf(): Promise<string> {
+  const { DatabaseSync } = await import('node:sqlite')
+  using database = new DatabaseSync(join(data, 'identity.sqlite'), { readOnly: true })
+  return database.prepare('SELECT id FROM workspaces LIMIT 1').get()?.id as string
+}
+
+function message(n: number): Message {
+  const [id, text] = [`msg_long${n}`, `${n} `.repeat(100)]
+  if (n % 2 === 0) {
+    return { type: 'user', id, timeCreated: n, prompt: { text, files: [], agents: [], metadata: undefined } }
+  }
+  return {
+    ...{ type: 'assistant', id, timeCreated: n, agent: 'build', attempt: 1, finish: 'stop', rawFinish: undefined },
+    model: { providerId: 'portico', modelId: 'echo', variant: '' },
+    parts: [
+      { type: 'text', text },
+      { type: 'text', text },
+    ],
+    ...{ costNanos: 1n, tokens: undefined, error: undefined, retry: undefined, timeStreamed: n, timeCompleted: n },
+  }
+}
+
+function json(body: object): RequestInit {
+  return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
