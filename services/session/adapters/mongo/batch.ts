@@ -9,7 +9,7 @@ import { type InboxRecord, inboxRecord, settledUpdate } from '../common/inbox-re
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
 import { approvalRecord, requestRecord } from '../common/records.ts'
 import { type SessionRecord, toStateChanges } from '../common/session-record.ts'
-import { blobUses } from './blobs/blob-uses.ts'
+import { blobUses, evictions } from './blobs/blob-uses.ts'
 import { type Collections, keyOf, partKey, type Table } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { noticeOf } from './notices.ts'
@@ -34,8 +34,6 @@ export class MongoBatch implements Transaction {
   readonly #sessionId: string
   readonly #pending = new Map<Table, Operation[]>()
   readonly #added = new Map<string, InboxRecord>()
-  /** Blobs that the message uses which was written last. */
-  readonly #copied = new Set<string>()
   #found: Promise<ServerState | undefined> | undefined
 
   constructor(collections: Collections, workspace: string, sessionId: string, session: ClientSession) {
@@ -84,10 +82,6 @@ export class MongoBatch implements Transaction {
   insertMessage(write: Extract<Write, { type: 'insert' }>): void {
     this.push(...this.#operation(write))
     this.#addParts(write)
-    // What is copied is not held: the server lets nobody delete it at the same time.
-    for (const blob of this.#copied)
-      this.push('blobs', { updateOne: { filter: { _id: blob }, update: { $inc: { copies: 1 } } } })
-    this.#copied.clear()
   }
 
   /** Counts a message that no revision has. */
@@ -110,15 +104,8 @@ export class MongoBatch implements Transaction {
   }
 
   async evict(id: string): Promise<void> {
-    const deletion: Operation = { deleteOne: { filter: { _id: keyOf(this.#workspace, id) } } }
-    const own = { workspace: this.#workspace, message: id }
-    this.push('inbox', deletion)
-    this.push('messages', deletion)
-    this.push('parts', { deleteMany: { filter: own } })
-    const options = { session: this.session, maxTimeMS: MAX_TIME_MS }
-    for (const { _id, blob } of await this.#collections.blobUses.find(own, options).toArray()) {
-      this.push('blobUses', { deleteOne: { filter: { _id } } })
-      this.push('blobs', { updateOne: { filter: { _id: blob }, update: { $set: { checkAt: 0 } } } })
+    for (const [table, operation] of await evictions(this.#collections, this.#workspace, id, this.session)) {
+      this.push(table, operation as Operation)
     }
   }
 
@@ -193,7 +180,8 @@ export class MongoBatch implements Transaction {
   #use(message: string, json: string): void {
     for (const replacement of blobUses(this.#workspace, message, json)) {
       this.push('blobUses', { replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } })
-      this.#copied.add(replacement.blob)
+      // So that the server lets nobody delete it at the same time: what is copied is not held.
+      this.push('blobs', { updateOne: { filter: { _id: replacement.blob }, update: { $inc: { version: 1 } } } })
     }
   }
 

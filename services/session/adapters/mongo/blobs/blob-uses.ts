@@ -1,5 +1,7 @@
+import type { ClientSession } from 'mongodb'
 import { hashesIn } from '#services/session/adapters/common/blob-uses.ts'
-import { keyOf } from '../collections.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { type Collections, keyOf, type Table } from '../collections.ts'
 
 /** A record of a message, of one of its parts or of an inbox item refers to a blob. */
 export interface BlobUse {
@@ -16,4 +18,25 @@ export function blobUses(workspace: string, message: string, json: string): Blob
   return hashesIn(json).map((hash) => {
     return { _id: `${keyOf(workspace, message)}/${hash}`, workspace, message, blob: keyOf(workspace, hash) }
   })
+}
+
+/** What deletes the documents under a message's id; what they used may be used by nothing then. */
+export async function evictions(
+  { blobUses: uses }: Collections,
+  workspace: string,
+  message: string,
+  session: ClientSession,
+): Promise<(readonly [Table, object])[]> {
+  const own = { workspace, message }
+  const deletion = { deleteOne: { filter: { _id: keyOf(workspace, message) } } }
+  const used = await uses.find(own, { session, maxTimeMS: MAX_TIME_MS }).toArray()
+  return [
+    ['inbox', deletion],
+    ['messages', deletion],
+    ['parts', { deleteMany: { filter: own } }],
+    ...used.flatMap(({ _id, blob }) => [
+      ['blobUses', { deleteOne: { filter: { _id } } }] as const,
+      ['blobs', { updateOne: { filter: { _id: blob }, update: { $set: { checkAt: 0 } } } }] as const,
+    ]),
+  ]
 }
