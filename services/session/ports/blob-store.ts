@@ -15,7 +15,7 @@ export interface BlobHold {
 export interface BlobStore extends AsyncDisposable {
   /**
    * Keeps content of at most 20 MiB; resolves after it is durable. The same content again is no second copy. It is held until
-   * the hold is released, or for an hour after its process is gone.
+   * the hold is released, but for an hour at most.
    */
   put(workspace: string, data: Uint8Array, hold: BlobHold): Promise<BlobRef>
   /** Ends a hold; what it held and nobody uses may be deleted. */

@@ -9,7 +9,7 @@ export interface StagedSession {
   /** Names this attempt: a later one at the same id is another. */
   readonly key: string
   /** The session that its messages come from; what they refer to is in use as long as that is there. */
-  readonly source: string | undefined
+  readonly source?: string | undefined
 }
 
 /** What makes a session other than its creation. */

@@ -2,6 +2,7 @@ import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BlobRef } from '#services/session/domain/message.ts'
 import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
+import { systemClock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
 import { isHash, refOf } from '../common/blob-content.ts'
 
@@ -39,6 +40,8 @@ export async function openFileBlobStore(options: FileBlobOptions): Promise<BlobS
   return store
 }
 
+/** So long a blob is held when nobody ends that, in milliseconds. */
+const HELD_MS = 3_600_000
 /** So many are deleted at once. */
 const SWEPT = 20
 
@@ -46,8 +49,8 @@ class FileBlobStore implements BlobStore {
   readonly #directory: string
   readonly #unfinished: string
   readonly #uses: BlobUses
-  /** How many hold a file, by its path. Holds end with the process. */
-  readonly #held = new Map<string, number>()
+  /** Who holds a file, by its path, and until when, on the monotonic clock. Holds end with the process. */
+  readonly #held = new Map<string, Map<string, number>>()
   /** Files that are being deleted. */
   readonly #dying = new Map<string, Promise<void>>()
 
@@ -66,7 +69,8 @@ class FileBlobStore implements BlobStore {
     const ref = refOf(data)
     const path = this.#path(workspace, ref.hash)
     const key = { workspace, hash: ref.hash }
-    this.#held.set(path, (this.#held.get(path) ?? 0) + 1)
+    const holders = this.#held.get(path) ?? new Map<string, number>()
+    this.#held.set(path, holders.set(hold.id, systemClock.monotonic() + HELD_MS))
     hold.held.push(key)
     await this.#dying.get(path)
     // So that it is found if nothing comes to use it.
@@ -98,12 +102,12 @@ class FileBlobStore implements BlobStore {
     }
   }
 
-  async release({ held }: BlobHold): Promise<void> {
+  async release({ id, held }: BlobHold): Promise<void> {
     for (const { workspace, hash } of held) {
       const path = this.#path(workspace, hash)
-      const left = (this.#held.get(path) ?? 1) - 1
-      if (left > 0) this.#held.set(path, left)
-      else this.#held.delete(path)
+      const holders = this.#held.get(path)
+      holders?.delete(id)
+      if (holders?.size === 0) this.#held.delete(path)
     }
     held.length = 0
   }
@@ -127,7 +131,7 @@ class FileBlobStore implements BlobStore {
     const path = this.#path(key.workspace, key.hash)
     if (this.#dying.has(path)) return false
     if (this.#uses.isUsed(key)) await this.#uses.forget(key, false)
-    else if (this.#held.has(path)) return false
+    else if (this.#isHeld(path)) return false
     else {
       const gone = this.#delete(path, key).finally(() => this.#dying.delete(path))
       this.#dying.set(
@@ -137,6 +141,11 @@ class FileBlobStore implements BlobStore {
       await gone
     }
     return true
+  }
+
+  #isHeld(path: string): boolean {
+    const now = systemClock.monotonic()
+    return [...(this.#held.get(path)?.values() ?? [])].some((until) => until > now)
   }
 
   async #delete(path: string, key: BlobKey): Promise<void> {
