@@ -61,7 +61,7 @@ test('without its peers the process lives, is not ready, and refuses with 503; a
     const session = await fetch(`${url}/api/session`)
     assert.equal(session.status, 503)
     const message = 'A service is unavailable'
-    assert.deepEqual(await session.json(), { _tag: 'ServiceUnavailableError', message })
+    assert.deepEqual(await session.json(), { _tag: 'ServiceUnavailableError', message, service: 'identity' })
   } finally {
     child.kill('SIGTERM')
   }
