@@ -23,6 +23,8 @@ export interface Config {
   readonly bodyLimit: number
   /** Largest body of a prompt, whose files lie in it, in bytes. */
   readonly promptLimit: number
+  /** Largest body of an import, in bytes. */
+  readonly importLimit: number
   /** Milliseconds between two heartbeats of an event stream. */
   readonly heartbeatMs: number
   /** Of the product. */
@@ -46,6 +48,7 @@ const schema = z
     PORTICO_CORS_ORIGINS: z.string().default('').transform(splitOrigins).pipe(z.array(originSchema())),
     PORTICO_BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(1_048_576),
     PORTICO_PROMPT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(33_554_432),
+    PORTICO_IMPORT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(268_435_456),
     PORTICO_HEARTBEAT_MS: integerVariable({ min: 10, max: 3_600_000 }).default(15_000),
   })
   .superRefine(({ PORTICO_AUTH: mode, PORTICO_HOST: host, PORTICO_BASIC_PASSWORD: password }, context) => {
@@ -69,6 +72,7 @@ const schema = z
       corsOrigins: env.PORTICO_CORS_ORIGINS,
       bodyLimit: env.PORTICO_BODY_LIMIT_BYTES,
       promptLimit: env.PORTICO_PROMPT_LIMIT_BYTES,
+      importLimit: env.PORTICO_IMPORT_LIMIT_BYTES,
       heartbeatMs: env.PORTICO_HEARTBEAT_MS,
       version: packageJson.version,
       paths: { home: homedir(), tmp: tmpdir() },

@@ -32,6 +32,33 @@ export interface RawBody {
   readonly contentType: string
 }
 
+/** A JSON object that is read as it arrives, since it may be larger than memory: one member is a list that is read item by item. */
+export interface ListBody {
+  readonly kind: 'list'
+  /** The whole, for the document. */
+  readonly schema: z.ZodType
+  readonly list: string
+  /** Of each member, and of the items of the list. */
+  readonly members: Readonly<Record<string, z.ZodType>>
+  readonly required: readonly string[]
+  /** Texts within an item that are given apart, piece by piece: `files.[].data`. */
+  readonly apart: readonly string[]
+  /** Called with what was parsed, before it is checked. */
+  readonly tidy: (value: unknown) => unknown
+}
+
+/** What comes of it, in order: members, items of the list under its name, and before an item the pieces of its texts. */
+export type BodyPart =
+  | { readonly name: string; readonly value: unknown; readonly size: number }
+  | {
+      readonly name: string
+      readonly path: string
+      readonly apart: string
+      readonly last: boolean
+      /** What stands in the item for the text; called once, after the last piece. */
+      readonly replace: (by: string) => void
+    }
+
 /** 204 without a body. */
 export interface NoContent {
   readonly kind: 'none'
@@ -56,13 +83,20 @@ export interface JsonOrEvents<A extends z.ZodType = z.ZodType> {
   readonly events: z.ZodType
 }
 
+/** JSON that is made piece by piece, since it may be larger than memory. */
+export interface PiecesOf<S extends z.ZodType = z.ZodType> {
+  readonly kind: 'pieces'
+  readonly schema: S
+}
+
 /** What is answered: a schema means 200 and JSON. */
-export type Answer = z.ZodType | NoContent | ByStatus | Events | JsonOrEvents
+export type Answer = z.ZodType | NoContent | ByStatus | Events | JsonOrEvents | PiecesOf
 
 export const form = <S extends Members>(schema: S): FormBody<S> => ({ kind: 'form', schema })
 export const raw = (contentType: string): RawBody => ({ kind: 'raw', contentType })
 export const noContent: NoContent = { kind: 'none' }
 export const byStatus = <S extends ByStatus['schemas']>(schemas: S): ByStatus<S> => ({ kind: 'by status', schemas })
+export const piecesOf = <S extends z.ZodType>(schema: S): PiecesOf<S> => ({ kind: 'pieces', schema })
 export const events = (schema: z.ZodType): Events => ({ kind: 'events', schema })
 export const jsonOrEvents = <A extends z.ZodType>(json: A, streamed: z.ZodType): JsonOrEvents<A> => ({
   kind: 'json or events',

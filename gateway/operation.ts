@@ -7,6 +7,7 @@ import type { ShownReason } from './errors/public-error.ts'
 import type { Facade } from './facade.ts'
 import type {
   Answer,
+  BodyPart,
   ByStatus,
   Cursor,
   EventAnswer,
@@ -14,7 +15,9 @@ import type {
   FormBody,
   JsonOf,
   JsonOrEvents,
+  ListBody,
   Members,
+  PiecesOf,
   RawBody,
 } from './kinds.ts'
 
@@ -48,9 +51,9 @@ export interface Operation {
   readonly cursor?: Cursor
   readonly headers?: Members
   /** A schema means JSON. */
-  readonly body?: z.ZodType | FormBody | RawBody
+  readonly body?: z.ZodType | FormBody | RawBody | ListBody
   /** The setting that says how long the body may be; default: `bodyLimit`. */
-  readonly limit?: 'bodyLimit' | 'promptLimit'
+  readonly limit?: 'bodyLimit' | 'promptLimit' | 'importLimit'
   /** How long a call to a service may take, in milliseconds; default: 30 s, and no limit for streams. */
   readonly deadlineMs?: number
   readonly answer: Answer
@@ -68,11 +71,13 @@ type None = z.ZodObject<Record<never, never>>
 type Body = NonNullable<Operation['body']>
 type BodyOf<B> = B extends RawBody
   ? Buffer
-  : B extends FormBody<infer S>
-    ? z.output<S>
-    : B extends z.ZodType
-      ? z.output<B>
-      : never
+  : B extends ListBody
+    ? AsyncIterable<BodyPart>
+    : B extends FormBody<infer S>
+      ? z.output<S>
+      : B extends z.ZodType
+        ? z.output<B>
+        : never
 type Given<Path extends string, Q extends Members, H extends Members, B> = Input<
   Params<Path>,
   z.output<Q>,
@@ -100,7 +105,9 @@ type HandledFor<A extends Answer> = A extends Events
   ? EventAnswer
   : A extends JsonOrEvents<infer J>
     ? EventAnswer | { readonly json: JsonOf<J> }
-    : unknown
+    : A extends PiecesOf
+      ? AsyncIterable<string>
+      : unknown
 
 /** What `present` has to return. */
 type PresentedFor<A extends Answer> = A extends z.ZodType
@@ -131,7 +138,8 @@ type Presents<A extends Answer> = A extends z.ZodType | ByStatus ? { readonly pr
  *
  * Kinds of answers: a schema (200 and JSON, made by `present`), `noContent` (204), `byStatus({200: …, 503: …})` (`present` returns
  * `{ status, body }`), `events(schema)` (`handle` returns a {@link stream}), `jsonOrEvents(schema, schema)` (`handle` returns
- * `{ json }` or a {@link stream}). Kinds of bodies: a schema (JSON), `form(schema)`, `raw(contentType)`.
+ * `{ json }` or a {@link stream}), `piecesOf(schema)` (`handle` returns the text of the JSON piece by piece). Kinds of bodies: a schema (JSON), `form(schema)`, `raw(contentType)`, a
+ * {@link ListBody}.
  */
 export function operation<
   F extends Family,

@@ -32,6 +32,7 @@ import {
   moveSession,
   removeSession,
 } from './session/operations.ts'
+import { exportSession, importSession } from './session/transfer/operations.ts'
 import { getSessionStats } from './stats/operations.ts'
 
 /**
@@ -47,6 +48,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[listMessages, getMessage],
   ...[addSynthetic, listInboxItems, updateInboxItem, cancelInboxItem],
   ...[subscribeToEvents, readSessionLog],
+  ...[exportSession, importSession],
   ...[listPermissionRequests, listSessionPermissions, getSessionPermission, replyToSessionPermission],
   ...[listSavedPermissions, removeSavedPermission],
   ...[listAgents, getAgent],

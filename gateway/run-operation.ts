@@ -7,6 +7,8 @@ import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
 import { readForm, readJson, readRaw } from './http/body.ts'
 import { check } from './http/check.ts'
+import { sendPieces } from './http/json-pieces.ts'
+import { readList } from './http/list-body.ts'
 import { sendJson, sendNothing } from './http/respond.ts'
 import { sendEventHeaders, sendEvents } from './http/sse.ts'
 import { textReader } from './http/texts.ts'
@@ -38,8 +40,10 @@ export function runOperation(operation: Operation, facade: Facade) {
 
 /** Whether an operation may answer with a stream, which lives as long as its client. */
 function streams({ answer }: Operation): boolean {
-  return 'kind' in answer && (answer.kind === 'events' || answer.kind === 'json or events')
+  return 'kind' in answer && STREAMS.has(answer.kind)
 }
+
+const STREAMS: ReadonlySet<string> = new Set(['events', 'json or events', 'pieces'])
 
 type BodyReader = (request: Request) => Promise<unknown>
 
@@ -67,6 +71,7 @@ function bodyReader({ body }: Operation, limit: number): BodyReader | undefined 
   if (body === undefined) return undefined
   if (body instanceof z.ZodType) return async (request) => check(body, await readJson(request, limit), 'BODY_INVALID')
   if (body.kind === 'raw') return (request) => readRaw(request, limit, body.contentType)
+  if (body.kind === 'list') return async (request) => readList(request, limit, body)
   const reader = textReader(body.schema)
   return async (request) => reader.form(await readForm(request, limit))
 }
@@ -87,6 +92,8 @@ function sender(operation: Operation, facade: Facade): Send {
         const { status, body } = present(handled, input) as { status: number; body: unknown }
         sendJson(response, status, body)
       }
+    case 'pieces':
+      return (response, _input, handled) => sendPieces(response, handled as AsyncIterable<string>)
     case 'events':
       return (response, { call }, handled) => sendStream(response, call, handled as EventAnswer, facade)
     case 'json or events':

@@ -81,6 +81,7 @@ function securityOf(operation: Operation): NonNullable<ZodOpenApiOperationObject
 function bodyOf({ body }: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {
   if (body === undefined) return {}
   if (body instanceof z.ZodType) return { requestBody: { required: true, content: json(body) } }
+  if (body.kind === 'list') return { requestBody: { required: true, content: json(body.schema) } }
   const content =
     body.kind === 'form' ? { 'application/x-www-form-urlencoded': { schema: body.schema } } : { [body.contentType]: {} }
   return { requestBody: { required: true, content } }
@@ -89,6 +90,8 @@ function bodyOf({ body }: Operation): Pick<ZodOpenApiOperationObject, 'requestBo
 function answersOf({ answer }: Operation): ZodOpenApiResponsesObject {
   if (answer instanceof z.ZodType) return { 200: { description: 'OK', content: json(answer) } }
   switch (answer.kind) {
+    case 'pieces':
+      return { 200: { description: 'OK', content: json(answer.schema) } }
     case 'none':
       return { 204: { description: 'Done' } }
     case 'events':

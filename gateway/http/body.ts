@@ -43,6 +43,26 @@ export async function readRaw(request: Request, limit: number, type: string): Pr
 
 const JSON_TYPE = 'application/json'
 
+/** The bytes of a JSON body as they arrive. Rejects as {@link readJson} does. */
+export async function* readPieces(request: Request, limit: number): AsyncGenerator<Buffer> {
+  requireBody(request, limit, JSON_TYPE, isJsonType)
+  let size = 0
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      size += chunk.length
+      if (size > limit) throw new Rejection('BODY_TOO_LARGE', { limit: String(limit) })
+      yield chunk
+    }
+  } catch (error) {
+    if (request.complete || error instanceof Rejection) throw error
+    throw new Rejection('BODY_MALFORMED', { problem: 'the body was cut off' })
+  } finally {
+    // What is still to come is read and dropped: a client may take the answer only once it has sent everything.
+    request.resume()
+  }
+  if (size === 0) throw new Rejection('BODY_MISSING')
+}
+
 function requireBody(request: Request, limit: number, expected: string, fits: (type: string) => boolean): void {
   const type = request.headers['content-type']
   const length = request.headers['content-length']
@@ -85,7 +105,8 @@ function readBytes(request: Request, limit: number, gauge?: JsonGauge): Promise<
   })
 }
 
-async function parseJson(request: Request, bytes: Buffer, members: number): Promise<unknown> {
+/** Parses JSON that has so many members. Rejects with BODY_MALFORMED. */
+export async function parseJson(request: Request, bytes: Buffer, members: number): Promise<unknown> {
   if (!isUtf8(bytes)) throw new Rejection('BODY_MALFORMED', { problem: 'the body is not UTF-8' })
   const text = bytes.toString('utf8')
   const turn = async (): Promise<void> => {

@@ -9,13 +9,18 @@ const MAX_PROBLEM = 724
 /** What part of a request does not fit its schema. */
 export type PartReason = 'PATH_INVALID' | 'QUERY_INVALID' | 'HEADER_INVALID' | 'BODY_INVALID'
 
-/** Checks a part of a request against its schema. Rejects with the reason, which names the first offending member. */
-export function check<S extends z.ZodType>(schema: S, value: unknown, reason: PartReason): z.output<S> {
+/** Checks a part of a request against its schema. Rejects with the reason, which names the first offending member; `at` is where the part is. */
+export function check<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  reason: PartReason,
+  at: readonly PropertyKey[] = [],
+): z.output<S> {
   const result = schema.safeParse(value, STOP_AT_FIRST)
   if (result.success) return result.data
   const { path, message } = firstProblem(result.error)
   throw new Rejection(reason, {
-    field: nameOf(path, reason).slice(0, MAX_PATH),
+    field: nameOf([...at, ...path], reason).slice(0, MAX_PATH),
     problem: message.slice(0, MAX_PROBLEM),
   })
 }

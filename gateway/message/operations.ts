@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { messageParameter, sessionParameter } from '../records/ids.ts'
+import { fromMessage, message } from '../records/message.ts'
 import { cursor, fromPage } from '../records/page.ts'
-import { fromMessage, toListMessages } from './mappers.ts'
-import { listMessagesQuery, message } from './schemas.ts'
+import { toListMessages } from './mappers.ts'
+import { listMessagesQuery } from './schemas.ts'
 
 export const listMessages = operation({
   id: 'session.messages',

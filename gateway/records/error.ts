@@ -3,18 +3,20 @@ import type { StepRetry, StructuredError } from '#gen/portico/session/v1/message
 import type { JsonOf } from '../kinds.ts'
 import { fromSetTime, time } from './time.ts'
 
+const MAX_INT32 = 2_147_483_647
+
 /** `StructuredError`. */
 export const structuredError = z
   .strictObject({
     type: z.string(),
     message: z.string(),
-    status: z.int().optional(),
+    status: z.int().min(0).max(MAX_INT32).optional(),
     response: z.strictObject({ body: z.string() }).optional(),
   })
   .meta({ id: 'StructuredError' })
 
 /** The retry that a step waits for. */
-export const retry = z.strictObject({ attempt: z.int().min(1), at: time, error: structuredError })
+export const retry = z.strictObject({ attempt: z.int().min(1).max(MAX_INT32), at: time, error: structuredError })
 
 export function fromError(error: StructuredError): JsonOf<typeof structuredError>
 export function fromError(error: StructuredError | undefined): JsonOf<typeof structuredError> | undefined

@@ -5,7 +5,8 @@ import { enumTable } from '#shared/rpc/enum-table.ts'
 /** How a run ended. */
 export const outcome = z.enum(['succeeded', 'failed', 'interrupted'])
 
-const outcomes = enumTable({
+/** Between JSON and protobuf. */
+export const outcomes = enumTable({
   succeeded: Outcome.SUCCEEDED,
   failed: Outcome.FAILED,
   interrupted: Outcome.INTERRUPTED,

@@ -11,9 +11,9 @@ import {
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { listOrAbsent } from './absent.ts'
-import { placeFor, toBase64 } from './content.ts'
 import { metadata } from './free.ts'
 import { name } from './ids.ts'
+import { placeFor, toBase64 } from './tool-content.ts'
 
 const position = z.int().min(0).max(2_147_483_647)
 
@@ -96,7 +96,7 @@ export function toMention(given: z.output<typeof mention> | null | undefined) {
 
 function fromFile(file: FileAttachment): JsonOf<typeof fileAttachment> {
   return {
-    data: file.contentHash === '' ? toBase64(file.data) : placeFor(file.contentHash),
+    data: file.contentHash === '' ? toBase64(file.data) : placeFor(file.contentHash, file.contentSize),
     mime: file.mime,
     source: file.uri === '' ? { type: 'inline' } : { type: 'uri', uri: file.uri },
     name: file.name,

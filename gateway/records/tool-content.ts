@@ -2,7 +2,33 @@ import { z } from 'zod'
 import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import { listOrAbsent } from './absent.ts'
-import { placeFor, toBase64 } from './content.ts'
+
+/** No text of a client holds it by chance, and nobody outside learns it. With a hash and a size it looks like base64. */
+const MARK = crypto.randomUUID().replaceAll('-', '').slice(0, 28)
+const HASH = 64
+const PLACE = new RegExp(`${MARK}[0-9a-f]{76}`)
+
+/** Content as JSON has it. */
+export function toBase64(data: Uint8Array): string {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
+}
+
+/** Stands for the base64 of content that is transferred apart from its message; `size` in bytes. */
+export function placeFor(hash: string, size: bigint): string {
+  return `${MARK}${hash}${size.toString(16).padStart(12, '0')}`
+}
+
+/** What content a text stands for; undefined when it is what it is. */
+export function placedContent(text: string): { contentHash: string; contentSize: bigint } | undefined {
+  if (!text.startsWith(MARK)) return undefined
+  const hash = text.slice(MARK.length, MARK.length + HASH)
+  return { contentHash: hash, contentSize: BigInt(`0x${text.slice(MARK.length + HASH)}`) }
+}
+
+/** The JSON text of a value between the places of its contents: one piece more than there are of these. */
+export function splitAtPlaces(json: string): readonly string[] {
+  return json.split(PLACE)
+}
 
 /** One piece of what a tool returned. */
 export const toolContent = z.discriminatedUnion('type', [
@@ -17,8 +43,8 @@ export function fromToolContents(contents: readonly ToolContent[]): JsonOf<typeo
 
 function fromToolContent({ content }: ToolContent): JsonOf<typeof toolContent> {
   if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
-  const { data, mime, name, uri, contentHash } = content.value
+  const { data, mime, name, uri, contentHash, contentSize } = content.value
   if (uri !== '') return { type: 'file', uri, mime, name }
-  const base64 = contentHash === '' ? toBase64(data) : placeFor(contentHash)
+  const base64 = contentHash === '' ? toBase64(data) : placeFor(contentHash, contentSize)
   return { type: 'file', uri: `data:${mime};base64,${base64}`, mime, name }
 }

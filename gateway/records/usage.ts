@@ -3,7 +3,7 @@ import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonOf } from '../kinds.ts'
 
 /** US dollars. */
-export const cost = z.number().min(0).meta({ description: 'US dollars' })
+export const cost = z.number().min(0).max(9_000_000_000).meta({ description: 'US dollars' })
 
 const count = z.int().min(0)
 

@@ -34,6 +34,8 @@ import { updateSession } from './rpc/session/update-session.ts'
 import { viewSession } from './rpc/session/view-session.ts'
 import { waitSession } from './rpc/session/wait-session.ts'
 import { getSessionStats } from './rpc/stats/get-session-stats.ts'
+import { exportSession } from './rpc/transfer/export-session.ts'
+import { sessionImports } from './rpc/transfer/session-imports.ts'
 import type { EventHub } from './run/events/event-hub.ts'
 import type { Remover } from './run/removal/remover.ts'
 import type { SessionWatchers } from './run/session-watchers.ts'
@@ -83,6 +85,8 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     deleteSavedApproval: deleteSavedApproval(dependencies),
     streamEvents: streamEvents(dependencies),
     streamSessionLog: streamSessionLog(dependencies),
+    exportSession: exportSession(dependencies),
+    ...sessionImports(dependencies),
   }
   return { domain: 'session', reasons, services: [route(SessionService, implementation)] }
 }

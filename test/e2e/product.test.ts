@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { EventSource } from 'eventsource'
@@ -133,6 +134,29 @@ function whatItDoes(start: (setting: { dataDirectory: string; project: string })
     const again = await openStream(path, { 'last-event-id': second?.[1] ?? '' })
     assert.deepEqual(durable(await readUntil(again, until)), durable(streamed).slice(1))
     for (const each of [stream, log, again]) each.destroy()
+  })
+
+  test('an import that kill -9 cuts off leaves nothing, and can be made again', async () => {
+    const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
+    const info = { id: `ses_imported_${Date.now()}`, cost: 0, tokens, time: { created: 1 } }
+    const messages = Array.from({ length: 400 }, (_, n) => ({
+      ...{ id: `msg_${info.id}_${n}`, type: 'user', time: { created: n }, text: `${n} `.repeat(5_000) },
+      files: [{ data: Buffer.alloc(30_000, n).toString('base64'), mime: 'text/plain', source: { type: 'inline' } }],
+    }))
+    const body = JSON.stringify({ info, messages })
+    const path = '/api/experimental/session/import'
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    const cut = request(`${product.url}${path}`, { method: 'POST', headers }).on('error', () => {})
+    // All but the end has left this process: most of it was read, and written in many transactions.
+    await new Promise((resolve) => cut.write(body.slice(0, -1), resolve))
+    await product.kill()
+    cut.destroy()
+    product = await start({ dataDirectory: data.path, project: project.path })
+    client = new InstanceClient(product.url)
+    assert.equal((await fetch(`${product.url}/api/session/${info.id}`)).status, 404)
+    await client.post(path, { info, messages })
+    const exported = await client.get(`/api/experimental/session/${info.id}/export`)
+    assert.deepEqual((exported as { data: { messages: unknown } }).data.messages, messages)
   })
 
   test('a second start finds everything again', async () => {

@@ -26,6 +26,11 @@ const echo = { model: 'portico/echo' }
 const away = { by: 'stubs' } as const
 const noSession = (path = ''): Provocation => ({ path: `${unknown}${path}` })
 
+const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
+const info = (id: string) => ({ id, cost: 0, tokens, time: { created: 1 } })
+const system = (id: string) => ({ id, type: 'system', time: { created: 1 }, text: '' })
+const importedTo = (directory: string) => ({ info: info('ses_new'), messages: [], location: { directory } })
+
 /** How each error that an operation declares is provoked. */
 const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, Provocation>>>>> = {
   'session.list': {
@@ -98,6 +103,17 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   },
   'event.subscribe': { ...ofLocation('/api/event'), EVENTS_OVERFLOWED: { path: '/api/event', ...away } },
   'experimental.session.log': { SESSION_NOT_FOUND: { path: '/api/experimental/session/ses_unknown/log' } },
+  'experimental.session.import': {
+    SESSION_EXISTS: { body: { info: info('ses_known'), messages: [] } },
+    MESSAGE_EXISTS: { body: { info: info('ses_new'), messages: [system('msg_known')] } },
+    SESSION_NOT_FOUND: { body: { info: { ...info('ses_new'), parentID: 'ses_unknown' }, messages: [] } },
+    REQUEST_INVALID: { body: { info: { ...info('ses_new'), title: long }, messages: [] } },
+    LOCATION_INVALID: { body: importedTo('relative') },
+    LOCATION_NOT_FOUND: { body: importedTo('/does/not/exist') },
+    LOCATION_FORBIDDEN: { body: importedTo('/'), by: 'services with keys' },
+    PEER_UNAVAILABLE: { body: importedTo('.'), ...away },
+  },
+  'experimental.session.export': { SESSION_NOT_FOUND: { path: '/api/experimental/session/ses_unknown/export' } },
   'session.permission.list': { SESSION_NOT_FOUND: noSession('/permission') },
   'session.permission.get': {
     SESSION_NOT_FOUND: noSession('/permission/per_1'),

@@ -14,9 +14,9 @@ const NO_BYTES = new Uint8Array()
 /** The content of a file as a message has it. */
 export function contentOf(
   blobs: BlobContents,
-  { hash }: BlobRef,
-): { data: Uint8Array<ArrayBuffer> } | { contentHash: string } {
-  if (blobs === BY_HASH) return { contentHash: hash }
+  { hash, size }: BlobRef,
+): { data: Uint8Array<ArrayBuffer> } | { contentHash: string; contentSize: bigint } {
+  if (blobs === BY_HASH) return { contentHash: hash, contentSize: BigInt(size) }
   return { data: (blobs.get(hash) ?? NO_BYTES) as Uint8Array<ArrayBuffer> }
 }
 

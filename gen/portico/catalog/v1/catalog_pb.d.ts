@@ -460,6 +460,11 @@ export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
    * @generated from field: string content_hash = 5;
    */
   contentHash: string;
+
+  /**
+   * @generated from field: int64 content_size = 6;
+   */
+  contentSize: bigint;
 };
 
 /**

@@ -378,6 +378,13 @@ export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"
    * @generated from field: string content_hash = 7;
    */
   contentHash: string;
+
+  /**
+   * Bytes of that content.
+   *
+   * @generated from field: int64 content_size = 8;
+   */
+  contentSize: bigint;
 };
 
 /**

@@ -1550,6 +1550,305 @@ export declare type LogSynced = Message<"portico.session.v1.LogSynced"> & {
 export declare const LogSyncedSchema: GenMessage<LogSynced>;
 
 /**
+ * @generated from message portico.session.v1.ExportSessionRequest
+ */
+export declare type ExportSessionRequest = Message<"portico.session.v1.ExportSessionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Leaves out the content of files.
+   *
+   * @generated from field: bool without_content = 2;
+   */
+  withoutContent: boolean;
+};
+
+/**
+ * Describes the message portico.session.v1.ExportSessionRequest.
+ * Use `create(ExportSessionRequestSchema)` to create a new message.
+ */
+export declare const ExportSessionRequestSchema: GenMessage<ExportSessionRequest>;
+
+/**
+ * @generated from message portico.session.v1.ExportSessionResponse
+ */
+export declare type ExportSessionResponse = Message<"portico.session.v1.ExportSessionResponse"> & {
+  /**
+   * @generated from oneof portico.session.v1.ExportSessionResponse.item
+   */
+  item: {
+    /**
+     * Always first.
+     *
+     * @generated from field: portico.session.v1.Session session = 1;
+     */
+    value: Session;
+    case: "session";
+  } | {
+    /**
+     * Its files name their content by hash.
+     *
+     * @generated from field: portico.session.v1.Message message = 2;
+     */
+    value: Message$1;
+    case: "message";
+  } | {
+    /**
+     * Content of the next file of the message, in the order of its files; a file that is there twice is sent twice.
+     *
+     * @generated from field: portico.session.v1.ContentPiece content = 3;
+     */
+    value: ContentPiece;
+    case: "content";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message portico.session.v1.ExportSessionResponse.
+ * Use `create(ExportSessionResponseSchema)` to create a new message.
+ */
+export declare const ExportSessionResponseSchema: GenMessage<ExportSessionResponse>;
+
+/**
+ * A piece of a file.
+ *
+ * @generated from message portico.session.v1.ContentPiece
+ */
+export declare type ContentPiece = Message<"portico.session.v1.ContentPiece"> & {
+  /**
+   * A multiple of three bytes, but for the last piece.
+   *
+   * @generated from field: bytes data = 1;
+   */
+  data: Uint8Array;
+
+  /**
+   * Whether the file ends here.
+   *
+   * @generated from field: bool last = 2;
+   */
+  last: boolean;
+};
+
+/**
+ * Describes the message portico.session.v1.ContentPiece.
+ * Use `create(ContentPieceSchema)` to create a new message.
+ */
+export declare const ContentPieceSchema: GenMessage<ContentPiece>;
+
+/**
+ * Names an import that has begun.
+ *
+ * @generated from message portico.session.v1.SessionImport
+ */
+export declare type SessionImport = Message<"portico.session.v1.SessionImport"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Opaque.
+   *
+   * @generated from field: string key = 2;
+   */
+  key: string;
+};
+
+/**
+ * Describes the message portico.session.v1.SessionImport.
+ * Use `create(SessionImportSchema)` to create a new message.
+ */
+export declare const SessionImportSchema: GenMessage<SessionImport>;
+
+/**
+ * @generated from message portico.session.v1.BeginSessionImportRequest
+ */
+export declare type BeginSessionImportRequest = Message<"portico.session.v1.BeginSessionImportRequest"> & {
+  /**
+   * Checked, not kept: identifier and parent count.
+   *
+   * @generated from field: portico.session.v1.Session session = 1;
+   */
+  session?: Session | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.BeginSessionImportRequest.
+ * Use `create(BeginSessionImportRequestSchema)` to create a new message.
+ */
+export declare const BeginSessionImportRequestSchema: GenMessage<BeginSessionImportRequest>;
+
+/**
+ * @generated from message portico.session.v1.BeginSessionImportResponse
+ */
+export declare type BeginSessionImportResponse = Message<"portico.session.v1.BeginSessionImportResponse"> & {
+  /**
+   * @generated from field: portico.session.v1.SessionImport import = 1;
+   */
+  import?: SessionImport | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.BeginSessionImportResponse.
+ * Use `create(BeginSessionImportResponseSchema)` to create a new message.
+ */
+export declare const BeginSessionImportResponseSchema: GenMessage<BeginSessionImportResponse>;
+
+/**
+ * @generated from message portico.session.v1.PutImportedContentRequest
+ */
+export declare type PutImportedContentRequest = Message<"portico.session.v1.PutImportedContentRequest"> & {
+  /**
+   * @generated from field: portico.session.v1.SessionImport import = 1;
+   */
+  import?: SessionImport | undefined;
+
+  /**
+   * At most 20 MiB.
+   *
+   * @generated from field: bytes data = 2;
+   */
+  data: Uint8Array;
+};
+
+/**
+ * Describes the message portico.session.v1.PutImportedContentRequest.
+ * Use `create(PutImportedContentRequestSchema)` to create a new message.
+ */
+export declare const PutImportedContentRequestSchema: GenMessage<PutImportedContentRequest>;
+
+/**
+ * @generated from message portico.session.v1.PutImportedContentResponse
+ */
+export declare type PutImportedContentResponse = Message<"portico.session.v1.PutImportedContentResponse"> & {
+  /**
+   * SHA-256, hexadecimal.
+   *
+   * @generated from field: string content_hash = 1;
+   */
+  contentHash: string;
+};
+
+/**
+ * Describes the message portico.session.v1.PutImportedContentResponse.
+ * Use `create(PutImportedContentResponseSchema)` to create a new message.
+ */
+export declare const PutImportedContentResponseSchema: GenMessage<PutImportedContentResponse>;
+
+/**
+ * @generated from message portico.session.v1.AppendImportedMessagesRequest
+ */
+export declare type AppendImportedMessagesRequest = Message<"portico.session.v1.AppendImportedMessagesRequest"> & {
+  /**
+   * @generated from field: portico.session.v1.SessionImport import = 1;
+   */
+  import?: SessionImport | undefined;
+
+  /**
+   * At most about 100, or half a megabyte; their files name content that was put before.
+   *
+   * @generated from field: repeated portico.session.v1.Message messages = 2;
+   */
+  messages: Message$1[];
+};
+
+/**
+ * Describes the message portico.session.v1.AppendImportedMessagesRequest.
+ * Use `create(AppendImportedMessagesRequestSchema)` to create a new message.
+ */
+export declare const AppendImportedMessagesRequestSchema: GenMessage<AppendImportedMessagesRequest>;
+
+/**
+ * @generated from message portico.session.v1.AppendImportedMessagesResponse
+ */
+export declare type AppendImportedMessagesResponse = Message<"portico.session.v1.AppendImportedMessagesResponse"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.AppendImportedMessagesResponse.
+ * Use `create(AppendImportedMessagesResponseSchema)` to create a new message.
+ */
+export declare const AppendImportedMessagesResponseSchema: GenMessage<AppendImportedMessagesResponse>;
+
+/**
+ * @generated from message portico.session.v1.CommitSessionImportRequest
+ */
+export declare type CommitSessionImportRequest = Message<"portico.session.v1.CommitSessionImportRequest"> & {
+  /**
+   * @generated from field: portico.session.v1.SessionImport import = 1;
+   */
+  import?: SessionImport | undefined;
+
+  /**
+   * Its location and the time of its last activity are not taken over.
+   *
+   * @generated from field: portico.session.v1.Session session = 2;
+   */
+  session?: Session | undefined;
+
+  /**
+   * Project directory, at most 4,096 characters; empty: the default one.
+   *
+   * @generated from field: string directory = 3;
+   */
+  directory: string;
+};
+
+/**
+ * Describes the message portico.session.v1.CommitSessionImportRequest.
+ * Use `create(CommitSessionImportRequestSchema)` to create a new message.
+ */
+export declare const CommitSessionImportRequestSchema: GenMessage<CommitSessionImportRequest>;
+
+/**
+ * @generated from message portico.session.v1.CommitSessionImportResponse
+ */
+export declare type CommitSessionImportResponse = Message<"portico.session.v1.CommitSessionImportResponse"> & {
+  /**
+   * @generated from field: portico.session.v1.Session session = 1;
+   */
+  session?: Session | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.CommitSessionImportResponse.
+ * Use `create(CommitSessionImportResponseSchema)` to create a new message.
+ */
+export declare const CommitSessionImportResponseSchema: GenMessage<CommitSessionImportResponse>;
+
+/**
+ * @generated from message portico.session.v1.AbandonSessionImportRequest
+ */
+export declare type AbandonSessionImportRequest = Message<"portico.session.v1.AbandonSessionImportRequest"> & {
+  /**
+   * @generated from field: portico.session.v1.SessionImport import = 1;
+   */
+  import?: SessionImport | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.AbandonSessionImportRequest.
+ * Use `create(AbandonSessionImportRequestSchema)` to create a new message.
+ */
+export declare const AbandonSessionImportRequestSchema: GenMessage<AbandonSessionImportRequest>;
+
+/**
+ * @generated from message portico.session.v1.AbandonSessionImportResponse
+ */
+export declare type AbandonSessionImportResponse = Message<"portico.session.v1.AbandonSessionImportResponse"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.AbandonSessionImportResponse.
+ * Use `create(AbandonSessionImportResponseSchema)` to create a new message.
+ */
+export declare const AbandonSessionImportResponseSchema: GenMessage<AbandonSessionImportResponse>;
+
+/**
  * Keeps sessions and runs their agents. Every call sees only the sessions of the principal's workspace; another
  * workspace's session is SESSION_NOT_FOUND.
  *
@@ -1864,6 +2163,72 @@ export declare const SessionService: GenService<{
     methodKind: "server_streaming";
     input: typeof StreamSessionLogRequestSchema;
     output: typeof StreamSessionLogResponseSchema;
+  },
+  /**
+   * Streams a session, then its settled messages in order, each followed by the content of its files. Before the first message
+   * every stored one was read: one that cannot be read rejects the call as an internal error. Rejects with SESSION_NOT_FOUND.
+   *
+   * @generated from rpc portico.session.v1.SessionService.ExportSession
+   */
+  exportSession: {
+    methodKind: "server_streaming";
+    input: typeof ExportSessionRequestSchema;
+    output: typeof ExportSessionResponseSchema;
+  },
+  /**
+   * Begins an import: a session that nobody sees before it is committed. What is not extended for a minute, by a call that names
+   * it, is removed. Rejects with SESSION_EXISTS, and with SESSION_NOT_FOUND when the parent is not there. Called again, it
+   * begins anew, and the import before it is given up.
+   *
+   * @generated from rpc portico.session.v1.SessionService.BeginSessionImport
+   */
+  beginSessionImport: {
+    methodKind: "unary";
+    input: typeof BeginSessionImportRequestSchema;
+    output: typeof BeginSessionImportResponseSchema;
+  },
+  /**
+   * Keeps the content of a file of a message that is to come.
+   *
+   * @generated from rpc portico.session.v1.SessionService.PutImportedContent
+   */
+  putImportedContent: {
+    methodKind: "unary";
+    input: typeof PutImportedContentRequestSchema;
+    output: typeof PutImportedContentResponseSchema;
+  },
+  /**
+   * Appends settled messages, in order, all or none. Without any it only extends the time. Rejects with MESSAGE_EXISTS when the
+   * id of one names something already, SESSION_EXISTS when a session of the same id has come into being, STORE_UNAVAILABLE
+   * when the time is over.
+   *
+   * @generated from rpc portico.session.v1.SessionService.AppendImportedMessages
+   */
+  appendImportedMessages: {
+    methodKind: "unary";
+    input: typeof AppendImportedMessagesRequestSchema;
+    output: typeof AppendImportedMessagesResponseSchema;
+  },
+  /**
+   * Shows the session, in the location that the catalog resolves. Rejects as AppendImportedMessages does, and with
+   * SESSION_NOT_FOUND when the parent is not there any more.
+   *
+   * @generated from rpc portico.session.v1.SessionService.CommitSessionImport
+   */
+  commitSessionImport: {
+    methodKind: "unary";
+    input: typeof CommitSessionImportRequestSchema;
+    output: typeof CommitSessionImportResponseSchema;
+  },
+  /**
+   * Gives an import up: nothing of it stays. Does nothing when it was committed.
+   *
+   * @generated from rpc portico.session.v1.SessionService.AbandonSessionImport
+   */
+  abandonSessionImport: {
+    methodKind: "unary";
+    input: typeof AbandonSessionImportRequestSchema;
+    output: typeof AbandonSessionImportResponseSchema;
   },
 }>;
 

@@ -4,7 +4,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type AssistantPartSchema, AssistantTool_State, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
-import { fromMessage } from './mappers.ts'
+import { fromMessage } from './message.ts'
 
 type Init = MessageInitShape<typeof MessageSchema>
 

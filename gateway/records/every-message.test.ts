@@ -4,8 +4,7 @@ import { create } from '@bufbuild/protobuf'
 import { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { messageToProto } from '#services/session/rpc/message/message-to-proto.ts'
 import { everyMessage, everyMessageJson } from '#test/support/every-message.ts'
-import { fromMessage } from './mappers.ts'
-import { message as schema } from './schemas.ts'
+import { fromMessage, message as schema } from './message.ts'
 
 const file = { hash: 'a'.repeat(64), size: 3 }
 const contents = new Map([[file.hash, Buffer.from('abc')]])

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf'
+import { z } from 'zod'
 import {
   type AssistantMessage,
   type AssistantPart,
@@ -6,14 +7,83 @@ import {
   AssistantTool_State as State,
 } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonOf } from '../kinds.ts'
-import { listOrAbsent, orAbsent } from '../records/absent.ts'
-import { fromError, fromRetry, fromSetError } from '../records/error.ts'
-import { fromFinish } from '../records/finish.ts'
-import { fromModelRef } from '../records/model.ts'
-import { fromSetTime, fromTime } from '../records/time.ts'
-import { fromToolContents } from '../records/tool-content.ts'
-import { fromCost, fromTokenUsage } from '../records/usage.ts'
-import type { assistant, assistantPart } from './kinds.ts'
+import { freeObject } from '../shape.ts'
+import { listOrAbsent, orAbsent } from './absent.ts'
+import { fromError, fromRetry, fromSetError, retry, structuredError } from './error.ts'
+import { finish, fromFinish } from './finish.ts'
+import { metadata } from './free.ts'
+import { fromModelRef, modelRef } from './model.ts'
+import { fromSetTime, fromTime, time } from './time.ts'
+import { fromToolContents, toolContent } from './tool-content.ts'
+import { cost, fromCost, fromTokenUsage, tokenUsage } from './usage.ts'
+
+/** What every message has. */
+export const common = { id: z.string(), time: z.strictObject({ created: time }) }
+/** Where the metadata is no part of what was said. */
+export const noted = { ...common, metadata: metadata.optional() }
+const input = freeObject('Each tool has arguments of its own.')
+/** What only a provider understands. */
+export const providerData = freeObject('Data of the provider, returned to it unchanged.')
+const toolMetadata = freeObject('Free-form data of the tool.')
+
+const toolState = z.discriminatedUnion('status', [
+  z.strictObject({ status: z.literal('streaming'), input: z.string() }),
+  z.strictObject({ status: z.literal('running'), input, metadata: toolMetadata }),
+  z.strictObject({
+    status: z.literal('completed'),
+    input,
+    content: z.array(toolContent),
+    metadata: toolMetadata.optional(),
+  }),
+  z.strictObject({
+    status: z.literal('error'),
+    input,
+    error: structuredError,
+    content: z.array(toolContent).optional(),
+    metadata: toolMetadata.optional(),
+  }),
+])
+
+/** A part of a step. */
+const assistantPart = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string(), state: providerData.optional() }),
+  z.strictObject({
+    type: z.literal('reasoning'),
+    text: z.string(),
+    state: providerData.optional(),
+    time: z.strictObject({ created: time, completed: time.optional() }).optional(),
+  }),
+  z.strictObject({
+    type: z.literal('tool'),
+    id: z.string().meta({ description: 'Tool call' }),
+    name: z.string(),
+    executed: z.boolean().optional().meta({ description: 'Whether the provider ran it' }),
+    providerState: providerData.optional(),
+    providerResultState: providerData.optional(),
+    state: toolState,
+    time: z.strictObject({ created: time, ran: time.optional(), completed: time.optional() }),
+  }),
+])
+
+/** A step. */
+export const assistant = z.strictObject({
+  ...noted,
+  type: z.literal('assistant'),
+  time: z.strictObject({ created: time, streamed: time.optional(), completed: time.optional() }),
+  agent: z.string(),
+  model: modelRef,
+  content: z.array(assistantPart),
+  snapshot: z
+    .strictObject({ start: z.string().optional(), end: z.string().optional(), files: z.array(z.string()).optional() })
+    .optional(),
+  providerState: providerData.optional(),
+  finish: finish.optional(),
+  rawFinish: z.string().optional(),
+  cost: cost.optional(),
+  tokens: tokenUsage.optional(),
+  error: structuredError.optional(),
+  retry: retry.optional(),
+})
 
 type PartJson = JsonOf<typeof assistantPart>
 type ToolJson = Extract<PartJson, { type: 'tool' }>

@@ -1,0 +1,58 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Response } from 'express'
+import { type Call, callOf } from '../call.ts'
+
+/** Text is collected up to about so many characters before it is written. */
+const COLLECTED = 65_536
+
+const HEADERS = [
+  'content-type',
+  'application/json; charset=utf-8',
+  'cache-control',
+  'no-store',
+  'x-content-type-options',
+  'nosniff',
+] as const
+
+/**
+ * Sends a JSON answer whose text is made piece by piece, as the client takes it. Headers go out after the first piece: whoever fails before
+ * it is answered as an ordinary error. A failure after it cuts the connection off, so that nobody takes what was sent for the
+ * whole. A client that hangs up aborts the call.
+ */
+export async function sendPieces(response: Response, pieces: AsyncIterable<string>): Promise<void> {
+  const call = callOf(response)
+  const iterator = pieces[Symbol.asyncIterator]()
+  try {
+    let next = await iterator.next()
+    if (call.over) return
+    response.writeHead(200, [...HEADERS, ...call.headers])
+    if (response.req.method === 'HEAD') next = { done: true, value: undefined }
+    let collected = ''
+    for (; next.done !== true; next = await iterator.next()) {
+      if (call.over) return
+      collected += next.value
+      if (collected.length < COLLECTED) continue
+      // What a service in this process sends may all be there already: others have their turn in between.
+      if (response.write(collected)) await nextTurn()
+      else await drained(response, call)
+      collected = ''
+    }
+    response.end(collected)
+  } finally {
+    call.end()
+  }
+}
+
+/** Resolves when the client has taken what was written, or is gone. */
+function drained(response: Response, { signal }: Call): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    response.on('drain', done)
+    signal.addEventListener('abort', done)
+    if (signal.aborted || !response.writableNeedDrain) done()
+  })
+}

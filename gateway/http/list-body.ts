@@ -1,0 +1,106 @@
+import { StringDecoder } from 'node:string_decoder'
+import type { Request } from 'express'
+import { z } from 'zod'
+import { Rejection } from '#shared/rejection.ts'
+import { MISSING } from '#shared/schema-problem.ts'
+import type { BodyPart, ListBody } from '../kinds.ts'
+import { parseJson, readPieces } from './body.ts'
+import { check } from './check.ts'
+import { JsonGauge } from './json-gauge.ts'
+import { MemberScanner, notJson } from './member-scanner.ts'
+
+/** Most bytes of a member, or of an item of the list, without the texts that are given apart. */
+const MOST = 12 * 1_048_576
+
+/**
+ * Reads a JSON object of at most `limit` bytes as it arrives: no more of it is held than one member, or one item of its list. Each is parsed and
+ * checked by itself. Rejects as `readJson` does, and with BODY_INVALID.
+ */
+export async function* readList(request: Request, limit: number, body: ListBody): AsyncGenerator<BodyPart> {
+  const scanner = new MemberScanner(body.list, body.apart)
+  const seen = new Set<string>()
+  let items = 0
+  let value = new Value()
+  const apart = new ApartText()
+  for await (const chunk of readPieces(request, limit)) {
+    for (const found of scanner.scan(chunk)) {
+      if (found.type === 'bytes') value.add(found.bytes)
+      else if (found.type === 'apart') {
+        const { path, last } = found
+        const text = apart.next(found.bytes, last)
+        yield { name: body.list, path, apart: text, last, replace: (by) => value.add(Buffer.from(inString(by))) }
+      } else {
+        const { name } = found
+        const path = name === body.list ? [name, items++] : [name]
+        if (name !== body.list) requireOnce(name, seen)
+        seen.add(name)
+        const schema = memberOf(body, name)
+        const bytes = value.bytes()
+        const parsed = await parseJson(request, bytes, value.members)
+        value = new Value()
+        yield { name, value: check(schema, body.tidy(parsed), 'BODY_INVALID', path), size: bytes.length }
+      }
+    }
+  }
+  if (!scanner.over) throw notJson()
+  if (scanner.listed) seen.add(body.list)
+  const missing = body.required.find((name) => !seen.has(name))
+  if (missing !== undefined) throw new Rejection('BODY_INVALID', { field: missing, problem: MISSING })
+}
+
+function memberOf({ members }: ListBody, name: string): z.ZodType {
+  const schema = Object.hasOwn(members, name) ? members[name] : undefined
+  if (schema === undefined) check(z.strictObject({}), { [name]: null }, 'BODY_INVALID')
+  return schema as z.ZodType
+}
+
+function requireOnce(name: string, seen: ReadonlySet<string>): void {
+  if (seen.has(name)) throw new Rejection('BODY_INVALID', { field: name, problem: 'must be there once' })
+}
+
+function inString(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
+}
+
+/** The bytes of a value, as they come. */
+class Value {
+  readonly #gauge = new JsonGauge()
+  readonly #pieces: Buffer[] = []
+  #size = 0
+
+  get members(): number {
+    return this.#gauge.members
+  }
+
+  add(bytes: Buffer): void {
+    this.#size += bytes.length
+    if (this.#size > MOST) {
+      throw new Rejection('BODY_MALFORMED', { problem: `a message has more than ${MOST} bytes beside its files` })
+    }
+    this.#gauge.add(bytes)
+    this.#pieces.push(bytes)
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#pieces)
+  }
+}
+
+/** The text of a string of JSON, piece by piece. */
+class ApartText {
+  readonly #decoder = new StringDecoder('utf8')
+  /** What may be half of an escape. */
+  #half = ''
+
+  next(bytes: Buffer, last: boolean): string {
+    const text = this.#half + (last ? this.#decoder.end(bytes) : this.#decoder.write(bytes))
+    this.#half = ''
+    if (!text.includes('\\')) return text
+    if (!last) this.#half = /(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)$/.exec(text)?.[1] ?? ''
+    try {
+      return JSON.parse(`"${text.slice(0, text.length - this.#half.length)}"`)
+    } catch {
+      throw notJson()
+    }
+  }
+}

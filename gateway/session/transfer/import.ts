@@ -1,0 +1,129 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { Call } from '#gateway/call.ts'
+import type { Clients } from '#gateway/clients.ts'
+import type { BodyPart } from '#gateway/kinds.ts'
+import { placeFor } from '#gateway/records/tool-content.ts'
+import type { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
+import type { SessionImport } from '#gen/portico/session/v1/session_service_pb.js'
+import { Rejection } from '#shared/rejection.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
+import { ApartContent, Scratch } from './apart-content.ts'
+import type { ImportedInfo, ImportLocation } from './schemas.ts'
+import { type MessageJson, toMessage } from './to-message.ts'
+import { toImportedSession } from './to-session.ts'
+
+type Sessions = Clients['session']
+
+/** Messages are sent so many at once, and no more than have about so many bytes together. */
+const MOST_MESSAGES = 100
+const MOST_BYTES = 524_288
+/** What is imported is kept for a minute after the last call. */
+const EXTEND_MS = 15_000
+const ABANDON_MS = 5_000
+
+/** Imports a session from the parts of a body as they arrive, and returns it; whatever fails, nothing stays. */
+export async function importSession(session: Sessions, parts: AsyncIterable<BodyPart>, call: Call) {
+  const job = new ImportJob(session, call)
+  const extending = setInterval(() => job.extend(), EXTEND_MS)
+  try {
+    for await (const part of parts) await job.take(part)
+    return await job.commit()
+  } catch (error) {
+    await job.abandon()
+    throw error
+  } finally {
+    clearInterval(extending)
+  }
+}
+
+class ImportJob {
+  readonly #session: Sessions
+  readonly #call: Call
+  #info: ImportedInfo | undefined
+  #directory = ''
+  #import: SessionImport | undefined
+  #batch: MessageInitShape<typeof MessageSchema>[] = []
+  #bytes = 0
+  #content: ApartContent | undefined
+  readonly #scratch = new Scratch()
+
+  constructor(session: Sessions, call: Call) {
+    this.#session = session
+    this.#call = call
+  }
+
+  async take(part: BodyPart): Promise<void> {
+    if ('apart' in part) await this.#takeContent(part)
+    else if (part.name === 'info') await this.#begin(part.value as ImportedInfo)
+    else if (part.name === 'location') this.#directory = (part.value as ImportLocation)?.directory ?? ''
+    else await this.#takeMessage(part.value as MessageJson, part.size)
+  }
+
+  async commit() {
+    await this.#send()
+    const [begun, info] = [this.#begun(), this.#info as ImportedInfo]
+    const request = { import: begun, session: toImportedSession(info), directory: this.#directory }
+    return await this.#session.commitSessionImport(request, this.#call.options())
+  }
+
+  /** Says that more is coming. */
+  extend(): void {
+    if (this.#import === undefined) return
+    const request = { import: this.#import, messages: [] }
+    // Whatever is wrong is seen by the next call.
+    this.#session.appendImportedMessages(request, this.#call.options()).catch(() => {})
+  }
+
+  /** Also for a client that is gone. Where nobody can be reached, its time ends by itself. */
+  async abandon(): Promise<void> {
+    if (this.#import === undefined) return
+    const { principal, requestId } = this.#call
+    const options = callOptions({ principal, authenticated: true, requestId }, { timeoutMs: ABANDON_MS })
+    await this.#session.abandonSessionImport({ import: this.#import }, options).catch(() => {})
+  }
+
+  async #begin(info: ImportedInfo): Promise<void> {
+    this.#info = info
+    const begun = await this.#session.beginSessionImport({ session: toImportedSession(info) }, this.#call.options())
+    this.#import = begun.import
+  }
+
+  #begun(): SessionImport {
+    if (this.#import !== undefined) return this.#import
+    throw new Rejection('BODY_INVALID', { field: 'messages', problem: 'must come after info' })
+  }
+
+  async #takeContent({ path, apart, last, replace }: Extract<BodyPart, { apart: string }>): Promise<void> {
+    const begun = this.#begun()
+    this.#content ??= new ApartContent(path, this.#scratch)
+    this.#content.add(apart, last)
+    if (!last) return
+    const { text, data } = this.#content
+    this.#content = undefined
+    if (data === undefined) return replace(text)
+    const kept = await this.#session.putImportedContent({ import: begun, data }, this.#call.options())
+    replace(placeFor(kept.contentHash, BigInt(data.length)))
+  }
+
+  async #takeMessage(message: MessageJson, size: number): Promise<void> {
+    this.#begun()
+    if (!isSettled(message)) return
+    if (this.#bytes + size > MOST_BYTES || this.#batch.length === MOST_MESSAGES) await this.#send()
+    this.#batch.push(toMessage(message))
+    this.#bytes += size
+  }
+
+  async #send(): Promise<void> {
+    const messages = this.#batch
+    this.#batch = []
+    this.#bytes = 0
+    if (messages.length === 0) return
+    await this.#session.appendImportedMessages({ import: this.#begun(), messages }, this.#call.options())
+  }
+}
+
+/** What still runs where it comes from is not taken over (instance facts 3.7). */
+function isSettled(message: MessageJson): boolean {
+  if (message.type === 'assistant') return message.time.completed !== undefined
+  return (message.type !== 'shell' && message.type !== 'compaction') || message.status !== 'running'
+}

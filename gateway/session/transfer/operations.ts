@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { piecesOf } from '#gateway/kinds.ts'
+import { operation } from '#gateway/operation.ts'
+import { sessionParameter } from '#gateway/records/ids.ts'
+import { fromSession } from '../mappers.ts'
+import { sessionInfo } from '../schemas.ts'
+import { exportText } from './export.ts'
+import { importSession as importParts } from './import.ts'
+import { exportQuery, importBody, transferData } from './schemas.ts'
+
+export const exportSession = operation({
+  id: 'experimental.session.export',
+  method: 'get',
+  path: '/api/experimental/session/{sessionID}/export',
+  family: 'instance',
+  summary: 'Export a session with all its settled messages',
+  description:
+    'A stored message that cannot be read is an UnknownError; a failure after the first byte ends the connection.',
+  params: z.object({ sessionID: sessionParameter }),
+  query: exportQuery,
+  answer: piecesOf(z.strictObject({ data: transferData })),
+  errors: ['SESSION_NOT_FOUND'],
+  handle({ session }, { params, query, call }) {
+    const sanitized = query.sanitize === 'true'
+    const request = { sessionId: params.sessionID, withoutContent: sanitized }
+    return exportText(session.exportSession(request, call.options()), sanitized)
+  },
+})
+
+export const importSession = operation({
+  id: 'experimental.session.import',
+  method: 'post',
+  path: '/api/experimental/session/import',
+  family: 'instance',
+  summary: 'Import a session that was exported',
+  description:
+    '`info` comes before `messages`. All of it is there afterwards, or nothing. Location, project, subpath, fork and revert of `info` are ' +
+    'not taken over, nor are messages that were not settled.',
+  body: importBody,
+  limit: 'importLimit',
+  answer: z.strictObject({ data: sessionInfo }),
+  errors: [
+    ...(['SESSION_EXISTS', 'MESSAGE_EXISTS', 'SESSION_NOT_FOUND', 'REQUEST_INVALID'] as const),
+    ...(['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN', 'PEER_UNAVAILABLE'] as const),
+  ],
+  handle: ({ session }, { body, call }) => importParts(session, body, call),
+  present: ({ session }) => ({ data: fromSession(session) }),
+})

@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import type { ListBody } from '#gateway/kinds.ts'
+import { messageID, sessionID } from '#gateway/records/ids.ts'
+import { locationRef } from '#gateway/records/location.ts'
+import { message } from '#gateway/records/message.ts'
+import { time } from '#gateway/records/time.ts'
+import { freeObject } from '#gateway/shape.ts'
+import { sessionInfo } from '../schemas.ts'
+import { tidy } from './tidy.ts'
+
+/** Query of experimental.session.export. */
+export const exportQuery = z.object({
+  sanitize: z.enum(['true', 'false']).optional().meta({ description: 'Whether to redact everything that was said' }),
+})
+
+/** `SessionTransfer.Data` (instance facts 1.7). */
+export const transferData = z
+  .strictObject({ info: sessionInfo, messages: z.array(message) })
+  .meta({ id: 'SessionTransfer.Data' })
+
+const notTakenOver = 'Not taken over'
+
+/** The session of an import: as an export shows it, and as other servers do. */
+const importedInfo = z.strictObject({
+  ...sessionInfo.shape,
+  id: sessionID,
+  parentID: sessionID.optional(),
+  projectID: z.string().optional().meta({ description: notTakenOver }),
+  location: locationRef.optional().meta({ description: notTakenOver }),
+  subpath: z.string().optional().meta({ description: notTakenOver }),
+  revert: freeObject(notTakenOver).optional(),
+  time: z.strictObject({
+    created: time,
+    updated: time.optional().meta({ description: notTakenOver }),
+    ...{ idle: time.optional(), viewed: time.optional() },
+    archived: time.optional().meta({ description: notTakenOver }),
+  }),
+})
+
+const importedMessage = message.refine(({ id }) => messageID.safeParse(id).success, {
+  path: ['id'],
+  error: 'must be a message id (msg_…)',
+})
+
+const importedLocation = locationRef
+  .optional()
+  .meta({ description: 'Where the session works; default: the default directory' })
+
+export type ImportedInfo = z.output<typeof importedInfo>
+export type ImportLocation = z.output<typeof importedLocation>
+
+/** Body of experimental.session.import. */
+export const importBody: ListBody = {
+  kind: 'list',
+  schema: z.strictObject({ info: importedInfo, messages: z.array(message), location: importedLocation.nullable() }),
+  list: 'messages',
+  members: { info: importedInfo, messages: importedMessage, location: importedLocation.nullable() },
+  required: ['info', 'messages'],
+  apart: ['files.[].data', 'content.[].state.content.[].uri'],
+  tidy,
+}

@@ -1,0 +1,81 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { z } from 'zod'
+import { given } from '#gateway/records/absent.ts'
+import { toModelRef } from '#gateway/records/model.ts'
+import type { assistant } from '#gateway/records/step.ts'
+import { toTime } from '#gateway/records/time.ts'
+import { placedContent } from '#gateway/records/tool-content.ts'
+import type { ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import {
+  type AssistantMessageSchema,
+  type AssistantPartSchema,
+  AssistantTool_State as State,
+} from '#gen/portico/session/v1/message_pb.js'
+import { toCost, toError, toTokens } from './to-values.ts'
+
+type StepJson = z.output<typeof assistant>
+type PartJson = StepJson['content'][number]
+type ToolJson = Extract<PartJson, { type: 'tool' }>
+type Part = NonNullable<MessageInitShape<typeof AssistantPartSchema>['part']>
+
+/** A step of an import. */
+export function toStep(said: StepJson): MessageInitShape<typeof AssistantMessageSchema> {
+  const { agent, model, content, time, finish = '', rawFinish = '', error, retry, tokens, snapshot } = said
+  const value = {
+    ...{ agent, model: toModelRef(model), parts: content.map((part) => ({ part: toPart(part) })), finish, rawFinish },
+    ...toCost(said.cost),
+    ...given({ providerState: said.providerState, tokens: tokens && toTokens(tokens), error: error && toError(error) }),
+    ...given({ retry: retry && { attempt: retry.attempt, startTime: toTime(retry.at), error: toError(retry.error) } }),
+    ...given({ streamTime: ifTime(time.streamed), completeTime: ifTime(time.completed) }),
+    ...given({
+      snapshot: snapshot && { start: snapshot.start ?? '', end: snapshot.end ?? '', files: snapshot.files ?? [] },
+    }),
+  }
+  return value as MessageInitShape<typeof AssistantMessageSchema>
+}
+
+function toPart(said: PartJson): Part {
+  switch (said.type) {
+    case 'text':
+      return { case: 'text', value: { text: said.text, ...given({ state: said.state }) } } as Part
+    case 'reasoning': {
+      const { text, state, time } = said
+      const times = { createTime: ifTime(time?.created), completeTime: ifTime(time?.completed) }
+      return { case: 'reasoning', value: { text, ...given({ state, ...times }) } } as Part
+    }
+    case 'tool':
+      return toTool(said)
+  }
+}
+
+const STATES = {
+  streaming: State.STREAMING,
+  running: State.RUNNING,
+  completed: State.COMPLETED,
+  error: State.ERROR,
+} as const
+
+function toTool({ id: callId, name, executed, providerState, providerResultState, state, time }: ToolJson): Part {
+  const times = { createTime: toTime(time.created), runTime: ifTime(time.ran), completeTime: ifTime(time.completed) }
+  const value = {
+    ...{ callId, name, state: STATES[state.status] },
+    ...(state.status === 'streaming' ? { partialInput: state.input } : { input: state.input }),
+    ...('content' in state ? { content: state.content?.map(toContent) ?? [] } : {}),
+    ...('error' in state ? { error: toError(state.error) } : {}),
+    ...given({ executed, providerState, providerResultState, ...times }),
+    ...given({ metadata: 'metadata' in state ? state.metadata : undefined }),
+  }
+  return { case: 'tool', value } as Part
+}
+
+type ContentJson = Extract<ToolJson['state'], { status: 'completed' }>['content'][number]
+
+function toContent(said: ContentJson): MessageInitShape<typeof ToolContentSchema> {
+  if (said.type === 'text') return { content: { case: 'text', value: said.text } }
+  const { uri, mime, name = '' } = said
+  return { content: { case: 'file', value: { ...(placedContent(uri) ?? { uri }), mime, name } } }
+}
+
+function ifTime(at: number | undefined) {
+  return at === undefined ? undefined : toTime(at)
+}

@@ -1,0 +1,97 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import type { ToolContent as ToolContentMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type {
+  AssistantTool,
+  StructuredError as ErrorMessage,
+  AssistantPart as PartMessage,
+} from '#gen/portico/session/v1/message_pb.js'
+import type {
+  FileAttachment as FileMessage,
+  Mention as MentionMessage,
+  Prompt as PromptMessage,
+} from '#gen/portico/session/v1/session_pb.js'
+import type {
+  AssistantPart,
+  BlobRef,
+  FileAttachment,
+  Mention,
+  Prompt,
+  StructuredError,
+  ToolContent,
+  ToolPart,
+} from '#services/session/domain/message.ts'
+import { check } from '#shared/rpc/parse.ts'
+import { defined } from '../defined.ts'
+import { states } from '../message/part-to-proto.ts'
+
+/** An imported prompt. */
+export function promptFromProto({ text, files, agents, skills, metadata }: PromptMessage): Prompt {
+  const known = skills.map(({ skillId: id, name, text, mention }) => ({
+    ...{ id, name },
+    ...defined({ text, mention: toMention(mention) }),
+  }))
+  return {
+    ...{ text, files: files.map(toFile), metadata },
+    agents: agents.map(({ name, mention }) => ({ name, mention: toMention(mention) })),
+    ...(known.length === 0 ? {} : { skills: known }),
+  }
+}
+
+/** What went wrong. */
+export function errorFromProto({ type, message, status, responseBody }: ErrorMessage): StructuredError {
+  return { type, message, ...(status === 0 ? {} : { status }), ...defined({ response: responseBody }) }
+}
+
+/** A part of an imported step. */
+export function partFromProto({ part }: PartMessage): AssistantPart {
+  switch (part.case) {
+    case 'text':
+      return { type: 'text', text: part.value.text, ...defined({ state: part.value.state }) }
+    case 'reasoning': {
+      const { text, state, createTime, completeTime } = part.value
+      return { type: 'reasoning', text, state, timeCreated: toTime(createTime), timeCompleted: toTime(completeTime) }
+    }
+    case 'tool':
+      return toTool(part.value)
+    case undefined:
+      check(false, 'part', 'must be there')
+  }
+}
+
+function toTool(call: AssistantTool): ToolPart {
+  const { callId, name, partialInput, input = {}, content, metadata, error, executed } = call
+  const [state, timeCreated] = [states.fromProto(call.state), toTime(call.createTime)]
+  check(state !== undefined && timeCreated !== undefined, 'state', 'must be there, and the time')
+  return {
+    ...{ type: 'tool', callId, name, state, rawInput: partialInput, input, content: content.map(toContent), metadata },
+    error: error && errorFromProto(error),
+    ...{ timeCreated, timeRan: toTime(call.runTime), timeCompleted: toTime(call.completeTime) },
+    ...defined({ executed, providerState: call.providerState, providerResultState: call.providerResultState }),
+  }
+}
+
+function toContent({ content }: ToolContentMessage): ToolContent {
+  if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
+  const { mime, uri } = content.value
+  const name = content.value.name === '' ? undefined : content.value.name
+  return uri === '' ? { type: 'file', blob: toBlob(content.value), mime, name } : { type: 'link', uri, mime, name }
+}
+
+function toFile(file: FileMessage): FileAttachment {
+  const { mime, uri, name, description, mention } = file
+  const blob = toBlob(file)
+  return { blob, mime, uri: uri === '' ? undefined : uri, name, description, mention: toMention(mention) }
+}
+
+function toBlob(file: { readonly contentHash: string; readonly contentSize: bigint }): BlobRef {
+  check(/^[0-9a-f]{64}$/.test(file.contentHash), 'content_hash', 'must name content that was kept before')
+  return { hash: file.contentHash, size: Number(file.contentSize) }
+}
+
+function toMention(mention: MentionMessage | undefined): Mention | undefined {
+  return mention && { start: mention.start, end: mention.end, text: mention.text }
+}
+
+function toTime(at: Timestamp | undefined): number | undefined {
+  return at === undefined ? undefined : Number(at.seconds) * 1_000 + Math.floor(at.nanos / 1e6)
+}

@@ -1,0 +1,152 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import type {
+  Compaction,
+  Message as MessageProto,
+  ShellCommand,
+  AssistantMessage as StepMessage,
+} from '#gen/portico/session/v1/message_pb.js'
+import type {
+  SessionLocation as LocationMessage,
+  TokenUsage as TokensMessage,
+} from '#gen/portico/session/v1/session_pb.js'
+import type { AssistantMessage, Finish, Message } from '#services/session/domain/message.ts'
+import type { ModelRef, SessionLocation, TokenUsage } from '#services/session/domain/session.ts'
+import { check } from '#shared/rpc/parse.ts'
+import { defined } from '../defined.ts'
+import { outcomes } from '../enums.ts'
+import { compactionStatuses, shellStatuses } from '../message/message-to-proto.ts'
+import { parseMessageId, parseModel } from '../parse.ts'
+import { errorFromProto, partFromProto, promptFromProto } from './content-from-proto.ts'
+
+/** An imported message. Its files name content that the blob store has. Rejects with REQUEST_INVALID. */
+export function messageFromProto({ messageId, createTime, metadata, kind }: MessageProto): Message {
+  const head = { id: parseMessageId(messageId), timeCreated: requireTime(createTime), ...defined({ metadata }) }
+  const { id, timeCreated } = head
+  switch (kind.case) {
+    case 'user':
+      return { id, timeCreated, type: 'user', prompt: promptFromProto(kind.value) }
+    case 'synthetic': {
+      const { text, description, metadata } = kind.value
+      return { id, timeCreated, type: 'synthetic', synthetic: { text, description, metadata } }
+    }
+    case 'assistant':
+      return { ...head, ...stepFromProto(kind.value) }
+    case 'agentSwitched': {
+      const { agent, previous } = kind.value
+      return { ...head, type: 'agent-switched', agent, previous: previous === '' ? undefined : previous }
+    }
+    case 'modelSwitched': {
+      const { model, previous } = kind.value
+      const before = previous === undefined ? undefined : parseModel(previous)
+      return { ...head, type: 'model-switched', model: requireModel(model), previous: before }
+    }
+    case 'locationSwitched': {
+      const { location, previous } = kind.value
+      check(location !== undefined, 'location', 'must be there')
+      const before = previous && locationFromProto(previous)
+      return { ...head, type: 'location-switched', location: locationFromProto(location), previous: before }
+    }
+    case 'idle': {
+      const outcome = outcomes.fromProto(kind.value.outcome)
+      check(outcome !== undefined, 'outcome', 'must be there')
+      return { ...head, type: 'idle', outcome, error: kind.value.error && errorFromProto(kind.value.error) }
+    }
+    case 'system': {
+      const { text, description } = kind.value
+      return { ...head, type: 'system', text, ...defined({ description }) }
+    }
+    case 'skill': {
+      const { skillId: skill, name, text } = kind.value
+      return { ...head, type: 'skill', skill, name, text }
+    }
+    case 'shell':
+      return { ...head, ...shellFromProto(kind.value) }
+    case 'compaction':
+      return { ...head, ...compactionFromProto(kind.value) }
+    case undefined:
+      check(false, 'kind', 'must be there')
+  }
+}
+
+type Headless<T extends Message['type']> = Omit<Extract<Message, { type: T }>, 'id' | 'timeCreated' | 'metadata'>
+
+function stepFromProto(step: StepMessage): Headless<'assistant'> {
+  const { agent, model, parts, finish, rawFinish, costNanos, tokens, error, retry, snapshot, providerState } = step
+  return {
+    ...{ type: 'assistant', agent, model: requireModel(model), parts: parts.map(partFromProto), attempt: 1 },
+    ...{ finish: finish === '' ? undefined : (finish as Finish), rawFinish: rawFinish === '' ? undefined : rawFinish },
+    ...{ costNanos, tokens: tokens && tokensFromProto(tokens), error: error && errorFromProto(error) },
+    retry: retryFromProto(retry),
+    ...{ timeStreamed: timeFromProto(step.streamTime), timeCompleted: timeFromProto(step.completeTime) },
+    ...defined({ providerState }),
+    ...(snapshot && { snapshot: snapshotFromProto(snapshot) }),
+  }
+}
+
+function retryFromProto(retry: StepMessage['retry']): AssistantMessage['retry'] {
+  if (retry === undefined) return undefined
+  const { attempt, startTime, error } = retry
+  check(error !== undefined, 'retry', 'must have an error')
+  return { attempt, at: requireTime(startTime), error: errorFromProto(error) }
+}
+
+function snapshotFromProto({ start, end, files }: NonNullable<StepMessage['snapshot']>) {
+  return { ...(start === '' ? {} : { start }), ...(end === '' ? {} : { end }), files }
+}
+
+function shellFromProto(shell: ShellCommand): Headless<'shell'> {
+  const { shellId, command, exitCode: exit, output } = shell
+  const status = shellStatuses.fromProto(shell.status)
+  check(status !== undefined, 'status', 'must be there')
+  return {
+    ...{ type: 'shell', shellId, command, status },
+    ...defined({ exit, timeCompleted: timeFromProto(shell.completeTime) }),
+    ...(output && {
+      output: {
+        ...{ output: output.output, truncated: output.truncated },
+        ...{ cursor: Number(output.cursor), size: Number(output.size) },
+      },
+    }),
+  }
+}
+
+function compactionFromProto(compaction: Compaction): Headless<'compaction'> {
+  const { manual, summary, recent, model, providerState, providerContext, costNanos, tokens, error } = compaction
+  const status = compactionStatuses.fromProto(compaction.status)
+  check(status !== undefined, 'status', 'must be there')
+  return {
+    ...{ type: 'compaction', status, manual, summary, recent },
+    ...defined({ providerState, providerContext, costNanos, model: model && parseModel(model) }),
+    ...defined({ tokens: tokens && tokensFromProto(tokens), error: error && errorFromProto(error) }),
+  }
+}
+
+function requireModel(model: StepMessage['model']): ModelRef {
+  check(model !== undefined, 'model', 'must be there')
+  return parseModel(model)
+}
+
+function locationFromProto({ directory, projectId, subpath }: LocationMessage): SessionLocation {
+  return { directory, projectId, subpath }
+}
+
+/** Token counts. */
+export function tokensFromProto(tokens: TokensMessage): TokenUsage {
+  const { input, output, reasoning, cacheRead, cacheWrite } = tokens
+  return {
+    ...{ input: Number(input), output: Number(output), reasoning: Number(reasoning) },
+    ...{ cacheRead: Number(cacheRead), cacheWrite: Number(cacheWrite) },
+  }
+}
+
+/** Milliseconds since the epoch. */
+export function timeFromProto(at: Timestamp | undefined): number | undefined {
+  return at === undefined ? undefined : Number(at.seconds) * 1_000 + Math.floor(at.nanos / 1e6)
+}
+
+/** A time that has to be there. */
+export function requireTime(at: Timestamp | undefined): number {
+  const time = timeFromProto(at)
+  check(time !== undefined, 'create_time', 'must be there')
+  return time
+}

@@ -1,0 +1,33 @@
+import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
+
+/** As long as a store keeps a hold that nobody ends. */
+const HELD_MS = 3_600_000
+
+/** What imports hold of the blobs that they have put here, until they have ended. */
+export class ImportHolds {
+  readonly #blobs: Pick<BlobStore, 'release'>
+  readonly #holds = new Map<string, { readonly hold: BlobHold; readonly timer: NodeJS.Timeout }>()
+
+  constructor(blobs: Pick<BlobStore, 'release'>) {
+    this.#blobs = blobs
+  }
+
+  /** The hold of an import, which is named by the key of what is staged. */
+  of(key: string): BlobHold {
+    const known = this.#holds.get(key)
+    if (known !== undefined) return known.hold
+    const hold: BlobHold = { id: `import ${key}`, held: [] }
+    this.#holds.set(key, { hold, timer: setTimeout(() => void this.end(key), HELD_MS).unref() })
+    return hold
+  }
+
+  /** Ends it: whatever the import has written is in use by now. */
+  async end(key: string): Promise<void> {
+    const known = this.#holds.get(key)
+    if (known === undefined) return
+    this.#holds.delete(key)
+    clearTimeout(known.timer)
+    // A hold that a store which is away keeps ends by itself.
+    await this.#blobs.release(known.hold).catch(() => {})
+  }
+}
