@@ -95,7 +95,7 @@ test('a part of the store that is missing or empty beside the others is refused 
   const path = (name: string) => join(directory.path, name)
   const names = ['identity.sqlite', 'inference.sqlite', 'session.sqlite']
   const refused = (name: string, why: string) => (error: Error) => {
-    const parts = [path(name), ` is ${why}, but other parts`, 'put the file back', 'PORTICO_DATA_DIR']
+    const parts = [path(name), ` is ${why}, but other parts`, 'restore the file', 'PORTICO_DATA_DIR']
     return error instanceof ConfigError && parts.every((part) => error.message.includes(part))
   }
   // A first start that was killed half-way.
