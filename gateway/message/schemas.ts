@@ -2,13 +2,8 @@ import { z } from 'zod'
 import { pageQuery } from '../records/page.ts'
 
 const TYPES = [
-  'user',
-  'assistant',
-  'synthetic',
-  'agent-switched',
-  'model-switched',
-  'location-switched',
-  'idle',
+  ...(['user', 'assistant', 'synthetic', 'system', 'skill', 'shell', 'compaction'] as const),
+  ...(['agent-switched', 'model-switched', 'location-switched', 'idle'] as const),
 ] as const
 
 /** Query of session.messages. */
