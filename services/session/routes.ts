@@ -34,9 +34,14 @@ import { updateSession } from './rpc/session/update-session.ts'
 import { viewSession } from './rpc/session/view-session.ts'
 import { waitSession } from './rpc/session/wait-session.ts'
 import { getSessionStats } from './rpc/stats/get-session-stats.ts'
+import { abandonSessionImport } from './rpc/transfer/abandon-session-import.ts'
+import { appendImportedMessages } from './rpc/transfer/append-imported-messages.ts'
+import { beginSessionImport } from './rpc/transfer/begin-session-import.ts'
+import { commitSessionImport } from './rpc/transfer/commit-session-import.ts'
 import { exportSession } from './rpc/transfer/export-session.ts'
-import { sessionImports } from './rpc/transfer/session-imports.ts'
+import { putImportedContent } from './rpc/transfer/put-imported-content.ts'
 import type { EventHub } from './run/events/event-hub.ts'
+import { ImportHolds } from './run/removal/import-holds.ts'
 import type { Remover } from './run/removal/remover.ts'
 import type { SessionWatchers } from './run/session-watchers.ts'
 import type { Titles } from './run/titles.ts'
@@ -55,6 +60,7 @@ export interface HandlerDependencies {
 
 /** The routes of the session service. */
 export function createRoutes(dependencies: HandlerDependencies): Routes {
+  const imports = { ...dependencies, importHolds: new ImportHolds(dependencies.blobs) }
   const implementation = {
     createSession: createSession(dependencies),
     getSession: getSession(dependencies),
@@ -86,7 +92,11 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     streamEvents: streamEvents(dependencies),
     streamSessionLog: streamSessionLog(dependencies),
     exportSession: exportSession(dependencies),
-    ...sessionImports(dependencies),
+    beginSessionImport: beginSessionImport(dependencies),
+    putImportedContent: putImportedContent(imports),
+    appendImportedMessages: appendImportedMessages(dependencies),
+    commitSessionImport: commitSessionImport(imports),
+    abandonSessionImport: abandonSessionImport(imports),
   }
   return { domain: 'session', reasons, services: [route(SessionService, implementation)] }
 }

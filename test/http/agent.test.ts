@@ -19,7 +19,8 @@ interface Agent {
 }
 
 test('agent.list answers the location and every agent, the default one first', async () => {
-  await using portico = await openPortico({}, { '.opencode/agents/team/reviewer.md': reviewer })
+  const enabled = { '.opencode/opencode.json': '{"agents":{"title":{"disabled":false}}}' }
+  await using portico = await openPortico({}, { '.opencode/agents/team/reviewer.md': reviewer, ...enabled })
   const answer = await portico.fetch('/api/agent')
   assert.equal(answer.status, 200)
   const { location, data } = (await answer.json()) as { location: unknown; data: Agent[] }

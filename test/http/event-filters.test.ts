@@ -53,7 +53,7 @@ test('what is no session, no directory or no filter is refused', async () => {
     [
       'sessionID=abc',
       400,
-      { _tag: 'InvalidRequestError', message: 'sessionID: Expected a session id (ses…)', kind: 'Query' },
+      { _tag: 'InvalidRequestError', message: 'sessionID: must be a session id (ses…)', kind: 'Query' },
     ],
     ['location[directory]=relative', 400, { _tag: 'InvalidRequestError', field: 'directory' }],
     ['location[directory]=%00', 400, { _tag: 'InvalidRequestError', kind: 'Query' }],

@@ -91,6 +91,7 @@ test('a synthetic text becomes a message that the model sees as input, with its 
     [
       ['session.inbox.enqueued', { inboxID: 'msg_1', item: { type: 'synthetic', payload, delivery: 'steer' } }],
       ['session.execution.started', {}],
+      ['session.status', { status: { type: 'busy' } }],
       ['session.inbox.delivered', { inboxID: 'msg_1' }],
       ['session.synthetic', payload],
     ],
@@ -138,6 +139,7 @@ test('the delivery of what waits can be changed, which has the session run when 
     [
       ['session.inbox.delivery.changed', { inboxID: 'msg_1', delivery: 'steer' }],
       ['session.execution.started', {}],
+      ['session.status', { status: { type: 'busy' } }],
       ['session.inbox.delivered', { inboxID: 'msg_1' }],
     ],
   )

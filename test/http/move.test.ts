@@ -157,10 +157,11 @@ test('a session at rest whose directory is gone moves at once; its older moves a
     assert.deepEqual(await move(portico, { directory: portico.outside }), moved)
     assert.equal((await placeOf(portico)).location.directory, portico.outside)
   })
-  assert.deepEqual(events.map(({ type, data }) => [type, data]).slice(0, 4), [
+  assert.deepEqual(events.map(({ type, data }) => [type, data]).slice(0, 5), [
     ['session.inbox.cancelled', { inboxID: data[0].id }],
     ['session.moved', { location: { directory: portico.outside }, projectID: 'global', subpath: '' }],
     ['session.execution.started', {}],
+    ['session.status', { status: { type: 'busy' } }],
     ['session.inbox.delivered', { inboxID: 'msg_2' }],
   ])
 })

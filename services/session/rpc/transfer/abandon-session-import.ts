@@ -1,0 +1,22 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import type { ImportHolds } from '#services/session/run/removal/import-holds.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { stagedOf } from './parse-import.ts'
+
+/** Gives an import up: nothing of it stays. */
+export function abandonSessionImport(dependencies: {
+  readonly store: SessionStore
+  readonly importHolds: ImportHolds
+  readonly remover: { wake(): void }
+}): ServiceImpl<typeof SessionService>['abandonSessionImport'] {
+  const { store, importHolds, remover } = dependencies
+  return async (request, context) => {
+    const staged = stagedOf(request.import, principalOf(context).workspaceId)
+    await store.giveUpStaged(staged)
+    await importHolds.end(staged.key)
+    remover.wake()
+    return {}
+  }
+}

@@ -1,0 +1,31 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { importedSession } from '#services/session/domain/lifetime/imported-session.ts'
+import type { Catalog } from '#services/session/ports/catalog.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import type { ImportHolds } from '#services/session/run/removal/import-holds.ts'
+import { parseText } from '#shared/rpc/parse.ts'
+import { peerCallOf } from '../peer-call.ts'
+import { sessionToProto } from '../session/session-to-proto.ts'
+import { parseImportedSession, stagedOf } from './parse-import.ts'
+
+const MAX_PATH_LENGTH = 4_096
+
+/** Ends an import: the session is seen from now on, with all that was appended. */
+export function commitSessionImport(dependencies: {
+  readonly store: SessionStore
+  readonly catalog: Catalog
+  readonly importHolds: ImportHolds
+}): ServiceImpl<typeof SessionService>['commitSessionImport'] {
+  const { store, catalog, importHolds } = dependencies
+  return async (request, context) => {
+    const call = peerCallOf(context)
+    const staged = stagedOf(request.import, call.principal.workspaceId)
+    const imported = parseImportedSession(request.session)
+    const directory = parseText('directory', request.directory, 0, MAX_PATH_LENGTH)
+    const location = await catalog.resolveLocation(call, directory)
+    const session = await store.commitStaged(staged, importedSession(imported, location))
+    await importHolds.end(staged.key)
+    return { session: sessionToProto(session) }
+  }
+}

@@ -1,0 +1,41 @@
+import type { Session as SessionMessage } from '#gen/portico/session/v1/session_pb.js'
+import type { SessionImport } from '#gen/portico/session/v1/session_service_pb.js'
+import type { ImportedSession } from '#services/session/domain/lifetime/imported-session.ts'
+import { NO_TOKENS } from '#services/session/domain/session.ts'
+import type { StagedSession } from '#services/session/ports/session-staging.ts'
+import { check, parseText } from '#shared/rpc/parse.ts'
+import { outcomes } from '../enums.ts'
+import { parseAgentName, parseMetadata, parseModel, parseRules, parseSessionId } from '../parse.ts'
+import { requireTime, timeFromProto, tokensFromProto } from './message-from-proto.ts'
+
+const MAX_TITLE_LENGTH = 4_096
+
+/** The staged session that a call names. */
+export function stagedOf(given: SessionImport | undefined, workspace: string): StagedSession {
+  check(given !== undefined, 'import', 'must be there')
+  return { workspace, sessionId: given.sessionId, key: given.key, source: undefined }
+}
+
+/** The session of an import, as far as it is kept. */
+export function parseImportedSession(given: SessionMessage | undefined): ImportedSession {
+  check(given !== undefined, 'session', 'must be there')
+  const { title, agent, model, parentId, costNanos, tokens } = given
+  const timeIdle = timeFromProto(given.idleTime)
+  const viewed = timeFromProto(given.viewTime)
+  return {
+    id: parseSessionId(given.sessionId),
+    parentId: parentId === '' ? undefined : parseSessionId(parentId),
+    title: title === undefined ? undefined : parseText('title', title, 0, MAX_TITLE_LENGTH),
+    agent: agent === '' ? undefined : parseAgentName('agent', agent),
+    model: model === undefined ? undefined : parseModel(model),
+    metadata: parseMetadata(given.metadata),
+    permissions: parseRules(given.permissions),
+    costNanos,
+    tokens: tokens === undefined ? NO_TOKENS : tokensFromProto(tokens),
+    // Only together with the time at which it came (instance facts 3.7).
+    outcome: timeIdle === undefined ? undefined : outcomes.fromProto(given.outcome),
+    timeCreated: requireTime(given.createTime),
+    timeIdle,
+    timeViewed: timeIdle === undefined || viewed === undefined ? undefined : Math.min(viewed, timeIdle),
+  }
+}
