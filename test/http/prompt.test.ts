@@ -180,8 +180,8 @@ test('active and interrupt: a running session is listed, interrupted once, and t
   await idle(portico, id)
   assert.deepEqual(await active(), { data: {} })
   assert.equal((await messages(portico, id)).at(-1)?.outcome, 'interrupted')
-  const resume = await portico.fetch(`/api/session/${id}/interrupt?resume=true`, { method: 'POST' })
-  assert.equal(resume.status, 400)
+  const unknown = await portico.fetch(`/api/session/${id}/interrupt?resume=maybe`, { method: 'POST' })
+  assert.equal(unknown.status, 400)
 })
 
 test('wait is refused with 503 when the server stops', async () => {
