@@ -28,7 +28,7 @@ const filter = {
 }
 
 /**
- * `GET /api/event`: the events of the workspace as server-sent events (`contract/instance-facts.md` 3.16). The first
+ * `GET /api/event`: the events of the workspace as server-sent events (instance facts 3.16). The first
  * frame and durable events carry an `id:`; a client that comes back with it in `Last-Event-ID` (or, where it can't set headers, in the
  * query parameter `after`) gets everything since. Events of locations, which the catalog sends, are not kept. Beside both the
  * server sends:

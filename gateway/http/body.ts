@@ -4,7 +4,7 @@ import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { askForBody } from './expectation.ts'
 import { JsonGauge } from './json-gauge.ts'
-import { parseInTurns } from './json-parser.ts'
+import { notJson, parseInTurns } from './json-parser.ts'
 import { isJsonType } from './media-type.ts'
 
 /** A body of more bytes is decoded, parsed and checked in turns of their own, so that others are answered in between. */
@@ -123,7 +123,7 @@ export async function parseJson(request: Request, bytes: Buffer, members: number
     return value
   } catch (error) {
     if (error instanceof Rejection) throw error
-    throw new Rejection('BODY_MALFORMED', { problem: 'the body is not valid JSON' })
+    throw notJson()
   } finally {
     await turn()
   }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Rejection } from '#shared/rejection.ts'
 
 /** How long a text is parsed before others get their turn, in milliseconds. */
 const TURN_MS = 5
@@ -181,4 +182,9 @@ function isSpace(code: number): boolean {
 /** Whether a number or word ends before it; NaN: the text does. */
 function isEnd(code: number): boolean {
   return code === COMMA || code === CLOSE_ARRAY || code === CLOSE_OBJECT || isSpace(code) || Number.isNaN(code)
+}
+
+/** What is said of a body that is not JSON. */
+export function notJson(): Rejection {
+  return new Rejection('BODY_MALFORMED', { problem: 'the body is not valid JSON' })
 }

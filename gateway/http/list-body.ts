@@ -7,7 +7,8 @@ import type { BodyPart, ListBody } from '../kinds.ts'
 import { parseJson, readPieces } from './body.ts'
 import { check } from './check.ts'
 import { JsonGauge } from './json-gauge.ts'
-import { MemberScanner, notJson } from './member-scanner.ts'
+import { notJson } from './json-parser.ts'
+import { MemberScanner } from './member-scanner.ts'
 
 /** Most bytes of a member, or of an item of the list, without the texts that are given apart. */
 const MOST = 12 * 1_048_576

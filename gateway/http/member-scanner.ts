@@ -1,4 +1,5 @@
 import { Rejection } from '#shared/rejection.ts'
+import { notJson } from './json-parser.ts'
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
@@ -196,9 +197,4 @@ export class MemberScanner {
 
 function isScalarEnd(byte: number): boolean {
   return byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT || byte <= 0x20
-}
-
-/** What is said of a body that is no JSON. */
-export function notJson(): Rejection {
-  return new Rejection('BODY_MALFORMED', { problem: 'the body is not valid JSON' })
 }

@@ -29,7 +29,7 @@ const toolUsage = z.strictObject({
 
 const totals = z.strictObject(counts)
 
-/** `SessionStats.Info` (`contract/instance-facts.md` 1.7). */
+/** `SessionStats.Info` (instance facts 1.7). */
 export const sessionStats = z
   .strictObject({
     range: z.strictObject({ from: time, to: time }),
