@@ -1,12 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
-import {
-  type ListMessagesRequestSchema,
-  ListMessagesRequest_Order as Order,
-} from '#gen/portico/session/v1/session_service_pb.js'
+import type { ListMessagesRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
+import { toOrder } from '../records/page.ts'
 import type { listMessagesQuery } from './schemas.ts'
-
-const ORDERS = { asc: Order.ASCENDING, desc: Order.DESCENDING } as const
 
 export function toListMessages(
   sessionId: string,
@@ -17,6 +13,6 @@ export function toListMessages(
     pageSize: limit === undefined ? 0 : Number(limit),
     pageToken: cursor ?? '',
     type: type ?? '',
-    ...(order === undefined ? {} : { order: ORDERS[order] }),
+    ...(order === undefined ? {} : { order: toOrder(order) }),
   }
 }

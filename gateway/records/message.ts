@@ -92,6 +92,13 @@ export const shellStatuses = enumTable({
   killed: ShellStatus.KILLED,
 })
 
+/** How far the making of a summary is. */
+export const compactionStatuses = enumTable({
+  running: CompactionStatus.RUNNING,
+  completed: CompactionStatus.COMPLETED,
+  failed: CompactionStatus.FAILED,
+})
+
 type MessageJson = JsonOf<typeof message>
 
 /** A message as clients see it. */
@@ -160,10 +167,10 @@ function fromCompaction(noted: Noted, compaction: Compaction): MessageJson {
     cost: costNanos === undefined ? undefined : fromCost(costNanos),
     tokens: tokens && fromTokenUsage(tokens),
   }
-  switch (status) {
-    case CompactionStatus.FAILED:
+  switch (compactionStatuses.fromProto(status)) {
+    case 'failed':
       return { ...begun, status: 'failed', error: fromSetError(compaction.error), ...spent }
-    case CompactionStatus.COMPLETED: {
+    case 'completed': {
       const made = { summary, recent, model: fromModelRef(model), providerState, providerContext }
       return { ...begun, status: 'completed', ...made, ...spent }
     }

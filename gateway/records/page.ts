@@ -1,17 +1,23 @@
 import { z } from 'zod'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { orAbsent } from './absent.ts'
 
 /** The `cursor` of a page; a member is left out where there is nothing more in its direction. */
 export const cursor = z.strictObject({ previous: z.string().optional(), next: z.string().optional() })
 
-const words = ['asc', 'desc'] as const
+const order = z.enum(['asc', 'desc'])
 
 /** Query of a list that comes in pages, beside `limit`. */
 export const pageQuery = {
-  order: z.enum(words).optional().meta({ description: 'Default: desc, newest first' }),
+  order: order.optional().meta({ description: 'Default: desc, newest first' }),
   cursor: z.string().min(1).optional().meta({ description: '`cursor.previous` or `cursor.next` of an earlier page' }),
 }
+
+const orders = enumTable({ asc: Order.ASCENDING, desc: Order.DESCENDING })
+
+export const toOrder: (word: z.output<typeof order>) => Order = orders.toProto
 
 export function fromPage(page: {
   readonly nextPageToken: string

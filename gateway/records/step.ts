@@ -6,6 +6,7 @@ import {
   type AssistantTool,
   AssistantTool_State as State,
 } from '#gen/portico/session/v1/message_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { freeObject } from '../shape.ts'
 import { listOrAbsent, orAbsent } from './absent.ts'
@@ -43,6 +44,14 @@ const toolState = z.discriminatedUnion('status', [
     metadata: toolMetadata.optional(),
   }),
 ])
+
+/** How far a tool call is. */
+export const toolStates = enumTable({
+  streaming: State.STREAMING,
+  running: State.RUNNING,
+  completed: State.COMPLETED,
+  error: State.ERROR,
+})
 
 /** A part of a step. */
 const assistantPart = z.discriminatedUnion('type', [
@@ -163,15 +172,15 @@ function fromTool(call: AssistantTool): ToolJson {
 function fromToolState(call: AssistantTool): ToolJson['state'] {
   const { state, input = {}, metadata } = call
   const content = fromToolContents(call.content)
-  switch (state) {
-    case State.UNSPECIFIED:
-    case State.STREAMING:
+  switch (toolStates.fromProto(state)) {
+    case undefined:
+    case 'streaming':
       return { status: 'streaming', input: call.partialInput }
-    case State.RUNNING:
+    case 'running':
       return { status: 'running', input, metadata: metadata ?? {} }
-    case State.COMPLETED:
+    case 'completed':
       return { status: 'completed', input, content: content ?? [], metadata }
-    case State.ERROR:
+    case 'error':
       return { status: 'error', input, error: fromSetError(call.error), content, metadata }
   }
 }

@@ -1,12 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
 import type { Session } from '#gen/portico/session/v1/session_pb.js'
-import {
-  type CreateSessionRequestSchema,
-  type ListSessionsRequestSchema,
-  type MoveSessionRequestSchema,
-  ListSessionsRequest_Order as Order,
-  type UpdateSessionRequestSchema,
+import type {
+  CreateSessionRequestSchema,
+  ListSessionsRequestSchema,
+  MoveSessionRequestSchema,
+  UpdateSessionRequestSchema,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import { orAbsent } from '../records/absent.ts'
@@ -14,6 +13,7 @@ import { fromFork } from '../records/fork.ts'
 import { toStruct } from '../records/free.ts'
 import { fromModelRef, toModelRef } from '../records/model.ts'
 import { fromOutcome } from '../records/outcome.ts'
+import { toOrder } from '../records/page.ts'
 import { toDelivery } from '../records/prompt.ts'
 import { fromRuleset, toRuleset } from '../records/ruleset.ts'
 import { fromSetTime, fromTime } from '../records/time.ts'
@@ -58,7 +58,6 @@ export function toUpdateSession(
   }
 }
 
-const ORDERS = { asc: Order.ASCENDING, desc: Order.DESCENDING } as const
 const MAX_INT32 = 2_147_483_647
 
 export function toListSessions({
@@ -74,7 +73,7 @@ export function toListSessions({
     ...(search === undefined ? {} : { search }),
     ...(directory === undefined ? {} : { directory }),
     ...(project === undefined ? {} : { projectId: project }),
-    ...(order === undefined ? {} : { order: ORDERS[order] }),
+    ...(order === undefined ? {} : { order: toOrder(order) }),
     ...(subpath === undefined ? {} : { subpath }),
     ...(parentID === undefined ? {} : { parentId: parentID === 'null' ? '' : parentID }),
   }

@@ -1,13 +1,13 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
 import { given } from '#gateway/records/absent.ts'
-import { type message, shellStatuses } from '#gateway/records/message.ts'
+import { compactionStatuses, type message, shellStatuses } from '#gateway/records/message.ts'
 import { toModelRef } from '#gateway/records/model.ts'
 import { outcomes } from '#gateway/records/outcome.ts'
 import { toMention } from '#gateway/records/prompt.ts'
 import { toTime } from '#gateway/records/time.ts'
 import { placedContent } from '#gateway/records/tool-content.ts'
-import { Compaction_Status as CompactionStatus, type MessageSchema } from '#gen/portico/session/v1/message_pb.js'
+import type { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import type { FileAttachmentSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { toStep } from './to-step.ts'
@@ -100,14 +100,8 @@ function toShell(said: Of<'shell'>): Kind {
   return { case: 'shell', value: { ...value, ...completeTime } }
 }
 
-const STATUSES = {
-  running: CompactionStatus.RUNNING,
-  completed: CompactionStatus.COMPLETED,
-  failed: CompactionStatus.FAILED,
-} as const
-
 function toCompaction(said: Of<'compaction'>): Kind {
-  const begun = { status: STATUSES[said.status], manual: said.reason === 'manual' }
+  const begun = { status: compactionStatuses.toProto(said.status), manual: said.reason === 'manual' }
   if (said.status === 'running') {
     return { case: 'compaction', value: { ...begun, summary: said.summary, recent: said.recent } }
   }

@@ -2,15 +2,11 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
 import { given } from '#gateway/records/absent.ts'
 import { toModelRef } from '#gateway/records/model.ts'
-import type { assistant } from '#gateway/records/step.ts'
+import { type assistant, toolStates } from '#gateway/records/step.ts'
 import { toTime } from '#gateway/records/time.ts'
 import { placedContent } from '#gateway/records/tool-content.ts'
 import type { ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import {
-  type AssistantMessageSchema,
-  type AssistantPartSchema,
-  AssistantTool_State as State,
-} from '#gen/portico/session/v1/message_pb.js'
+import type { AssistantMessageSchema, AssistantPartSchema } from '#gen/portico/session/v1/message_pb.js'
 import { toCost, toError, toTokens } from './to-values.ts'
 
 type StepJson = z.output<typeof assistant>
@@ -48,17 +44,10 @@ function toPart(said: PartJson): Part {
   }
 }
 
-const STATES = {
-  streaming: State.STREAMING,
-  running: State.RUNNING,
-  completed: State.COMPLETED,
-  error: State.ERROR,
-} as const
-
 function toTool({ id: callId, name, executed, providerState, providerResultState, state, time }: ToolJson): Part {
   const times = { createTime: toTime(time.created), runTime: ifTime(time.ran), completeTime: ifTime(time.completed) }
   const value = {
-    ...{ callId, name, state: STATES[state.status] },
+    ...{ callId, name, state: toolStates.toProto(state.status) },
     ...(state.status === 'streaming' ? { partialInput: state.input } : { input: state.input }),
     ...('content' in state ? { content: state.content?.map(toContent) ?? [] } : {}),
     ...('error' in state ? { error: toError(state.error) } : {}),

@@ -1,5 +1,6 @@
 import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 
 /** How a run ended; UNSPECIFIED: none has ended. */
@@ -25,3 +26,6 @@ export const replies = enumTable({
   always: PermissionReply.ALWAYS,
   reject: PermissionReply.REJECT,
 })
+
+/** Order of a list; UNSPECIFIED: descending. */
+export const orders = enumTable({ ascending: Order.ASCENDING, descending: Order.DESCENDING })

@@ -1,10 +1,11 @@
 import type { ModelRef as ModelRefMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { PermissionRuleset } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { check, parseId, parseText } from '#shared/rpc/parse.ts'
 import type { PermissionRule } from '../domain/permission/permission.ts'
 import type { ModelRef } from '../domain/session.ts'
-import { effects } from './enums.ts'
+import { effects, orders } from './enums.ts'
 
 const MAX_METADATA_BYTES = 65_536
 const MAX_TITLE_LENGTH = 4_096
@@ -59,4 +60,11 @@ export function parseRules(ruleset: PermissionRuleset | undefined): readonly Per
     check(known !== undefined, 'permissions', 'each rule must have an effect')
     return { action, resource, effect: known }
   })
+}
+
+/** The order of a list: newest first unless the request says otherwise. */
+export function parseOrder(order: Order): 'ascending' | 'descending' {
+  const known = order === Order.UNSPECIFIED ? 'descending' : orders.fromProto(order)
+  check(known !== undefined, 'order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
+  return known
 }

@@ -217,9 +217,11 @@ export declare type ListSessionsRequest = Message<"portico.session.v1.ListSessio
   pageToken: string;
 
   /**
-   * @generated from field: portico.session.v1.ListSessionsRequest.Order order = 3;
+   * By the time of the last activity.
+   *
+   * @generated from field: portico.session.v1.Order order = 3;
    */
-  order: ListSessionsRequest_Order;
+  order: Order;
 
   /**
    * Part of the title, letter case ignored; empty: any. Filters have at most 4,096 characters each, 8,192 together.
@@ -262,37 +264,6 @@ export declare type ListSessionsRequest = Message<"portico.session.v1.ListSessio
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export declare const ListSessionsRequestSchema: GenMessage<ListSessionsRequest>;
-
-/**
- * By the time of the last activity.
- *
- * @generated from enum portico.session.v1.ListSessionsRequest.Order
- */
-export enum ListSessionsRequest_Order {
-  /**
-   * @generated from enum value: ORDER_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * Newest first; the default.
-   *
-   * @generated from enum value: ORDER_DESCENDING = 1;
-   */
-  DESCENDING = 1,
-
-  /**
-   * Oldest first.
-   *
-   * @generated from enum value: ORDER_ASCENDING = 2;
-   */
-  ASCENDING = 2,
-}
-
-/**
- * Describes the enum portico.session.v1.ListSessionsRequest.Order.
- */
-export declare const ListSessionsRequest_OrderSchema: GenEnum<ListSessionsRequest_Order>;
 
 /**
  * @generated from message portico.session.v1.ListSessionsResponse
@@ -1027,9 +998,11 @@ export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessag
   pageToken: string;
 
   /**
-   * @generated from field: portico.session.v1.ListMessagesRequest.Order order = 4;
+   * By place in the conversation.
+   *
+   * @generated from field: portico.session.v1.Order order = 4;
    */
-  order: ListMessagesRequest_Order;
+  order: Order;
 
   /**
    * Only messages of this type (`user`, `assistant`, …), as the public interface names it; empty: all.
@@ -1044,37 +1017,6 @@ export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessag
  * Use `create(ListMessagesRequestSchema)` to create a new message.
  */
 export declare const ListMessagesRequestSchema: GenMessage<ListMessagesRequest>;
-
-/**
- * By place in the conversation.
- *
- * @generated from enum portico.session.v1.ListMessagesRequest.Order
- */
-export enum ListMessagesRequest_Order {
-  /**
-   * @generated from enum value: ORDER_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * Newest first; the default.
-   *
-   * @generated from enum value: ORDER_DESCENDING = 1;
-   */
-  DESCENDING = 1,
-
-  /**
-   * Oldest first.
-   *
-   * @generated from enum value: ORDER_ASCENDING = 2;
-   */
-  ASCENDING = 2,
-}
-
-/**
- * Describes the enum portico.session.v1.ListMessagesRequest.Order.
- */
-export declare const ListMessagesRequest_OrderSchema: GenEnum<ListMessagesRequest_Order>;
 
 /**
  * @generated from message portico.session.v1.ListMessagesResponse
@@ -1847,6 +1789,37 @@ export declare type AbandonSessionImportResponse = Message<"portico.session.v1.A
  * Use `create(AbandonSessionImportResponseSchema)` to create a new message.
  */
 export declare const AbandonSessionImportResponseSchema: GenMessage<AbandonSessionImportResponse>;
+
+/**
+ * Order of a list that comes in pages.
+ *
+ * @generated from enum portico.session.v1.Order
+ */
+export enum Order {
+  /**
+   * @generated from enum value: ORDER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Newest first; the default.
+   *
+   * @generated from enum value: ORDER_DESCENDING = 1;
+   */
+  DESCENDING = 1,
+
+  /**
+   * Oldest first.
+   *
+   * @generated from enum value: ORDER_ASCENDING = 2;
+   */
+  ASCENDING = 2,
+}
+
+/**
+ * Describes the enum portico.session.v1.Order.
+ */
+export declare const OrderSchema: GenEnum<Order>;
 
 /**
  * Keeps sessions and runs their agents. Every call sees only the sessions of the principal's workspace; another

@@ -1,20 +1,16 @@
 import type { CallOptions, Client, Transport } from '@connectrpc/connect'
-import {
-  type Agent as AgentMessage,
-  PermissionRule_Effect as Effect,
-  type ToolContent as ToolContentMessage,
-} from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Agent as AgentMessage, ToolContent as ToolContentMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { CatalogService, type RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { Agent, PinnedLocation, PreparedCall, ToolDescription } from '#services/session/domain/agent.ts'
 import type { SessionLocation } from '#services/session/domain/session.ts'
 import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '#services/session/domain/tool-run.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
+import { effects } from '#services/session/rpc/enums.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
-import { enumTable } from '#shared/rpc/enum-table.ts'
 import { peerError, peerStream } from './peer-errors.ts'
 
 const TIMEOUT_MS = 20_000
@@ -84,8 +80,6 @@ async function unary<T>(call: PeerCall, run: (options: CallOptions) => Promise<T
     throw peerError('catalog', error, call.signal)
   }
 }
-
-const effects = enumTable({ allow: Effect.ALLOW, deny: Effect.DENY, ask: Effect.ASK })
 
 function toAgent(agent: AgentMessage): Agent {
   const { agentId, system, model, steps, permissions, requestHeaders, requestBody } = agent

@@ -1,20 +1,16 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import {
-  type ListMessagesRequest,
-  ListMessagesRequest_Order,
-  type SessionService,
-} from '#gen/portico/session/v1/session_service_pb.js'
+import type { ListMessagesRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { isObject } from '#shared/json.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { enumTable } from '#shared/rpc/enum-table.ts'
-import { check, parsePageSize, parseText } from '#shared/rpc/parse.ts'
+import { parsePageSize, parseText } from '#shared/rpc/parse.ts'
 import { blobsOf, readBlobs } from '../blob-contents.ts'
 import { bytesOf, MAX_PAGE_BYTES } from '../message-bytes.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
+import { parseOrder } from '../parse.ts'
 import { sessionNotFound } from '../session/get-session.ts'
 import { messageToProto } from './message-to-proto.ts'
 
@@ -63,15 +59,8 @@ function fitting(page: Page<StoredMessage>, direction: Direction | undefined): P
   return { items: direction === 'previous' ? items.toReversed() : items, more: true }
 }
 
-const orders = enumTable({
-  ascending: ListMessagesRequest_Order.ASCENDING,
-  descending: ListMessagesRequest_Order.DESCENDING,
-})
-
 function parseQuery({ order, type }: ListMessagesRequest): Query {
-  const known = order === ListMessagesRequest_Order.UNSPECIFIED ? 'descending' : orders.fromProto(order)
-  check(known !== undefined, 'order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
-  return { order: known, ...(type === '' ? {} : { type: parseText('type', type, 1, MAX_TYPE_LENGTH) }) }
+  return { order: parseOrder(order), ...(type === '' ? {} : { type: parseText('type', type, 1, MAX_TYPE_LENGTH) }) }
 }
 
 function isQuery(value: unknown): value is Query {

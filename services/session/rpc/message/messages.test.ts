@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { AssistantTool_State } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
-import { ListMessagesRequest_Order } from '#gen/portico/session/v1/session_service_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { AssistantMessage } from '#services/session/domain/message.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
@@ -75,7 +75,7 @@ function step(blob: { hash: string; size: number }): AssistantMessage {
 forEachTransport((name, connect) => {
   test(`the history comes in order with everything that was written, files included (${name})`, async () => {
     await using service = await withHistory(connect)
-    const order = ListMessagesRequest_Order.ASCENDING
+    const order = Order.ASCENDING
     const { messages } = await service.client.listMessages({ sessionId, order }, service.as())
     const kinds = messages.map(({ kind }) => kind)
     assert.deepEqual(
@@ -148,7 +148,7 @@ forEachTransport((name, connect) => {
     await client.createSession({ sessionId: 'ses_b' }, service.as())
     assert.equal(await reasonOf(client.listMessages({ sessionId: 'ses_b', pageToken }, service.as())), 'INVALID_CURSOR')
     assert.equal(await reasonOf(client.listMessages({ sessionId, pageSize: -1 }, service.as())), 'REQUEST_INVALID')
-    const order = 9 as ListMessagesRequest_Order
+    const order = 9 as Order
     assert.equal(await reasonOf(client.listMessages({ sessionId, order }, service.as())), 'REQUEST_INVALID')
   })
 
@@ -186,7 +186,7 @@ forEachTransport((name, connect) => {
     const seen: string[] = []
     let pageToken = ''
     do {
-      const order = ListMessagesRequest_Order.ASCENDING
+      const order = Order.ASCENDING
       const page = await client.listMessages({ sessionId, order, pageSize: 200, pageToken }, service.as())
       seen.push(...page.messages.map(({ messageId }) => messageId))
       pageToken = page.nextPageToken

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ListSessionsRequest_Order } from '#gen/portico/session/v1/session_service_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { type Connect, forEachTransport } from '#test/support/transports.ts'
@@ -38,9 +38,9 @@ forEachTransport((name, connect) => {
 
   test(`a token carries order and filter, whatever stands beside it (${name})`, async () => {
     await using service = await withSessions(connect, 6)
-    const order = ListSessionsRequest_Order.ASCENDING
+    const order = Order.ASCENDING
     const first = await service.client.listSessions({ pageSize: 1, order, directory: '/odd' }, service.as())
-    const beside = { pageToken: first.nextPageToken, directory: '/even', order: ListSessionsRequest_Order.DESCENDING }
+    const beside = { pageToken: first.nextPageToken, directory: '/even', order: Order.DESCENDING }
     const rest = await service.client.listSessions(beside, service.as())
     assert.deepEqual(
       [...first.sessions, ...rest.sessions].map(({ sessionId }) => sessionId),
@@ -78,7 +78,7 @@ forEachTransport((name, connect) => {
 
   test(`an ascending list ends, while sessions are prompted, where it ended at its first page (${name})`, async () => {
     await using service = await withSessions(connect, 6)
-    const order = ListSessionsRequest_Order.ASCENDING
+    const order = Order.ASCENDING
     const seen: string[] = []
     let pageToken = ''
     do {
@@ -103,7 +103,7 @@ forEachTransport((name, connect) => {
     assert.equal((await refusalOf(foreign)).reason, 'INVALID_CURSOR')
     for (const [request, field] of [
       [{ pageSize: -1 }, 'page_size'],
-      [{ order: 9 as ListSessionsRequest_Order }, 'order'],
+      [{ order: 9 as Order }, 'order'],
       [{ subpath: 'a' }, 'subpath'],
       [{ search: 'x'.repeat(4_097) }, 'search'],
     ] as const) {

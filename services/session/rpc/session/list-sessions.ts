@@ -1,9 +1,5 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import {
-  type ListSessionsRequest,
-  ListSessionsRequest_Order,
-  type SessionService,
-} from '#gen/portico/session/v1/session_service_pb.js'
+import type { ListSessionsRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Session } from '#services/session/domain/session.ts'
 import type { Page, SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
@@ -11,9 +7,9 @@ import { pause } from '#services/session/run/pause.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isObject } from '#shared/json.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { enumTable } from '#shared/rpc/enum-table.ts'
 import { check, parsePageSize, parseText } from '#shared/rpc/parse.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
+import { parseOrder } from '../parse.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
 const DEFAULT_PAGE_SIZE = 50
@@ -96,17 +92,6 @@ function parseFilter(request: ListSessionsRequest): Filter {
     ...(subpath === undefined ? {} : { subpath }),
     ...(parentId === undefined ? {} : { parentId: parentId === '' ? null : parentId }),
   }
-}
-
-const orders = enumTable({
-  ascending: ListSessionsRequest_Order.ASCENDING,
-  descending: ListSessionsRequest_Order.DESCENDING,
-})
-
-function parseOrder(order: ListSessionsRequest_Order): SessionQuery['order'] {
-  const known = order === ListSessionsRequest_Order.UNSPECIFIED ? 'descending' : orders.fromProto(order)
-  check(known !== undefined, 'order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
-  return known
 }
 
 function isFilter(value: unknown): value is Filter {

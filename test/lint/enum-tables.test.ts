@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+
+const OWNERS = ['gateway', 'services/catalog', 'services/identity', 'services/inference', 'services/session']
+
+/** A member of an object literal whose key or value is a value of an enum. */
+const MEMBER = /(?:^|[{,\s])(?:[\w'-]+:\s*|\[)([A-Z]\w*)\.[A-Z][A-Z_]+\b/g
+
+/** The enums that a text has tables of: object literals with two values or more. An alias is taken for what it stands for. */
+function tablesOf(text: string): string[] {
+  return [...text.matchAll(/\{[^{}]*\}/g)].flatMap(([literal]) => {
+    const names = [...literal.matchAll(MEMBER)].map(([, name = '']) => name)
+    const [first = ''] = names
+    const enumName = new RegExp(`(\\w+) as ${first}\\b`).exec(text)?.[1] ?? first
+    return names.length >= 2 && new RegExp(`\\b${enumName}\\b[^;]*?from '#gen/`).test(text) ? [enumName] : []
+  })
+}
+
+test('a service and the gateway have at most one table of an enum', () => {
+  for (const owner of OWNERS) {
+    const files = globSync(`${owner}/**/*.ts`).filter((path) => !path.endsWith('.test.ts'))
+    const found = files.flatMap((path) => tablesOf(readFileSync(path, 'utf8')).map((name) => ({ name, path })))
+    assert.notEqual(found.length, 0)
+    for (const [name, tables = []] of Object.entries(Object.groupBy(found, (each) => each.name))) {
+      const paths = tables.map(({ path }) => path)
+      assert.equal(paths.length, 1, `${name} has tables in ${paths.join(' and ')}`)
+    }
+  }
+})
