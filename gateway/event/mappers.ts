@@ -61,7 +61,7 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
     case 'sessionDeleted':
       return ['session.deleted', {}]
     case 'agentSelected':
-      return ['session.agent.selected', { agent: event.value.agent, previous: orAbsent(event.value.previous) }]
+      return ['session.agent.selected', { agent: event.value.agent, previous: event.value.previous }]
     case 'modelSelected': {
       const { model, previous } = event.value
       return ['session.model.selected', { model: fromModelRef(set(model)), previous: fromModelRef(previous) }]
@@ -96,14 +96,14 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
       return ['session.step.streamed', { assistantMessageID: event.value.messageId }]
     case 'stepEnded': {
       const { messageId, rawFinish, costNanos, tokens } = event.value
-      const finish = fromFinish(event.value.finish) ?? 'unknown'
+      const finish = fromFinish(event.value.finish)
       const used = { cost: fromCost(costNanos), tokens: fromTokenUsage(tokens) }
       return ['session.step.ended', { assistantMessageID: messageId, finish, rawFinish: orAbsent(rawFinish), ...used }]
     }
     case 'stepFailed': {
       const { messageId, error, finish, usage } = event.value
       const used = usage && { cost: fromCost(usage.costNanos), tokens: fromTokenUsage(usage.tokens) }
-      const failed = { error: fromSetError(error), finish: fromFinish(finish), ...used }
+      const failed = { error: fromSetError(error), finish: fromFinish(finish || undefined), ...used }
       return ['session.step.failed', { assistantMessageID: messageId, ...failed }]
     }
     case 'retryScheduled': {

@@ -24,7 +24,7 @@ export function fromError(error: StructuredError | undefined): JsonOf<typeof str
   if (error === undefined) return undefined
   const { type, message, status, responseBody } = error
   const response = responseBody === undefined ? undefined : { body: responseBody }
-  return { type, message, status: status === 0 ? undefined : status, response }
+  return { type, message, status, response }
 }
 
 /** An error that the service always gives. */

@@ -9,7 +9,6 @@ import {
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { freeObject } from '../shape.ts'
-import { orAbsent } from './absent.ts'
 import { fromError, fromSetError, structuredError } from './error.ts'
 import { fromSessionLocation, sessionLocation } from './location.ts'
 import { fromModelRef, modelRef } from './model.ts'
@@ -114,7 +113,7 @@ export function fromMessage(message: Message | undefined): MessageJson {
     case 'assistant':
       return fromAssistant(noted, kind.value)
     case 'agentSwitched':
-      return { ...noted, type: 'agent-switched', agent: kind.value.agent, previous: orAbsent(kind.value.previous) }
+      return { ...noted, type: 'agent-switched', agent: kind.value.agent, previous: kind.value.previous }
     case 'modelSwitched': {
       const { model, previous } = kind.value
       return { ...noted, type: 'model-switched', model: fromSetModel(model), previous: fromModelRef(previous) }
@@ -161,7 +160,7 @@ function fromShell(noted: Noted, shell: ShellCommand): MessageJson {
 }
 
 function fromCompaction(noted: Noted, compaction: Compaction): MessageJson {
-  const { status, manual, summary, recent, model, providerState, providerContext, costNanos, tokens } = compaction
+  const { status, manual, summary = '', recent = '', model, costNanos, tokens } = compaction
   const begun = { ...noted, type: 'compaction', reason: manual ? 'manual' : 'auto' } as const
   const spent = {
     cost: costNanos === undefined ? undefined : fromCost(costNanos),
@@ -171,6 +170,7 @@ function fromCompaction(noted: Noted, compaction: Compaction): MessageJson {
     case 'failed':
       return { ...begun, status: 'failed', error: fromSetError(compaction.error), ...spent }
     case 'completed': {
+      const { providerState, providerContext } = compaction
       const made = { summary, recent, model: fromModelRef(model), providerState, providerContext }
       return { ...begun, status: 'completed', ...made, ...spent }
     }

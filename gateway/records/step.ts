@@ -9,7 +9,7 @@ import {
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { freeObject } from '../shape.ts'
-import { listOrAbsent, orAbsent } from './absent.ts'
+import { listOrAbsent } from './absent.ts'
 import { fromError, fromRetry, fromSetError, retry, structuredError } from './error.ts'
 import { finish, fromFinish } from './finish.ts'
 import { metadata } from './free.ts'
@@ -115,13 +115,13 @@ export function fromAssistant(noted: Noted, step: AssistantMessage): JsonOf<type
     model: fromSetModel(step.model),
     content: step.parts.map(fromPart),
     snapshot: snapshot && {
-      start: orAbsent(snapshot.start),
-      end: orAbsent(snapshot.end),
+      start: snapshot.start,
+      end: snapshot.end,
       files: listOrAbsent(snapshot.files, (file) => file),
     },
     providerState: step.providerState,
     finish: fromFinish(step.finish),
-    rawFinish: orAbsent(step.rawFinish),
+    rawFinish: step.rawFinish,
     cost: step.costNanos === undefined ? undefined : fromCost(step.costNanos),
     tokens: step.tokens === undefined ? undefined : fromTokenUsage(step.tokens),
     error: fromError(step.error),
@@ -175,7 +175,7 @@ function fromToolState(call: AssistantTool): ToolJson['state'] {
   switch (toolStates.fromProto(state)) {
     case undefined:
     case 'streaming':
-      return { status: 'streaming', input: call.partialInput }
+      return { status: 'streaming', input: call.partialInput ?? '' }
     case 'running':
       return { status: 'running', input, metadata: metadata ?? {} }
     case 'completed':

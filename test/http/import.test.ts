@@ -111,6 +111,27 @@ test('members that are null are absent, `native` is the state of the provider, a
   ])
 })
 
+test('what an import leaves out stays left out, and what it gives as empty stays empty', async () => {
+  await using portico = await openPortico()
+  const head = { time: { created: 1 } }
+  const step = { agent: 'a', model: { id: 'a', providerID: 'b' }, time: { created: 1, completed: 2 } }
+  const error = { type: 'unknown', message: '' }
+  const said = [
+    { ...step, id: 'msg_1', type: 'assistant', content: [], error, snapshot: {} },
+    {
+      ...{ ...step, id: 'msg_2', type: 'assistant', content: [], rawFinish: '', error: { ...error, status: 0 } },
+      snapshot: { start: '', end: '' },
+    },
+    { ...head, id: 'msg_3', type: 'agent-switched', agent: 'a' },
+    { ...head, id: 'msg_4', type: 'agent-switched', agent: 'a', previous: '' },
+    { ...head, id: 'msg_5', type: 'compaction', reason: 'auto', status: 'failed', error },
+    { ...head, id: 'msg_6', type: 'compaction', reason: 'auto', status: 'completed', summary: '', recent: '' },
+  ]
+  const answer = await portico.post(IMPORT, { info, messages: said })
+  assert.equal(answer.status, 200, await answer.clone().text())
+  assert.deepEqual((await exported(portico)).messages, said)
+})
+
 test('session.import refuses ids that exist and a parent that does not, and nothing is left', async () => {
   await using portico = await openPortico()
   await portico.post('/api/session', { id: 'ses_there' })

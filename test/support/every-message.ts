@@ -89,7 +89,7 @@ export function everyMessage(file: BlobRef): Message[] {
       ...{ providerState: { c: 1 }, costNanos: 7n, tokens },
       providerContext: { version: 1, provenance: { providerID: 'acme' }, messages: [{ role: 'user' }] },
     },
-    { ...head(8), type: 'compaction', status: 'failed', manual: false, summary: '', recent: '', error, tokens },
+    { ...head(8), type: 'compaction', status: 'failed', manual: false, error, tokens },
     { ...head(9), type: 'agent-switched', agent: 'plan', previous: 'build' },
     { ...head(10), type: 'model-switched', model, previous: { ...model, variant: '' } },
     { ...head(11), type: 'location-switched', location: here, previous: there },

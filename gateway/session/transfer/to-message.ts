@@ -43,7 +43,7 @@ function toKind(said: MessageJson): Kind {
     case 'compaction':
       return toCompaction(said)
     case 'agent-switched':
-      return { case: 'agentSwitched', value: { agent: said.agent, previous: said.previous ?? '' } }
+      return { case: 'agentSwitched', value: { agent: said.agent, previous: said.previous } }
     case 'model-switched': {
       const previous = said.previous === undefined ? {} : { previous: toModelRef(said.previous) }
       return { case: 'modelSwitched', value: { model: toModelRef(said.model), ...previous } }

@@ -16,7 +16,7 @@ type Part = NonNullable<MessageInitShape<typeof AssistantPartSchema>['part']>
 
 /** A step of an import. */
 export function toStep(said: StepJson): MessageInitShape<typeof AssistantMessageSchema> {
-  const { agent, model, content, time, finish = '', rawFinish = '', error, retry, tokens, snapshot } = said
+  const { agent, model, content, time, finish, rawFinish, error, retry, tokens, snapshot } = said
   const value = {
     ...{ agent, model: toModelRef(model), parts: content.map((part) => ({ part: toPart(part) })), finish, rawFinish },
     ...toCost(said.cost),
@@ -24,7 +24,7 @@ export function toStep(said: StepJson): MessageInitShape<typeof AssistantMessage
     ...given({ retry: retry && { attempt: retry.attempt, startTime: toTime(retry.at), error: toError(retry.error) } }),
     ...given({ streamTime: ifTime(time.streamed), completeTime: ifTime(time.completed) }),
     ...given({
-      snapshot: snapshot && { start: snapshot.start ?? '', end: snapshot.end ?? '', files: snapshot.files ?? [] },
+      snapshot: snapshot && { start: snapshot.start, end: snapshot.end, files: snapshot.files ?? [] },
     }),
   }
   return value as MessageInitShape<typeof AssistantMessageSchema>

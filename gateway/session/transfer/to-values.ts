@@ -1,6 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
-import { given } from '#gateway/records/absent.ts'
 import type { structuredError } from '#gateway/records/error.ts'
 import type { tokenUsage } from '#gateway/records/usage.ts'
 import type { StructuredErrorSchema } from '#gen/portico/session/v1/message_pb.js'
@@ -8,8 +7,8 @@ import type { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 
 /** What went wrong. */
 export function toError(error: z.output<typeof structuredError>): MessageInitShape<typeof StructuredErrorSchema> {
-  const { type, message, status = 0, response } = error
-  return { type, message, status, ...given({ responseBody: response?.body }) }
+  const { type, message, status, response } = error
+  return { type, message, status, responseBody: response?.body }
 }
 
 /** Dollars as nano-dollars. */

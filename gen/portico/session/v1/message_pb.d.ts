@@ -142,18 +142,18 @@ export declare type AssistantMessage = Message$1<"portico.session.v1.AssistantMe
   parts: AssistantPart[];
 
   /**
-   * Why the provider ended: `stop`, `length`, `tool-calls`, `content-filter`, `error`, `unknown`; empty while running.
+   * Why the provider ended: `stop`, `length`, `tool-calls`, `content-filter`, `error`, `unknown`; absent while running.
    *
-   * @generated from field: string finish = 4;
+   * @generated from field: optional string finish = 4;
    */
-  finish: string;
+  finish?: string | undefined;
 
   /**
-   * The provider's own word for it; empty when none was given.
+   * The provider's own word for it; absent: it gave none.
    *
-   * @generated from field: string raw_finish = 5;
+   * @generated from field: optional string raw_finish = 5;
    */
-  rawFinish: string;
+  rawFinish?: string | undefined;
 
   /**
    * In nano-dollars; absent until known.
@@ -225,18 +225,18 @@ export declare const AssistantMessageSchema: GenMessage<AssistantMessage>;
  */
 export declare type StepSnapshot = Message$1<"portico.session.v1.StepSnapshot"> & {
   /**
-   * Empty: none was taken.
+   * Absent: none was taken.
    *
-   * @generated from field: string start = 1;
+   * @generated from field: optional string start = 1;
    */
-  start: string;
+  start?: string | undefined;
 
   /**
-   * Empty: none was taken.
+   * Absent: none was taken.
    *
-   * @generated from field: string end = 2;
+   * @generated from field: optional string end = 2;
    */
-  end: string;
+  end?: string | undefined;
 
   /**
    * Paths of the files that differ.
@@ -408,9 +408,9 @@ export declare type AssistantTool = Message$1<"portico.session.v1.AssistantTool"
   /**
    * The arguments as JSON text, as far as the model has written them; only with STATE_STREAMING.
    *
-   * @generated from field: string partial_input = 4;
+   * @generated from field: optional string partial_input = 4;
    */
-  partialInput: string;
+  partialInput?: string | undefined;
 
   /**
    * The arguments; empty until they are complete, and when they are not a JSON object.
@@ -555,11 +555,11 @@ export declare type StructuredError = Message$1<"portico.session.v1.StructuredEr
   message: string;
 
   /**
-   * The provider's HTTP status; 0: there is none.
+   * The provider's HTTP status; absent: there is none.
    *
-   * @generated from field: int32 status = 3;
+   * @generated from field: optional int32 status = 3;
    */
-  status: number;
+  status?: number | undefined;
 
   /**
    * Body of the provider's answer; absent: it was not kept.
@@ -587,11 +587,11 @@ export declare type AgentSwitched = Message$1<"portico.session.v1.AgentSwitched"
   agent: string;
 
   /**
-   * Empty: none was selected.
+   * Absent: none was selected.
    *
-   * @generated from field: string previous = 2;
+   * @generated from field: optional string previous = 2;
    */
-  previous: string;
+  previous?: string | undefined;
 };
 
 /**
@@ -872,18 +872,18 @@ export declare type Compaction = Message$1<"portico.session.v1.Compaction"> & {
   manual: boolean;
 
   /**
-   * Empty with STATUS_FAILED.
+   * Absent with STATUS_FAILED.
    *
-   * @generated from field: string summary = 3;
+   * @generated from field: optional string summary = 3;
    */
-  summary: string;
+  summary?: string | undefined;
 
   /**
-   * What is kept of the newest messages; empty with STATUS_FAILED.
+   * What is kept of the newest messages; absent with STATUS_FAILED.
    *
-   * @generated from field: string recent = 4;
+   * @generated from field: optional string recent = 4;
    */
-  recent: string;
+  recent?: string | undefined;
 
   /**
    * Only with STATUS_COMPLETED, and absent where nobody said it.

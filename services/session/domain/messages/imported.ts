@@ -49,9 +49,9 @@ export interface CompactionMessage extends MessageBase {
   readonly type: 'compaction'
   readonly status: 'running' | 'completed' | 'failed'
   readonly manual: boolean
-  readonly summary: string
-  /** What is kept of the newest messages. */
-  readonly recent: string
+  /** Undefined with `failed`, as what is kept of the newest messages. */
+  readonly summary?: string
+  readonly recent?: string
   readonly model?: ModelRef
   readonly providerState?: JsonObject
   /** What a provider made of the conversation to go on with. */

@@ -64,7 +64,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
     case 'session-deleted':
       return { case: 'sessionDeleted', value: {} }
     case 'agent-selected':
-      return { case: 'agentSelected', value: { agent: data.agent, previous: data.previous ?? '' } }
+      return { case: 'agentSelected', value: { agent: data.agent, previous: data.previous } }
     case 'model-selected': {
       const previous = data.previous === undefined ? {} : { previous: modelToProto(data.previous) }
       return { case: 'modelSelected', value: { model: modelToProto(data.model), ...previous } }

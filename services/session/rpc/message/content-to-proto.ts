@@ -48,7 +48,7 @@ export function syntheticToProto({
 export function errorToProto({
   type,
   message,
-  status = 0,
+  status,
   response,
 }: StructuredError): MessageInitShape<typeof StructuredErrorSchema> {
   return { type, message, status, ...(response === undefined ? {} : { responseBody: response }) }

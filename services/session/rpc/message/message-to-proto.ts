@@ -51,7 +51,7 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
     case 'assistant':
       return { case: 'assistant', value: assistantToProto(message, blobs) }
     case 'agent-switched':
-      return { case: 'agentSwitched', value: { agent: message.agent, previous: message.previous ?? '' } }
+      return { case: 'agentSwitched', value: { agent: message.agent, previous: message.previous } }
     case 'model-switched': {
       const previous = message.previous === undefined ? {} : { previous: modelToProto(message.previous) }
       return { case: 'modelSwitched', value: { model: modelToProto(message.model), ...previous } }
@@ -90,8 +90,8 @@ function assistantToProto(
     agent: message.agent,
     model: modelToProto(message.model),
     parts: message.parts.map((part) => ({ part: partToProto(part, blobs) })),
-    finish: message.finish ?? '',
-    rawFinish: message.rawFinish ?? '',
+    finish: message.finish,
+    rawFinish: message.rawFinish,
     ...defined({ costNanos, providerState }),
     ...(snapshot === undefined ? {} : { snapshot: { ...snapshot, files: [...snapshot.files] } }),
     ...(tokens === undefined ? {} : { tokens: tokensToProto(tokens) }),

@@ -85,7 +85,7 @@ forEachTransport((name, connect) => {
     const [agent, selected, user, assistant, idle] = kinds
     assert.ok(agent?.case === 'agentSwitched' && selected?.case === 'modelSwitched' && user?.case === 'user')
     assert.ok(assistant?.case === 'assistant' && idle?.case === 'idle')
-    assert.deepEqual([agent.value.agent, agent.value.previous], ['plan', ''])
+    assert.deepEqual([agent.value.agent, agent.value.previous], ['plan', undefined])
     assert.deepEqual([selected.value.model?.modelId, selected.value.previous], ['m', undefined])
     assert.equal(Buffer.from(user.value.files[0]?.data ?? []).toString(), 'data:,x')
     assert.deepEqual(

@@ -43,7 +43,7 @@ function toolToProto(part: ToolPart, blobs: BlobContents): Part {
     callId: part.callId,
     name: part.name,
     state: states.toProto(part.state),
-    partialInput: part.state === 'streaming' ? part.rawInput : '',
+    partialInput: part.state === 'streaming' ? part.rawInput : undefined,
     input: part.input,
     content: part.content.map((content) => toolContentToProto(content, blobs)),
     createTime: timestampFromMs(part.timeCreated),

@@ -39,7 +39,7 @@ export function promptFromProto({ text, files, agents, skills, metadata }: Promp
 
 /** What went wrong. */
 export function errorFromProto({ type, message, status, responseBody }: ErrorMessage): StructuredError {
-  return { type, message, ...(status === 0 ? {} : { status }), ...defined({ response: responseBody }) }
+  return { type, message, ...defined({ status, response: responseBody }) }
 }
 
 /** A part of an imported step. */
@@ -59,11 +59,11 @@ export function partFromProto({ part }: PartMessage): AssistantPart {
 }
 
 function toTool(call: AssistantTool): ToolPart {
-  const { callId, name, partialInput, input = {}, content, metadata, error, executed } = call
+  const { callId, name, partialInput: rawInput = '', input = {}, content, metadata, error, executed } = call
   const [state, timeCreated] = [states.fromProto(call.state), toTime(call.createTime)]
   check(state !== undefined && timeCreated !== undefined, 'state', 'must be there, and the time')
   return {
-    ...{ type: 'tool', callId, name, state, rawInput: partialInput, input, content: content.map(toContent), metadata },
+    ...{ type: 'tool', callId, name, state, rawInput, input, content: content.map(toContent), metadata },
     error: error && errorFromProto(error),
     ...{ timeCreated, timeRan: toTime(call.runTime), timeCompleted: toTime(call.completeTime) },
     ...defined({ executed, providerState: call.providerState, providerResultState: call.providerResultState }),

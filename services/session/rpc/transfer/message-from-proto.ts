@@ -33,7 +33,7 @@ export function messageFromProto({ messageId, createTime, metadata, kind }: Mess
       return { ...head, ...stepFromProto(kind.value) }
     case 'agentSwitched': {
       const { agent, previous } = kind.value
-      return { ...head, type: 'agent-switched', agent, previous: previous === '' ? undefined : previous }
+      return { ...head, type: 'agent-switched', agent, previous }
     }
     case 'modelSwitched': {
       const { model, previous } = kind.value
@@ -74,7 +74,7 @@ function stepFromProto(step: StepMessage): Headless<'assistant'> {
   const { agent, model, parts, finish, rawFinish, costNanos, tokens, error, retry, snapshot, providerState } = step
   return {
     ...{ type: 'assistant', agent, model: requireModel(model), parts: parts.map(partFromProto), attempt: 1 },
-    ...{ finish: finish === '' ? undefined : (finish as Finish), rawFinish: rawFinish === '' ? undefined : rawFinish },
+    ...{ finish: finish as Finish | undefined, rawFinish },
     ...{ costNanos, tokens: tokens && tokensFromProto(tokens), error: error && errorFromProto(error) },
     retry: retryFromProto(retry),
     ...{ timeStreamed: timeFromProto(step.streamTime), timeCompleted: timeFromProto(step.completeTime) },
@@ -91,7 +91,7 @@ function retryFromProto(retry: StepMessage['retry']): AssistantMessage['retry'] 
 }
 
 function snapshotFromProto({ start, end, files }: NonNullable<StepMessage['snapshot']>) {
-  return { ...(start === '' ? {} : { start }), ...(end === '' ? {} : { end }), files }
+  return { ...defined({ start, end }), files }
 }
 
 function shellFromProto(shell: ShellCommand): Headless<'shell'> {
@@ -115,8 +115,8 @@ function compactionFromProto(compaction: Compaction): Headless<'compaction'> {
   const status = compactionStatuses.fromProto(compaction.status)
   check(status !== undefined, 'status', 'must be there')
   return {
-    ...{ type: 'compaction', status, manual, summary, recent },
-    ...defined({ providerState, providerContext, costNanos, model: model && parseModel(model) }),
+    ...{ type: 'compaction', status, manual },
+    ...defined({ summary, recent, providerState, providerContext, costNanos, model: model && parseModel(model) }),
     ...defined({ tokens: tokens && tokensFromProto(tokens), error: error && errorFromProto(error) }),
   }
 }
