@@ -37,7 +37,6 @@ export const gatewayErrors = {
     HEADER_INVALID: ({ metadata }) => failure(400, located(metadata)),
     PATH_INVALID: () => failure(400, `${INVALID}: the path is not valid`),
     REQUEST_INVALID: ({ metadata }) => failure(400, located(metadata)),
-    GENERATION_INVALID: ({ metadata }) => failure(400, located(metadata)),
     MODEL_NOT_FOUND: ({ message }) => failure(400, located({ field: 'model', problem: message })),
     STORE_UNAVAILABLE: () => failure(503, 'Service temporarily unavailable'),
     REQUEST_DUPLICATE: () => failure(409, 'Resource conflict. Please try again later.'),

@@ -30,7 +30,7 @@ export const createResponse = operation({
   answer: jsonOrEvents(responseObject, responseEvent),
   errors: [
     'MODEL_NOT_FOUND',
-    'GENERATION_INVALID',
+    'REQUEST_INVALID',
     'REQUEST_DUPLICATE',
     'PROVIDER_REFUSED',
     'PROVIDER_RATE_LIMITED',

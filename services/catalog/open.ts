@@ -50,6 +50,7 @@ export interface Opened extends AsyncDisposable {
 export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock, logger } = dependencies
   const { directory, configDirectory, home, environment } = config
+  await using opening = new AsyncDisposableStack()
   const roots = new WorkspaceRoots(config.roots)
   const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
   const scratch = dependencies.scratch ?? environment.TMPDIR ?? '/tmp'
@@ -57,11 +58,11 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   await sweepOutputPipes(scratch, clock.now())
   const bash = bashTool(environment, shell, await commandStarter(environment.PATH ?? '', scratch, logger))
   const guarded = new GuardedFiles(configDirectory)
-  const threads = new SearchThreads()
-  const calls = new ToolCalls()
+  const threads = opening.use(new SearchThreads())
   const tools = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
   const agents = new FileAgents({ configDirectory, home, logger })
-  const opened = new OpenLocations({ sources: { agents, tools: builtinTools(tools) }, clock, logger })
+  const opened = opening.use(new OpenLocations({ sources: { agents, tools: builtinTools(tools) }, clock, logger }))
+  const calls = opening.use(new ToolCalls())
   const routes = createRoutes({
     locations: new FileLocations({ directory, home, roots, clock, path: environment.PATH ?? '' }),
     attachments: new FileAttachments(),
@@ -69,13 +70,9 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     calls,
   })
   const draining = new AbortController()
-  const dispose = async (): Promise<void> => {
-    draining.abort(serviceClosing())
-    await calls.close()
-    opened[Symbol.dispose]()
-    await threads[Symbol.asyncDispose]()
-  }
-  return { routes: { ...routes, draining: draining.signal }, [Symbol.asyncDispose]: dispose }
+  opening.defer(() => draining.abort(serviceClosing()))
+  const resources = opening.move()
+  return { routes: { ...routes, draining: draining.signal }, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
 async function commandStarter(path: string, scratch: string, logger: Logger): Promise<StartCommand> {

@@ -6,7 +6,7 @@ import { storeReasons } from '#shared/stores/store-outage.ts'
 export const reasons = {
   ...storeReasons,
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
-  GENERATION_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
+  REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   MODEL_NOT_FOUND: { code: Code.NotFound, message: 'No model is called "{model}"' },
   PROVIDER_NOT_FOUND: { code: Code.NotFound, message: 'No provider is called "{provider_id}"' },
   REQUEST_DUPLICATE: { code: Code.AlreadyExists, message: 'Request {request_id} was made already' },

@@ -133,7 +133,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'responses.create': {
     MODEL_NOT_FOUND: { body: { model: 'a/b', input: 'Hi' } },
     // With the instructions, one message more than a generation may have.
-    GENERATION_INVALID: {
+    REQUEST_INVALID: {
       body: { ...echo, instructions: 'Hi', input: Array(20_000).fill({ role: 'user', content: '' }) },
     },
     // The gateway makes the ids of requests.

@@ -19,7 +19,7 @@ const ERRORS: Readonly<
     error: { code: 400, message: `${invalid}: model: No model is called "m"` },
     late: ['server_error', 'server'],
   },
-  GENERATION_INVALID: {
+  REQUEST_INVALID: {
     said: { field: 'messages', problem: 'must not be empty' },
     error: { code: 400, message: `${invalid}: messages: must not be empty` },
     late: ['server_error', 'server'],

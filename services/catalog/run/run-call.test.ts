@@ -66,7 +66,7 @@ const PRINTERS: Readonly<Record<string, Run>> = {
 const ENDS: Readonly<Record<string, (calls: ToolCalls, caller: AbortController) => unknown>> = {
   'its caller is gone': (_, caller) => caller.abort(),
   'a newer owner ends it': (calls) => calls.endOlder('w', 's', 2n),
-  'the service closes': (calls) => calls.close(),
+  'the service closes': (calls) => calls[Symbol.asyncDispose](),
 }
 
 for (const [printing, run] of Object.entries(PRINTERS)) {
@@ -84,7 +84,7 @@ for (const [printing, run] of Object.entries(PRINTERS)) {
         [],
         'nothing is passed on after the end was asked for',
       )
-      await calls.close()
+      await calls[Symbol.asyncDispose]()
     })
   }
 }
@@ -94,7 +94,7 @@ test('a reader who leaves ends a tool that prints', async () => {
   const run = PRINTERS['from a timer'] as Run
   const call = await calls.begin('w', 's', 'c', 1n)
   for await (const _ of runCall(toolsOf(run), LOCATION, call, REQUEST, new AbortController().signal)) break
-  await calls.close()
+  await calls[Symbol.asyncDispose]()
 })
 
 test('of the progress only the newest is kept for a slow reader, and the outcome comes last', async () => {

@@ -53,7 +53,7 @@ test('closing aborts what runs, waits for it, and admits nothing', async () => {
   const calls = new ToolCalls()
   const call = await calls.begin('w', 's', 'c', 1n)
   let closed = false
-  const closing = calls.close().then(() => {
+  const closing = calls[Symbol.asyncDispose]().then(() => {
     closed = true
   })
   assert.ok(reason('SERVICE_CLOSING')(call.signal.reason))

@@ -29,7 +29,7 @@ const MAX_ENDED_CALLS = 10_000
  * Memory is bounded: a session's ended calls are remembered until its next fence, the last 10,000 of them, and so are
  * the last 10,000 sessions, fences included; what runs is never forgotten.
  */
-export class ToolCalls {
+export class ToolCalls implements AsyncDisposable {
   /** The least recently used first. */
   readonly #sessions = new Map<string, Session>()
   #closed = false
@@ -75,7 +75,7 @@ export class ToolCalls {
   }
 
   /** Admits no call from now on, ends all that run, and resolves when nothing of them is left. */
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
     const running = [...this.#sessions.values()].flatMap(({ running }) => [...running.values()])
     for (const call of running) call.controller.abort(new Rejection('SERVICE_CLOSING'))

@@ -51,7 +51,7 @@ forEachTransport((name, connect) => {
     const { reason, metadata } = await refusalOf(client.generate(hello('req_2', '/fail 429'), options))
     assert.deepEqual([reason, metadata.status], ['PROVIDER_RATE_LIMITED', '429'])
     const missing = await refusalOf(client.generate({}, options))
-    assert.deepEqual([missing.reason, missing.metadata.field], ['GENERATION_INVALID', 'generation'])
+    assert.deepEqual([missing.reason, missing.metadata.field], ['REQUEST_INVALID', 'generation'])
   })
 
   test(`${name}: warnings, sources, and what a provider says of a part besides travel with the generation`, async () => {

@@ -7,8 +7,8 @@ import {
   type Tool as ToolMessage,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
+import { check } from '#shared/rpc/parse.ts'
 import type { GenerationRequest, ResponseFormat, Sampling, Tool, ToolChoice } from '../domain/generation.ts'
-import { check } from './check.ts'
 import { parseMessages } from './parse-messages.ts'
 
 const MAX_TOOLS = 1_024
@@ -16,7 +16,7 @@ const MAX_HEADERS = 64
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]{0,4096}$/
 
-/** What is asked for, but for the model, which is resolved apart; rejects with GENERATION_INVALID. */
+/** What is asked for, but for the model, which is resolved apart; rejects with REQUEST_INVALID. */
 export function parseGeneration(request: GenerationMessage): Omit<GenerationRequest, 'modelId'> {
   const { requestId, maxOutputTokens, reasoning, user, sessionId, providerHeaders } = request
   check(requestId.length > 0 && requestId.length <= 128, 'request_id', 'must have 1 to 128 characters')

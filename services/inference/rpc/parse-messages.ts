@@ -5,8 +5,8 @@ import {
   type Part as PartMessage,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
+import { check, invalid } from '#shared/rpc/parse.ts'
 import type { MediaSource, Message, Part } from '../domain/conversation.ts'
-import { check, invalid } from './check.ts'
 
 const MAX_MESSAGES = 20_000
 const MAX_DATA_BYTES = 20 * 1024 * 1024
@@ -18,7 +18,7 @@ const roles = enumTable<Message['role'], Message_Role>({
   tool: Message_Role.TOOL,
 })
 
-/** The conversation; rejects with GENERATION_INVALID. */
+/** The conversation; rejects with REQUEST_INVALID. */
 export function parseMessages(messages: readonly MessageMessage[]): Message[] {
   check(messages.length > 0, 'messages', 'must not be empty')
   check(messages.length <= MAX_MESSAGES, 'messages', `must have at most ${MAX_MESSAGES} items`)

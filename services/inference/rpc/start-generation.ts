@@ -1,9 +1,9 @@
 import type { HandlerContext } from '@connectrpc/connect'
 import type { GenerationRequest as GenerationMessage } from '#gen/portico/inference/v1/inference_pb.js'
 import { isAuthenticated, principalOf } from '#shared/rpc/call-context.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { Generation, type GenerationDependencies, type GenerationInput } from '../run/generation.ts'
 import { runSteps } from '../run/steps.ts'
-import { check } from './check.ts'
 import { parseGeneration } from './parse-generation.ts'
 
 /** Starts the generation that a call asks for; its answer has to be pulled. */

@@ -239,7 +239,7 @@ forEachTransport((name, connect) => {
       )
       assert.deepEqual(
         [refusal.reason, refusal.code, refusal.metadata.field],
-        ['GENERATION_INVALID', 'InvalidArgument', field],
+        ['REQUEST_INVALID', 'InvalidArgument', field],
       )
     }
     for (const model of ['nobody/gpt', 'portico/other', 'gpt']) {

@@ -86,7 +86,7 @@ const TYPES: Readonly<Record<string, string>> = {
   PROVIDER_TIMEOUT: 'provider.timeout',
   MODEL_NOT_FOUND: 'model.not_found',
   CREDENTIAL_REFUSED: 'credential.refused',
-  GENERATION_INVALID: 'provider.request_invalid',
+  REQUEST_INVALID: 'provider.request_invalid',
   PEER_UNAVAILABLE: 'service.unavailable',
   STORE_UNAVAILABLE: 'service.unavailable',
   SERVICE_CLOSING: 'service.unavailable',

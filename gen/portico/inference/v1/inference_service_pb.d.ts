@@ -451,7 +451,7 @@ export declare const InferenceService: GenService<{
    * Generates an answer and returns it whole: the provider is asked for a whole answer, too. The principal's key is
    * checked before anything is spent. One ledger row is written for each request id, also when the caller hangs up or
    * the provider fails; it may be closed shortly after the answer. Aborting the call aborts the provider's. Rejects with
-   * MODEL_NOT_FOUND, GENERATION_INVALID, REQUEST_DUPLICATE, CREDENTIAL_REFUSED, or, with the provider's status in the
+   * MODEL_NOT_FOUND, REQUEST_INVALID, REQUEST_DUPLICATE, CREDENTIAL_REFUSED, or, with the provider's status in the
    * metadata, PROVIDER_REFUSED (4xx), PROVIDER_RATE_LIMITED (429), PROVIDER_UNAVAILABLE (5xx, unreachable, answer cut)
    * and PROVIDER_TIMEOUT.
    *

@@ -56,7 +56,7 @@ function blockOf(part: Part): Block | undefined {
 
 function mediaBlock(part: MediaPart): Block {
   if (part.type === 'audio') {
-    throw new Rejection('GENERATION_INVALID', { field: 'messages', problem: 'this model does not accept audio' })
+    throw new Rejection('REQUEST_INVALID', { field: 'messages', problem: 'this model does not accept audio' })
   }
   const inline = 'url' in part.source ? fromUrl(part.source.url) : { source: part.source, mime: part.mime }
   const mime = part.mime || inline.mime
