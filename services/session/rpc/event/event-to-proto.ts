@@ -22,11 +22,11 @@ import { type BlobContents, NO_BLOBS } from '../blob-contents.ts'
 import { deliveries, outcomes, replies } from '../enums.ts'
 import { itemToProto } from '../inbox/item-to-proto.ts'
 import { errorToProto, syntheticToProto, toolContentToProto } from '../message/content-to-proto.ts'
+import { permissionRequestToProto } from '../permission/permission-request-to-proto.ts'
 import {
   forkToProto,
   locationToProto,
   modelToProto,
-  permissionRequestToProto,
   sessionToProto,
   tokensToProto,
 } from '../session/session-to-proto.ts'

@@ -4,7 +4,7 @@ import { waitingRequest } from '#services/session/domain/permission/permission-a
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { permissionRequestToProto } from '../session/session-to-proto.ts'
+import { permissionRequestToProto } from './permission-request-to-proto.ts'
 
 /** Gets a permission request that waits for an answer. */
 export function getPermissionRequest(dependencies: {

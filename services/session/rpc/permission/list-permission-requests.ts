@@ -3,7 +3,7 @@ import type { SessionService } from '#gen/portico/session/v1/session_service_pb.
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { sessionNotFound } from '../session/get-session.ts'
-import { permissionRequestToProto } from '../session/session-to-proto.ts'
+import { permissionRequestToProto } from './permission-request-to-proto.ts'
 
 /** Lists the permission requests that wait for an answer, of one session or of the whole workspace. */
 export function listPermissionRequests(dependencies: {

@@ -1,17 +1,16 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { ModelRef as ModelRefMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type ForkOrigin as ForkOriginMessage,
   Outcome,
-  type PermissionRequestSchema,
   type PermissionRuleset,
   PermissionRulesetSchema,
   type SessionLocationSchema,
   type Session as SessionMessage,
   type TokenUsage as TokenUsageMessage,
 } from '#gen/portico/session/v1/session_pb.js'
-import type { PermissionRequest, PermissionRule } from '#services/session/domain/permission/permission.ts'
+import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { ForkOrigin, ModelRef, Session, SessionLocation, TokenUsage } from '#services/session/domain/session.ts'
 import { effects, outcomes } from '../enums.ts'
 
@@ -69,21 +68,6 @@ export function locationToProto({
   subpath,
 }: SessionLocation): MessageInitShape<typeof SessionLocationSchema> {
   return { directory, projectId, subpath }
-}
-
-/** A permission request as other services see it. */
-export function permissionRequestToProto(request: PermissionRequest): MessageInitShape<typeof PermissionRequestSchema> {
-  return {
-    requestId: request.id,
-    sessionId: request.sessionId,
-    action: request.action,
-    resources: [...request.resources],
-    savePatterns: [...request.savePatterns],
-    messageId: request.messageId,
-    callId: request.callId,
-    createTime: timestampFromMs(request.timeCreated),
-    expireTime: timestampFromMs(request.timeExpires),
-  }
 }
 
 function timeToProto(milliseconds: number): Timestamp {
