@@ -2,7 +2,7 @@ import { getAgent, listAgents } from './agent/operations.ts'
 import { readSessionLog, subscribeToEvents } from './event/operations.ts'
 import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from './inbox/operations.ts'
 import { getLocation } from './location/operations.ts'
-import { getMessage, listMessages } from './message/operations.ts'
+import { getContext, getMessage, listMessages } from './message/operations.ts'
 import { getProvider, listModels, listProviders } from './model/operations.ts'
 import type { Operation } from './operation.ts'
 import {
@@ -45,7 +45,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[updateSession, viewSession],
   ...[promptSession, interruptSession, resumeSession, waitForSession, waitForSessionOf1x],
   getSessionStats,
-  ...[listMessages, getMessage],
+  ...[listMessages, getMessage, getContext],
   ...[addSynthetic, listInboxItems, updateInboxItem, cancelInboxItem],
   ...[subscribeToEvents, readSessionLog],
   ...[exportSession, importSession],

@@ -1,10 +1,12 @@
 import { z } from 'zod'
+import { piecesOf } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { messageParameter, sessionParameter } from '../records/ids.ts'
 import { fromMessage, message } from '../records/message.ts'
 import { cursor, fromPage } from '../records/page.ts'
 import { toListMessages } from './mappers.ts'
 import { listMessagesQuery } from './schemas.ts'
+import { contextText } from './texts.ts'
 
 export const listMessages = operation({
   id: 'session.messages',
@@ -33,4 +35,20 @@ export const getMessage = operation({
   handle: ({ session }, { params, call }) =>
     session.getMessage({ sessionId: params.sessionID, messageId: params.messageID }, call.options()),
   present: ({ message }) => ({ data: fromMessage(message) }),
+})
+
+export const getContext = operation({
+  id: 'session.context',
+  method: 'get',
+  path: '/api/session/{sessionID}/context',
+  family: 'instance',
+  summary: 'The messages of a session since its last compaction',
+  description:
+    'In order, beginning with the compaction; all of them where there is none. A stored message that cannot be read is an ' +
+    'UnknownError; a failure after the first byte ends the connection.',
+  params: z.object({ sessionID: sessionParameter }),
+  answer: piecesOf(z.strictObject({ data: z.array(message) })),
+  errors: ['SESSION_NOT_FOUND'],
+  handle: ({ session }, { params, call }) =>
+    contextText(session.streamSessionContext({ sessionId: params.sessionID }, call.options())),
 })

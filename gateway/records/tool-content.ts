@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { ContentPiece } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import { listOrAbsent } from './absent.ts'
 
@@ -25,9 +26,31 @@ export function placedContent(text: string): { contentHash: string; contentSize:
   return { contentHash: hash, contentSize: BigInt(`0x${text.slice(MARK.length + HASH)}`) }
 }
 
-/** The JSON text of a value between the places of its contents: one piece more than there are of these. */
-export function splitAtPlaces(json: string): readonly string[] {
-  return json.split(PLACE)
+/** The text of a JSON list, without its brackets, of items whose content follows each of them in pieces. */
+export class ListText {
+  #separator = ''
+  /** What follows each content that is still to come. */
+  #following: string[] = []
+
+  /** The text of an item up to its first content. */
+  item(item: object): string {
+    this.end()
+    const [first = '', ...rest] = JSON.stringify(item).split(PLACE)
+    const text = this.#separator + first
+    this.#following = rest
+    this.#separator = ','
+    return text
+  }
+
+  /** The text of a piece of content, and of what follows the last one. */
+  content({ data, last }: Pick<ContentPiece, 'data' | 'last'>): string {
+    return last ? toBase64(data) + (this.#following.shift() ?? '') : toBase64(data)
+  }
+
+  /** Throws when content is missing. */
+  end(): void {
+    if (this.#following.length > 0) throw new Error('The content of a file is missing in a stream of messages')
+  }
 }
 
 /** One piece of what a tool returned. */

@@ -14,6 +14,7 @@ import { listInboxItems } from './rpc/inbox/list-inbox-items.ts'
 import { promptSession } from './rpc/inbox/prompt-session.ts'
 import { getMessage } from './rpc/message/get-message.ts'
 import { listMessages } from './rpc/message/list-messages.ts'
+import { streamSessionContext } from './rpc/message/stream-session-context.ts'
 import { deleteSavedApproval } from './rpc/permission/delete-saved-approval.ts'
 import { getPermissionRequest } from './rpc/permission/get-permission-request.ts'
 import { listPermissionRequests } from './rpc/permission/list-permission-requests.ts'
@@ -84,6 +85,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     listActiveSessions: listActiveSessions(dependencies),
     listMessages: listMessages(dependencies),
     getMessage: getMessage(dependencies),
+    streamSessionContext: streamSessionContext(dependencies),
     listPermissionRequests: listPermissionRequests(dependencies),
     getPermissionRequest: getPermissionRequest(dependencies),
     replyPermissionRequest: replyPermissionRequest(dependencies),

@@ -101,6 +101,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     SESSION_NOT_FOUND: noSession('/message/msg_1'),
     MESSAGE_NOT_FOUND: { path: `${known}/message/msg_unknown` },
   },
+  'session.context': { SESSION_NOT_FOUND: noSession('/context') },
   'event.subscribe': { ...ofLocation('/api/event'), EVENTS_OVERFLOWED: { path: '/api/event', ...away } },
   'experimental.session.log': { SESSION_NOT_FOUND: { path: '/api/experimental/session/ses_unknown/log' } },
   'experimental.session.import': {

@@ -1,5 +1,5 @@
 import { fromMessage } from '#gateway/records/message.ts'
-import { splitAtPlaces, toBase64 } from '#gateway/records/tool-content.ts'
+import { ListText } from '#gateway/records/tool-content.ts'
 import type { ExportSessionResponse } from '#gen/portico/session/v1/session_service_pb.js'
 import { fromSession } from '../mappers.ts'
 import { sanitizeMessage, sanitizeSession } from './sanitize.ts'
@@ -9,32 +9,19 @@ export async function* exportText(
   items: AsyncIterable<ExportSessionResponse>,
   sanitized: boolean,
 ): AsyncGenerator<string> {
-  const json = (value: object, sanitize: (value: object) => object): string =>
-    JSON.stringify(sanitized ? sanitize(value) : value)
+  const list = new ListText()
   let opened = false
-  let separator = ''
-  /** What follows each content that is still to come. */
-  let following: string[] = []
   for await (const { item } of items) {
     if (item.case === 'session') {
+      const info = fromSession(item.value)
       opened = true
-      yield `{"data":{"info":${json(fromSession(item.value), sanitizeSession)},"messages":[`
+      yield `{"data":{"info":${JSON.stringify(sanitized ? sanitizeSession(info) : info)},"messages":[`
     } else if (item.case === 'message') {
-      requireAll(following)
-      const [first = '', ...rest] = splitAtPlaces(json(fromMessage(item.value), sanitizeMessage))
-      following = rest
-      yield separator + first
-      separator = ','
-    } else if (item.case === 'content') {
-      yield toBase64(item.value.data)
-      if (item.value.last) yield following.shift() ?? ''
-    }
+      const message = fromMessage(item.value)
+      yield list.item(sanitized ? sanitizeMessage(message) : message)
+    } else if (item.case === 'content') yield list.content(item.value)
   }
-  requireAll(following)
+  list.end()
   if (!opened) throw new Error('The session service exported no session')
   yield ']}}'
-}
-
-function requireAll(following: readonly string[]): void {
-  if (following.length > 0) throw new Error('The session service exported a message without the content of its files')
 }

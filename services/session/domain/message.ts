@@ -1,6 +1,13 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { Prompt, StructuredError, SyntheticText } from './messages/content.ts'
-import type { CompactionMessage, MessageBase, ShellMessage, SkillMessage, SystemMessage } from './messages/imported.ts'
+import {
+  type CompactionMessage,
+  type MessageBase,
+  type ShellMessage,
+  type SkillMessage,
+  type SystemMessage,
+  sumsUp,
+} from './messages/imported.ts'
 import type { AssistantPart } from './messages/parts.ts'
 import type { ModelRef, Outcome, SessionLocation, TokenUsage } from './session.ts'
 
@@ -94,6 +101,11 @@ export function isInput(message: Message): message is UserMessage | SyntheticMes
 export function isSettled(message: Message): boolean {
   if (message.type === 'assistant') return message.timeCompleted !== undefined
   return (message.type !== 'shell' && message.type !== 'compaction') || message.status !== 'running'
+}
+
+/** Whether a message stands for all that comes before it, so that a model is shown nothing of that. */
+export function isSummary(message: Message): boolean {
+  return message.type === 'compaction' && sumsUp(message)
 }
 
 /** A message and its place in the conversation. */

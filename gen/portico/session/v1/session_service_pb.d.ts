@@ -1086,6 +1086,54 @@ export declare type GetMessageResponse = Message<"portico.session.v1.GetMessageR
 export declare const GetMessageResponseSchema: GenMessage<GetMessageResponse>;
 
 /**
+ * @generated from message portico.session.v1.StreamSessionContextRequest
+ */
+export declare type StreamSessionContextRequest = Message<"portico.session.v1.StreamSessionContextRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message portico.session.v1.StreamSessionContextRequest.
+ * Use `create(StreamSessionContextRequestSchema)` to create a new message.
+ */
+export declare const StreamSessionContextRequestSchema: GenMessage<StreamSessionContextRequest>;
+
+/**
+ * @generated from message portico.session.v1.StreamSessionContextResponse
+ */
+export declare type StreamSessionContextResponse = Message<"portico.session.v1.StreamSessionContextResponse"> & {
+  /**
+   * @generated from oneof portico.session.v1.StreamSessionContextResponse.item
+   */
+  item: {
+    /**
+     * Its files name their content by hash.
+     *
+     * @generated from field: portico.session.v1.Message message = 1;
+     */
+    value: Message$1;
+    case: "message";
+  } | {
+    /**
+     * Content of the next file of the message, as in ExportSessionResponse.
+     *
+     * @generated from field: portico.session.v1.ContentPiece content = 2;
+     */
+    value: ContentPiece;
+    case: "content";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message portico.session.v1.StreamSessionContextResponse.
+ * Use `create(StreamSessionContextResponseSchema)` to create a new message.
+ */
+export declare const StreamSessionContextResponseSchema: GenMessage<StreamSessionContextResponse>;
+
+/**
  * @generated from message portico.session.v1.ListPermissionRequestsRequest
  */
 export declare type ListPermissionRequestsRequest = Message<"portico.session.v1.ListPermissionRequestsRequest"> & {
@@ -2062,6 +2110,17 @@ export declare const SessionService: GenService<{
     methodKind: "unary";
     input: typeof GetMessageRequestSchema;
     output: typeof GetMessageResponseSchema;
+  },
+  /**
+   * Streams the messages of a session from the last compaction on that says what was before it, or all, each followed by the
+   * content of its files. Before the first one every one was read, as ExportSession does. Rejects with SESSION_NOT_FOUND.
+   *
+   * @generated from rpc portico.session.v1.SessionService.StreamSessionContext
+   */
+  streamSessionContext: {
+    methodKind: "server_streaming";
+    input: typeof StreamSessionContextRequestSchema;
+    output: typeof StreamSessionContextResponseSchema;
   },
   /**
    * Lists the permission requests that wait for an answer, oldest first.

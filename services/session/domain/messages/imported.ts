@@ -60,3 +60,11 @@ export interface CompactionMessage extends MessageBase {
   readonly tokens?: TokenUsage
   readonly error?: StructuredError
 }
+
+/**
+ * Whether a compaction stands for all that comes before it. One that only the provider can read that made it does not: no
+ * other one could go on with it.
+ */
+export function sumsUp({ status, summary = '', providerContext }: CompactionMessage): boolean {
+  return status === 'completed' && (providerContext === undefined || summary.trim() !== '')
+}

@@ -1,0 +1,37 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { isSummary } from '#services/session/domain/message.ts'
+import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { checkReadable, readContent, readMessages, toMessage } from './message-stream.ts'
+
+/** Streams the messages that the next step of a session is made from; see `exportSession` for what is read before the first one. */
+export function streamSessionContext({
+  store,
+  blobs,
+}: {
+  readonly store: SessionStore
+  readonly blobs: BlobStore
+}): ServiceImpl<typeof SessionService>['streamSessionContext'] {
+  return async function* ({ sessionId }, context) {
+    const { workspaceId: workspace } = principalOf(context)
+    const { before, last } = await findContext(store, workspace, sessionId)
+    for await (const stored of readMessages(store, workspace, sessionId, 'ascending', before)) {
+      if (stored.seq > last) break
+      yield { item: { case: 'message', value: toMessage(stored) } }
+      for await (const value of readContent(blobs, workspace, stored)) yield { item: { case: 'content', value } }
+    }
+  }
+}
+
+/** The place before the first message of the context, and that of the last one. */
+async function findContext(store: SessionStore, workspace: string, sessionId: string) {
+  let last = 0
+  for await (const stored of readMessages(store, workspace, sessionId, 'descending')) {
+    last ||= stored.seq
+    checkReadable(stored)
+    if (isSummary(stored.message)) return { before: stored.seq - 1, last }
+  }
+  return { before: 0, last }
+}
