@@ -96,9 +96,9 @@ export function toMention(given: z.output<typeof mention> | null | undefined) {
 
 function fromFile(file: FileAttachment): JsonOf<typeof fileAttachment> {
   return {
-    data: file.contentHash === '' ? toBase64(file.data) : placeFor(file.contentHash, file.contentSize),
+    data: file.contentHash === undefined ? toBase64(file.data) : placeFor(file.contentHash, file.contentSize),
     mime: file.mime,
-    source: file.uri === '' ? { type: 'inline' } : { type: 'uri', uri: file.uri },
+    source: file.uri === undefined ? { type: 'inline' } : { type: 'uri', uri: file.uri },
     name: file.name,
     description: file.description,
     mention: fromMention(file.mention),

@@ -67,7 +67,7 @@ export function fromToolContents(contents: readonly ToolContent[]): JsonOf<typeo
 function fromToolContent({ content }: ToolContent): JsonOf<typeof toolContent> {
   if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
   const { data, mime, name, uri, contentHash, contentSize } = content.value
-  if (uri !== '') return { type: 'file', uri, mime, name }
-  const base64 = contentHash === '' ? toBase64(data) : placeFor(contentHash, contentSize)
+  if (uri !== undefined) return { type: 'file', uri, mime, name }
+  const base64 = contentHash === undefined ? toBase64(data) : placeFor(contentHash, contentSize)
   return { type: 'file', uri: `data:${mime};base64,${base64}`, mime, name }
 }

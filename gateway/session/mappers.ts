@@ -8,7 +8,6 @@ import type {
   UpdateSessionRequestSchema,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonOf } from '../kinds.ts'
-import { orAbsent } from '../records/absent.ts'
 import { fromFork } from '../records/fork.ts'
 import { toStruct } from '../records/free.ts'
 import { fromModelRef, toModelRef } from '../records/model.ts'
@@ -83,10 +82,10 @@ export function fromSession(session: Session | undefined): JsonOf<typeof session
   if (session === undefined) throw new Error('The session service answered without a session')
   return {
     id: session.sessionId,
-    parentID: orAbsent(session.parentId),
+    parentID: session.parentId,
     fork: session.fork && fromFork(session.fork),
     projectID: session.projectId,
-    agent: orAbsent(session.agent),
+    agent: session.agent,
     model: fromModelRef(session.model),
     cost: fromCost(session.costNanos),
     tokens: fromTokenUsage(session.tokens),

@@ -126,10 +126,36 @@ test('what an import leaves out stays left out, and what it gives as empty stays
     { ...head, id: 'msg_4', type: 'agent-switched', agent: 'a', previous: '' },
     { ...head, id: 'msg_5', type: 'compaction', reason: 'auto', status: 'failed', error },
     { ...head, id: 'msg_6', type: 'compaction', reason: 'auto', status: 'completed', summary: '', recent: '' },
+    {
+      ...{ ...head, id: 'msg_7', type: 'user', text: '' },
+      files: [
+        { data: '', mime: 'text/plain', source: { type: 'inline' } },
+        { data: '', mime: 'text/plain', source: { type: 'uri', uri: '' }, name: '' },
+      ],
+    },
+    {
+      ...{ ...step, id: 'msg_8', type: 'assistant' },
+      content: [
+        {
+          ...{ type: 'tool', id: 'c', name: 'd', time: { created: 1, ran: 1, completed: 2 } },
+          state: {
+            ...{ status: 'completed', input: {} },
+            content: [
+              { type: 'file', uri: 'https://example.org/a', mime: '' },
+              { type: 'file', uri: '', mime: '', name: '' },
+              { type: 'file', uri: 'data:text/plain;base64,', mime: 'text/plain' },
+            ],
+          },
+        },
+      ],
+    },
   ]
-  const answer = await portico.post(IMPORT, { info, messages: said })
+  const bare = { id: 'ses_1', ...{ cost: info.cost, tokens: info.tokens, time: info.time } }
+  const answer = await portico.post(IMPORT, { info: { ...bare, agent: '' }, messages: said })
   assert.equal(answer.status, 200, await answer.clone().text())
-  assert.deepEqual((await exported(portico)).messages, said)
+  const out = await exported(portico)
+  assert.deepEqual(out.messages, said)
+  assert.deepEqual(Object.keys(out.info).sort(), ['cost', 'id', 'location', 'projectID', 'subpath', 'time', 'tokens'])
 })
 
 test('session.import refuses ids that exist and a parent that does not, and nothing is left', async () => {

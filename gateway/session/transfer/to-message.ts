@@ -77,7 +77,7 @@ function toUser({ text, files = [], agents = [], skills = [], metadata }: Of<'us
 
 function toFile(file: NonNullable<Of<'user'>['files']>[number]): MessageInitShape<typeof FileAttachmentSchema> {
   const { mime, source, name, description, mention } = file
-  const uri = source.type === 'uri' ? source.uri : ''
+  const uri = source.type === 'uri' ? source.uri : undefined
   return { mime, uri, ...contentOf(file.data), ...given({ name, description }), ...toMention(mention) }
 }
 

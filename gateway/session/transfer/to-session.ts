@@ -10,9 +10,9 @@ import { toCost, toTokens } from './to-values.ts'
 
 /** What is kept of the session of an import (instance facts 3.7). */
 export function toImportedSession(info: ImportedInfo): MessageInitShape<typeof SessionSchema> {
-  const { id, parentID, title, agent = '', model, metadata, permissions, cost, tokens, time, outcome } = info
+  const { id, parentID, title, agent, model, metadata, permissions, cost, tokens, time, outcome } = info
   return {
-    ...{ sessionId: id, parentId: parentID ?? '', agent, ...toCost(cost), tokens: toTokens(tokens) },
+    ...{ sessionId: id, parentId: parentID, agent: agent || undefined, ...toCost(cost), tokens: toTokens(tokens) },
     createTime: toTime(time.created),
     ...(title === undefined ? {} : { title }),
     ...(model === undefined ? {} : { model: toModelRef(model) }),

@@ -61,7 +61,7 @@ type ContentJson = Extract<ToolJson['state'], { status: 'completed' }>['content'
 
 function toContent(said: ContentJson): MessageInitShape<typeof ToolContentSchema> {
   if (said.type === 'text') return { content: { case: 'text', value: said.text } }
-  const { uri, mime, name = '' } = said
+  const { uri, mime, name } = said
   return { content: { case: 'file', value: { ...(placedContent(uri) ?? { uri }), mime, name } } }
 }
 

@@ -98,7 +98,7 @@ function readModel(value: unknown, variant: unknown, at: string): ModelRef {
   const match = typeof value === 'string' ? /^([^/#]+)\/([^#]+)(?:#(.+))?$/.exec(value) : null
   if (match === null) throw new DocumentError(`${at}.model is not of the form provider/model`)
   const [, providerId = '', modelId = '', suffix = ''] = match
-  return { providerId, modelId, variant: typeof variant === 'string' ? variant : suffix }
+  return { providerId, modelId, variant: (typeof variant === 'string' ? variant : suffix) || undefined }
 }
 
 function readRules(value: unknown, at: string): readonly PermissionRule[] {

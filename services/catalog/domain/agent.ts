@@ -13,8 +13,8 @@ export interface PermissionRule {
 export interface ModelRef {
   readonly modelId: string
   readonly providerId: string
-  /** Empty: the default variant. */
-  readonly variant: string
+  /** Undefined: the default variant. */
+  readonly variant: string | undefined
 }
 
 /** What is laid over the request to the provider. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { PermissionRule } from './permission/permission.ts'
 
-/** Names a model; `variant` is empty for the default one. */
+/** Names a model; `variant` is empty for the default one, as it is stored. */
 export interface ModelRef {
   readonly providerId: string
   readonly modelId: string

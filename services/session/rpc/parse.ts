@@ -41,8 +41,8 @@ export function parseAgentName(field: string, name: string): string {
   return parseText(field, name, 1, MAX_AGENT_LENGTH)
 }
 
-/** A model's name as it came; its parts have at most 256 characters, and only the variant may be empty. */
-export function parseModel({ providerId, modelId, variant }: ModelRefMessage): ModelRef {
+/** A model's name as it came; its parts have at most 256 characters, and only the variant may be missing. */
+export function parseModel({ providerId, modelId, variant = '' }: ModelRefMessage): ModelRef {
   const usable = (part: string): boolean => part.length > 0 && part.length <= MAX_MODEL_LENGTH
   const holds = usable(providerId) && usable(modelId) && variant.length <= MAX_MODEL_LENGTH
   check(holds, 'model', `must name a provider and a model of 1 to ${MAX_MODEL_LENGTH} characters`)

@@ -169,11 +169,11 @@ export declare type ModelRef = Message<"portico.catalog.v1.ModelRef"> & {
   providerId: string;
 
   /**
-   * Empty: the default one.
+   * Absent: the default one.
    *
-   * @generated from field: string variant = 3;
+   * @generated from field: optional string variant = 3;
    */
-  variant: string;
+  variant?: string | undefined;
 };
 
 /**
@@ -427,7 +427,7 @@ export declare const ToolContentSchema: GenMessage<ToolContent>;
  */
 export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
   /**
-   * At most 20 MiB.
+   * At most 20 MiB; not here where `uri` or `content_hash` is given.
    *
    * @generated from field: bytes data = 1;
    */
@@ -448,20 +448,22 @@ export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
   name?: string | undefined;
 
   /**
-   * Where it is, of an imported one whose content was not kept; `data` is empty then.
+   * Where it is, of an imported one whose content was not kept; absent for any other.
    *
-   * @generated from field: string uri = 4;
+   * @generated from field: optional string uri = 4;
    */
-  uri: string;
+  uri?: string | undefined;
 
   /**
    * As in portico.session.v1.FileAttachment.
    *
-   * @generated from field: string content_hash = 5;
+   * @generated from field: optional string content_hash = 5;
    */
-  contentHash: string;
+  contentHash?: string | undefined;
 
   /**
+   * Bytes of the content that `content_hash` names.
+   *
    * @generated from field: int64 content_size = 6;
    */
   contentSize: bigint;

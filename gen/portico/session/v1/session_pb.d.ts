@@ -33,11 +33,11 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   title?: string | undefined;
 
   /**
-   * Selected agent; empty: the location's default agent.
+   * Selected agent; absent: the location's default agent.
    *
-   * @generated from field: string agent = 3;
+   * @generated from field: optional string agent = 3;
    */
-  agent: string;
+  agent?: string | undefined;
 
   /**
    * Selected model; absent: the agent's, else the default model.
@@ -122,11 +122,11 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   idleTime?: Timestamp | undefined;
 
   /**
-   * Parent of a child session; empty for a root session.
+   * Parent of a child session; absent for a root session.
    *
-   * @generated from field: string parent_id = 16;
+   * @generated from field: optional string parent_id = 16;
    */
-  parentId: string;
+  parentId?: string | undefined;
 
   /**
    * The idle_time that somebody has seen; absent: none.
@@ -331,7 +331,7 @@ export declare const FileInputSchema: GenMessage<FileInput>;
  */
 export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"> & {
   /**
-   * At most 20 MiB.
+   * At most 20 MiB; in a transfer it is not here, but named by `content_hash`.
    *
    * @generated from field: bytes data = 1;
    */
@@ -345,11 +345,11 @@ export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"
   mime: string;
 
   /**
-   * Where it was read from; empty: it came with the prompt.
+   * Where it was read from; absent: it came with the prompt.
    *
-   * @generated from field: string uri = 3;
+   * @generated from field: optional string uri = 3;
    */
-  uri: string;
+  uri?: string | undefined;
 
   /**
    * Absent: none was given, and it was not read from a path.
@@ -373,14 +373,14 @@ export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"
   mention?: Mention | undefined;
 
   /**
-   * Only in a transfer: SHA-256 of the content, hexadecimal, which is transferred apart from the message; `data` is empty then.
+   * Only in a transfer: SHA-256 of the content, hexadecimal, which is transferred apart from the message.
    *
-   * @generated from field: string content_hash = 7;
+   * @generated from field: optional string content_hash = 7;
    */
-  contentHash: string;
+  contentHash?: string | undefined;
 
   /**
-   * Bytes of that content.
+   * Bytes of the content that `content_hash` names.
    *
    * @generated from field: int64 content_size = 8;
    */

@@ -86,7 +86,7 @@ function toAgent(agent: AgentMessage): Agent {
   return {
     id: agentId,
     system,
-    model: model && { providerId: model.providerId, modelId: model.modelId, variant: model.variant },
+    model: model && { providerId: model.providerId, modelId: model.modelId, variant: model.variant ?? '' },
     steps,
     permissions: permissions.map(({ action, resource, effect }) => {
       return { action, resource, effect: effects.fromProto(effect) ?? 'ask' }

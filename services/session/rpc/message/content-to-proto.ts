@@ -70,7 +70,7 @@ function fileToProto(file: FileAttachment, blobs: BlobContents): MessageInitShap
   return {
     ...contentOf(blobs, file.blob),
     mime: file.mime,
-    uri: file.uri ?? '',
+    uri: file.uri,
     ...(name === undefined ? {} : { name }),
     ...(description === undefined ? {} : { description }),
     ...(mention === undefined ? {} : { mention }),

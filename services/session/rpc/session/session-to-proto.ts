@@ -21,7 +21,7 @@ export function sessionToProto(session: Session): SessionMessage {
     $typeName: 'portico.session.v1.Session',
     sessionId: session.id,
     title: session.title,
-    agent: session.agent ?? '',
+    agent: session.agent,
     model: model && modelToProto(model),
     directory: session.location.directory,
     projectId: session.location.projectId,
@@ -34,7 +34,7 @@ export function sessionToProto(session: Session): SessionMessage {
     createTime: timeToProto(session.timeCreated),
     updateTime: timeToProto(session.timeUpdated),
     idleTime: timeIdle === undefined ? undefined : timeToProto(timeIdle),
-    parentId: session.parentId ?? '',
+    parentId: session.parentId,
     fork: session.fork && forkToProto(session.fork),
     viewTime: timeViewed === undefined ? undefined : timeToProto(timeViewed),
   }
@@ -58,7 +58,7 @@ export function tokensToProto({ input, output, reasoning, cacheRead, cacheWrite 
 
 /** A model's name as other services see it. */
 export function modelToProto({ providerId, modelId, variant }: ModelRef): ModelRefMessage {
-  return { $typeName: 'portico.catalog.v1.ModelRef', providerId, modelId, variant }
+  return { $typeName: 'portico.catalog.v1.ModelRef', providerId, modelId, variant: variant || undefined }
 }
 
 /** Where a session works, as other services see it. */

@@ -1,5 +1,5 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
-import type { ToolContent as ToolContentMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { ToolContent as ToolContentMessage, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type {
   AssistantTool,
   StructuredError as ErrorMessage,
@@ -72,20 +72,21 @@ function toTool(call: AssistantTool): ToolPart {
 
 function toContent({ content }: ToolContentMessage): ToolContent {
   if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
-  const { mime, uri } = content.value
-  const name = content.value.name === '' ? undefined : content.value.name
-  return uri === '' ? { type: 'file', blob: toBlob(content.value), mime, name } : { type: 'link', uri, mime, name }
+  const { mime, uri, name } = content.value
+  return uri === undefined
+    ? { type: 'file', blob: toBlob(content.value), mime, name }
+    : { type: 'link', uri, mime, name }
 }
 
 function toFile(file: FileMessage): FileAttachment {
   const { mime, uri, name, description, mention } = file
   const blob = toBlob(file)
-  return { blob, mime, uri: uri === '' ? undefined : uri, name, description, mention: toMention(mention) }
+  return { blob, mime, uri, name, description, mention: toMention(mention) }
 }
 
-function toBlob(file: { readonly contentHash: string; readonly contentSize: bigint }): BlobRef {
-  check(/^[0-9a-f]{64}$/.test(file.contentHash), 'content_hash', 'must name content that was kept before')
-  return { hash: file.contentHash, size: Number(file.contentSize) }
+function toBlob({ contentHash = '', contentSize }: FileMessage | ToolFile): BlobRef {
+  check(/^[0-9a-f]{64}$/.test(contentHash), 'content_hash', 'must name content that was kept before')
+  return { hash: contentHash, size: Number(contentSize) }
 }
 
 function toMention(mention: MentionMessage | undefined): Mention | undefined {

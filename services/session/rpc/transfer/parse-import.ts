@@ -24,9 +24,9 @@ export function parseImportedSession(given: SessionMessage | undefined): Importe
   const viewed = timeFromProto(given.viewTime)
   return {
     id: parseSessionId(given.sessionId),
-    parentId: parentId === '' ? undefined : parseSessionId(parentId),
+    parentId: parentId === undefined ? undefined : parseSessionId(parentId),
     title: title === undefined ? undefined : parseText('title', title, 0, MAX_TITLE_LENGTH),
-    agent: agent === '' ? undefined : parseAgentName('agent', agent),
+    agent: agent === undefined ? undefined : parseAgentName('agent', agent),
     model: model === undefined ? undefined : parseModel(model),
     metadata: parseMetadata(given.metadata),
     permissions: parseRules(given.permissions),
