@@ -38,6 +38,10 @@ const MORE: Held = { rssMb: 120, heapMb: 15, externalMb: 15, files: 6, threads: 
 const FULL_SIZE_SECONDS = 300
 /** For idle connections to be closed, threads to end, and memory to be given back. */
 const REST_MS = 90_000
+/** The rest before a load, and what of a rest goes by between two looks. */
+const REST = { beforeMs: 20_000, lookMs: 12_000 }
+/** Where nobody asks for the resident set: connections close and threads end sooner, and a look collects garbage. */
+const SHORT_REST = { beforeMs: 0, lookMs: 6_000 }
 
 /**
  * Puts a mixed load on a single process for so many seconds, after a short one that warms it up, and holds it to giving
@@ -55,17 +59,19 @@ export async function mixedRounds(seconds: number, random: () => number): Promis
     ...{ TMPDIR: temporary, PORTICO_PERMISSION_TIMEOUT: '5', PORTICO_LOG_LEVEL: 'warn' },
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`,
   }
-  const limits: Held = seconds < FULL_SIZE_SECONDS ? { ...MORE, rssMb: Number.POSITIVE_INFINITY } : MORE
+  const short = seconds < FULL_SIZE_SECONDS
+  const limits: Held = short ? { ...MORE, rssMb: Number.POSITIVE_INFINITY } : MORE
+  const rest = short ? SHORT_REST : REST
   const product = await startSingle({ dataDirectory: data.path, project, environment })
   try {
     await mixedLoad(product.url, Math.min(90, Math.max(10, seconds / 4)), random)
-    const before = await rested(product, temporary)
+    const before = await rested(product, temporary, rest)
     const over = new AbortController()
     const watching = watch(product, temporary, over.signal)
     const done = await mixedLoad(product.url, seconds, random)
     over.abort()
     const most = await watching
-    const after = await rested(product, temporary, { before, limits })
+    const after = await rested(product, temporary, rest, { before, limits })
     const more = excess(after, { before, limits })
     assert.equal(more, undefined, `${more} did not come back: ${JSON.stringify({ before, most, after, limits })}`)
     return { done, before, most, after }
@@ -78,13 +84,14 @@ export async function mixedRounds(seconds: number, random: () => number): Promis
 async function rested(
   product: Product,
   temporary: string,
+  { beforeMs, lookMs }: typeof REST,
   known?: { readonly before: Held; readonly limits: Held },
 ): Promise<Held> {
   const begun = Date.now()
-  const isOver = (): boolean => Date.now() - begun > (known === undefined ? 20_000 : REST_MS)
+  const isOver = (): boolean => Date.now() - begun > (known === undefined ? beforeMs : REST_MS)
   for (;;) {
     // Looking is work, too, and the server gives memory back once nothing happens.
-    do await sleep(12_000)
+    do await sleep(lookMs)
     while (!isOver() && residentMb(product) > (known === undefined ? 0 : known.before.rssMb + known.limits.rssMb))
     const held = await look(product, temporary)
     const isBack = known === undefined || excess(held, known) === undefined

@@ -12,7 +12,7 @@ import { type Expected, layOutDatabase, layOutFolder } from '#test/support/older
 import { runToEnd, scratchDirectory } from '#test/support/processes.ts'
 import { startSingle, startSplit } from '#test/support/product.ts'
 import { statsAgree } from '#test/support/stats-of.ts'
-import { waitFor, waitUntil } from '#test/support/wait-until.ts'
+import { waitUntil } from '#test/support/wait-until.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -155,9 +155,17 @@ interface Step {
 /** What ran is taken up, what waited is delivered, what was parked waits for a wake, and what was approved stays so. */
 async function workGoesOn(url: string): Promise<void> {
   const client = new InstanceClient(url)
-  const isActive = async (id: string) =>
-    id in ((await client.get('/api/session/active')) as { data: Record<string, unknown> }).data
-  await waitFor('the run that was killed goes on', () => isActive('ses_running'))
+  await client.wait('ses_running')
+  const running = await client.messages('ses_running')
+  assert.deepEqual(
+    running.map(({ type, error, outcome }) => [type, error?.type ?? outcome]),
+    [
+      ['user', undefined],
+      ['assistant', 'aborted'],
+      ['assistant', undefined],
+      ['idle', 'succeeded'],
+    ],
+  )
 
   await client.wait('ses_waiting')
   const waiting = await client.messages('ses_waiting')
@@ -178,6 +186,5 @@ async function workGoesOn(url: string): Promise<void> {
   await client.prompt('ses_parked', { text: 'Go on.' })
   await client.wait('ses_parked')
   assert.ok((await client.messages('ses_parked')).some(({ id }) => id === 'msg_parked'))
-  await client.wait('ses_running')
   await statsAgree(client)
 }

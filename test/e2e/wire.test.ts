@@ -125,7 +125,8 @@ function overTheWire(start: (setting: Setting) => Promise<Product>, store: Reado
     const hangUps = stub.hangUps
     const seen = stub.seen.length
     const model = { providerID: 'upstream', id: 'slow' }
-    const [, body] = await call('POST', '/api/session', { model })
+    // With a title: finding one would ask the provider, too, and hang up when its own time is over.
+    const [, body] = await call('POST', '/api/session', { model, title: 'Slow' })
     const { id } = (body as { data: { id: string } }).data
     await call('POST', `/api/session/${id}/prompt`, { text: 'Hello' })
     await waitFor('the provider to be asked', () => stub.seen.length > seen)
