@@ -33,6 +33,8 @@ export class Call {
   error: unknown
   /** How long a call to a service may take, in milliseconds; the runner sets what the operation says. */
   deadlineMs: number | undefined = DEADLINE_MS
+  /** What the client calls a field that a service names; the runner sets what the operation says. */
+  publicField: ((field: string) => string) | undefined
   #controller: AbortController | undefined
   #over = false
 

@@ -63,6 +63,8 @@ export interface Operation {
   handle(clients: Clients, input: Input): unknown
   /** What was handled → the answer. */
   present?(handled: unknown, input: Input): unknown
+  /** A field as a service names it in an error → the member of the request that it was made from; default: the same. */
+  publicField?(field: string, input: Input): string
 }
 
 type NameIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NameIn<Rest> : never
@@ -88,7 +90,17 @@ type Given<Path extends string, Q extends Members, H extends Members, B> = Input
 /** What every kind of operation is made from; a path with parameters demands a schema for each of them. */
 type Common<F extends Family, Path extends string, Q extends Members, H extends Members, B extends Body> = Omit<
   Operation,
-  'path' | 'family' | 'params' | 'query' | 'headers' | 'body' | 'answer' | 'errors' | 'handle' | 'present'
+  | 'path'
+  | 'family'
+  | 'params'
+  | 'query'
+  | 'headers'
+  | 'body'
+  | 'answer'
+  | 'errors'
+  | 'handle'
+  | 'present'
+  | 'publicField'
 > & {
   readonly path: Path
   readonly family: F
@@ -123,7 +135,8 @@ type Presents<A extends Answer> = A extends z.ZodType | ByStatus ? { readonly pr
  * One public operation, as data: what comes in, what goes out, what may go wrong, which RPC it is. The runner
  * (`run-operation.ts`) does everything else. Schemas describe JSON and convert nothing, since the OpenAPI document is made
  * from them; `handle` and `present` convert, by pairs of functions (`toX`, `fromX`) beside the schemas. `errors` are the reasons that the
- * called services reject with, as far as the table of the family shows them.
+ * called services reject with, as far as the table of the family shows them; `publicField` says what the client calls a field that one of
+ * them names.
  *
  * ```ts
  * export const getMessage = operation({
@@ -155,6 +168,7 @@ export function operation<
     readonly answer: A
     handle(clients: Clients, input: Given<Path, Q, H, B>): R | Promise<R>
     present?(handled: R, input: Given<Path, Q, H, B>): P
+    publicField?(field: string, input: Given<Path, Q, H, B>): string
   } & Presents<A>,
 ): Operation {
   return definition as Operation

@@ -23,7 +23,7 @@ import type { Input, Operation } from './operation.ts'
 export function runOperation(operation: Operation, facade: Facade) {
   const read = partsReader(operation, facade)
   const send = sender(operation, facade)
-  const { answer, callers, deadlineMs = streams(operation) ? undefined : DEADLINE_MS } = operation
+  const { answer, callers, deadlineMs = streams(operation) ? undefined : DEADLINE_MS, publicField } = operation
   const headerOnly = 'kind' in answer && answer.kind === 'events'
   return async function run(request: Request, response: Response): Promise<void> {
     const call = callOf(response)
@@ -34,6 +34,7 @@ export function runOperation(operation: Operation, facade: Facade) {
     if (headerOnly && request.method === 'HEAD') return sendEventHeaders(response)
     const body = readBody === undefined ? undefined : await readBody(request)
     const input: Input = { params, query, headers, body, call, facade }
+    if (publicField !== undefined) call.publicField = (field) => publicField(field, input)
     await send(response, input, await operation.handle(facade.clients, input))
   }
 }

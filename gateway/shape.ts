@@ -1,4 +1,6 @@
+import type { DescField } from '@bufbuild/protobuf'
 import { z } from 'zod'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { MISSING, oneOf } from '#shared/schema-problem.ts'
 import { jsonProblem } from './records/json.ts'
 
@@ -34,6 +36,25 @@ export function guarded<S extends z.ZodType>(schema: S, problem: (value: unknown
     if (message !== undefined) context.addIssue({ code: 'custom', message })
     return value
   }, schema)
+}
+
+const BOUNDS = {
+  characters: ['minLength', 'maxLength'],
+  bytes: ['minLength', 'maxLength'],
+  items: ['minItems', 'maxItems'],
+  number: ['minimum', 'maximum'],
+} as const
+
+/**
+ * A schema that shows the limit of the field that its value is sent in. It does not check the limit: the service does, whose
+ * proto it is in.
+ */
+export function limitedBy<S extends z.ZodType>(field: DescField, schema: S): S {
+  const limit = limitOf(field)
+  if (limit === undefined) throw new Error(`${field.name} has no limit`)
+  const [least, most] = BOUNDS[limit.unit ?? 'number']
+  const shown = { [least]: limit.least, [most]: limit.most }
+  return schema.meta(Object.fromEntries(Object.entries(shown).filter(([, bound]) => Number.isFinite(bound))))
 }
 
 /** What keeps a JSON object from being passed on; undefined also for what is no object. */

@@ -16,7 +16,11 @@ const CONNECT = ['@bufbuild/protobuf', '@bufbuild/protobuf/**', '@connectrpc/con
 const FEATURE = [
   ...['../records/**', '../operation.ts', '../kinds.ts', '../shape.ts', '../call.ts', '../clients.ts'],
   ...['../errors/{schemas,provider,public-error}.ts', '../http/{sse,lifecycle,json-gauge}.ts'],
-  ...['#shared/{ids,clock,rejection}.ts', '#shared/rpc/{enum-table,call-context}.ts', '#shared/broadcast/**'],
+  ...[
+    '#shared/{ids,clock,rejection}.ts',
+    '#shared/rpc/{enum-table,call-context,field-limits}.ts',
+    '#shared/broadcast/**',
+  ],
   ...['#shared/telemetry/tracing.ts', 'node:timers/promises', 'node:fs', 'zod'],
   ...CONNECT,
 ]

@@ -40,12 +40,15 @@ export type ShownReason<F extends Family> = {
 }[keyof Tables[F]['reasons']] &
   AnyReason
 
+/** The client's name for a field that a service names. */
+type FieldName = (field: string) => string
+
 /**
  * Turns whatever was thrown while a request was served into what its client sees. A 503 says when to come back: as the
  * service said, else after a second.
  */
-export function publicError(family: Family, error: unknown): PublicError {
-  const shown = shownError(family, error)
+export function publicError(family: Family, error: unknown, nameOf: FieldName = itself): PublicError {
+  const shown = shownError(family, error, nameOf)
   if (shown.status !== 503) return shown
   return { ...shown, headers: withRetryAfter(shown.headers, reasonOf(error)?.retryAfterSeconds) }
 }
@@ -55,9 +58,11 @@ export function withRetryAfter(headers: readonly string[] = [], seconds = 1): re
   return headers.includes('retry-after') ? headers : [...headers, 'retry-after', String(seconds)]
 }
 
-function shownError(family: Family, error: unknown): PublicError {
+const itself: FieldName = (field) => field
+
+function shownError(family: Family, error: unknown, nameOf: FieldName): PublicError {
   const table = TABLES[family]
-  const reason = reasonOfAny(error)
+  const reason = reasonOfAny(error, nameOf)
   if (reason !== undefined) {
     const rows: Readonly<Record<string, ErrorRow>> = table.reasons
     const row = Object.hasOwn(rows, reason.reason) ? rows[reason.reason] : undefined
@@ -71,7 +76,7 @@ function shownError(family: Family, error: unknown): PublicError {
   return { ...table.internal(ref), ref }
 }
 
-function reasonOfAny(error: unknown): Reason | undefined {
+function reasonOfAny(error: unknown, nameOf: FieldName): Reason | undefined {
   if (error instanceof Rejection) {
     return { domain: 'gateway', reason: error.reason, metadata: error.metadata, message: error.reason }
   }
@@ -79,7 +84,14 @@ function reasonOfAny(error: unknown): Reason | undefined {
   if (error instanceof URIError) {
     return { domain: 'gateway', reason: 'PATH_INVALID', metadata: {}, message: 'The path is not valid' }
   }
-  const reason = reasonOf(error)
+  const reason = withPublicField(reasonOf(error), nameOf)
   // What every server rejects with says nothing of its service.
   return reason?.domain === 'server' ? { ...reason, domain: askedService(error) ?? 'gateway' } : reason
+}
+
+/** What the gateway itself rejects with has the client's names already. */
+function withPublicField(reason: Reason | undefined, nameOf: FieldName): Reason | undefined {
+  const field = reason?.metadata.field
+  if (reason === undefined || field === undefined) return reason
+  return { ...reason, metadata: { ...reason.metadata, field: nameOf(field) } }
 }

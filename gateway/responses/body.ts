@@ -1,29 +1,31 @@
 import { z } from 'zod'
-import { freeObject, notYet } from '../shape.ts'
+import { GenerationRequestSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { freeObject, limitedBy, notYet } from '../shape.ts'
 import { input } from './input.ts'
 import { include, metadata, plugins, provider, reasoning, stopConditions, trace } from './settings.ts'
 import { text, toolChoice, tools } from './tools.ts'
 
-const MAX_INT32 = 2_147_483_647
-/** Every event that shows the whole response repeats its instructions. */
-const MAX_INSTRUCTIONS = 8_388_608
-const id = z.string().max(256)
-const penalty = z.number().min(-2).max(2).nullish()
+const { model, maxOutputTokens, user, sessionId } = GenerationRequestSchema.field
+const { temperature, topP, topK, frequencyPenalty, presencePenalty } = SamplingSchema.field
+/** Every event that shows the whole response repeats it. */
+const instructions = z.string().max(8_388_608)
+const endUser = limitedBy(user, z.string()).nullish()
+const session = limitedBy(sessionId, z.string()).nullish()
 const ttl = z.enum(['5m', '1h']).nullish()
 
 const members = z.object({
-  model: z.string().min(1).max(512),
+  model: limitedBy(model, z.string().min(1)),
   input,
   stream: z.boolean().nullish(),
 
   // Honoured.
-  instructions: z.string().max(MAX_INSTRUCTIONS).nullish(),
-  max_output_tokens: z.int().min(1).max(MAX_INT32).nullish(),
-  temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
-  top_k: z.int().min(0).max(MAX_INT32).nullish(),
-  frequency_penalty: penalty,
-  presence_penalty: penalty,
+  instructions: instructions.nullish(),
+  max_output_tokens: limitedBy(maxOutputTokens, z.int32()).nullish(),
+  temperature: limitedBy(temperature, z.number()).nullish(),
+  top_p: limitedBy(topP, z.number()).nullish(),
+  top_k: limitedBy(topK, z.int32()).nullish(),
+  frequency_penalty: limitedBy(frequencyPenalty, z.number()).nullish(),
+  presence_penalty: limitedBy(presencePenalty, z.number()).nullish(),
   tools: tools.nullish(),
   tool_choice: toolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
@@ -34,16 +36,16 @@ const members = z.object({
     .max(2)
     .nullish(),
   image_config: freeObject('Each image model has settings of its own.').nullish(),
-  user: id.nullish(),
-  safety_identifier: id.nullish(),
-  session_id: id.nullish(),
-  prompt_cache_key: id.nullish(),
+  user: endUser,
+  safety_identifier: endUser,
+  session_id: session,
+  prompt_cache_key: session,
   prompt_cache_options: z.object({ mode: z.literal('explicit').nullish(), ttl }).nullish(),
   cache_control: z.object({ type: z.literal('ephemeral'), ttl }).nullish(),
   metadata: metadata.nullish(),
 
   // Checked, and idle with one upstream for each model and no hosted tools.
-  max_tool_calls: z.int().min(1).max(MAX_INT32).nullish(),
+  max_tool_calls: z.int32().min(1).nullish(),
   stop_server_tools_when: stopConditions.nullish(),
   include: include.nullish(),
   provider: provider.nullish(),

@@ -1,13 +1,11 @@
 import { z } from 'zod'
+import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { JSON_LIMITS, JsonGauge } from '../http/json-gauge.ts'
-import { guarded, mustBe, typeErrors } from '../shape.ts'
-import { assistantContent, MAX_PARTS, resultContent, systemContent, userContent } from './parts.ts'
+import { guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
+import { assistantContent, resultContent, systemContent, userContent } from './parts.ts'
 
-/** Most items of an input; the inference service takes as many messages. */
-const MAX_ITEMS = 20_000
-
-const id = z.string().min(1).max(512)
-const callId = z.string().min(1).max(512)
+const id = z.string().min(1)
+const callId = z.string().min(1)
 const status = z.enum(['in_progress', 'completed', 'incomplete'])
 
 const shared = {
@@ -32,7 +30,7 @@ const message = z.discriminatedUnion(
 const functionCall = z.object({
   type: z.literal('function_call'),
   call_id: callId,
-  name: z.string().min(1).max(128),
+  name: z.string().min(1),
   arguments: z.string(),
   id: id.nullish(),
   status: status.nullish(),
@@ -50,14 +48,8 @@ const functionCallOutput = z.object({
 const reasoning = z.object({
   type: z.literal('reasoning'),
   id: id.nullish(),
-  summary: z
-    .array(z.object({ type: z.literal('summary_text'), text: z.string() }))
-    .max(MAX_PARTS)
-    .nullish(),
-  content: z
-    .array(z.object({ type: z.literal('reasoning_text'), text: z.string() }))
-    .max(MAX_PARTS)
-    .nullish(),
+  summary: z.array(z.object({ type: z.literal('summary_text'), text: z.string() })).nullish(),
+  content: z.array(z.object({ type: z.literal('reasoning_text'), text: z.string() })).nullish(),
   encrypted_content: z.string().nullish(),
   signature: z.string().nullish(),
   format: z.string().nullish(),
@@ -83,7 +75,6 @@ const ARGUMENTS = { ...JSON_LIMITS, members: 50_000 }
 const items = z
   .array(item)
   .min(1)
-  .max(MAX_ITEMS)
   .superRefine((values, context) => {
     let { members } = ARGUMENTS
     for (const [i, value] of values.entries()) {
@@ -102,17 +93,24 @@ const items = z
 /** Most parts of all items together: to check and pass on more would keep every other request waiting. */
 const MAX_PARTS_TOGETHER = 50_000
 
-/** They are counted whatever they are, before they are looked at. */
+/** They are counted whatever they are, before they are looked at; an item has one at least. */
 function partsProblem(input: unknown): string | undefined {
-  if (!Array.isArray(input) || input.length > MAX_ITEMS) return undefined
+  if (!Array.isArray(input)) return undefined
   let parts = 0
   for (const value of input as unknown[]) {
-    if (typeof value !== 'object' || value === null) continue
-    const { content, output, summary } = value as Readonly<Record<string, unknown>>
-    for (const list of [content, output, summary]) if (Array.isArray(list)) parts += list.length
+    const { content, output, summary } = (value ?? {}) as Readonly<Record<string, unknown>>
+    let own = 0
+    for (const list of [content, output, summary]) if (Array.isArray(list)) own += list.length
+    parts += Math.max(own, 1)
   }
   return parts > MAX_PARTS_TOGETHER ? `has more than ${MAX_PARTS_TOGETHER} parts` : undefined
 }
 
 /** What is to be answered: a text, or the whole history. */
-export const input = guarded(z.union([z.string(), items], mustBe('a string or an array of items')), partsProblem)
+export const input = guarded(
+  z.union(
+    [z.string(), limitedBy(GenerationRequestSchema.field.messages, items)],
+    mustBe('a string or an array of items'),
+  ),
+  partsProblem,
+)

@@ -4,8 +4,6 @@ import { Rejection } from '#shared/rejection.ts'
 
 type MediaPart = MessageInitShape<typeof MediaPartSchema>
 
-/** What the inference service takes of one picture, file or sound. */
-const MAX_BYTES = 20 * 1024 * 1024
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 const AUDIO_TYPES = { mp3: 'audio/mpeg', wav: 'audio/wav' } as const
 
@@ -24,12 +22,12 @@ export function mediaFromUrl(url: string, field: string): MediaPart {
   const payload = url.slice(comma + 1)
   const encoded = parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64')
   const data = encoded ? fromBase64(payload, field) : fromPercent(payload, field)
-  return { source: { case: 'data', value: bounded(data, field) }, mime: mime.trim().toLowerCase() || undefined }
+  return { source: { case: 'data', value: data }, mime: mime.trim().toLowerCase() || undefined }
 }
 
 /** Sound in base64. Rejects with BODY_INVALID, which names the field. */
 export function mediaFromAudio(data: string, format: keyof typeof AUDIO_TYPES, field: string): MediaPart {
-  return { source: { case: 'data', value: bounded(fromBase64(data, field), field) }, mime: AUDIO_TYPES[format] }
+  return { source: { case: 'data', value: fromBase64(data, field) }, mime: AUDIO_TYPES[format] }
 }
 
 function fromBase64(text: string, field: string): Uint8Array<ArrayBuffer> {
@@ -43,11 +41,6 @@ function fromPercent(text: string, field: string): Uint8Array<ArrayBuffer> {
   } catch {
     throw invalid(field, 'is not percent-encoded')
   }
-}
-
-function bounded(data: Uint8Array<ArrayBuffer>, field: string): Uint8Array<ArrayBuffer> {
-  if (data.byteLength > MAX_BYTES) throw invalid(field, 'must be at most 20 MiB')
-  return data
 }
 
 function invalid(field: string, problem: string): Rejection {

@@ -8,6 +8,7 @@ import { requestEcho } from './echo.ts'
 import { responseEvent } from './events.ts'
 import { CUT_OFF, type ResponseFailure, responseFailure, STOPPING } from './failure.ts'
 import { fromGeneration } from './from-generation.ts'
+import { publicField } from './public-field.ts'
 import { responseObject } from './response.ts'
 import { ResponsesFold } from './stream/fold.ts'
 import { ResponsesFrames } from './stream/frames.ts'
@@ -71,6 +72,7 @@ export const createResponse = operation({
       stop: { share: 0.75, frames: () => fail(STOPPING) },
     })
   },
+  publicField: (field, { body, headers }) => publicField(field, body, headers),
 })
 
 /** No preset is known here; an unknown one is not found. */

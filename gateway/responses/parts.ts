@@ -1,8 +1,6 @@
 import { z } from 'zod'
-import { mustBe, typeErrors } from '../shape.ts'
-
-/** Most parts of one message. */
-export const MAX_PARTS = 10_000
+import { MediaPartSchema, MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { limitedBy, mustBe, typeErrors } from '../shape.ts'
 
 const breakpoint = z.object({ mode: z.literal('explicit') }).nullish()
 
@@ -26,7 +24,7 @@ const inputFile = z
     type: z.literal('input_file'),
     file_data: z.string().nullish(),
     file_url: z.string().nullish(),
-    filename: z.string().max(1_024).nullish(),
+    filename: limitedBy(MediaPartSchema.field.name, z.string()).nullish(),
     file_id: noFileId,
   })
   .refine(({ file_data, file_url }) => (file_data == null) !== (file_url == null), {
@@ -60,5 +58,8 @@ export const assistantContent = textOr(assistantPart)
 export const resultContent = textOr(resultPart)
 
 function textOr<P extends z.ZodType>(part: P) {
-  return z.union([z.string(), z.array(part).max(MAX_PARTS)], mustBe('a string or an array of parts'))
+  return z.union(
+    [z.string(), limitedBy(MessageSchema.field.parts, z.array(part))],
+    mustBe('a string or an array of parts'),
+  )
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { guarded, mustBe, notYet, objectProblem, typeErrors } from '../shape.ts'
+import { ReasoningSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { guarded, limitedBy, mustBe, notYet, objectProblem, typeErrors } from '../shape.ts'
 
 /** How much the model thinks. */
 export const efforts = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
@@ -11,7 +12,7 @@ export const reasoning = z.object({
   effort: efforts.nullish(),
   summary: summaries.nullish(),
   enabled: z.boolean().nullish(),
-  max_tokens: z.int().min(1).max(2_147_483_647).nullish(),
+  max_tokens: limitedBy(ReasoningSchema.field.maxTokens, z.int32()).nullish(),
   mode: z.enum(['standard'], { error: 'only "standard" is supported' }).nullish(),
   context: z.enum(['auto', 'all_turns'], { error: 'only "auto" and "all_turns" are supported' }).nullish(),
 })

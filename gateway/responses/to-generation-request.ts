@@ -48,12 +48,15 @@ function given<K extends string, T>(name: K, value: T | null | undefined): { rea
   return value == null ? {} : ({ [name]: value } as { readonly [name in K]: T })
 }
 
-function toTools(body: CreateResponseBody): MessageInitShape<typeof ToolSchema>[] {
-  const choice = body.tool_choice
+/** The tools that the model is shown. */
+export function offeredTools({ tools, tool_choice: choice }: CreateResponseBody) {
   const narrowed = typeof choice === 'object' && choice?.type === 'allowed_tools' ? choice.tools : undefined
   const allowed = narrowed === undefined ? undefined : new Set(narrowed.map(({ name }) => name))
-  const offered = (body.tools ?? []).filter(({ name }) => allowed?.has(name) !== false)
-  return offered.map(({ name, description, parameters, strict }) => ({
+  return (tools ?? []).filter(({ name }) => allowed?.has(name) !== false)
+}
+
+function toTools(body: CreateResponseBody): MessageInitShape<typeof ToolSchema>[] {
+  return offeredTools(body).map(({ name, description, parameters, strict }) => ({
     name,
     description: description || undefined,
     ...given('parameters', parameters as Struct | null | undefined),

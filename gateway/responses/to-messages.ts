@@ -41,15 +41,40 @@ export function requireHistoryIds(input: string | readonly InputItem[]): void {
 export function toMessages(
   body: Pick<CreateResponseBody, 'instructions' | 'input' | 'prompt_cache_options' | 'cache_control'>,
 ): Message[] {
-  const { instructions, input, cache_control: cache } = body
-  const turns = new Turns()
-  if (instructions != null && instructions !== '') turns.add(Message_Role.SYSTEM, [text(instructions)])
+  const { input, cache_control: cache } = body
+  const turns = begin(body)
   const ttl = body.prompt_cache_options?.ttl ?? undefined
   if (typeof input === 'string') turns.add(Message_Role.USER, [text(input)])
   else for (const [i, item] of input.entries()) addItem(turns, item, `input.${i}`, ttl)
   if (turns.messages.length === 0) throw new Rejection('BODY_INVALID', { field: 'input', problem: 'must have content' })
   if (cache != null) turns.cacheWhole(cache.ttl ?? undefined)
   return turns.messages
+}
+
+/**
+ * The item of an input, and the part of the item, that a part of a message was made of: found by making the messages once more, since
+ * it is needed for errors alone. Undefined: it was made of the instructions, or of an input that is a text.
+ */
+export function originOf(
+  body: Pick<CreateResponseBody, 'instructions' | 'input'>,
+  message: number,
+  part: number,
+): { readonly item: number; readonly part: number } | undefined {
+  const turns = begin(body)
+  const made = (): number => turns.messages[message]?.parts?.length ?? 0
+  if (typeof body.input === 'string' || made() > part) return undefined
+  for (const [i, item] of body.input.entries()) {
+    const before = made()
+    addItem(turns, item, `input.${i}`, undefined)
+    if (made() > part) return { item: i, part: part - before }
+  }
+  return undefined
+}
+
+function begin({ instructions }: Pick<CreateResponseBody, 'instructions'>): Turns {
+  const turns = new Turns()
+  if (instructions != null && instructions !== '') turns.add(Message_Role.SYSTEM, [text(instructions)])
+  return turns
 }
 
 class Turns {

@@ -1,11 +1,10 @@
 import { z } from 'zod'
+import { GenerationRequestSchema, JsonSchemaFormatSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { countMembers } from '../records/json.ts'
-import { freeObject, mustBe, typeErrors } from '../shape.ts'
+import { freeObject, guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
 
-/** As many tools as the inference service takes. */
-const MAX_TOOLS = 1_024
-
-const name = z.string().min(1).max(128)
+const name = limitedBy(ToolSchema.field.name, z.string().min(1))
 const errors = typeErrors((type) => `tools of the type "${type.slice(0, 64)}" are not supported`)
 
 const functionTool = z.object({
@@ -18,25 +17,31 @@ const functionTool = z.object({
   async: z.literal(false, { error: 'asynchronous tools are not supported' }).nullish(),
 })
 
-/** Most members of the parameters of all tools together; as many as one free-form object may have. */
-const MAX_MEMBERS = 50_000
+/**
+ * Most tools of a list, and most members of the parameters of all of them together, as many as one free-form object may have: to
+ * check more would keep every other request waiting.
+ */
+const MAX_CHECKED = 50_000
+
+/** Lists are counted before they are looked at. */
+function listProblem(value: unknown): string | undefined {
+  return Array.isArray(value) && value.length > MAX_CHECKED ? `has more than ${MAX_CHECKED} items` : undefined
+}
+
+const offered = z
+  .array(z.discriminatedUnion('type', [functionTool], errors))
+  .refine((all) => all.reduce((sum, { parameters }) => sum + countMembers(parameters), 0) <= MAX_CHECKED, {
+    message: `their parameters have more than ${MAX_CHECKED} members`,
+  })
 
 /** Tools that are offered. */
-export const tools = z
-  .array(z.discriminatedUnion('type', [functionTool], errors))
-  .max(MAX_TOOLS)
-  .refine((offered) => offered.reduce((sum, { parameters }) => sum + countMembers(parameters), 0) <= MAX_MEMBERS, {
-    message: `their parameters have more than ${MAX_MEMBERS} members`,
-  })
+export const tools = guarded(limitedBy(GenerationRequestSchema.field.tools, offered), listProblem)
 
 const functionChoice = z.object({ type: z.literal('function'), name })
 const allowedTools = z.object({
   type: z.literal('allowed_tools'),
   mode: z.enum(['auto', 'required']),
-  tools: z
-    .array(z.discriminatedUnion('type', [functionChoice], errors))
-    .min(1)
-    .max(MAX_TOOLS),
+  tools: guarded(z.array(z.discriminatedUnion('type', [functionChoice], errors)).min(1), listProblem),
 })
 
 /** Whether and which tools are called; the names must be those of offered tools, which is checked with the whole. */
@@ -47,9 +52,13 @@ export const toolChoice = z
   )
   .meta({ id: 'ToolChoice' })
 
+const formatName = JsonSchemaFormatSchema.field.name
 const jsonSchema = z.object({
   type: z.literal('json_schema'),
-  name: z.string().regex(/^[\w-]{1,64}$/, 'must have 1 to 64 letters, digits, _ or -'),
+  name: limitedBy(
+    formatName,
+    z.string().regex(/^[\w-]+$/, `must have 1 to ${limitOf(formatName)?.most} letters, digits, _ or -`),
+  ),
   schema: freeObject('A JSON Schema, interpreted by the provider.'),
   strict: z.boolean().nullish(),
   description: z.string().nullish(),

@@ -21,7 +21,7 @@ const ERRORS: Readonly<
   },
   REQUEST_INVALID: {
     said: { field: 'messages', problem: 'must not be empty' },
-    error: { code: 400, message: `${invalid}: messages: must not be empty` },
+    error: { code: 400, message: `${invalid}: input: must not be empty` },
     late: ['server_error', 'server'],
   },
   REQUEST_DUPLICATE: {

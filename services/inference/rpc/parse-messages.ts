@@ -1,15 +1,20 @@
 import {
   type MediaPart as MediaMessage,
+  MediaPartSchema,
   Message_Role,
   type Message as MessageMessage,
+  MessageSchema,
   type Part as PartMessage,
+  ToolResultPartSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check, invalid } from '#shared/rpc/parse.ts'
 import type { MediaSource, Message, Part } from '../domain/conversation.ts'
 
-const MAX_MESSAGES = 20_000
-const MAX_DATA_BYTES = 20 * 1024 * 1024
+const checkMessage = checkLimits(MessageSchema)
+const checkMedia = checkLimits(MediaPartSchema)
+const checkToolResult = checkLimits(ToolResultPartSchema)
 
 const roles = enumTable<Message['role'], Message_Role>({
   system: Message_Role.SYSTEM,
@@ -18,11 +23,10 @@ const roles = enumTable<Message['role'], Message_Role>({
   tool: Message_Role.TOOL,
 })
 
-/** The conversation; rejects with REQUEST_INVALID. */
+/** The conversation; how many messages it has was checked with the request. Rejects with REQUEST_INVALID. */
 export function parseMessages(messages: readonly MessageMessage[]): Message[] {
-  check(messages.length > 0, 'messages', 'must not be empty')
-  check(messages.length <= MAX_MESSAGES, 'messages', `must have at most ${MAX_MESSAGES} items`)
   return messages.map((message, i) => {
+    checkMessage(message, `messages[${i}]`)
     const role = roles.fromProto(message.role)
     check(role !== undefined, `messages[${i}].role`, 'is not known')
     return { role, parts: message.parts.map((part, j) => parsePart(part, `messages[${i}].parts[${j}]`)) }
@@ -38,6 +42,7 @@ function parsePart({ part, cacheControl }: PartMessage, field: string): Part {
     case 'image':
     case 'file':
     case 'audio': {
+      checkMedia(part.value, `${field}.${part.case}`)
       const { mime, name, detail } = part.value
       return { type: part.case, source: parseSource(part.value, field), mime, name, detail, ...cache }
     }
@@ -50,7 +55,9 @@ function parsePart({ part, cacheControl }: PartMessage, field: string): Part {
       return { type: 'tool-call', callId, name, arguments: part.value.arguments, ...cache }
     }
     case 'toolResult': {
-      const content = part.value.content.map((inner, i) => parsePart(inner, `${field}.content[${i}]`))
+      const at = `${field}.tool_result`
+      checkToolResult(part.value, at)
+      const content = part.value.content.map((inner, i) => parsePart(inner, `${at}.content[${i}]`))
       const nested = content.some(({ type }) => type === 'tool-result' || type === 'tool-call')
       check(!nested, field, 'must hold text, images and files')
       return { type: 'tool-result', callId: part.value.callId, content, failed: part.value.failed, ...cache }
@@ -63,6 +70,5 @@ function parsePart({ part, cacheControl }: PartMessage, field: string): Part {
 function parseSource({ source }: MediaMessage, field: string): MediaSource {
   if (source.case === 'url') return { url: source.value }
   check(source.case === 'data', field, 'needs data or an address')
-  check(source.value.byteLength <= MAX_DATA_BYTES, field, 'must be at most 20 MiB')
   return { data: source.value }
 }

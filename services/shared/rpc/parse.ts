@@ -21,10 +21,15 @@ export function parseRequired(field: string, text: string): string {
 
 /** Returns a text that has from `least` to `most` characters, counted as Unicode does. */
 export function parseText(field: string, text: string, least: number, most: number): string {
-  // One of two code units may be one character: the shorter way decides for all but the longest texts.
-  const fits = text.length >= least && (text.length <= most || (text.length <= 2 * most && [...text].length <= most))
-  check(fits, field, least === 0 ? `must have at most ${most} characters` : `must have ${least} to ${most} characters`)
+  const problem = least === 0 ? `must have at most ${most} characters` : `must have ${least} to ${most} characters`
+  check(isWithin(text, least, most), field, problem)
   return text
+}
+
+/** Whether a text has from `least` to `most` characters, counted as Unicode does. */
+export function isWithin(text: string, least: number, most: number): boolean {
+  // One of two code units may be one character: the shorter way decides for all but the longest texts.
+  return text.length >= least && (text.length <= most || (text.length <= 2 * most && [...text].length <= most))
 }
 
 /** Returns an id that a client chose: its prefix, at most 128 characters, none of them a control character. */

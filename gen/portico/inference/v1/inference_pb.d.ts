@@ -363,8 +363,6 @@ export declare const ToolResultPartSchema: GenMessage<ToolResultPart>;
  */
 export declare type Tool = Message$1<"portico.inference.v1.Tool"> & {
   /**
-   * 1 to 128 characters.
-   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -522,8 +520,6 @@ export declare const JsonObjectFormatSchema: GenMessage<JsonObjectFormat>;
  */
 export declare type JsonSchemaFormat = Message$1<"portico.inference.v1.JsonSchemaFormat"> & {
   /**
-   * 1 to 64 characters.
-   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -577,7 +573,7 @@ export declare type Reasoning = Message$1<"portico.inference.v1.Reasoning"> & {
   summary?: string | undefined;
 
   /**
-   * Most tokens to think with, at least 1; absent: no limit.
+   * Most tokens to think with; absent: no limit.
    *
    * @generated from field: optional int32 max_tokens = 3;
    */
@@ -597,36 +593,26 @@ export declare const ReasoningSchema: GenMessage<Reasoning>;
  */
 export declare type Sampling = Message$1<"portico.inference.v1.Sampling"> & {
   /**
-   * 0 to 2.
-   *
    * @generated from field: optional double temperature = 1;
    */
   temperature?: number | undefined;
 
   /**
-   * 0 to 1.
-   *
    * @generated from field: optional double top_p = 2;
    */
   topP?: number | undefined;
 
   /**
-   * At least 0.
-   *
    * @generated from field: optional int32 top_k = 3;
    */
   topK?: number | undefined;
 
   /**
-   * -2 to 2.
-   *
    * @generated from field: optional double frequency_penalty = 4;
    */
   frequencyPenalty?: number | undefined;
 
   /**
-   * -2 to 2.
-   *
    * @generated from field: optional double presence_penalty = 5;
    */
   presencePenalty?: number | undefined;
@@ -639,7 +625,7 @@ export declare type Sampling = Message$1<"portico.inference.v1.Sampling"> & {
   seed?: bigint | undefined;
 
   /**
-   * Texts that end the answer, at most 4.
+   * Texts that end the answer.
    *
    * @generated from field: repeated string stop = 7;
    */
@@ -659,7 +645,7 @@ export declare const SamplingSchema: GenMessage<Sampling>;
  */
 export declare type GenerationRequest = Message$1<"portico.inference.v1.GenerationRequest"> & {
   /**
-   * Identifies the request in the ledger; a second one with the same id is rejected. 1 to 128 characters.
+   * Identifies the request in the ledger; a second one with the same id is rejected.
    *
    * @generated from field: string request_id = 1;
    */
@@ -673,15 +659,13 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   model?: string | undefined;
 
   /**
-   * The whole conversation: 1 to 20,000 messages.
+   * The whole conversation.
    *
    * @generated from field: repeated portico.inference.v1.Message messages = 3;
    */
   messages: Message[];
 
   /**
-   * At most 1,024.
-   *
    * @generated from field: repeated portico.inference.v1.Tool tools = 4;
    */
   tools: Tool[];
@@ -701,7 +685,7 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   parallelToolCalls?: boolean | undefined;
 
   /**
-   * Most tokens to generate, at least 1; absent: the provider's default.
+   * Most tokens to generate; absent: the provider's default.
    *
    * @generated from field: optional int32 max_output_tokens = 7;
    */
@@ -729,21 +713,21 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   responseFormat?: ResponseFormat | undefined;
 
   /**
-   * End user, at most 256 characters; absent: none is named.
+   * End user; absent: none is named.
    *
    * @generated from field: optional string user = 11;
    */
   user?: string | undefined;
 
   /**
-   * Groups requests of one conversation, at most 256 characters; absent: none.
+   * Groups requests of one conversation; absent: none.
    *
    * @generated from field: optional string session_id = 12;
    */
   sessionId?: string | undefined;
 
   /**
-   * Further headers of the provider request, at most 64.
+   * Further headers of the provider request.
    *
    * @generated from field: map<string, string> provider_headers = 13;
    */

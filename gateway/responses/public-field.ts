@@ -1,0 +1,71 @@
+import type { z } from 'zod'
+import type { CreateResponseBody } from './body.ts'
+import type { responsesHeaders } from './dialect.ts'
+import type { ContentPart } from './parts.ts'
+import { offeredTools } from './to-generation-request.ts'
+import { originOf } from './to-messages.ts'
+
+/** Fields of a generation that have another name in the body. Those of `sampling` stand in the body itself. */
+const NAMES: Readonly<Record<string, string>> = {
+  messages: 'input',
+  verbosity: 'text.verbosity',
+  provider_body: 'image_config',
+  'response_format.json_schema.name': 'text.format.name',
+  'tool_choice.name': 'tool_choice',
+}
+
+/** The same for fields of a part. */
+const PART_NAMES: Readonly<Record<string, string>> = {
+  'image.data': 'image_url',
+  'file.data': 'file_data',
+  'file.name': 'filename',
+  'audio.data': 'input_audio.data',
+}
+
+/** The member of a request that a field of its generation was made of. */
+export function publicField(
+  field: string,
+  body: CreateResponseBody,
+  headers: z.output<typeof responsesHeaders>,
+): string {
+  const [, message, part, ofPart = ''] = /^messages\[(\d+)\]\.parts(?:\[(\d+)\])?\.?(.*)$/.exec(field) ?? []
+  if (message !== undefined)
+    return fieldOfInput(body, Number(message), part === undefined ? part : Number(part), ofPart)
+  const [, tool, ofTool = ''] = /^tools\[(\d+)\](.*)$/.exec(field) ?? []
+  if (tool !== undefined) {
+    const offered = offeredTools(body)[Number(tool)]
+    return `tools.${offered === undefined ? tool : body.tools?.indexOf(offered)}${ofTool}`
+  }
+  if (field === 'user' && body.user == null) return 'safety_identifier'
+  if (field === 'session_id' && body.session_id == null) {
+    return headers['x-session-id'] ? 'x-session-id' : 'prompt_cache_key'
+  }
+  return NAMES[field] ?? field.replace(/^sampling\./, '')
+}
+
+/** `part`: undefined: it is about all parts of the message. */
+function fieldOfInput(body: CreateResponseBody, message: number, part: number | undefined, rest: string): string {
+  const origin = originOf(body, message, part ?? 0)
+  if (origin === undefined || typeof body.input === 'string') return 'input'
+  const item = body.input[origin.item]
+  const at = `input.${origin.item}`
+  if (item === undefined) return at
+  if ('role' in item)
+    return fieldOfContent(`${at}.content`, item.content, part === undefined ? part : origin.part, rest)
+  if (item.type !== 'function_call_output') return at
+  const [, inner, ofInner = ''] = /^tool_result\.content(?:\[(\d+)\])?\.?(.*)$/.exec(rest) ?? []
+  return fieldOfContent(`${at}.output`, item.output, inner === undefined ? inner : Number(inner), ofInner)
+}
+
+function fieldOfContent(
+  at: string,
+  content: string | readonly ContentPart[] | null,
+  part: number | undefined,
+  rest: string,
+): string {
+  if (typeof content === 'string' || part === undefined) return at
+  const given = content?.[part]
+  if (rest === 'file.data' && given?.type === 'input_file' && given.file_data == null) return `${at}.${part}.file_url`
+  const member = PART_NAMES[rest]
+  return member === undefined ? `${at}.${part}` : `${at}.${part}.${member}`
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { GenerationRequestSchema, MediaPartSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
+
+test('a limit has the unit of its field, and no bound where its proto sets none', () => {
+  const { requestId, maxOutputTokens, tools, origin } = GenerationRequestSchema.field
+  assert.deepEqual(limitOf(requestId), { least: 1, most: 128, unit: 'characters' })
+  assert.deepEqual(limitOf(maxOutputTokens), { least: 1, most: Infinity, unit: undefined })
+  assert.deepEqual(limitOf(tools), { least: -Infinity, most: 1_024, unit: 'items' })
+  assert.deepEqual(limitOf(MediaPartSchema.field.data), { least: -Infinity, most: 20_971_520, unit: 'bytes' })
+  assert.equal(limitOf(origin), undefined)
+})
+
+const invalid = (field: string, problem: string) => ({ reason: 'REQUEST_INVALID', metadata: { field, problem } })
+
+test('the first field beyond its limit is named, with what is wrong; an absent one has no limit', () => {
+  const check = checkLimits(GenerationRequestSchema)
+  const given = (init: object) => create(GenerationRequestSchema, { requestId: 'r', messages: [{}], ...init })
+  const headers = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, '']))
+  for (const init of [{}, { user: '😀'.repeat(256) }, { providerHeaders: headers(64) }]) check(given(init))
+  for (const [init, field, problem] of [
+    [{ requestId: '' }, 'request_id', 'must not be empty'],
+    [{ messages: [] }, 'messages', 'must not be empty'],
+    [{ maxOutputTokens: 0 }, 'max_output_tokens', 'must be at least 1'],
+    [{ user: '😀'.repeat(257) }, 'user', 'must have at most 256 characters'],
+    [{ providerHeaders: headers(65) }, 'provider_headers', 'must have at most 64 items'],
+  ] as const) {
+    assert.throws(() => check(given(init)), invalid(field, problem))
+  }
+  const sampling = checkLimits(SamplingSchema)
+  sampling(create(SamplingSchema, {}), 'sampling')
+  const nothing = create(SamplingSchema, { temperature: Number.NaN })
+  assert.throws(() => sampling(nothing, 'sampling'), invalid('sampling.temperature', 'must be at least 0'))
+})
+
+test('one of several forms is measured when it is there', () => {
+  const check = checkLimits(MediaPartSchema)
+  const data = (size: number) => create(MediaPartSchema, { source: { case: 'data', value: new Uint8Array(size) } })
+  check(create(MediaPartSchema, { source: { case: 'url', value: 'https://e' } }))
+  check(data(20_971_520))
+  assert.throws(() => check(data(20_971_521)), invalid('data', 'must have at most 20971520 bytes'))
+})

@@ -1,0 +1,76 @@
+import { type DescField, type DescMessage, getOption, hasOption, type Message, ScalarType } from '@bufbuild/protobuf'
+import { limit } from '#gen/portico/options/v1/limit_pb.js'
+import { invalid, isWithin } from '#shared/rpc/parse.ts'
+
+/** What the proto says that a field may hold: bounds of a number, or of how many units the field has. */
+export interface FieldLimit {
+  readonly least: number
+  readonly most: number
+  /** Undefined: the field is a number. */
+  readonly unit: 'characters' | 'bytes' | 'items' | undefined
+}
+
+/** The limit of a field; undefined: its proto has none. */
+export function limitOf(field: DescField): FieldLimit | undefined {
+  if (!hasOption(field, limit)) return undefined
+  const { least = -Infinity, most = Infinity } = getOption(field, limit)
+  return { least, most, unit: unitOf(field) }
+}
+
+/**
+ * Makes what rejects with REQUEST_INVALID unless each field of a message keeps its limit; an absent field has none. `within` is the
+ * field that the message is in.
+ */
+export function checkLimits(schema: DescMessage): (message: Message, within?: string) => void {
+  const limits = schema.fields.flatMap((field) => {
+    const found = limitOf(field)
+    return found === undefined ? [] : [{ name: field.name, read: readerOf(field), found }]
+  })
+  return (message, within) => {
+    for (const { name, read, found } of limits) {
+      const problem = problemOf(read(message as Values), found)
+      if (problem !== undefined) throw invalid(within === undefined ? name : `${within}.${name}`, problem)
+    }
+  }
+}
+
+type Values = Readonly<Record<string, unknown>>
+const UNITS = { [ScalarType.STRING]: 'characters', [ScalarType.BYTES]: 'bytes' } as const
+
+function unitOf({ fieldKind, scalar }: DescField): FieldLimit['unit'] {
+  if (fieldKind !== 'scalar') return 'items'
+  return scalar === ScalarType.STRING || scalar === ScalarType.BYTES ? UNITS[scalar] : undefined
+}
+
+function readerOf({ localName, oneof }: DescField): (message: Values) => unknown {
+  if (oneof === undefined) return (message) => message[localName]
+  return (message) => {
+    const chosen = message[oneof.localName] as { readonly case?: string; readonly value?: unknown }
+    return chosen.case === localName ? chosen.value : undefined
+  }
+}
+
+function problemOf(value: unknown, { least, most, unit }: FieldLimit): string | undefined {
+  if (value === undefined) return undefined
+  if (typeof value === 'string') {
+    if (isWithin(value, least, most)) return undefined
+    return value.length < least ? tooLittle(least, unit) : tooMuch(most, unit)
+  }
+  const size = typeof value === 'object' ? sizeOf(value as object) : Number(value)
+  if (size > most) return tooMuch(most, unit)
+  return size >= least ? undefined : tooLittle(least, unit)
+}
+
+function sizeOf(value: object): number {
+  if (Array.isArray(value)) return value.length
+  return value instanceof Uint8Array ? value.byteLength : Object.keys(value).length
+}
+
+function tooMuch(most: number, unit: FieldLimit['unit']): string {
+  return unit === undefined ? `must be at most ${most}` : `must have at most ${most} ${unit}`
+}
+
+function tooLittle(least: number, unit: FieldLimit['unit']): string {
+  if (unit === undefined) return `must be at least ${least}`
+  return least === 1 ? 'must not be empty' : `must have at least ${least} ${unit}`
+}
