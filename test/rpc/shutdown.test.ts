@@ -116,10 +116,12 @@ test('calls that are left when the time is over are aborted and fail as UNAVAILA
 })
 
 test('a handler that does not listen is cut off, and its caller fails as UNAVAILABLE', async () => {
+  const started = gate()
   const never = gate()
   const server = await serveRoutes(
     probe({
       async promptSession() {
+        started.resolve()
         await never.promise
         return {}
       },
@@ -128,9 +130,9 @@ test('a handler that does not listen is cut off, and its caller fails as UNAVAIL
   await using transport = dial(server)
   const call = assert.rejects(createClient(SessionService, transport).replyPermissionRequest({}), ConnectError)
   await call
-  const stuck = createClient(SessionService, transport).promptSession({}, { timeoutMs: 5_000 })
+  const stuck = createClient(SessionService, transport).promptSession({}, { timeoutMs: 3_600_000 })
   const failed = assert.rejects(stuck, isUnavailable)
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await started.promise
   await server[Symbol.asyncDispose]()
   await failed
   never.resolve()

@@ -41,6 +41,8 @@ export interface SessionRpc extends AsyncDisposable {
   as(workspaceId?: string): CallOptions
 }
 
+const HOUR_MS = 3_600_000
+
 /** Opens them in a folder of their own; the clock stands at 2026-01-01. Disposing it removes everything. */
 export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-session-'))
@@ -50,11 +52,11 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const read: string[] = []
   const titled: TitleRequest[] = []
   const titles = { find: (request: TitleRequest) => void titled.push(request) }
-  const watchers = new SessionWatchers(store)
+  // What others do in the background is not looked for: who waits is notified.
+  const watchers = new SessionWatchers(store, HOUR_MS)
   const hub = new EventHub(store)
   const catalog = catalogOf(read)
-  // What others do in the background is not looked for.
-  const remover = new Remover({ store, blobs, catalog, logger: silentLogger, pause, pollMs: 3_600_000 })
+  const remover = new Remover({ store, blobs, catalog, logger: silentLogger, pause, pollMs: HOUR_MS })
   const connection = await connect(createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock }))
   return {
     ...{ store: withUseCases(store), blobs, clock, read, titled, hub },

@@ -28,6 +28,7 @@ import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { callOptions, type Principal, principalOf } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
 import { connectLocal, silentLogger } from '#test/support/transports.ts'
 
 type GenerationEvent = MessageInitShape<typeof GenerationEventSchema>
@@ -170,6 +171,7 @@ export async function openSessionService(
   options: Partial<Config> & {
     peers?: Peers
     clock?: Clock
+    logger?: Logger
     directory?: string
     pause?: Pause
     pollMs?: number
@@ -178,6 +180,7 @@ export async function openSessionService(
   const {
     peers = scriptedPeers(),
     clock = systemClock,
+    logger = silentLogger,
     directory: given,
     pause = noPause,
     pollMs = HOUR_MS,
@@ -193,7 +196,7 @@ export async function openSessionService(
     await open(
       { ...readConfig({ PORTICO_DATA_DIR: directory }), leaseMs: HOUR_MS, ...config },
       {
-        ...{ clock, logger: silentLogger, catalog: catalog.transport, inference: inference.transport },
+        ...{ clock, logger, catalog: catalog.transport, inference: inference.transport },
         pollMs,
         pause: (ms, signal) => {
           pauses.push(ms)

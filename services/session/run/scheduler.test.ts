@@ -4,11 +4,12 @@ import { systemClock } from '#shared/clock.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { Scheduler, type SchedulerOptions } from './scheduler.ts'
-import { Slots } from './slots.ts'
+import { Slot, Slots } from './slots.ts'
 
 /** A scheduler over a store that has so many sessions to drain; each drain ends on demand. */
 function schedule(sessions: number, slots: number, maxOwned: number, works = false, maxOwnedOfOne = maxOwned) {
   let fence = 0
+  let looks = 0
   const ends: (() => void)[] = []
   const owners: string[] = []
   const nothing = { [Symbol.dispose]: () => {} }
@@ -27,6 +28,12 @@ function schedule(sessions: number, slots: number, maxOwned: number, works = fal
     ...{ slots: new Slots(slots), maxOwned, maxOwnedOfOne },
     drain: (tenure, slot) => {
       owners.push(tenure.lease.workspace)
+      Object.defineProperty(slot, 'held', {
+        get: () => {
+          looks++
+          return Reflect.get(Slot.prototype, 'held', slot)
+        },
+      })
       const lasts = () =>
         new Promise<void>((resolve) => {
           ends.push(resolve)
@@ -35,7 +42,7 @@ function schedule(sessions: number, slots: number, maxOwned: number, works = fal
       return works ? lasts() : slot.rest(lasts)
     },
   })
-  return { scheduler, ends, owners, taken: () => fence }
+  return { scheduler, ends, owners, taken: () => fence, looks: () => looks }
 }
 
 test('sessions that wait are owned up to a bound, and the others are taken when one of them is done', async () => {
@@ -61,14 +68,14 @@ test('a workspace whose sessions wait up to its bound keeps those of others from
 })
 
 test('drained, it takes no more, and lets a run that works come to its end', async () => {
-  const { scheduler, ends, taken } = schedule(5, 1, 3, true)
+  const { scheduler, ends, taken, looks } = schedule(5, 1, 3, true)
   await using _ = scheduler
   await waitFor('a session', () => ends.length === 1)
   let drained = false
   const drain = scheduler.drain(3_600_000).then(() => {
     drained = true
   })
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await waitFor('some looks at what works', () => looks() >= 3 || drained)
   assert.equal(drained, false)
   ends[0]?.()
   await drain

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { pino } from 'pino'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -36,7 +37,9 @@ function jumpingClock(): Clock & { jump(ms: number): void; pause(ms: number): vo
 
 test('an owner that lost its lease writes nothing more; what it ran is recorded as aborted, once', async () => {
   const clock = jumpingClock()
-  await using service = await openSessionService({ clock, leaseMs: 600_000, pollMs: 20 })
+  const log: string[] = []
+  const logger = pino({ base: null }, { write: (line: string) => void log.push(line) })
+  await using service = await openSessionService({ clock, logger, leaseMs: 600_000, pollMs: 20 })
   await service.create()
   const { peers } = service
   const late = Promise.withResolvers<void>()
@@ -56,7 +59,7 @@ test('an owner that lost its lease writes nothing more; what it ran is recorded 
   const seen = (await events).map(({ event }) => event.case)
   assert.deepEqual(seen.slice(0, 2), ['toolFailed', 'stepFailed'])
   late.resolve()
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await waitFor('the owner to notice', () => log.some((line) => line.includes('A session was lost to another owner')))
   assert.equal(peers.ended.length, 1)
   assert.equal(peers.started.length, 1)
   const [call] = await service.calls()

@@ -85,15 +85,19 @@ test('silence beyond the limit is a timeout, before the answer and in it', async
 
 test('an answer that is cut hands over what came, and is unavailable', async () => {
   const events: GenerationEvent[] = []
+  const received = Promise.withResolvers<void>()
   const cut = async (response: ServerResponse): Promise<void> => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(chunk('Hel'))
-    await delay(20)
+    await received.promise
     response.destroy()
   }
   await using opened = await open(cut)
   const generate = async (): Promise<void> => {
-    for await (const batch of opened.provider.stream(generationRequest(), signal)) events.push(...batch)
+    for await (const batch of opened.provider.stream(generationRequest(), signal)) {
+      events.push(...batch)
+      received.resolve()
+    }
   }
   await assert.rejects(generate(), reasonOfRejection('PROVIDER_UNAVAILABLE'))
   assert.deepEqual(events.at(-1), { type: 'part-extended', index: 0, text: 'Hel' })
