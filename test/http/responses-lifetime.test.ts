@@ -102,14 +102,19 @@ test('a provider that cuts its answer off fails the response, and the stream sti
 })
 
 test('while a provider is silent the client gets comments', async () => {
+  const commented = Promise.withResolvers<void>()
   await using stub = await startStub(async (response) => {
     begins(response)
-    await delay(200)
+    await commented.promise
     response.end(chatEnd())
   })
   await using portico = await openWith(stub, { PORTICO_HEARTBEAT_MS: '20' })
-  const text = await (await post(portico, { ...hello, stream: true })).text()
-  assert.match(text, /\n\n: OPENROUTER PROCESSING\n\n/)
+  const { body } = await post(portico, { ...hello, stream: true })
+  let text = ''
+  for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += piece
+    if (text.includes('\n\n: OPENROUTER PROCESSING\n\n')) commented.resolve()
+  }
   const events = eventsOf(text.replaceAll(': OPENROUTER PROCESSING\n\n', ''))
   assert.equal(events.at(-1)?.response.status, 'completed')
 })

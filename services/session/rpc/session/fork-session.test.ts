@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { assistant } from '#test/contract/session-store.support.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc } from '#test/support/session-rpc.ts'
+import type { UseCases } from '#test/support/session-use-cases.ts'
 import { connectLocal, forEachTransport } from '#test/support/transports.ts'
 
 const sessionId = 'ses_a'
@@ -92,6 +93,19 @@ forEachTransport((name, connect) => {
   })
 })
 
+/** Resolves once two batches of a copy are written. */
+async function middleOfCopy(store: UseCases): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { appendStaged } = store
+  let batches = 0
+  store.appendStaged = async (...batch) => {
+    await appendStaged(...batch)
+    if (++batches === 2) resolve()
+  }
+  await promise
+  store.appendStaged = appendStaged
+}
+
 test('a long history is copied in turns, and nothing stays when its caller leaves or its source is removed', async () => {
   await using service = await openSessionRpc(connectLocal)
   const { client, store } = service
@@ -104,10 +118,11 @@ test('a long history is copied in turns, and nothing stays when its caller leave
   assert.ok(last?.kind.case === 'agentSwitched' && last.kind.value.agent === 'a699')
   const gone = new AbortController()
   const left = client.forkSession({ sessionId, forkId: 'ses_c' }, { ...as, signal: gone.signal })
-  setTimeout(() => gone.abort(), 20)
+  await middleOfCopy(store)
+  gone.abort()
   await assert.rejects(left)
   const forked = refusalOf(client.forkSession({ sessionId, forkId: 'ses_d' }, as))
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await middleOfCopy(store)
   await client.removeSession({ sessionId }, as)
   assert.equal((await forked).reason, 'SESSION_NOT_FOUND')
   for (const id of ['ses_c', 'ses_d']) assert.equal(await store.getSession('wrk_1', id), undefined)
