@@ -13,15 +13,15 @@ import type { logEntry } from './schemas.ts'
 
 /** What is sent to each client that gets an event: made once for all of them. */
 export interface Frame {
-  /** Where the client stands afterwards; empty: where it stood before. */
-  readonly position: string
+  /** Where the client stands afterwards; undefined: where it stood before. */
+  readonly position?: string | undefined
   /** Empty: it says nothing to clients. */
   readonly text: string
   /** Events are missing before it. */
   readonly gap?: boolean
 }
 
-const NOTHING: Frame = { position: '', text: '' }
+const NOTHING: Frame = { text: '' }
 
 /** What a message of the session service is on the wire. */
 export function fromSessionMessage({ message }: SessionMessage, clock: Clock): Frame {
@@ -47,7 +47,7 @@ export function fromSessionMessage({ message }: SessionMessage, clock: Clock): F
 export function fromCatalogMessage({ message }: CatalogMessage, clock: Clock): Frame {
   if (message.case === 'missed') return missedFrame(clock)
   const json = message.case === 'event' ? fromCatalogEvent(message.value) : undefined
-  return json === undefined ? NOTHING : { position: '', text: `data: ${JSON.stringify(json)}\n\n` }
+  return json === undefined ? NOTHING : { text: `data: ${JSON.stringify(json)}\n\n` }
 }
 
 /** The first frame of a stream that begins behind a position. */
@@ -56,7 +56,7 @@ export function connectedFrame(position: string, clock: Clock): Frame {
 }
 
 function missedFrame(clock: Clock): Frame {
-  return { position: '', text: serverEvent('server.resync', {}, clock), gap: true }
+  return { text: serverEvent('server.resync', {}, clock), gap: true }
 }
 
 /** What a message of a session's log is on the wire: its events are numbered by their place in the session. */
@@ -66,7 +66,7 @@ export function fromLogMessage({ message }: LogMessage, sessionId: string, clock
       return missedFrame(clock).text
     case 'event': {
       const json = fromEvent(message.value)
-      return json === undefined ? '' : withPosition(String(message.value.seq), `data: ${JSON.stringify(json)}\n\n`)
+      return json === undefined ? '' : withPosition(message.value.seq?.toString(), `data: ${JSON.stringify(json)}\n\n`)
     }
     case 'synced': {
       const { seq } = message.value
@@ -88,8 +88,8 @@ export function fromFailure(body: unknown, clock: Clock): string {
 }
 
 /** Volatile events have no position, and leave the client at the one before. */
-function withPosition(position: string, event: string): string {
-  return position === '' ? event : `id: ${position}\n${event}`
+function withPosition(position: string | undefined, event: string): string {
+  return position === undefined ? event : `id: ${position}\n${event}`
 }
 
 function serverEvent(type: string, data: unknown, clock: Clock): string {

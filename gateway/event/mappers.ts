@@ -1,7 +1,6 @@
 import type { ExecutionEnded, SessionCreated, SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import { type ForkOrigin, type InboxItem, Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonOf } from '../kinds.ts'
-import { orAbsent } from '../records/absent.ts'
 import { fromRetry, fromSetError } from '../records/error.ts'
 import { fromFinish } from '../records/finish.ts'
 import { fromFork } from '../records/fork.ts'
@@ -37,16 +36,16 @@ export function fromEvent(given: SessionEvent): EventJson | undefined {
 
 /** What follows from an event for those who listen, beside what it says itself; each gets an id of its own. */
 export function fromEventLive(given: SessionEvent, newId: () => string): EventJson[] {
-  return liveOf(given).map((described) => eventJson(given, newId(), 0n, described))
+  return liveOf(given).map((described) => eventJson(given, newId(), undefined, described))
 }
 
-function eventJson(given: SessionEvent, id: string, seq: bigint, [type, data]: Described): EventJson {
+function eventJson(given: SessionEvent, id: string, seq: bigint | undefined, [type, data]: Described): EventJson {
   const { sessionId } = given
   return {
     id,
     created: fromSetTime(given.createTime),
     type,
-    durable: seq === 0n ? undefined : { aggregateID: sessionId, seq: Number(seq), version: EVENT_VERSION },
+    durable: seq === undefined ? undefined : { aggregateID: sessionId, seq: Number(seq), version: EVENT_VERSION },
     location: { directory: given.directory },
     data: { sessionID: sessionId, ...data },
   } as EventJson
@@ -98,12 +97,12 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
       const { messageId, rawFinish, costNanos, tokens } = event.value
       const finish = fromFinish(event.value.finish)
       const used = { cost: fromCost(costNanos), tokens: fromTokenUsage(tokens) }
-      return ['session.step.ended', { assistantMessageID: messageId, finish, rawFinish: orAbsent(rawFinish), ...used }]
+      return ['session.step.ended', { assistantMessageID: messageId, finish, rawFinish, ...used }]
     }
     case 'stepFailed': {
       const { messageId, error, finish, usage } = event.value
       const used = usage && { cost: fromCost(usage.costNanos), tokens: fromTokenUsage(usage.tokens) }
-      const failed = { error: fromSetError(error), finish: fromFinish(finish || undefined), ...used }
+      const failed = { error: fromSetError(error), finish: fromFinish(finish), ...used }
       return ['session.step.failed', { assistantMessageID: messageId, ...failed }]
     }
     case 'retryScheduled': {
@@ -157,7 +156,7 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
 
 function fromExecutionEnded({ outcome, error, reason }: ExecutionEnded): Described {
   if (outcome === Outcome.FAILED) return ['session.execution.failed', { error: fromSetError(error) }]
-  if (outcome === Outcome.INTERRUPTED) return ['session.execution.interrupted', { reason: orAbsent(reason) }]
+  if (outcome === Outcome.INTERRUPTED) return ['session.execution.interrupted', { reason }]
   return ['session.execution.succeeded', {}]
 }
 

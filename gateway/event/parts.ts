@@ -5,7 +5,7 @@ import type { Described } from './mappers.ts'
 export function fromPartStarted(ref: PartRef): Described {
   switch (ref.kind) {
     case Kind.TOOL_INPUT:
-      return ['session.tool.input.started', { ...toolInput(ref), name: ref.toolName }]
+      return ['session.tool.input.started', { ...toolInput(ref), name: ref.toolName ?? '' }]
     case Kind.REASONING:
       return ['session.reasoning.started', part(ref)]
     default:
@@ -41,6 +41,6 @@ function part({ messageId, ordinal }: PartRef) {
   return { assistantMessageID: messageId, ordinal }
 }
 
-function toolInput({ messageId, callId }: PartRef) {
+function toolInput({ messageId, callId = '' }: PartRef) {
   return { assistantMessageID: messageId, id: callId }
 }

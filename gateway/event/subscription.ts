@@ -62,9 +62,9 @@ async function* begin(subscribed: Subscribed): AsyncGenerator<Frame, AsyncIterat
     const { case: kind, value } = message.message
     if (kind === 'caughtUp') caughtUp = true
     else yield fromSessionMessage(message, clock)
-    const place = kind === 'caughtUp' || kind === 'event' ? value.position : ''
+    const place = kind === 'caughtUp' || kind === 'event' ? value.position : undefined
     // A feed of another replica may have begun after that: then the next event decides.
-    if (caughtUp && place !== '' && feed.covers(place)) return join(feed, call, place)
+    if (caughtUp && place !== undefined && feed.covers(place)) return join(feed, call, place)
   }
   return undefined
 }

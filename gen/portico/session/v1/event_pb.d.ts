@@ -45,18 +45,18 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
   directory: string;
 
   /**
-   * Number within the session, growing; 0 for volatile events, which are never stored.
+   * Number within the session, from 1, growing; absent for volatile events, which are never stored.
    *
-   * @generated from field: int64 seq = 5;
+   * @generated from field: optional int64 seq = 5;
    */
-  seq: bigint;
+  seq?: bigint | undefined;
 
   /**
-   * Position in the log of all events, opaque; empty for volatile events.
+   * Position in the log of all events, opaque; absent for volatile events, and in the log of one session.
    *
-   * @generated from field: string position = 6;
+   * @generated from field: optional string position = 6;
    */
-  position: string;
+  position?: string | undefined;
 
   /**
    * @generated from oneof portico.session.v1.SessionEvent.event
@@ -478,9 +478,9 @@ export declare type ExecutionEnded = Message<"portico.session.v1.ExecutionEnded"
   /**
    * Who interrupted it, `user` or `shutdown`; only with OUTCOME_INTERRUPTED.
    *
-   * @generated from field: string reason = 3;
+   * @generated from field: optional string reason = 3;
    */
-  reason: string;
+  reason?: string | undefined;
 };
 
 /**
@@ -554,14 +554,14 @@ export declare type StepEnded = Message<"portico.session.v1.StepEnded"> & {
   finish: string;
 
   /**
-   * The provider's own word for it; empty: it gave none.
+   * The provider's own word for it; absent: it gave none.
    *
-   * @generated from field: string raw_finish = 3;
+   * @generated from field: optional string raw_finish = 3;
    */
-  rawFinish: string;
+  rawFinish?: string | undefined;
 
   /**
-   * In nano-dollars; 0 when the price is unknown.
+   * In nano-dollars; an unknown price counts as 0.
    *
    * @generated from field: int64 cost_nanos = 4;
    */
@@ -603,11 +603,11 @@ export declare type StepFailed = Message<"portico.session.v1.StepFailed"> & {
   error?: StructuredError | undefined;
 
   /**
-   * As in AssistantMessage; empty: the provider had not ended its answer.
+   * As in AssistantMessage; absent: the provider had not ended its answer.
    *
-   * @generated from field: string finish = 3;
+   * @generated from field: optional string finish = 3;
    */
-  finish: string;
+  finish?: string | undefined;
 
   /**
    * What its generation used; absent: that is not known.
@@ -637,7 +637,7 @@ export declare const StepFailedSchema: GenMessage<StepFailed>;
  */
 export declare type SessionUsage = Message<"portico.session.v1.SessionUsage"> & {
   /**
-   * In nano-dollars; 0 when the price is unknown.
+   * In nano-dollars; an unknown price counts as 0.
    *
    * @generated from field: int64 cost_nanos = 1;
    */
@@ -722,16 +722,16 @@ export declare type PartRef = Message<"portico.session.v1.PartRef"> & {
   /**
    * Only with KIND_TOOL_INPUT.
    *
-   * @generated from field: string call_id = 4;
+   * @generated from field: optional string call_id = 4;
    */
-  callId: string;
+  callId?: string | undefined;
 
   /**
    * Only with KIND_TOOL_INPUT.
    *
-   * @generated from field: string tool_name = 5;
+   * @generated from field: optional string tool_name = 5;
    */
-  toolName: string;
+  toolName?: string | undefined;
 };
 
 /**
@@ -1117,7 +1117,7 @@ export declare type UsageRecorded = Message<"portico.session.v1.UsageRecorded"> 
   source: string;
 
   /**
-   * In nano-dollars; 0 when the price is unknown.
+   * In nano-dollars; an unknown price counts as 0.
    *
    * @generated from field: int64 cost_nanos = 2;
    */

@@ -47,7 +47,7 @@ export function blobsOfEvent({ data }: AnyEvent): BlobRef[] {
 /** An event as a message. */
 export function eventToProto(event: AnyEvent, blobs: BlobContents): SessionEvent {
   const { id, sessionId, directory, timeCreated } = event
-  const position = 'position' in event ? event.position : ''
+  const position = 'position' in event ? event.position : undefined
   const place = 'seq' in event ? { seq: BigInt(event.seq), position } : {}
   return create(SessionEventSchema, {
     ...{ eventId: id, createTime: timestampFromMs(timeCreated), sessionId, directory, ...place },
@@ -86,7 +86,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
     case 'execution-started':
       return { case: 'executionStarted', value: {} }
     case 'execution-ended': {
-      const { outcome, error, reason = '' } = data
+      const { outcome, error, reason } = data
       const why = error === undefined ? {} : { error: errorToProto(error) }
       return { case: 'executionEnded', value: { outcome: outcomes.toProto(outcome), reason, ...why } }
     }
@@ -117,12 +117,12 @@ function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobCon
     case 'step-streamed':
       return { case: 'stepStreamed', value: { messageId: data.messageId } }
     case 'step-ended': {
-      const { messageId, finish, rawFinish = '', costNanos, tokens } = data
+      const { messageId, finish, rawFinish, costNanos, tokens } = data
       const used = { costNanos, tokens: tokensToProto(tokens), ...usageToProto('sessionUsage', data.sessionUsage) }
       return { case: 'stepEnded', value: { messageId, finish, rawFinish, ...used } }
     }
     case 'step-failed': {
-      const { messageId, finish = '', usage, sessionUsage } = data
+      const { messageId, finish, usage, sessionUsage } = data
       const used = { ...usageToProto('usage', usage), ...usageToProto('sessionUsage', sessionUsage) }
       return { case: 'stepFailed', value: { messageId, error: errorToProto(data.error), finish, ...used } }
     }
@@ -187,12 +187,6 @@ const kinds = enumTable({
   'tool-input': PartRef_Kind.TOOL_INPUT,
 })
 
-function toPartRef({
-  messageId,
-  kind,
-  ordinal,
-  callId = '',
-  toolName = '',
-}: PartRef): MessageInitShape<typeof PartRefSchema> {
+function toPartRef({ messageId, kind, ordinal, callId, toolName }: PartRef): MessageInitShape<typeof PartRefSchema> {
   return { messageId, kind: kinds.toProto(kind), ordinal, callId, toolName }
 }
