@@ -101,7 +101,7 @@ class MongoBlobStore implements BlobStore {
       if ((await this.#uses.findOne({ blob: _id }, options)) !== null) {
         await this.#blobs.updateOne({ _id }, { $unset: { checkAt: 1 } }, options)
       } else if (holds.length > 0) {
-        const checkAt = Math.min(...holds.map(({ until }) => until))
+        const checkAt = holds.reduce((first, { until }) => Math.min(first, until), Number.POSITIVE_INFINITY)
         await this.#blobs.updateOne({ _id }, { $set: { checkAt } }, options)
       } else {
         await this.#blobs.deleteOne({ _id }, options)

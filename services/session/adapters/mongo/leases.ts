@@ -91,8 +91,9 @@ export class MongoLeases {
       // What is left of these is locked, or was claimed by others.
       if (keys.length < CANDIDATES) break
     }
-    const again = [...met].map((key) => this.#locked.get(key)?.until ?? Number.POSITIVE_INFINITY)
-    return { again: Math.min(...again) }
+    let again = Number.POSITIVE_INFINITY
+    for (const key of met) again = Math.min(again, this.#locked.get(key)?.until ?? again)
+    return { again }
   }
 
   async #candidates(met: ReadonlySet<string>, except: readonly string[]): Promise<string[]> {

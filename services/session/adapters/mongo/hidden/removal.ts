@@ -83,9 +83,10 @@ export class MongoRemoval implements SessionRemoval {
     const found = [root]
     const waiting = [sessionId]
     for (let parentId = waiting.pop(); parentId !== undefined; parentId = waiting.pop()) {
-      const children = await sessions.find({ workspace, parentId }, options).toArray()
-      found.push(...children)
-      waiting.push(...children.map(({ id }) => id))
+      for await (const child of sessions.find({ workspace, parentId }, options)) {
+        found.push(child)
+        waiting.push(child.id)
+      }
     }
     return found.reverse()
   }
