@@ -95,6 +95,7 @@ export function fromSession(session: Session | undefined): JsonOf<typeof session
       updated: fromSetTime(session.updateTime),
       idle: fromTime(session.idleTime),
       viewed: fromTime(session.viewTime),
+      archived: fromTime(session.archiveTime),
     },
     title: session.title,
     location: { directory: session.directory },

@@ -82,7 +82,10 @@ export const sessionInfo = z
     cost,
     tokens: tokenUsage,
     outcome: outcome.optional(),
-    time: z.strictObject({ created: time, updated: time, idle: time.optional(), viewed: time.optional() }),
+    time: z.strictObject({
+      ...{ created: time, updated: time, idle: time.optional(), viewed: time.optional() },
+      archived: time.optional().meta({ description: 'Only of an imported session; it is listed all the same' }),
+    }),
     title: z.string().optional(),
     location: locationRef,
     subpath: z.string(),

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import type { Message } from '#services/session/domain/message.ts'
+import type { CreateSession } from '#services/session/domain/new-session.ts'
+import type { Session } from '#services/session/domain/session.ts'
 import { finishRemovals, fromStaged, textOf } from './session-store.removal.ts'
 import {
   admission,
@@ -72,6 +75,28 @@ export function stagingCases(test: StoreTest): void {
     )
     await fixture.store.giveUpStaged(staged)
     assert.equal(await fixture.store.takeRemoval(1_000), undefined)
+  })
+
+  test('an archived session is read and listed as one, and its fork is none', async ({ store, clock }) => {
+    const archived: CreateSession = (now, newId, seq) => {
+      const { session, revision } = fromStaged('ses_1')(now, newId, seq)
+      return { session: { ...session, timeArchived: 5 }, revision }
+    }
+    const staged = await store.stageSession(W, 'ses_1', 'import')
+    await store.commitStaged(staged, archived)
+    clock.advance(1)
+    const fork = await store.stageSession(W, 'ses_2', 'fork')
+    const source = (await store.getSession(W, 'ses_1')) as Session
+    const boundary = { type: 'through', messageId: 'msg_1' } as const
+    await store.commitStaged(fork, forkedSession(source, { sessionId: 'ses_1', boundary }, 'ses_2', 'evt_1'))
+    assert.deepEqual(
+      (await listed(store, {})).map(({ id, timeArchived }) => [id, timeArchived]),
+      [
+        ['ses_1', 5],
+        ['ses_2', undefined],
+      ],
+    )
+    assert.deepEqual([source.timeArchived, (await store.getSession(W, 'ses_2'))?.timeArchived], [5, undefined])
   })
 
   test('giving up what was committed changes nothing', async ({ store }) => {

@@ -8,7 +8,8 @@ const IMPORT = '/api/experimental/session/import'
 const tokens = { input: 1, output: 2, reasoning: 3, cache: { read: 4, write: 5 } }
 const info = {
   ...{ id: 'ses_1', title: 'Title', agent: 'plan', model: { id: 'large', providerID: 'acme', variant: 'high' } },
-  ...{ cost: 0.25, tokens, time: { created: 1_000, updated: 2_000, idle: 3_000, viewed: 2_500 }, outcome: 'failed' },
+  ...{ cost: 0.25, tokens, outcome: 'failed' },
+  time: { created: 1_000, updated: 2_000, idle: 3_000, viewed: 2_500, archived: 4_000 },
   ...{ metadata: { ticket: 42 }, permissions: [{ action: 'edit', resource: '*.md', effect: 'allow' }] },
   ...{ projectID: 'elsewhere', location: { directory: '/elsewhere' }, subpath: 'deep' },
 }
@@ -44,6 +45,13 @@ test('session.import keeps messages of every kind, with every member, and what b
     ...{ projectID: 'global', location: { directory: portico.project }, subpath: '' },
   })
   assert.deepEqual(await exported(portico), { info: data, messages })
+  // An archived session is listed as any other; a fork of it is none.
+  const list = (await (await portico.fetch('/api/session')).json()) as { data: unknown[] }
+  assert.deepEqual(list.data, [data])
+  const fork = (await (await portico.post('/api/session/ses_1/fork', {})).json()) as { data: Transfer['info'] }
+  const { created = 0 } = fork.data.time
+  assert.ok(created >= before)
+  assert.deepEqual(fork.data.time, { created, updated: created })
 })
 
 test('an export that is imported elsewhere is exported the same, but for its place and the time of the import', async () => {

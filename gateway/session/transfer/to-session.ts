@@ -20,6 +20,7 @@ export function toImportedSession(info: ImportedInfo): MessageInitShape<typeof S
     ...(permissions === undefined ? {} : { permissions: { rules: toRuleset(permissions) } }),
     ...(time.idle === undefined ? {} : { idleTime: toTime(time.idle) }),
     ...(time.viewed === undefined ? {} : { viewTime: toTime(time.viewed) }),
+    ...(time.archived === undefined ? {} : { archiveTime: toTime(time.archived) }),
     ...(outcome === undefined ? {} : { outcome: outcomes.toProto(outcome) }),
   }
 }

@@ -68,6 +68,8 @@ export interface Session {
   readonly timeIdle: number | undefined
   /** The end of a run that somebody has seen; never after the last one. */
   readonly timeViewed: number | undefined
+  /** When it was put away; only of an imported one. Nothing follows from it. */
+  readonly timeArchived?: number | undefined
 }
 
 /** A session that is about to be created. */

@@ -136,6 +136,13 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   viewTime?: Timestamp | undefined;
 
   /**
+   * When it was put away; it is listed all the same. Absent: it was not; only an imported session has it.
+   *
+   * @generated from field: google.protobuf.Timestamp archive_time = 18;
+   */
+  archiveTime?: Timestamp | undefined;
+
+  /**
    * What it was forked from; absent: it was not.
    *
    * @generated from field: portico.session.v1.ForkOrigin fork = 30;

@@ -54,6 +54,7 @@ export interface SessionRecord extends StateRecord {
   /** Who holds or held the newest lease; for people. */
   readonly leaseOwner: string | null
   readonly timeCreated: number
+  readonly timeArchived: number | null
 }
 
 /** What `toState` reads. */
@@ -101,8 +102,7 @@ export const SESSION_FIELDS = [
   'outcome',
   'timeCreated',
   'timeUpdated',
-  'timeIdle',
-  'timeViewed',
+  ...(['timeIdle', 'timeViewed', 'timeArchived'] as const),
 ] as const satisfies readonly (keyof SessionRecord)[]
 
 /** The members of a record that a session is made of. */
@@ -121,6 +121,7 @@ export function newSessionRecord(workspace: string, session: Session, state: Ses
     permissions: toJson(permissions),
     leaseOwner: null,
     timeCreated: session.timeCreated,
+    timeArchived: session.timeArchived ?? null,
   }
 }
 
@@ -185,6 +186,7 @@ export function toSession(record: PublicRecord): Session {
     timeUpdated: record.timeUpdated,
     timeIdle: record.timeIdle ?? undefined,
     timeViewed: record.timeViewed ?? undefined,
+    timeArchived: record.timeArchived ?? undefined,
   }
 }
 

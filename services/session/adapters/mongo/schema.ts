@@ -44,6 +44,8 @@ export const SCHEMA: MongoSchema = {
     { version: 7, name: 'what statistics count has documents of its own', up: seventh },
     { version: 8, name: 'sessions are viewed and get titles, and approvals have ids', up: addTitles },
     { version: 9, name: 'blobs are counted by what uses them', up: useBlobs },
+    // Documents of before go without the new member.
+    { version: 10, name: 'sessions can be archived', up: async () => {} },
   ],
 }
 

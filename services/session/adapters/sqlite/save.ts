@@ -23,7 +23,7 @@ const insertSession = inserter('sessions', [
   'number',
   ...STATE_FIELDS,
   ...(['workspace', 'parentId', 'fork', 'title', 'titleSearch', 'metadata', 'permissions'] as const),
-  ...(['leaseOwner', 'timeCreated'] as const),
+  ...(['leaseOwner', 'timeCreated', 'timeArchived'] as const),
 ])
 const insertItem = inserter('inbox', [
   ...(['session', 'workspace', 'id', 'sessionId', 'seq', 'kind', 'state', 'delivery', 'data', 'digest'] as const),

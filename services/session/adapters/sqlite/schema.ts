@@ -70,6 +70,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 7, name: 'what statistics count has rows of its own', up: countMessages },
   { version: 8, name: 'sessions are viewed and get titles, and approvals have ids', up: addTitles },
   { version: 9, name: 'blobs are counted by what uses them', up: countBlobs },
+  { version: 10, name: 'sessions can be archived', up: addArchive },
 ]
 
 /** Also completes files of the time before versions. */
@@ -106,6 +107,10 @@ function hideSessions(database: DatabaseSync): void {
     UPDATE requests SET session =
       (SELECT number FROM sessions WHERE sessions.workspace = requests.workspace AND sessions.id = requests.sessionId);
     CREATE INDEX requestsAnswered ON requests (session) WHERE reply IS NOT NULL`)
+}
+
+function addArchive(database: DatabaseSync): void {
+  database.exec('ALTER TABLE sessions ADD COLUMN timeArchived INTEGER')
 }
 
 function addTitles(database: DatabaseSync): void {

@@ -16,7 +16,7 @@ import { effects, outcomes } from '../enums.ts'
 
 /** A session as other services see it. Written out whole instead of made by `create`: nothing is read more often. */
 export function sessionToProto(session: Session): SessionMessage {
-  const { model, permissions, outcome, timeIdle, timeViewed } = session
+  const { model, permissions, outcome, timeIdle, timeViewed, timeArchived } = session
   return {
     $typeName: 'portico.session.v1.Session',
     sessionId: session.id,
@@ -37,6 +37,7 @@ export function sessionToProto(session: Session): SessionMessage {
     parentId: session.parentId,
     fork: session.fork && forkToProto(session.fork),
     viewTime: timeViewed === undefined ? undefined : timeToProto(timeViewed),
+    archiveTime: timeArchived === undefined ? undefined : timeToProto(timeArchived),
   }
 }
 

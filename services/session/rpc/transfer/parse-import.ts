@@ -37,5 +37,6 @@ export function parseImportedSession(given: SessionMessage | undefined): Importe
     timeCreated: requireTime(given.createTime),
     timeIdle,
     timeViewed: timeIdle === undefined || viewed === undefined ? undefined : Math.min(viewed, timeIdle),
+    timeArchived: timeFromProto(given.archiveTime),
   }
 }
