@@ -20,7 +20,8 @@ export function liveOf({ event }: SessionEvent): Described[] {
       return [['session.status', { status: { type: 'retry', attempt, message: error.message, next: at } }]]
     }
     case 'stepEnded':
-    case 'stepFailed': {
+    case 'stepFailed':
+    case 'usageRecorded': {
       const { sessionUsage } = event.value
       if (sessionUsage === undefined) return []
       const { costNanos, tokens } = sessionUsage

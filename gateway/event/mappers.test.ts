@@ -59,6 +59,11 @@ test('whoever listens also gets whether a session is busy, and what it has used'
       [['session.usage.updated', usageJson]],
     ],
     [{ case: 'stepFailed', value: { messageId: 'msg_2', error } }, []],
+    [
+      { case: 'usageRecorded', value: { source: 'title', costNanos: 1n, sessionUsage: usage } },
+      [['session.usage.updated', usageJson]],
+    ],
+    [{ case: 'usageRecorded', value: { source: 'title', costNanos: 1n } }, []],
     [{ case: 'inboxDelivered', value: { messageId: 'msg_1' } }, []],
   ]
   for (const [event, expected] of cases) {

@@ -80,7 +80,7 @@ test('a session without a title gets one after its first input, once, and pays f
   await portico.post('/api/session', { id: 'ses_1' })
   const stream = await openStream(`${portico.url}/api/event`)
   await portico.post('/api/session/ses_1/prompt', { text: 'Explain the README, please\nand then stop' })
-  const seen = await readUntil(stream, (text) => text.includes('session.renamed'))
+  const seen = await readUntil(stream, (text) => text.includes('session.renamed') && text.includes('session.idle'))
   stream.destroy()
   assert.match(seen, /"type":"session.usage.recorded".*"source":"title","cost":0,"tokens":\{"input":\d+,"output":4,/)
   const named = await waitUntil('a title', async () => {
@@ -94,6 +94,15 @@ test('a session without a title gets one after its first input, once, and pays f
   }
   const steps = data.reduce((sum, { tokens }) => sum + tokens.output, 0)
   assert.equal((await info(portico)).tokens.output, steps + 4)
+  // What the whole session has used comes right after what the title has.
+  const frames = seen.split('\n').filter((line) => line.startsWith('data: {') && line.endsWith('}'))
+  const events = frames.map((line) => JSON.parse(line.slice('data: '.length)))
+  const recorded = events.findIndex(({ type }) => type === 'session.usage.recorded')
+  const { type, data: used } = events[recorded + 1]
+  assert.equal(type, 'session.usage.updated')
+  const before = events.slice(0, recorded).filter(({ type }) => type === 'session.step.ended')
+  const output = before.reduce((sum, { data }) => sum + data.tokens.output, 0)
+  assert.deepEqual(used, { sessionID: 'ses_1', cost: 0, tokens: { ...used.tokens, output: output + 4 } })
   await portico.post('/api/session/ses_1/prompt', { text: 'Something else' })
   await portico.post('/api/experimental/session/ses_1/wait', {})
   assert.equal((await info(portico)).title, 'Explain the README, please')

@@ -1,4 +1,5 @@
 import type { JsonObject } from '#shared/json.ts'
+import { withTotals } from './event.ts'
 import type { PermissionRule } from './permission/permission.ts'
 import type { Revision } from './revision.ts'
 import type { TokenUsage } from './session.ts'
@@ -55,7 +56,7 @@ export interface FoundTitle {
 /** Counts what a title has cost, and gives it to the session, unless somebody else has since named it, or is to. */
 export function finishTitle(revision: Revision, request: string, { title, costNanos, tokens }: FoundTitle): void {
   revision.addUsage(costNanos, tokens)
-  revision.event({ type: 'usage-recorded', purpose: 'title', costNanos, tokens })
+  revision.event(withTotals({ type: 'usage-recorded', purpose: 'title', costNanos, tokens }, revision.state))
   if (revision.state.titling !== request) return
   revision.set({ titling: undefined })
   if (title !== undefined) rename(revision, title)

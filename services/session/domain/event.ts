@@ -106,12 +106,16 @@ export type DurableEventData =
       readonly purpose: 'title'
       readonly costNanos: bigint
       readonly tokens: TokenUsage
+      /** What the whole session has used with it. */
+      readonly sessionUsage?: Usage
     }
   | { readonly type: 'permission-replied'; readonly requestId: string; readonly reply: PermissionReply }
 
-/** An event that says what a step used, with what its session has used by then. */
+/** An event that says what was used, with what its session has used by then. */
 export function withTotals(data: DurableEventData, { costNanos, tokens }: Usage): DurableEventData {
-  const says = data.type === 'step-ended' || (data.type === 'step-failed' && data.usage !== undefined)
+  const { type } = data
+  const says =
+    type === 'step-ended' || type === 'usage-recorded' || (type === 'step-failed' && data.usage !== undefined)
   return says ? { ...data, sessionUsage: { costNanos, tokens } } : data
 }
 

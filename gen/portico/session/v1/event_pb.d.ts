@@ -1127,6 +1127,13 @@ export declare type UsageRecorded = Message<"portico.session.v1.UsageRecorded"> 
    * @generated from field: portico.session.v1.TokenUsage tokens = 3;
    */
   tokens?: TokenUsage | undefined;
+
+  /**
+   * What the whole session has used with it; absent in older events.
+   *
+   * @generated from field: portico.session.v1.SessionUsage session_usage = 4;
+   */
+  sessionUsage?: SessionUsage | undefined;
 };
 
 /**

@@ -38,11 +38,10 @@ export function eventRecord(
 function stored(data: DurableEventData, part: PartPlace | undefined): object {
   switch (data.type) {
     case 'step-ended':
+    case 'usage-recorded':
       return { ...data, costNanos: data.costNanos.toString(), sessionUsage: storedUsage(data.sessionUsage) }
     case 'step-failed':
       return { ...data, usage: storedUsage(data.usage), sessionUsage: storedUsage(data.sessionUsage) }
-    case 'usage-recorded':
-      return { ...data, costNanos: data.costNanos.toString() }
     case 'session-created':
       return { ...data, session: { ...data.session, costNanos: data.session.costNanos.toString() } }
     case 'inbox-enqueued':

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import type { SessionEventSchema } from '#gen/portico/session/v1/event_pb.js'
-import type { DurableEventData } from '#services/session/domain/event.ts'
+import type { SessionEventSchema, SessionUsageSchema } from '#gen/portico/session/v1/event_pb.js'
+import type { DurableEventData, Usage } from '#services/session/domain/event.ts'
 import { rulesToProto, tokensToProto } from '../session/session-to-proto.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
@@ -12,6 +12,15 @@ type DescriptionType =
   | 'session-permissions-updated'
   | 'session-viewed'
   | 'usage-recorded'
+
+type UsageInit = MessageInitShape<typeof SessionUsageSchema>
+
+/** What was used, where an event says so, under that name. */
+export function usageToProto<K extends string>(name: K, usage: Usage | undefined): Partial<Record<K, UsageInit>> {
+  if (usage === undefined) return {}
+  const { costNanos, tokens } = usage
+  return { [name]: { costNanos, tokens: tokensToProto(tokens) } } as Record<K, UsageInit>
+}
 
 /** An event about what a session is called, what clients say of it, and what finding its title has cost. */
 export function descriptionToProto(data: Extract<DurableEventData, { type: DescriptionType }>): Init {
@@ -25,8 +34,9 @@ export function descriptionToProto(data: Extract<DurableEventData, { type: Descr
     case 'session-viewed':
       return { case: 'sessionViewed', value: { idleTime: timestampFromMs(data.timeIdle) } }
     case 'usage-recorded': {
-      const { purpose: source, costNanos, tokens } = data
-      return { case: 'usageRecorded', value: { source, costNanos, tokens: tokensToProto(tokens) } }
+      const { purpose: source, costNanos, tokens, sessionUsage } = data
+      const used = { costNanos, tokens: tokensToProto(tokens), ...usageToProto('sessionUsage', sessionUsage) }
+      return { case: 'usageRecorded', value: { source, ...used } }
     }
   }
 }

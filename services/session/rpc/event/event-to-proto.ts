@@ -5,13 +5,11 @@ import {
   type PartRefSchema,
   type SessionEvent,
   SessionEventSchema,
-  type SessionUsageSchema,
 } from '#gen/portico/session/v1/event_pb.js'
 import type {
   DurableEvent,
   DurableEventData,
   PartRef,
-  Usage,
   VolatileEvent,
   VolatileEventData,
 } from '#services/session/domain/event.ts'
@@ -30,9 +28,8 @@ import {
   sessionToProto,
   tokensToProto,
 } from '../session/session-to-proto.ts'
-import { descriptionToProto } from './description-to-proto.ts'
+import { descriptionToProto, usageToProto } from './description-to-proto.ts'
 
-type UsageInit = MessageInitShape<typeof SessionUsageSchema>
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
 /** An event of a session's own log is durable, and has no position. */
@@ -158,12 +155,6 @@ function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobCon
     case 'tool-failed':
       return { case: 'toolFailed', value: { ...toToolEnd(data, blobs), error: errorToProto(data.error) } }
   }
-}
-
-function usageToProto<K extends string>(name: K, usage: Usage | undefined): Partial<Record<K, UsageInit>> {
-  if (usage === undefined) return {}
-  const { costNanos, tokens } = usage
-  return { [name]: { costNanos, tokens: tokensToProto(tokens) } } as Record<K, UsageInit>
 }
 
 function toToolEnd(data: Extract<DurableEventData, { type: 'tool-succeeded' | 'tool-failed' }>, blobs: BlobContents) {
