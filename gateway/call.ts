@@ -33,7 +33,7 @@ export class Call {
   error: unknown
   /** How long a call to a service may take, in milliseconds; the runner sets what the operation says. */
   deadlineMs: number | undefined = DEADLINE_MS
-  /** What the client calls a field that a service names; the runner sets what the operation says. */
+  /** What the client calls a field that a service names; the operation says it. */
   publicField: ((field: string) => string) | undefined
   #controller: AbortController | undefined
   #over = false

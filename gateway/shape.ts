@@ -51,7 +51,6 @@ const BOUNDS = {
  */
 export function limitedBy<S extends z.ZodType>(field: DescField, schema: S): S {
   const limit = limitOf(field)
-  if (limit === undefined) throw new Error(`${field.name} has no limit`)
   const [least, most] = BOUNDS[limit.unit ?? 'number']
   const shown = { [least]: limit.least, [most]: limit.most }
   return schema.meta(Object.fromEntries(Object.entries(shown).filter(([, bound]) => Number.isFinite(bound))))

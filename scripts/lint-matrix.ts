@@ -144,7 +144,7 @@ const MATRIX: readonly MatrixRow[] = [
       './**',
       '../kinds.ts',
       '../shape.ts',
-      '#shared/rejection.ts',
+      '#shared/{ids,rejection}.ts',
       '#shared/rpc/enum-table.ts',
       'zod',
       ...CONNECT,

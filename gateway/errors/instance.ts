@@ -128,13 +128,19 @@ function sentence(problem = 'invalid body'): string {
   return problem.slice(0, 1).toUpperCase() + problem.slice(1)
 }
 
-const PUBLIC_NAMES: Readonly<Record<string, string>> = { page_size: 'limit', start_time: 'from', time_zone: 'timezone' }
+const PUBLIC_NAMES: Readonly<Record<string, string>> = {
+  ...{ page_size: 'limit', project_id: 'project' },
+  ...{ start_time: 'from', time_zone: 'timezone' },
+}
 
-/** `session_id` → `sessionID`: services name fields as the protobuf files do. */
+/** `session_id` → `sessionID`, `files[0].name` → `files.0.name`: services name fields as the protobuf files do. */
 function publicName(field = ''): string {
   const named = PUBLIC_NAMES[field]
   if (named !== undefined) return named
-  return field.replace(/_id\b/g, 'ID').replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return field
+    .replace(/\[(\d+)\]/g, '.$1')
+    .replace(/_id\b/g, 'ID')
+    .replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 function location(metadata: Reason['metadata']): Record<string, unknown> {

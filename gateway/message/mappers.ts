@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
 import type { ListMessagesRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
-import { toOrder } from '../records/page.ts'
+import { toOrder, toPageSize } from '../records/page.ts'
 import type { listMessagesQuery } from './schemas.ts'
 
 export function toListMessages(
@@ -10,7 +10,7 @@ export function toListMessages(
 ): MessageInitShape<typeof ListMessagesRequestSchema> {
   return {
     sessionId,
-    pageSize: limit === undefined ? 0 : Number(limit),
+    pageSize: toPageSize(limit),
     pageToken: cursor ?? '',
     type: type ?? '',
     ...(order === undefined ? {} : { order: toOrder(order) }),

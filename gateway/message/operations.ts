@@ -17,7 +17,7 @@ export const listMessages = operation({
   params: z.object({ sessionID: sessionParameter }),
   query: listMessagesQuery,
   answer: z.strictObject({ data: z.array(message), cursor }),
-  errors: ['SESSION_NOT_FOUND', 'INVALID_CURSOR'],
+  errors: ['SESSION_NOT_FOUND', 'INVALID_CURSOR', 'REQUEST_INVALID'],
   handle: ({ session }, { params, query, call }) =>
     session.listMessages(toListMessages(params.sessionID, query), call.options()),
   present: (page) => ({ data: page.messages.map(fromMessage), cursor: fromPage(page) }),

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { ListMessagesRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { pageQuery } from '../records/page.ts'
 
 const TYPES = [
@@ -8,11 +10,9 @@ const TYPES = [
 
 /** Query of session.messages. */
 export const listMessagesQuery = z.object({
-  limit: z
-    .string()
-    .regex(/^0{0,12}(?:[1-9]\d?|1\d\d|200)$/, 'must be an integer from 1 to 200')
-    .optional()
-    .meta({ description: 'Maximum number of messages; default: 50' }),
   ...pageQuery,
+  limit: pageQuery.limit.meta({
+    description: `Maximum number of messages, at most ${limitOf(ListMessagesRequestSchema.field.pageSize).most}; default: 50`,
+  }),
   type: z.enum(TYPES).optional().meta({ description: 'Only messages of this type' }),
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { idPattern } from '#shared/ids.ts'
 
 /** A string without NUL, which no name, path or pattern has. */
 export const name = z
@@ -6,10 +7,10 @@ export const name = z
   .min(1)
   .regex(/^[^\0]*$/, 'must not contain NUL')
 
-const SESSION_ID = /^ses[^\p{Cc}\p{Cs}]{0,125}$/u
-const MESSAGE_ID = /^msg_[^\p{Cc}\p{Cs}]{0,124}$/u
+const SESSION_ID = idPattern('ses')
+const MESSAGE_ID = idPattern('msg_')
 
-/** Session id: by prefix only (instance facts 3.15), at most 128 characters, none of them a control. */
+/** Session id: what follows the prefix is free (instance facts 3.15). */
 export const sessionID = z.string().regex(SESSION_ID, 'must be a session id (ses…)')
 
 /** Message id, likewise. */

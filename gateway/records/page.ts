@@ -9,8 +9,12 @@ export const cursor = z.strictObject({ previous: z.string().optional(), next: z.
 
 const order = z.enum(['asc', 'desc'])
 
-/** Query of a list that comes in pages, beside `limit`. */
+/** Query of a list that comes in pages. */
 export const pageQuery = {
+  limit: z
+    .string()
+    .regex(/^0{0,14}[1-9]\d{0,14}$/, 'must be an integer, at least 1')
+    .optional(),
   order: order.optional().meta({ description: 'Default: desc, newest first' }),
   cursor: z.string().min(1).optional().meta({ description: '`cursor.previous` or `cursor.next` of an earlier page' }),
 }
@@ -18,6 +22,13 @@ export const pageQuery = {
 const orders = enumTable({ asc: Order.ASCENDING, desc: Order.DESCENDING })
 
 export const toOrder: (word: z.output<typeof order>) => Order = orders.toProto
+
+const MAX_INT32 = 2_147_483_647
+
+/** How many items a page shall have; what the service has no page for is its largest number. */
+export function toPageSize(limit: string | undefined): number {
+  return limit === undefined ? 0 : Math.min(Number(limit), MAX_INT32)
+}
 
 export function fromPage(page: {
   readonly nextPageToken: string

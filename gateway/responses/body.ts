@@ -8,9 +8,8 @@ import { text, toolChoice, tools } from './tools.ts'
 const { model, maxOutputTokens, user, sessionId } = GenerationRequestSchema.field
 const { temperature, topP, topK, frequencyPenalty, presencePenalty } = SamplingSchema.field
 /** Every event that shows the whole response repeats it. */
-const instructions = z.string().max(8_388_608)
-const endUser = limitedBy(user, z.string()).nullish()
-const session = limitedBy(sessionId, z.string()).nullish()
+const echoed = z.string().max(8_388_608)
+const endUser = limitedBy(user, echoed).nullish()
 const ttl = z.enum(['5m', '1h']).nullish()
 
 const members = z.object({
@@ -19,7 +18,7 @@ const members = z.object({
   stream: z.boolean().nullish(),
 
   // Honoured.
-  instructions: instructions.nullish(),
+  instructions: echoed.nullish(),
   max_output_tokens: limitedBy(maxOutputTokens, z.int32()).nullish(),
   temperature: limitedBy(temperature, z.number()).nullish(),
   top_p: limitedBy(topP, z.number()).nullish(),
@@ -38,8 +37,8 @@ const members = z.object({
   image_config: freeObject('Each image model has settings of its own.').nullish(),
   user: endUser,
   safety_identifier: endUser,
-  session_id: session,
-  prompt_cache_key: session,
+  session_id: limitedBy(sessionId, z.string()).nullish(),
+  prompt_cache_key: limitedBy(sessionId, echoed).nullish(),
   prompt_cache_options: z.object({ mode: z.literal('explicit').nullish(), ttl }).nullish(),
   cache_control: z.object({ type: z.literal('ephemeral'), ttl }).nullish(),
   metadata: metadata.nullish(),

@@ -57,7 +57,7 @@ const jsonSchema = z.object({
   type: z.literal('json_schema'),
   name: limitedBy(
     formatName,
-    z.string().regex(/^[\w-]+$/, `must have 1 to ${limitOf(formatName)?.most} letters, digits, _ or -`),
+    z.string().regex(/^[\w-]+$/, `must have 1 to ${limitOf(formatName).most} letters, digits, _ or -`),
   ),
   schema: freeObject('A JSON Schema, interpreted by the provider.'),
   strict: z.boolean().nullish(),

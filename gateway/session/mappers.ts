@@ -12,7 +12,7 @@ import { fromFork } from '../records/fork.ts'
 import { toStruct } from '../records/free.ts'
 import { fromModelRef, toModelRef } from '../records/model.ts'
 import { fromOutcome } from '../records/outcome.ts'
-import { toOrder } from '../records/page.ts'
+import { toOrder, toPageSize } from '../records/page.ts'
 import { toDelivery } from '../records/prompt.ts'
 import { fromRuleset, toRuleset } from '../records/ruleset.ts'
 import { fromSetTime, fromTime } from '../records/time.ts'
@@ -57,17 +57,13 @@ export function toUpdateSession(
   }
 }
 
-const MAX_INT32 = 2_147_483_647
-
 export function toListSessions({
   limit,
   ...query
 }: z.output<typeof listSessionsQuery>): MessageInitShape<typeof ListSessionsRequestSchema> {
-  // What the service has no page for is taken as its largest page.
-  const pageSize = limit === undefined ? 0 : Math.min(Number(limit), MAX_INT32)
   const { order, cursor, parentID, project, subpath, search, directory } = query
   return {
-    pageSize,
+    pageSize: toPageSize(limit),
     ...(cursor === undefined ? {} : { pageToken: cursor }),
     ...(search === undefined ? {} : { search }),
     ...(directory === undefined ? {} : { directory }),

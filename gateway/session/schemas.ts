@@ -49,12 +49,8 @@ export const moveBody = z.strictObject({ directory: name, delivery: delivery.nul
 /** Query of session.list. */
 export const listSessionsQuery = z
   .object({
-    limit: z
-      .string()
-      .regex(/^0{0,14}[1-9]\d{0,14}$/, 'must be an integer, at least 1')
-      .optional()
-      .meta({ description: 'Maximum number of sessions; default: 50' }),
     ...pageQuery,
+    limit: pageQuery.limit.meta({ description: 'Maximum number of sessions; default: 50' }),
     parentID: z
       .string()
       .regex(/^(?:ses.*|null)$/s, 'must be a session id (ses…) or "null"')

@@ -7,6 +7,9 @@ export type TimedPrefix = 'ses' | 'msg' | 'evt' | 'per'
 /** Prefixes of ids that are only random. */
 export type RandomPrefix = 'org' | 'wrk' | 'key' | 'req' | 'call' | 'own'
 
+/** Longest id that a client may choose, in characters. */
+export const MAX_ID_LENGTH = 128
+
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_MASK = (1n << 56n) - 1n
 let lastMilliseconds = 0
@@ -56,4 +59,9 @@ export function randomText(length: number): string {
     if (byte < 248) text += BASE62[byte % 62]
   }
   return text
+}
+
+/** The form of an id that a client chose: its prefix, at most 128 characters, none of them a control or half a character. */
+export function idPattern(prefix: string): RegExp {
+  return new RegExp(`^${prefix}[^\\p{Cc}\\p{Cs}]{0,${MAX_ID_LENGTH - prefix.length}}$`, 'u')
 }

@@ -96,6 +96,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'session.messages': {
     SESSION_NOT_FOUND: noSession('/message'),
     INVALID_CURSOR: { path: `${known}/message?cursor=x` },
+    REQUEST_INVALID: { path: `${known}/message?limit=201` },
   },
   'session.message': {
     SESSION_NOT_FOUND: noSession('/message/msg_1'),

@@ -84,6 +84,10 @@ test('the message list pages: newest first, 1 to 200, both ways', async () => {
   for (const query of ['limit=0', 'limit=201', 'order=up', 'cursor=x']) {
     assert.equal((await portico.fetch(`/api/session/${id}/message?${query}`)).status, 400, query)
   }
+  assert.equal((await page('limit=200')).data.length, 5)
+  const beyond = await portico.fetch(`/api/session/${id}/message?limit=00201`)
+  const problem = { message: 'limit: must be at most 200', field: 'limit' }
+  assert.deepEqual(await beyond.json(), { _tag: 'InvalidRequestError', ...problem })
 })
 
 test('an unknown message is 404', async () => {

@@ -1,8 +1,9 @@
 // The limits of a generation, which the inference service checks, as a client of responses meets them.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { hasOption } from '@bufbuild/protobuf'
 import { file_portico_inference_v1_inference as file } from '#gen/portico/inference/v1/inference_pb.js'
-import { limitOf } from '#shared/rpc/field-limits.ts'
+import { limit } from '#gen/portico/options/v1/limit_pb.js'
 import { openPortico } from '#test/support/portico.ts'
 import { type Json, post } from '#test/support/responses.ts'
 
@@ -183,7 +184,7 @@ test('a name of a model is measured before it is looked up', async () => {
 
 test('each limit that the proto sets is among them', () => {
   const set = file.messages.flatMap(({ name: message, fields }) =>
-    fields.flatMap((field) => (limitOf(field) === undefined ? [] : [`${message}.${field.name}`])),
+    fields.flatMap((field) => (hasOption(field, limit) ? [`${message}.${field.name}`] : [])),
   )
   const tried = new Set([...CASES.map(({ limit }) => limit), ...BEYOND_REACH, 'GenerationRequest.model'])
   assert.deepEqual([...tried].toSorted(), set.toSorted())

@@ -138,3 +138,42 @@ test('metadata of more than 64 KiB is 400', async () => {
   const body = (await answer.json()) as { _tag: string; field: string }
   assert.deepEqual([body._tag, body.field], ['InvalidRequestError', 'metadata'])
 })
+
+test('an id has at most 128 characters, however many units one is, for the gateway and the service alike', async () => {
+  await using portico = await openPortico()
+  const id = `ses${'😀'.repeat(125)}`
+  assert.equal((await portico.post('/api/session', { id })).status, 200)
+  assert.equal((await portico.fetch(`/api/session/${encodeURIComponent(id)}`)).status, 200)
+  const prompt = await portico.post(`/api/session/${encodeURIComponent(id)}/prompt`, {
+    ...{ id: `msg_${'😀'.repeat(124)}`, text: 'Hi', resume: false },
+  })
+  assert.equal(prompt.status, 200)
+  const longer = await portico.post('/api/session', { id: `${id}x` })
+  const message = 'id: must be a session id (ses…)'
+  assert.deepEqual(await longer.json(), { _tag: 'InvalidRequestError', message, kind: 'Payload' })
+  assert.deepEqual(portico.rejections, [])
+})
+
+test('an error of a service names the member of the request', async () => {
+  await using portico = await openPortico()
+  await portico.post('/api/session', { id: 'ses_1' })
+  const long = 'x'.repeat(5_000)
+  const files = [{ uri: 'data:,x' }, { uri: 'data:,x', name: long }]
+  for (const [answer, field, problem] of [
+    [await portico.fetch(`/api/session?parentID=ses${long}`), 'parentID', 'must have at most 4096 characters'],
+    [await portico.fetch(`/api/session?project=${long}`), 'project', 'must have at most 4096 characters'],
+    [
+      await portico.fetch(`/api/experimental/session/stats?project=${long}`),
+      'project',
+      'must have at most 4096 characters',
+    ],
+    [
+      await portico.post('/api/session/ses_1/prompt', { text: '', files }),
+      'files.1.name',
+      'must have at most 1024 characters',
+    ],
+  ] as const) {
+    assert.deepEqual(await answer.json(), { _tag: 'InvalidRequestError', message: `${field}: ${problem}`, field })
+    assert.equal(answer.status, 400)
+  }
+})

@@ -1,7 +1,9 @@
+import { PutImportedContentRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 
-/** Most bytes of a file. */
-const MOST = 20 * 1_048_576
+/** Most bytes of a file that the service takes: nothing much larger is held. */
+const { most: MOST } = limitOf(PutImportedContentRequestSchema.field.data)
 /** What a URI with content of its own begins with. */
 const PREFIX = /^data:[^,]{0,255};base64,/
 /** Base64 that goes on. */

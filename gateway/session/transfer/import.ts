@@ -101,6 +101,7 @@ class ImportJob {
     const { text, data } = this.#content
     this.#content = undefined
     if (data === undefined) return replace(text)
+    this.#call.publicField = (field) => (field === 'data' ? `messages.${path}` : field)
     const kept = await this.#session.putImportedContent({ import: begun, data }, this.#call.options())
     replace(placeFor(kept.contentHash, BigInt(data.length)))
   }

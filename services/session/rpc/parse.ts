@@ -2,7 +2,7 @@ import type { ModelRef as ModelRefMessage } from '#gen/portico/catalog/v1/catalo
 import type { PermissionRuleset } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import { check, parseId, parseText } from '#shared/rpc/parse.ts'
+import { check, idParser, parseText } from '#shared/rpc/parse.ts'
 import type { PermissionRule } from '../domain/permission/permission.ts'
 import type { ModelRef } from '../domain/session.ts'
 import { effects, orders } from './enums.ts'
@@ -14,15 +14,11 @@ const MAX_MODEL_LENGTH = 256
 const MAX_RULES = 1_000
 const MAX_RULE_LENGTH = 4_096
 
-/** A session id: `ses` and at most 125 characters, none of them a control. */
-export function parseSessionId(sessionId: string): string {
-  return parseId('session_id', sessionId, 'ses')
-}
+/** A session id. */
+export const parseSessionId = idParser('session_id', 'ses')
 
-/** A message id: `msg_` and at most 124 characters, none of them a control. */
-export function parseMessageId(messageId: string): string {
-  return parseId('message_id', messageId, 'msg_')
-}
+/** A message id. */
+export const parseMessageId = idParser('message_id', 'msg_')
 
 /** Checks that free-form data is at most 64 KiB as JSON. */
 export function parseMetadata(metadata: JsonObject | undefined): JsonObject | undefined {

@@ -10,7 +10,7 @@ test('a limit has the unit of its field, and no bound where its proto sets none'
   assert.deepEqual(limitOf(maxOutputTokens), { least: 1, most: Infinity, unit: undefined })
   assert.deepEqual(limitOf(tools), { least: -Infinity, most: 1_024, unit: 'items' })
   assert.deepEqual(limitOf(MediaPartSchema.field.data), { least: -Infinity, most: 20_971_520, unit: 'bytes' })
-  assert.equal(limitOf(origin), undefined)
+  assert.throws(() => limitOf(origin), /sets no limit for .*origin/)
 })
 
 const invalid = (field: string, problem: string) => ({ reason: 'REQUEST_INVALID', metadata: { field, problem } })

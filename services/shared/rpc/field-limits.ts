@@ -10,9 +10,9 @@ export interface FieldLimit {
   readonly unit: 'characters' | 'bytes' | 'items' | undefined
 }
 
-/** The limit of a field; undefined: its proto has none. */
-export function limitOf(field: DescField): FieldLimit | undefined {
-  if (!hasOption(field, limit)) return undefined
+/** The limit of a field that has one. */
+export function limitOf(field: DescField): FieldLimit {
+  if (!hasOption(field, limit)) throw new Error(`The proto sets no limit for ${field}`)
   const { least = -Infinity, most = Infinity } = getOption(field, limit)
   return { least, most, unit: unitOf(field) }
 }
@@ -22,13 +22,12 @@ export function limitOf(field: DescField): FieldLimit | undefined {
  * field that the message is in.
  */
 export function checkLimits(schema: DescMessage): (message: Message, within?: string) => void {
-  const limits = schema.fields.flatMap((field) => {
-    const found = limitOf(field)
-    return found === undefined ? [] : [{ name: field.name, read: readerOf(field), found }]
-  })
+  const limits = schema.fields
+    .filter((field) => hasOption(field, limit))
+    .map((field) => ({ name: field.name, read: readerOf(field), bounds: limitOf(field) }))
   return (message, within) => {
-    for (const { name, read, found } of limits) {
-      const problem = problemOf(read(message as Values), found)
+    for (const { name, read, bounds } of limits) {
+      const problem = problemOf(read(message as Values), bounds)
       if (problem !== undefined) throw invalid(within === undefined ? name : `${within}.${name}`, problem)
     }
   }

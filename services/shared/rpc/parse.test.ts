@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseId, parsePageSize, parseRequired, parseText } from '#shared/rpc/parse.ts'
+import { idParser, parsePageSize, parseRequired, parseText } from '#shared/rpc/parse.ts'
 
 const invalid = (field: string, problem: string) => ({ reason: 'REQUEST_INVALID', metadata: { field, problem } })
 
@@ -16,9 +16,10 @@ test('a text is measured in characters, not in their halves', () => {
 
 test('an id has its prefix, a bounded length and no control characters', () => {
   const problem = 'must start with ses and have at most 128 characters'
-  for (const id of ['ses', 'ses_1', `ses${'x'.repeat(125)}`]) assert.equal(parseId('session_id', id, 'ses'), id)
-  for (const id of ['', 'msg_1', `ses${'x'.repeat(126)}`, 'ses_\n', 'ses\u0085']) {
-    assert.throws(() => parseId('session_id', id, 'ses'), invalid('session_id', problem))
+  const parse = idParser('session_id', 'ses')
+  for (const id of ['ses', 'ses_1', `ses${'x'.repeat(125)}`, `ses${'😀'.repeat(125)}`]) assert.equal(parse(id), id)
+  for (const id of ['', 'msg_1', `ses${'x'.repeat(126)}`, 'ses_\n', 'ses\u0085', 'ses\ud83d']) {
+    assert.throws(() => parse(id), invalid('session_id', problem))
   }
 })
 

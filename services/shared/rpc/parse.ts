@@ -1,7 +1,5 @@
+import { idPattern, MAX_ID_LENGTH } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
-
-/** Longest id that a client may choose, in characters. */
-const MAX_ID_LENGTH = 128
 
 /** REQUEST_INVALID; `problem` completes a sentence that begins with the field's protobuf name. */
 export function invalid(field: string, problem: string): Rejection {
@@ -32,11 +30,13 @@ export function isWithin(text: string, least: number, most: number): boolean {
   return text.length >= least && (text.length <= most || (text.length <= 2 * most && [...text].length <= most))
 }
 
-/** Returns an id that a client chose: its prefix, at most 128 characters, none of them a control character. */
-export function parseId(field: string, id: string, prefix: string): string {
-  const holds = id.startsWith(prefix) && id.length <= MAX_ID_LENGTH && !/\p{Cc}/u.test(id)
-  check(holds, field, `must start with ${prefix} and have at most ${MAX_ID_LENGTH} characters`)
-  return id
+/** Makes what returns an id that a client chose, when it has the form of one. */
+export function idParser(field: string, prefix: string): (id: string) => string {
+  const pattern = idPattern(prefix)
+  return (id) => {
+    check(pattern.test(id), field, `must start with ${prefix} and have at most ${MAX_ID_LENGTH} characters`)
+    return id
+  }
 }
 
 /** How many items a page has: 0 is the default, too many are taken as the maximum. */

@@ -983,8 +983,8 @@ export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessag
   sessionId: string;
 
   /**
-   * At most this many; 0 means 50, more than 200 is taken as 200, negative is an error. A page ends early rather than
-   * hold more than 40 MiB of text and files, but not before its first message.
+   * At most this many; 0 means 50. A page ends early rather than hold more than 40 MiB of text and files, but not before
+   * its first message.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -1698,8 +1698,6 @@ export declare type PutImportedContentRequest = Message<"portico.session.v1.PutI
   import?: SessionImport | undefined;
 
   /**
-   * At most 20 MiB.
-   *
    * @generated from field: bytes data = 2;
    */
   data: Uint8Array;

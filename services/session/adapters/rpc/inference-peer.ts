@@ -1,13 +1,5 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Client, Transport } from '@connectrpc/connect'
-import {
-  FinishReason,
-  Message_Role,
-  type MessageSchema,
-  type Part as PartMessage,
-  type PartSchema,
-  ToolChoice_Mode,
-} from '#gen/portico/inference/v1/inference_pb.js'
+import { FinishReason, type Part as PartMessage, ToolChoice_Mode } from '#gen/portico/inference/v1/inference_pb.js'
 import {
   type GenerationEvent as EventMessage,
   type GenerationFinished,
@@ -18,9 +10,6 @@ import type {
   GeneratedKind,
   GenerationEvent,
   GenerationRequest,
-  ModelContent,
-  ModelMessage,
-  ModelPart,
 } from '#services/session/domain/generation/generation.ts'
 import type { ModelRef } from '#services/session/domain/session.ts'
 import type { Inference } from '#services/session/ports/inference.ts'
@@ -28,10 +17,8 @@ import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
+import { type Blobs, toMessage } from './model-message.ts'
 import { peerError, peerStream } from './peer-errors.ts'
-
-type Blobs = ReadonlyMap<string, Uint8Array>
-type PartInit = MessageInitShape<typeof PartSchema>
 
 const TIMEOUT_MS = 20_000
 /** Words for a variant that mean how hard the model should think; other variants are the provider's default. */
@@ -72,52 +59,6 @@ export class RpcInferencePeer implements Inference {
       yield events.map(toEvent).filter((event) => event !== undefined)
     }
   }
-}
-
-const roles = enumTable({
-  system: Message_Role.SYSTEM,
-  user: Message_Role.USER,
-  assistant: Message_Role.ASSISTANT,
-  tool: Message_Role.TOOL,
-})
-
-function toMessage({ role, parts }: ModelMessage, blobs: Blobs): MessageInitShape<typeof MessageSchema> {
-  return { role: roles.toProto(role), parts: parts.map((part) => toPart(part, blobs)) }
-}
-
-function toPart(part: ModelPart, blobs: Blobs): PartInit {
-  switch (part.type) {
-    case 'reasoning':
-      return { part: { case: 'reasoning', value: part.thought } }
-    case 'tool-call':
-      return { part: { case: 'toolCall', value: { callId: part.callId, name: part.name, arguments: part.arguments } } }
-    case 'tool-result': {
-      const content = part.content.map((inner) => toContent(inner, blobs))
-      return { part: { case: 'toolResult', value: { callId: part.callId, content, failed: part.failed } } }
-    }
-    default:
-      return toContent(part, blobs)
-  }
-}
-
-function toContent(content: ModelContent, blobs: Blobs): PartInit {
-  if (content.type === 'text') return { part: { case: 'text', value: { text: content.text } } }
-  const { blob, mime, name = '' } = content
-  const data = blobs.get(blob.hash)
-  if (data === undefined) {
-    return { part: { case: 'text', value: { text: `(A file of type ${mime} was here: ${name || 'no name'}.)` } } }
-  }
-  if (isText(mime)) {
-    const text = new TextDecoder().decode(data)
-    return { part: { case: 'text', value: { text: name === '' ? text : `<file name="${name}">\n${text}\n</file>` } } }
-  }
-  const source = { case: 'data', value: data as Uint8Array<ArrayBuffer> } as const
-  return { part: { case: mime.startsWith('image/') ? 'image' : 'file', value: { source, mime, name } } }
-}
-
-/** Every model reads text; not every one takes it as a file. */
-function isText(mime: string): boolean {
-  return mime.startsWith('text/') || mime === 'application/json' || mime === 'application/x-directory'
 }
 
 const KINDS: Readonly<Record<PartStarted_Kind, GeneratedKind>> = {

@@ -1,12 +1,17 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { ListMessagesRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import {
+  type ListMessagesRequest,
+  ListMessagesRequestSchema,
+  type SessionService,
+} from '#gen/portico/session/v1/session_service_pb.js'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { isObject } from '#shared/json.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { parsePageSize, parseText } from '#shared/rpc/parse.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { parseText } from '#shared/rpc/parse.ts'
 import { blobsOf, readBlobs } from '../blob-contents.ts'
 import { bytesOf, MAX_PAGE_BYTES } from '../message-bytes.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
@@ -15,8 +20,8 @@ import { sessionNotFound } from '../session/get-session.ts'
 import { messageToProto } from './message-to-proto.ts'
 
 const DEFAULT_PAGE_SIZE = 50
-const MAX_PAGE_SIZE = 200
 const MAX_TYPE_LENGTH = 64
+const checkRequest = checkLimits(ListMessagesRequestSchema)
 
 type Query = Pick<MessageQuery, 'order' | 'type'>
 
@@ -28,8 +33,9 @@ export function listMessages(dependencies: {
   const { store, blobs } = dependencies
   return async (request, context) => {
     const { workspaceId } = principalOf(context)
+    checkRequest(request)
     const scope = `messages ${workspaceId} ${request.sessionId}`
-    const limit = parsePageSize(request.pageSize, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
+    const limit = request.pageSize || DEFAULT_PAGE_SIZE
     const continued = continuationOf<Query, { readonly seq: number }>(scope, request.pageToken, isQuery, isSeq)
     const query = continued?.query ?? parseQuery(request)
     const anchor = continued === undefined ? {} : { anchor: continued.anchor }

@@ -78,7 +78,8 @@ async function readPage(
 function parseFilter(request: ListSessionsRequest): Filter {
   const { search, directory, projectId, subpath, parentId } = request
   check(subpath === undefined || projectId !== '', 'subpath', 'needs project_id')
-  for (const [field, value = ''] of Object.entries({ search, directory, projectId, subpath, parentId })) {
+  const filters = { search, directory, project_id: projectId, subpath, parent_id: parentId }
+  for (const [field, value = ''] of Object.entries(filters)) {
     parseText(field, value, 0, MAX_FILTER_LENGTH)
   }
   const all = `${search}${directory}${projectId}${subpath ?? ''}${parentId ?? ''}`

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openPortico } from '#test/support/portico.ts'
+
+const IMPORT = '/api/experimental/session/import'
+const MOST = 20 * 1_048_576
+const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
+
+/** A session with one message, to which an image belongs. */
+function transfer(id: string, data: string, name: string) {
+  const file = { data, mime: 'image/png', source: { type: 'inline' }, name }
+  const message = { id: `msg_of_${id}`, type: 'user', time: { created: 1 }, text: 'See', files: [file] }
+  return { info: { id, cost: 0, tokens, time: { created: 1 } }, messages: [message] }
+}
+
+test('a file of an import has at most 20 MiB; the session service says so, and the error names the member', async () => {
+  await using portico = await openPortico()
+  const send = (id: string, bytes: number) =>
+    portico.post(IMPORT, transfer(id, Buffer.alloc(bytes).toString('base64'), 'a'))
+  assert.equal((await send('ses_kept', MOST)).status, 200)
+  const field = 'messages.files.[].data'
+  const message = `${field}: must have at most ${MOST} bytes`
+  const beyond = await send('ses_beyond', MOST + 1)
+  assert.deepEqual(await beyond.json(), { _tag: 'InvalidRequestError', message, field })
+  assert.equal(beyond.status, 400)
+  assert.equal(portico.rejections.shift(), 'REQUEST_INVALID')
+  const far = await send('ses_far', MOST + 3)
+  assert.deepEqual(await far.json(), { _tag: 'InvalidRequestError', message, kind: 'Payload' })
+  assert.deepEqual(portico.rejections, [])
+})
+
+test('a session runs whose imported file has a longer name than a model is shown', async () => {
+  await using portico = await openPortico()
+  assert.equal((await portico.post(IMPORT, transfer('ses_1', 'AAAA', 'x'.repeat(2_000)))).status, 200)
+  const at = '/api/session/ses_1'
+  assert.equal((await portico.post(`${at}/prompt`, { text: 'Go on' })).status, 200)
+  await (await portico.post('/api/experimental/session/ses_1/wait', {})).text()
+  const { data } = (await (await portico.fetch(`${at}/message?limit=1`)).json()) as { data: { error?: unknown }[] }
+  assert.deepEqual([data.length, data[0]?.error], [1, undefined])
+  const session = (await (await portico.fetch(at)).json()) as { data: { outcome: string } }
+  assert.equal(session.data.outcome, 'succeeded')
+})
