@@ -84,7 +84,8 @@ export async function openPortico(
   const inference = stack.use(await openInference(readInferenceConfig(whole), { ...common, identity: toIdentity }))
   const catalog = stack.use(await openCatalog(readCatalogConfig(whole), common))
   const peers = { catalog: createLocalTransport(catalog.routes), inference: createLocalTransport(inference.routes) }
-  const session = stack.use(await openSession(readSessionConfig(whole), { ...common, ...peers }))
+  // Nobody looks for anything: what happens does so because somebody was notified.
+  const session = stack.use(await openSession(readSessionConfig(whole), { ...common, ...peers, pollMs: 3_600_000 }))
   const listener = stack.use(await listen(config, logger))
   const { lifecycle, url } = listener
   const rejections: Portico['rejections'] = []
