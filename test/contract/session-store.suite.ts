@@ -3,6 +3,7 @@ import { activityCases } from './session-store.activity.ts'
 import { anyListCases } from './session-store.any-lists.ts'
 import { controlCases } from './session-store.controls.ts'
 import { changeCases, eventCases, retentionCases } from './session-store.events.ts'
+import { familyCases } from './session-store.families.ts'
 import { inboxCases } from './session-store.inbox.ts'
 import { inboxItemCases } from './session-store.inbox-items.ts'
 import { interruptCases } from './session-store.interrupts.ts'
@@ -45,6 +46,7 @@ export function sessionStoreSuite(
       transcriptCases,
       partCases,
       removalCases,
+      familyCases,
       stagingCases,
     }
     const others = { leaseCases, interruptCases, wakeCases, permissionCases, eventCases, changeCases, retentionCases }

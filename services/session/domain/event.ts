@@ -25,8 +25,8 @@ export interface Usage {
 export type DurableEventData =
   | { readonly type: 'session-created'; readonly session: Session }
   | { readonly type: 'session-forked'; readonly fork: ForkOrigin }
-  /** The last event of its session. */
-  | { readonly type: 'session-deleted' }
+  /** The last event of its session; `above`: the sessions that it lay below, nearest first, if there were any. */
+  | { readonly type: 'session-deleted'; readonly above?: readonly string[] }
   | { readonly type: 'agent-selected'; readonly agent: string; readonly previous: string | undefined }
   | { readonly type: 'model-selected'; readonly model: ModelRef; readonly previous: ModelRef | undefined }
   | { readonly type: 'inbox-enqueued'; readonly item: InboxItem }

@@ -14,15 +14,22 @@ export interface Removal {
  * How sessions go. A session is visible by its own record and by nothing else: `removeSession` deletes that, and the rest
  * is deleted in the background by whoever takes it up, after any restart and in any process. Until then no reader and no
  * writer comes upon what is left: not by a message's id, an event's position or a request, and a session, or a message, may be
- * made anew under the same id at once.
+ * made anew under the same id at once. A session with others below it goes first, and these follow; as long as one of them is
+ * left, making one anew under its id rejects with STORE_UNAVAILABLE.
  */
 export interface SessionRemoval {
   /**
-   * Deletes a session's record and those of all sessions below it, with the requests that wait in them, in one transaction,
-   * which also writes a session-deleted event for each. Returns them, children before their parents; what is left of each is
-   * free to be taken up. Rejects with SESSION_NOT_FOUND. Whoever holds their leases, or waits for them, is notified.
+   * Deletes a session's record, with the requests that wait in it, in one transaction, which also writes its session-deleted
+   * event. What is left of it is free to be taken up. Rejects with SESSION_NOT_FOUND. Whoever holds its lease, or waits for it,
+   * is notified.
    */
-  removeSession(workspace: string, sessionId: string): Promise<readonly Removal[]>
+  removeSession(workspace: string, sessionId: string): Promise<Removal>
+  /**
+   * Removes some of the sessions below a removed one, as `removeSession` does, in one transaction: children before their parents,
+   * and so few that nobody is held up by it for long. Returns them; empty: there is none any more. To be done before the rest
+   * of a removal; may be called by several at once.
+   */
+  removeBelow(removal: Removal): Promise<readonly Removal[]>
   /**
    * Gives a removal that nobody works at, the one that has waited longest; nobody else gets it for that time. A session that was
    * staged, and whose time is over, is one from then on. Undefined: there is none.

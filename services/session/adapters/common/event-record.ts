@@ -127,7 +127,8 @@ export function isKept(first: Pick<EventRecord, 'seq' | 'data'> | null | undefin
 
 /** Whether an event is the last one of a session that was removed. */
 export function isDeletion({ data }: EventRecord): boolean {
-  return data === DELETION
+  return data.startsWith(DELETION)
 }
 
-const DELETION = JSON.stringify({ type: 'session-deleted' } satisfies DurableEventData)
+/** What its JSON begins with; the type comes first. */
+const DELETION = JSON.stringify({ type: 'session-deleted' } satisfies DurableEventData).slice(0, -1)

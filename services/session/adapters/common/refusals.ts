@@ -26,6 +26,11 @@ export function stagingOver(): Rejection {
   return storeUnavailable('the time of a staged session was over')
 }
 
+/** The refusal of a session under the id of a removed one, below which there are others yet. */
+export function stillBelow(): Rejection {
+  return storeUnavailable('sessions below a removed one are still there')
+}
+
 /** The refusal of an id that names something already. */
 export function messageExists(messageId: string): Rejection {
   return new Rejection('MESSAGE_EXISTS', { message_id: messageId })

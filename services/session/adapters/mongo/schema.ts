@@ -44,8 +44,9 @@ export const SCHEMA: MongoSchema = {
     { version: 7, name: 'what statistics count has documents of its own', up: seventh },
     { version: 8, name: 'sessions are viewed and get titles, and approvals have ids', up: addTitles },
     { version: 9, name: 'blobs are counted by what uses them', up: useBlobs },
-    // Documents of before go without the new member.
+    // Documents of before go without the new members.
     { version: 10, name: 'sessions can be archived', up: async () => {} },
+    { version: 11, name: 'sessions below a removed one go after it', up: async () => {} },
   ],
 }
 

@@ -71,6 +71,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 8, name: 'sessions are viewed and get titles, and approvals have ids', up: addTitles },
   { version: 9, name: 'blobs are counted by what uses them', up: countBlobs },
   { version: 10, name: 'sessions can be archived', up: addArchive },
+  { version: 11, name: 'sessions below a removed one go after it', up: addAbove },
 ]
 
 /** Also completes files of the time before versions. */
@@ -111,6 +112,10 @@ function hideSessions(database: DatabaseSync): void {
 
 function addArchive(database: DatabaseSync): void {
   database.exec('ALTER TABLE sessions ADD COLUMN timeArchived INTEGER')
+}
+
+function addAbove(database: DatabaseSync): void {
+  database.exec('ALTER TABLE hiddenSessions ADD COLUMN above TEXT')
 }
 
 function addTitles(database: DatabaseSync): void {

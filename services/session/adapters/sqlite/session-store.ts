@@ -17,7 +17,7 @@ import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { joinPorts } from '../common/join-ports.ts'
-import { leaseLost, requireSession } from '../common/refusals.ts'
+import { leaseLost, requireSession, stillBelow } from '../common/refusals.ts'
 import { SessionChanges } from '../common/session-changes.ts'
 import { newSessionRecord } from '../common/session-record.ts'
 import { BlobUses } from './blob-uses.ts'
@@ -97,6 +97,7 @@ class SqliteSessionStore
     const created = await this.#file.write(() => {
       const existing = readSession(this.#file, workspace, sessionId)
       if (existing !== undefined) return existing
+      if (this.#hidden.hasBelow(workspace, sessionId)) throw stillBelow()
       const { session, revision } = create(this.#clock.now(), this.#newId, 0)
       const record = newSessionRecord(workspace, session, revision.state)
       saveNewSession(this.#file, this.#log, { number: this.#hidden.next(), ...record }, revision)

@@ -15,15 +15,20 @@ export function leftTools({ running, leaseUntil, fence, lastAdmitter }: SessionS
   return { fence: fence + 1, admitter: lastAdmitter }
 }
 
-/** The event of a removal: the last one of its session, which outlives it. */
-export function deletedEvent(state: SessionState, now: number, newId: NewId): Extract<Write, { type: 'event' }> {
+/** The event of a removal: the last one of its session, which outlives it; `above` as in the event. */
+export function deletedEvent(
+  state: SessionState,
+  above: readonly string[],
+  now: number,
+  newId: NewId,
+): Extract<Write, { type: 'event' }> {
   return {
     type: 'event',
     id: newId('evt'),
     seq: state.seq + 1,
     directory: state.directory,
     timeCreated: now,
-    data: { type: 'session-deleted' },
+    data: { type: 'session-deleted', ...(above.length === 0 ? {} : { above }) },
     part: undefined,
   }
 }

@@ -5,17 +5,18 @@ import type { Remover } from '#services/session/run/removal/remover.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 
 /**
- * Removes a session and all below it, and waits, but not for long, until their tool calls have ended. Whoever runs one of them
- * is notified, and the remover deletes what is left.
+ * Removes a session and those below it, unless these are very many, and waits, but not for long, until their tool calls have ended.
+ * Whoever runs one of them is notified, and the remover removes and deletes what is left.
  */
 export function removeSession(dependencies: {
   readonly store: SessionStore
-  readonly remover: Pick<Remover, 'endTools' | 'wake'>
+  readonly remover: Pick<Remover, 'removeBelow' | 'endTools' | 'wake'>
 }): ServiceImpl<typeof SessionService>['removeSession'] {
   const { store, remover } = dependencies
   return async ({ sessionId }, context) => {
     const { workspaceId } = principalOf(context)
-    const removals = await store.removeSession(workspaceId, sessionId)
+    const removal = await store.removeSession(workspaceId, sessionId)
+    const removals = [removal, ...(await remover.removeBelow(removal))]
     remover.wake()
     await Promise.all(removals.map((removal) => remover.endTools(removal)))
     return {}

@@ -23,6 +23,8 @@ export class Lineage {
   async aboveOf({ sessionId, data }: DurableEvent | VolatileEvent, signal: AbortSignal): Promise<readonly string[]> {
     const known = this.#above.get(sessionId)
     if (known !== undefined) return known
+    // Nobody can be asked any more.
+    if (data.type === 'session-deleted' && data.above !== undefined) return data.above
     const above: string[] = []
     let parent = data.type === 'session-created' ? data.session.parentId : await this.#parentOf(sessionId, signal)
     while (parent !== undefined && !above.includes(parent)) {

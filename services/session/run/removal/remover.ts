@@ -2,6 +2,7 @@ import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { systemClock } from '#shared/clock.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
@@ -9,7 +10,7 @@ import type { Pause } from '../pause.ts'
 import { endLeftTools } from './end-left-tools.ts'
 
 export interface RemoverOptions {
-  readonly store: Pick<SessionStore, 'takeRemoval' | 'continueRemoval' | 'endRemoval'>
+  readonly store: Pick<SessionStore, 'removeBelow' | 'takeRemoval' | 'continueRemoval' | 'endRemoval'>
   readonly blobs: Pick<BlobStore, 'sweep'>
   readonly catalog: Pick<Catalog, 'endTools'>
   readonly logger: Logger
@@ -21,6 +22,8 @@ export interface RemoverOptions {
 const POLL_MS = 10_000
 /** A removal that nobody has got on with for so long is taken up by another process. */
 const TAKEN_MS = 30_000
+/** So long whoever removes a session waits for those below it, in milliseconds. */
+const BELOW_MS = 1_000
 /** Between two batches everybody else has so long, in milliseconds. */
 const REST_MS = 5
 
@@ -45,6 +48,24 @@ export class Remover implements AsyncDisposable {
   /** See `endLeftTools`. */
   endTools(removal: Removal): Promise<boolean> {
     return endLeftTools(this.#options, removal, this.#closing.signal)
+  }
+
+  /** Removes the sessions below a removed one, as far as that takes no long time; what is left goes in the background. Never throws. */
+  async removeBelow(removal: Removal): Promise<readonly Removal[]> {
+    const { store, pause } = this.#options
+    const until = systemClock.monotonic() + BELOW_MS
+    const removed: Removal[] = []
+    try {
+      while (systemClock.monotonic() < until) {
+        const some = await store.removeBelow(removal)
+        if (some.length === 0) break
+        removed.push(...some)
+        await pause(REST_MS, this.#closing.signal)
+      }
+    } catch {
+      // The removal is written, and goes on as soon as it can.
+    }
+    return removed
   }
 
   /** There is something to delete. */
@@ -87,6 +108,7 @@ export class Remover implements AsyncDisposable {
     const { store, pause } = this.#options
     const { signal } = this.#closing
     const ended = this.endTools(removal)
+    while ((await store.removeBelow(removal)).length > 0) await pause(REST_MS, signal)
     while (await store.continueRemoval(removal, TAKEN_MS)) await pause(REST_MS, signal)
     if (await ended) await store.endRemoval(removal)
   }

@@ -1,4 +1,5 @@
 import type { ClientSession, Document } from 'mongodb'
+import { stillBelow } from '#services/session/adapters/common/refusals.ts'
 import type { LeftTools } from '#services/session/domain/lifetime/removal.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
 import type { StagedKind } from '#services/session/ports/session-staging.ts'
@@ -18,6 +19,8 @@ export interface HiddenDocument {
   readonly seq: number
   /** JSON; of a removal. */
   readonly tools: string | null
+  /** Of a removal below which sessions may still be there: the ids of those above it, nearest first. */
+  readonly above?: readonly string[]
   /** When a staged session becomes a removal, and a removal may be taken up; by the server's clock. */
   readonly until: number
 }
@@ -32,7 +35,7 @@ const STAGED = { kind: { $ne: 'removal' } } as const
 
 /** A document of `hiddenSessions`; it is due at once. */
 export function hiddenDocument(
-  hidden: Pick<HiddenDocument, 'workspace' | 'sessionId' | 'kind' | 'base' | 'seq'>,
+  hidden: Pick<HiddenDocument, 'workspace' | 'sessionId' | 'kind' | 'base' | 'seq' | 'above'>,
   tools?: LeftTools,
 ): HiddenDocument {
   const { workspace, sessionId } = hidden
@@ -58,7 +61,7 @@ export function isLive(_id: string): Document {
  * The number above which a new session of that id has its own: below it are the documents of sessions that had the id before,
  * and the event of the removal of the last one. `staged`: somebody else is about to make one. To be called in a transaction that
  * has found no session. The event is read outside of it, at the same time: one that is written later, or in the transaction, has
- * a hidden session beside it.
+ * a hidden session beside it. Rejects with STORE_UNAVAILABLE while sessions are below one that had the id.
  */
 export async function readBase(
   { hiddenSessions, events }: Collections,
@@ -74,6 +77,7 @@ export async function readBase(
       ...{ readConcern: { level: 'local' }, maxTimeMS: MAX_TIME_MS },
     }),
   ])
+  if (hidden.some(({ above }) => above !== undefined)) throw stillBelow()
   const staged = hidden.some(({ kind }) => kind !== 'removal')
   // An event of a removal has the number after its session's last.
   return { base: Math.max(lastEvent?.seq ?? 0, ...hidden.map(({ seq }) => seq + 1)), staged }

@@ -8,10 +8,20 @@ import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
 import type { MongoBatch } from '../batch.ts'
 import { keyOf, SERVER_NOW, type SessionDocument, type StoreParts } from '../collections.ts'
+import type { MongoJob } from '../queue.ts'
 import { emptySession } from './empty-session.ts'
 import { hiddenDocument, keepFor, toRemoval } from './hidden-sessions.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+/** So many sessions are removed at once. */
+const MOST = 20
+/** Without what may be large. */
+const BARE = { grams: 0, metadata: 0, permissions: 0 } as const
+
+interface Below {
+  readonly document: SessionDocument
+  readonly above: readonly string[]
+}
 
 /** See SessionRemoval. */
 export class MongoRemoval implements SessionRemoval {
@@ -21,12 +31,33 @@ export class MongoRemoval implements SessionRemoval {
     this.#parts = parts
   }
 
-  async removeSession(workspace: string, sessionId: string): Promise<readonly Removal[]> {
-    const { mongo, queue, notices } = this.#parts
-    const limits = { limitMs: storeTimeLeft(mongo.limitMs), patient: false }
-    const removed = await queue.run(workspace, sessionId, limits, (batch) => this.#remove(batch, workspace, sessionId))
-    for (const { sessionId } of removed) notices.notify(workspace, sessionId, ALL_CHANGES)
-    return removed
+  async removeSession(workspace: string, sessionId: string): Promise<Removal> {
+    const [removed] = await this.#run({ workspace, sessionId }, async (batch) => {
+      const document = await this.#read(batch, workspace, sessionId)
+      if (document === null) throw sessionNotFound({ sessionId })
+      const above: string[] = []
+      for (let id = document.parentId; id !== null; ) {
+        above.push(id)
+        id = (await this.#read(batch, workspace, id))?.parentId ?? null
+      }
+      const hasBelow = (await this.#children(batch, workspace, sessionId, 1)).length > 0
+      return this.#remove(batch, workspace, [{ document, above }], hasBelow)
+    })
+    return removed as Removal
+  }
+
+  removeBelow({ workspace, sessionId, key: _id }: Removal): Promise<readonly Removal[]> {
+    const { hiddenSessions } = this.#parts.collections
+    return this.#run({ workspace, sessionId }, async (batch) => {
+      const options = { ...LIMIT, session: batch.session }
+      const { above } = (await hiddenSessions.findOne({ _id }, options)) ?? {}
+      if (above === undefined) return []
+      const found: Below[] = []
+      await this.#readBelow(batch, workspace, [sessionId, ...above], found)
+      if (found.length > 0) return this.#remove(batch, workspace, found, false)
+      await hiddenSessions.updateOne({ _id }, { $unset: { above: 1 } }, options)
+      return []
+    })
   }
 
   async takeRemoval(durationMs: number): Promise<Removal | undefined> {
@@ -51,22 +82,41 @@ export class MongoRemoval implements SessionRemoval {
     await this.#parts.collections.hiddenSessions.deleteOne({ _id, kind: 'removal' }, LIMIT)
   }
 
-  async #remove(batch: MongoBatch, workspace: string, sessionId: string): Promise<Removal[]> {
+  /** Removes sessions, and notifies who has to do with them once that is committed. */
+  async #run(
+    { workspace, sessionId }: Pick<Removal, 'workspace' | 'sessionId'>,
+    job: MongoJob<readonly Removal[]>,
+  ): Promise<readonly Removal[]> {
+    const { mongo, queue, notices } = this.#parts
+    const limits = { limitMs: storeTimeLeft(mongo.limitMs), patient: false }
+    const removed = await queue.run(workspace, sessionId, limits, async (batch) => {
+      await batch.flush()
+      return job(batch)
+    })
+    for (const { sessionId } of removed) notices.notify(workspace, sessionId, ALL_CHANGES)
+    return removed
+  }
+
+  async #remove(
+    batch: MongoBatch,
+    workspace: string,
+    family: readonly Below[],
+    hasBelow: boolean,
+  ): Promise<readonly Removal[]> {
     const { collections, clock, newId } = this.#parts
     const { sessions, hiddenSessions, requests, events } = collections
-    await batch.flush()
     const options = { ...LIMIT, session: batch.session }
-    const family = await this.#readFamily(batch, workspace, sessionId)
-    const hidden = family.map((document) => {
+    const hidden = family.map(({ document, above }) => {
       const { id: sessionId, base = 0, seq } = document
-      return hiddenDocument({ workspace, sessionId, kind: 'removal', base, seq }, leftTools(toState(document)))
+      const own = { workspace, sessionId, kind: 'removal', base, seq, ...(hasBelow ? { above } : {}) } as const
+      return hiddenDocument(own, leftTools(toState(document)))
     })
-    const deleted = family.map((document) => {
-      const event = deletedEvent(toState(document), clock.now(), newId)
+    const deleted = family.map(({ document, above }) => {
+      const event = deletedEvent(toState(document), above, clock.now(), newId)
       return { _id: keyOf(workspace, event.id), ...eventRecord(workspace, document.id, event) }
     })
-    const ids = family.map(({ id }) => id)
-    await sessions.deleteMany({ _id: { $in: family.map(({ _id }) => _id) } }, options)
+    const ids = family.map(({ document }) => document.id)
+    await sessions.deleteMany({ _id: { $in: ids.map((id) => keyOf(workspace, id)) } }, options)
     await hiddenSessions.insertMany(hidden, options)
     await requests.deleteMany({ workspace, sessionId: { $in: ids }, reply: null }, options)
     await events.insertMany(deleted, options)
@@ -74,20 +124,24 @@ export class MongoRemoval implements SessionRemoval {
     return hidden.map(toRemoval)
   }
 
-  /** A session and all below it, children before their parents. */
-  async #readFamily(batch: MongoBatch, workspace: string, sessionId: string): Promise<SessionDocument[]> {
-    const { sessions } = this.#parts.collections
-    const options = { ...LIMIT, session: batch.session }
-    const root = await sessions.findOne({ _id: keyOf(workspace, sessionId) }, options)
-    if (root === null) throw sessionNotFound({ sessionId })
-    const found = [root]
-    const waiting = [sessionId]
-    for (let parentId = waiting.pop(); parentId !== undefined; parentId = waiting.pop()) {
-      for await (const child of sessions.find({ workspace, parentId }, options)) {
-        found.push(child)
-        waiting.push(child.id)
-      }
+  /** Finds some sessions below the first of these, children before their parents; whether there are no others. */
+  async #readBelow(batch: MongoBatch, workspace: string, above: string[], found: Below[]): Promise<boolean> {
+    const children = await this.#children(batch, workspace, above[0] as string, MOST)
+    for (const document of children) {
+      const all = await this.#readBelow(batch, workspace, [document.id, ...above], found)
+      if (!all || found.length >= MOST) return false
+      found.push({ document, above })
     }
-    return found.reverse()
+    return children.length < MOST
+  }
+
+  #children({ session }: MongoBatch, workspace: string, parentId: string, limit: number): Promise<SessionDocument[]> {
+    const { sessions } = this.#parts.collections
+    return sessions.find({ workspace, parentId }, { ...LIMIT, session, limit, projection: BARE }).toArray()
+  }
+
+  #read({ session }: MongoBatch, workspace: string, id: string): Promise<SessionDocument | null> {
+    const { sessions } = this.#parts.collections
+    return sessions.findOne({ _id: keyOf(workspace, id) }, { ...LIMIT, session, projection: BARE })
   }
 }

@@ -13,6 +13,8 @@ export interface HiddenRow {
   readonly seq: number
   /** JSON; of a removal. */
   readonly tools: string | null
+  /** JSON; of a removal below which sessions may still be there: the ids of those above it, nearest first. */
+  readonly above: string | null
   /** When a staged session becomes a removal, and a removal may be taken up. */
   readonly until: number
 }
@@ -60,11 +62,31 @@ export class HiddenSessions {
   }
 
   /** Hides a session; to be called in a job. */
-  add(row: Omit<HiddenRow, 'tools'> & { readonly tools?: LeftTools | undefined }): void {
-    const { number, workspace, id, kind, seq, tools, until } = row
-    const sql = `INSERT INTO hiddenSessions (number, workspace, id, kind, seq, tools, until) VALUES (?, ?, ?, ?, ?, ?, ?)`
-    const json = tools === undefined ? null : JSON.stringify(tools)
-    this.#file.statement(sql).run(number, workspace, id, kind, seq, json, until)
+  add(
+    row: Omit<HiddenRow, 'tools' | 'above'> & { readonly tools?: LeftTools | undefined; readonly above?: string[] },
+  ): void {
+    const { number, workspace, id, kind, seq, tools, above, until } = row
+    const sql = `INSERT INTO hiddenSessions (number, workspace, id, kind, seq, tools, above, until)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+    const [left, ids] = [tools, above].map((value) => (value === undefined ? null : JSON.stringify(value)))
+    this.#file.statement(sql).run(number, workspace, id, kind, seq, left as string | null, ids as string | null, until)
+  }
+
+  /** The sessions above a removed one, while some may be below it. */
+  above(number: number): readonly string[] | undefined {
+    const row = this.#file.statement('SELECT above FROM hiddenSessions WHERE number = ?').get(number)
+    return typeof row?.above === 'string' ? (JSON.parse(row.above) as string[]) : undefined
+  }
+
+  /** No session is below a removed one any more; to be called in a job. */
+  endBelow(number: number): void {
+    this.#file.statement('UPDATE hiddenSessions SET above = NULL WHERE number = ?').run(number)
+  }
+
+  /** Whether sessions may still be below a removed one that had that id. */
+  hasBelow(workspace: string, id: string): boolean {
+    const sql = 'SELECT 1 FROM hiddenSessions WHERE workspace = ? AND id = ? AND above IS NOT NULL'
+    return this.#file.statement(sql).get(workspace, id) !== undefined
   }
 
   /** A staged session whose time is not over. */

@@ -4,6 +4,7 @@ import {
   sessionExists,
   sessionNotFound,
   stagingOver,
+  stillBelow,
 } from '#services/session/adapters/common/refusals.ts'
 import { newSessionRecord } from '#services/session/adapters/common/session-record.ts'
 import type { Message } from '#services/session/domain/message.ts'
@@ -34,6 +35,7 @@ export class SqliteStaging implements SessionStaging {
     const { file, hidden, clock } = this.#parts
     return file.write(() => {
       if (readState(file, workspace, sessionId) !== undefined) throw sessionExists({ sessionId })
+      if (hidden.hasBelow(workspace, sessionId)) throw stillBelow()
       hidden.giveUpId(workspace, sessionId)
       const number = hidden.next()
       hidden.add({ number, workspace, id: sessionId, kind, seq: 0, until: clock.now() + STAGED_MS })

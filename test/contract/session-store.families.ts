@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import type { UseCases } from '#test/support/session-use-cases.ts'
+import { finishRemovals, fromStaged } from './session-store.removal.ts'
+import { listed, newSession, plain, refusal, type StoreTest, W } from './session-store.support.ts'
+import { eventsOf } from './session-store.tail.ts'
+
+/** Creates sessions, each below the one that it names. */
+async function family(store: UseCases, parents: Readonly<Record<string, string | undefined>>): Promise<void> {
+  for (const [id, parent] of Object.entries(parents)) await store.createSession(W, newSession(id), parent)
+}
+
+async function ids(store: UseCases): Promise<string[]> {
+  return (await listed(store, {})).map(({ id }) => id).sort()
+}
+
+/** How sessions go that have others below them. */
+export function familyCases(test: StoreTest): void {
+  test('a removed session is gone at once, and those below it follow, children first; each says so', async ({
+    store,
+  }) => {
+    const below = { ses_a: 'ses_root', ses_b: 'ses_root', ses_aa: 'ses_a' }
+    await family(store, { ses_top: undefined, ses_root: 'ses_top', ...below })
+    const removal = await store.removeSession(W, 'ses_root')
+    assert.equal(await store.getSession(W, 'ses_root'), undefined)
+    assert.deepEqual(await ids(store), ['ses_a', 'ses_aa', 'ses_b', 'ses_top'])
+    const taken = await store.takeRemoval(3_600_000)
+    assert.deepEqual(plain(taken), plain(removal))
+    assert.ok(taken)
+    const events = await eventsOf(store, 3, async () => {
+      const removed = await store.removeBelow(taken)
+      assert.deepEqual(removed.map(({ sessionId }) => sessionId).sort(), ['ses_a', 'ses_aa', 'ses_b'])
+      assert.deepEqual(await store.removeBelow(removal), [])
+    })
+    assert.deepEqual(await ids(store), ['ses_top'])
+    const data = new Map(events.map((event) => [event.sessionId, event.data]))
+    const deleted = (...above: string[]) => ({ type: 'session-deleted', above })
+    assert.deepEqual(data.get('ses_a'), deleted('ses_root', 'ses_top'))
+    assert.deepEqual(data.get('ses_aa'), deleted('ses_a', 'ses_root', 'ses_top'))
+    const order = events.map(({ sessionId }) => sessionId)
+    assert.ok(order.indexOf('ses_aa') < order.indexOf('ses_a'))
+    while (await store.continueRemoval(taken, 3_600_000));
+    await store.endRemoval(taken)
+    assert.equal((await finishRemovals(store)).length, 3)
+  })
+
+  test('many go a few at a time, and until then the id of the first is not free', async ({ store }) => {
+    const many = Array.from({ length: 45 }, (_, i) => [`ses_${i}`, 'ses_root'])
+    await family(store, { ses_root: undefined, ...Object.fromEntries(many) })
+    const removal = await store.removeSession(W, 'ses_root')
+    const away = refusal('STORE_UNAVAILABLE')
+    let gone = 0
+    for (let some = await store.removeBelow(removal); some.length > 0; some = await store.removeBelow(removal)) {
+      assert.ok(some.length <= 20)
+      gone += some.length
+      assert.equal((await ids(store)).length, 45 - gone)
+      await assert.rejects(store.createSession(W, newSession('ses_root')), away)
+      await assert.rejects(store.stageSession(W, 'ses_root', 'import'), away)
+    }
+    assert.equal(gone, 45)
+    // A new one is another, and has nothing to do with what is left of the first.
+    const staged = await store.stageSession(W, 'ses_root', 'import')
+    await store.commitStaged(staged, fromStaged('ses_root'))
+    await family(store, { ses_new: 'ses_root' })
+    assert.deepEqual(await store.removeBelow(removal), [])
+    assert.equal((await finishRemovals(store)).length, 46)
+    assert.deepEqual(await store.removeBelow(removal), [])
+    assert.deepEqual(await ids(store), ['ses_new', 'ses_root'])
+  })
+}
