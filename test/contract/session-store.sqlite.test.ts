@@ -114,6 +114,7 @@ test('a reader of a long log lets others work', async () => {
 test('what a restart cut off is removed: a removal under way, and a session that was staged', async () => {
   await using fixture = await open()
   await begin(fixture)
+  await fixture.store.createSession(W, newSession('ses_child'), 'ses_1')
   await fixture.store.removeSession(W, 'ses_1')
   await fixture.store.takeRemoval(3_600_000)
   const staged = await fixture.store.stageSession(W, 'ses_2', 'import')
@@ -126,6 +127,7 @@ test('what a restart cut off is removed: a removal under way, and a session that
   assert.deepEqual(removed.sort(), [
     ['ses_1', true],
     ['ses_2', false],
+    ['ses_child', false],
   ])
   const tables = await fixture.contents()
   assert.deepEqual([tables.messages, tables.inbox, tables.hiddenSessions], [[], [], []])

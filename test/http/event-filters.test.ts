@@ -25,6 +25,34 @@ test('a stream of one session has its events and no other', async () => {
   stream.destroy()
 })
 
+test('a stream of a session has the removals of those below it, live and when it is resumed', async () => {
+  await using portico = await openPortico()
+  const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
+  const parents = { ses_1: undefined, ses_a: 'ses_1', ses_aa: 'ses_a', ses_b: 'ses_1', ses_2: undefined }
+  for (const [id, parentID] of Object.entries(parents)) {
+    const info = { id, parentID, cost: 0, tokens, time: { created: 1 } }
+    assert.equal((await portico.post('/api/experimental/session/import', { info, messages: [] })).status, 200)
+  }
+  const stream = await openStream(`${portico.url}/api/event?sessionID=ses_1`)
+  const remove = async (id: string) => {
+    assert.equal((await portico.fetch(`/api/session/${id}`, { method: 'DELETE' })).status, 204)
+  }
+  // One below it alone, and then all with it: these are gone as well when that is answered.
+  await remove('ses_b')
+  await remove('ses_2')
+  await remove('ses_1')
+  for (const id of ['ses_1', 'ses_a', 'ses_aa']) assert.equal((await portico.fetch(`/api/session/${id}`)).status, 404)
+  const text = await readUntil(stream, (text) => sessionsOf(text).length >= 4)
+  stream.destroy()
+  assert.deepEqual(sessionsOf(text), ['ses_b', 'ses_1', 'ses_aa', 'ses_a'])
+  assert.equal(text.split('"session.deleted"').length, 5)
+  assert.match(text, /"type":"session.deleted".*"data":\{"sessionID":"ses_aa"\}/)
+  const position = /id: (\S+)/.exec(text)?.[1] ?? ''
+  const again = await openStream(`${portico.url}/api/event?sessionID=ses_a`, { 'last-event-id': position })
+  assert.deepEqual(sessionsOf(await readUntil(again, (text) => sessionsOf(text).length >= 2)), ['ses_aa', 'ses_a'])
+  again.destroy()
+})
+
 test('a stream of one directory has the events of its sessions, by whatever path it is named; a position is one for every filter', async (context) => {
   await using portico = await openPortico()
   const folder = await mkdtemp(join(tmpdir(), 'portico-filters-'))
