@@ -29,6 +29,7 @@ export const promptSession = operation({
       call.options(),
     ),
   present: ({ item }) => ({ data: fromPromptItem(item) }),
+  publicField: (field, { body }) => (body.prompt == null ? field : `prompt.${field}`),
 })
 
 export const interruptSession = operation({

@@ -8,10 +8,7 @@ import { originOf } from './to-messages.ts'
 /** Fields of a generation that have another name in the body. Those of `sampling` stand in the body itself. */
 const NAMES: Readonly<Record<string, string>> = {
   messages: 'input',
-  verbosity: 'text.verbosity',
-  provider_body: 'image_config',
   'response_format.json_schema.name': 'text.format.name',
-  'tool_choice.name': 'tool_choice',
 }
 
 /** The same for fields of a part. */

@@ -159,6 +159,8 @@ test('an error of a service names the member of the request', async () => {
   await portico.post('/api/session', { id: 'ses_1' })
   const long = 'x'.repeat(5_000)
   const files = [{ uri: 'data:,x' }, { uri: 'data:,x', name: long }]
+  const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
+  const info = { id: 'ses_2', title: long, cost: 0, tokens, time: { created: 1 } }
   for (const [answer, field, problem] of [
     [await portico.fetch(`/api/session?parentID=ses${long}`), 'parentID', 'must have at most 4096 characters'],
     [await portico.fetch(`/api/session?project=${long}`), 'project', 'must have at most 4096 characters'],
@@ -171,6 +173,16 @@ test('an error of a service names the member of the request', async () => {
       await portico.post('/api/session/ses_1/prompt', { text: '', files }),
       'files.1.name',
       'must have at most 1024 characters',
+    ],
+    [
+      await portico.post('/api/session/ses_1/prompt', { prompt: { text: '', files } }),
+      'prompt.files.1.name',
+      'must have at most 1024 characters',
+    ],
+    [
+      await portico.post('/api/experimental/session/import', { info, messages: [] }),
+      'info.title',
+      'must have at most 4096 characters',
     ],
   ] as const) {
     assert.deepEqual(await answer.json(), { _tag: 'InvalidRequestError', message: `${field}: ${problem}`, field })

@@ -84,6 +84,7 @@ class ImportJob {
 
   async #begin(info: ImportedInfo): Promise<void> {
     this.#info = info
+    this.#call.publicField = (field) => `info.${field}`
     const begun = await this.#session.beginSessionImport({ session: toImportedSession(info) }, this.#call.options())
     this.#import = begun.import
   }
