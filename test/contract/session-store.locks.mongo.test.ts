@@ -33,7 +33,8 @@ async function open() {
   return { uri, database, mongo, stores, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-suite('a record that an open transaction has written', { skip: skipWithoutMongo }, () => {
+// Each has a database of its own, and waits most of its time.
+suite('a record that an open transaction has written', { skip: skipWithoutMongo, concurrency: true }, () => {
   test('holds up no other session, on no replica; a write of it is refused in time, and works when the lock is gone', async () => {
     await using fixture = await open()
     const { stores, uri, database } = fixture
