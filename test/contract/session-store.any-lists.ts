@@ -7,6 +7,7 @@ import { admission, get, listed, newSession, type StoreFixture, type StoreTest, 
 const WORDS = ['parser', 'lexer', 'renderer', 'Gateway', 'a', 'of the', '100%']
 const DIRECTORIES = ['/a', '/a/b', '/c'] as const
 const PROJECTS = ['p1', 'p2'] as const
+const HOUR_MS = 3_600_000
 const SUBPATHS = ['', 'b', 'b/c'] as const
 
 /** Lists with any filters, beside a model in memory. */
@@ -43,35 +44,39 @@ export function anyListCases(test: StoreTest): void {
 
   test('pages that are read while sessions are prompted show each that is not, and none twice', async (fixture) => {
     const { store, clock } = fixture
-    await fill(fixture, 60)
+    const all = await fill(fixture, 60)
     for (const order of ['ascending', 'descending'] as const) {
-      const until = clock.now()
-      const seen: string[] = []
-      const prompted = new Set<string>()
-      let after: Session | undefined
-      for (let turn = 0; ; turn++) {
-        const page = await listed(store, {
-          order,
-          limit: 7,
-          ...(order === 'ascending' && { until }),
-          ...(after && { after }),
-        })
-        if (page.length === 0) break
-        seen.push(...ids(page))
-        after = page.at(-1)
-        clock.advance(1)
-        for (const sessionId of [page[0]?.id ?? '', after?.id ?? '', `ses_${(turn * 13) % 60}`]) {
-          prompted.add(sessionId)
-          await store.admitPrompt(W, admission(`msg_${order}_${turn}_${sessionId}`, { sessionId, wake: false }))
+      for (const search of [undefined, 'lexer', 'er of the']) {
+        const until = clock.now()
+        const seen: string[] = []
+        const prompted = new Set<string>()
+        let after: Session | undefined
+        for (let turn = 0; ; turn++) {
+          const page = await listed(store, {
+            ...{ order, limit: 7 },
+            ...(search !== undefined && { search }),
+            ...(order === 'ascending' && { until }),
+            ...(after && { after }),
+          })
+          if (page.length === 0) break
+          seen.push(...ids(page))
+          after = page.at(-1)
+          // Three of them in an hour.
+          clock.advance(HOUR_MS / 3)
+          for (const sessionId of [page[0]?.id ?? '', after?.id ?? '', `ses_${(turn * 13) % 60}`]) {
+            prompted.add(sessionId)
+            const id = `msg_${order}_${search}_${turn}_${sessionId}`
+            await store.admitPrompt(W, admission(id, { sessionId, wake: false }))
+          }
         }
+        assert.equal(new Set(seen).size, seen.length, `none twice, ${order}, ${search}`)
+        const quiet = ids(inModel(all, { search })).filter((id) => !prompted.has(id))
+        assert.deepEqual(
+          quiet.filter((id) => !seen.includes(id)),
+          [],
+          `none skipped, ${order}, ${search}`,
+        )
       }
-      assert.equal(new Set(seen).size, seen.length, `none twice, ${order}`)
-      const quiet = Array.from({ length: 60 }, (_, i) => `ses_${i}`).filter((id) => !prompted.has(id))
-      assert.deepEqual(
-        quiet.filter((id) => !seen.includes(id)),
-        [],
-        `none skipped, ${order}`,
-      )
     }
   })
 }
@@ -96,7 +101,10 @@ export async function fill({ store, clock }: StoreFixture, count: number): Promi
 }
 
 /** What a list has, by the words of its promise. */
-export function inModel(all: readonly Session[], query: Partial<SessionQuery>): Session[] {
+export function inModel(
+  all: readonly Session[],
+  query: { [K in keyof SessionQuery]?: SessionQuery[K] | undefined },
+): Session[] {
   const { order, search, directory, projectId, subpath, parentId, until } = query
   const found = all.filter(
     (session) =>

@@ -6,8 +6,8 @@ import { race } from '../common/race.ts'
 import { toSession } from '../common/session-record.ts'
 import { planOf } from './session-plan.ts'
 import { readSessions, scanSessions } from './session-scan.ts'
-import type { TitleIndex } from './title-index.ts'
-import { searchTitles } from './title-search.ts'
+import type { TitleIndex } from './titles/title-index.ts'
+import { searchTitles } from './titles/title-search.ts'
 
 /** See SessionLists.listSessions. */
 export async function* listSessions(
@@ -25,7 +25,7 @@ export async function* listSessions(
   } else {
     titles.look()
     // What few titles contain is found by the index, what many contain on the way through the list.
-    const ways = [searchTitles(file, workspace, { ...query, search }), scanSessions(file, plan, query)]
+    const ways = [scanSessions(file, plan, query), searchTitles(file, workspace, { ...query, search })]
     for await (const found of race(ways)) yield found.map(toSession)
   }
 }

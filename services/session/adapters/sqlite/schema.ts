@@ -7,6 +7,7 @@ import { countBlobs } from './steps/count-blobs.ts'
 
 import { countMessages } from './steps/count-messages.ts'
 import { indexLists } from './steps/index-lists.ts'
+import { placeTitles } from './steps/place-titles.ts'
 import { splitMessages } from './steps/split-messages.ts'
 
 /**
@@ -72,6 +73,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 9, name: 'blobs are counted by what uses them', up: countBlobs },
   { version: 10, name: 'sessions can be archived', up: addArchive },
   { version: 11, name: 'sessions below a removed one go after it', up: addAbove },
+  { version: 12, name: 'titles are indexed in the order of activity', up: placeTitles },
 ]
 
 /** Also completes files of the time before versions. */

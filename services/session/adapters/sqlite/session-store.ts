@@ -32,7 +32,7 @@ import { STEPS } from './schema.ts'
 import { SqliteSessionLists } from './session-lists.ts'
 import type { StoreParts } from './store-parts.ts'
 import { claimId, readTakenId } from './taken-ids.ts'
-import { TitleIndex } from './title-index.ts'
+import { TitleIndex } from './titles/title-index.ts'
 
 /**
  * Sessions in a SQLite file, which is made when it is missing, and kept from every other process. Opening it voids the
@@ -125,6 +125,7 @@ class SqliteSessionStore
     })
     this.#changes.notify(workspace, id, revision.changed)
     if (revision.writes.length > 0) this.#log.wake(workspace)
+    this.#titles.wrote()
     return result
   }
 

@@ -4,7 +4,7 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { SessionChanges } from '../common/session-changes.ts'
 import type { SqliteEventLog } from './event-log.ts'
 import type { HiddenSessions } from './hidden/hidden-sessions.ts'
-import type { TitleIndex } from './title-index.ts'
+import type { TitleIndex } from './titles/title-index.ts'
 
 /** What the objects that keep parts of the port have in common. */
 export interface StoreParts {

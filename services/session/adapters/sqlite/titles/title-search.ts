@@ -1,0 +1,158 @@
+import { firstOf, type Place } from '#services/session/adapters/common/place.ts'
+import { type PublicRecord, SESSION_FIELDS } from '#services/session/adapters/common/session-record.ts'
+import type { SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { all, between, type Condition, filtersOf } from '../session-plan.ts'
+import { BLOCK, CommonPlaces } from './place-sets.ts'
+import { endOfIndex } from './title-index.ts'
+import { termsOf } from './title-terms.ts'
+
+/** Places after the index that are looked at in one piece. */
+const WAITING = 512
+/** Blocks that have nothing follow each other for so long before others have a turn. */
+const TURN_MS = 5
+
+const ROW = `SELECT ${SESSION_FIELDS.join(', ')} FROM sessions WHERE number = ?`
+const LAST = 'SELECT max(place) AS last FROM titlePlaces'
+const PLACES = 'SELECT places FROM titleTerms WHERE block = ? AND term = ?'
+
+type Search = SessionQuery & { readonly search: string }
+
+/** Between which times the sessions of a block lie, without the last one. */
+interface Block {
+  readonly block: number
+  readonly oldest: number
+  readonly newest: number
+}
+
+/**
+ * Finds sessions by the grams of a title and by their filters, piece by piece: candidates of which the first ones of the list are kept,
+ * block by block of the index, until none of those that are left can have any that comes before. A block and a candidate count as a row
+ * each, less than they cost: this way is mostly the shorter one. To be used for searches that have grams.
+ */
+export function* searchTitles(
+  file: SqliteFile,
+  workspace: string,
+  query: Search,
+): Generator<number, readonly PublicRecord[]> {
+  for (;;) {
+    const best = new Best(file, workspace, query)
+    const blocks = blocksOf(file, query)
+    const waited = yield* takeWaiting(file, best, endOfIndex(file))
+    yield* takeBlocks(file, best, blocks, termsOf({ ...query, workspace }, query.search.toLowerCase()))
+    // What has lost the place that it would have been found at has got another one.
+    yield* takeWaiting(file, best, waited)
+    const records = best.records()
+    if (records !== undefined) return records
+  }
+}
+
+/** Takes what is not in the index yet, or not as it is; returns the place after it. */
+function* takeWaiting(file: SqliteFile, best: Best, from: number): Generator<number, number> {
+  for (let next = from; ; ) {
+    const end = ((file.statement(LAST).get()?.last ?? -1) as number) + 1
+    if (next >= end) return next
+    const to = Math.min(next + WAITING, end)
+    best.take({ sql: 'place >= ? AND place < ?', values: [next, to] })
+    yield to - next
+    next = to
+  }
+}
+
+function* takeBlocks(file: SqliteFile, best: Best, blocks: readonly Block[], terms: number[]): Generator<number, void> {
+  let began = performance.now()
+  let cost = 0
+  for (const { block, oldest, newest } of blocks) {
+    if (best.endsBefore(oldest, newest)) return
+    const candidates = candidatesOf(file, block, terms)
+    if (candidates.length > 0) {
+      best.take({ sql: 'place IN (SELECT value FROM json_each(?))', values: [JSON.stringify(candidates)] })
+    }
+    cost += 1 + candidates.length
+    if (performance.now() - began < TURN_MS) continue
+    yield cost
+    cost = 0
+    began = performance.now()
+  }
+}
+
+/**
+ * The places in a block of what has all of some terms. The term that nothing was left with moves to the front: it is likely to be the
+ * rarest in the next block, too.
+ */
+function candidatesOf(file: SqliteFile, block: number, terms: number[]): number[] {
+  const common = new CommonPlaces()
+  for (const [i, term] of terms.entries()) {
+    const places = file.statement(PLACES).get(block, term)?.places as Uint8Array | undefined
+    if (places !== undefined && common.keep(places)) continue
+    terms.unshift(...terms.splice(i, 1))
+    return []
+  }
+  return common.places().map((place) => block * BLOCK + place)
+}
+
+/** The blocks that may have sessions of the list, those first that may have its first ones. */
+function blocksOf(file: SqliteFile, { order, until, after }: Search): readonly Block[] {
+  const isAscending = order === 'ascending'
+  const sql = `SELECT block, oldest, newest FROM titleBlocks WHERE oldest <= ? AND newest > ?
+    ORDER BY ${isAscending ? 'oldest' : 'newest DESC'}`
+  const most = Math.min(
+    until ?? Number.MAX_SAFE_INTEGER,
+    (isAscending ? undefined : after?.timeUpdated) ?? Number.MAX_SAFE_INTEGER,
+  )
+  const least = (isAscending ? after?.timeUpdated : undefined) ?? 0
+  return file.statement(sql).all(most, least) as unknown as Block[]
+}
+
+/** A candidate that is in the list. */
+interface Found extends Place {
+  readonly number: number
+}
+
+/** The first sessions of a list among those that it was given. */
+class Best {
+  readonly #file: SqliteFile
+  readonly #query: SessionQuery
+  readonly #filters: Condition
+  #found: readonly Found[] = []
+
+  constructor(file: SqliteFile, workspace: string, query: SessionQuery) {
+    this.#file = file
+    this.#query = query
+    const filters = filtersOf(query).map(([, condition]) => condition)
+    this.#filters = all([{ sql: 'workspace = ?', values: [workspace] }, ...filters])
+  }
+
+  /** Takes the sessions that have some places. */
+  take(places: Condition): void {
+    const { limit, order, after } = this.#query
+    const { sql, values } = all([places, between(this.#query, after, this.#worst()), this.#filters])
+    const direction = order === 'ascending' ? 'ASC' : 'DESC'
+    const rows = this.#file
+      .statement(
+        `SELECT number, timeUpdated, id FROM titlePlaces CROSS JOIN sessions NOT INDEXED ON number = session
+          WHERE ${sql} ORDER BY timeUpdated ${direction}, id ${direction} LIMIT ?`,
+      )
+      .all(...values, limit) as unknown as Found[]
+    // A session may get another place meanwhile, and be met twice.
+    this.#found = firstOf([...this.#found, ...rows], order, limit)
+  }
+
+  /** Whether the list is full of what comes before all that lies between two times, without the last one. */
+  endsBefore(oldest: number, newest: number): boolean {
+    const worst = this.#worst()
+    if (worst === undefined) return false
+    return this.#query.order === 'ascending' ? worst.timeUpdated < oldest : worst.timeUpdated >= newest
+  }
+
+  /** The sessions, unless one of them has changed since it was met. */
+  records(): PublicRecord[] | undefined {
+    const records = this.#found.map(({ number }) => this.#file.statement(ROW).get(number) as PublicRecord | undefined)
+    const same = this.#found.every(({ timeUpdated }, i) => records[i]?.timeUpdated === timeUpdated)
+    return same ? (records as PublicRecord[]) : undefined
+  }
+
+  #worst(): Found | undefined {
+    return this.#found.length === this.#query.limit ? this.#found.at(-1) : undefined
+  }
+}
