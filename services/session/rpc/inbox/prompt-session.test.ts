@@ -45,7 +45,7 @@ forEachTransport((name, connect) => {
         description,
       ]),
       [
-        ['data:,inline', 'text/plain', '', undefined, undefined],
+        ['data:,inline', 'text/plain', undefined, undefined, undefined],
         ['file:///project/file.txt', 'text/plain', 'file:///project/file.txt', 'mine', 'a file'],
       ],
     )
