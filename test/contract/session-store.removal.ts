@@ -128,6 +128,20 @@ export function removalCases(test: StoreTest): void {
     assert.ok(others.length >= 5)
   })
 
+  test('a reader that was on its way through a session when that went comes to its end', async ({ store }) => {
+    await store.createSession(W, newSession())
+    await using reader = await tail(store)
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) await store.admitPrompt(W, admission(id))
+    const [first] = await reader.events(1)
+    assert.equal(first?.seq, 3)
+    await store.removeSession(W, 'ses_1')
+    await finishRemovals(store)
+    await store.createSession(W, newSession('ses_2'))
+    const types: string[] = []
+    while (types.at(-1) !== 'session-created') types.push(...(await reader.events(1)).map(({ data }) => data.type))
+    assert.deepEqual(types, ['session-deleted', 'session-created'])
+  })
+
   test('a removal is taken up by one, and by another when its time is over', async ({ store, shortMs, outlast }) => {
     await store.createSession(W, newSession())
     assert.equal(await store.takeRemoval(HOUR_MS), undefined)

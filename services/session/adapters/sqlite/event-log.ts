@@ -84,13 +84,17 @@ export class SqliteEventLog implements Disposable {
         yield { type: 'missed' }
       }
       const end = this.#last
+      const { forgotten } = this.#hidden
       const records = this.#file.statement(AFTER).all(workspace, row, BATCH) as unknown as Row[]
       for (const record of records) {
         if (signal.aborted) return
+        // Some may be of a session of which nothing is left by now: what is there is read again.
+        if (this.#hidden.forgotten !== forgotten) break
         row = record.position
         if (this.#hidden.isRemoved(record.session)) continue
         yield { type: 'event', event: { ...this.#complete(record), position: this.#positionOf(row) } }
       }
+      if (this.#hidden.forgotten !== forgotten) continue
       // Nothing of the workspace lies before that, be it kept or not.
       if (records.length < BATCH) {
         row = Math.max(row, end)

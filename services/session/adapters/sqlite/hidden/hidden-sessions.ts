@@ -28,6 +28,7 @@ export class HiddenSessions {
   readonly #file: SqliteFile
   readonly #removed: Set<number>
   #last: number
+  #forgotten = 0
 
   /** Nobody else writes to the file, so whatever was staged has lost its owner. To be called in a job. */
   constructor(file: SqliteFile) {
@@ -36,6 +37,11 @@ export class HiddenSessions {
     const rows = file.statement('SELECT number FROM hiddenSessions').all()
     this.#removed = new Set(rows.map(({ number }) => number as number))
     this.#last = file.statement(LAST).get()?.last as number
+  }
+
+  /** How many removed sessions are not known any more. */
+  get forgotten(): number {
+    return this.#forgotten
   }
 
   /** The number of the next session. */
@@ -140,6 +146,7 @@ export class HiddenSessions {
   /** Nothing is left of it. */
   forget(number: number): void {
     this.#removed.delete(number)
+    this.#forgotten += 1
   }
 }
 
