@@ -63,10 +63,13 @@ export function beginStep(
 
 /** Begins a run that goes on where the last one ended, if that was asked for and there is anything to go on with. */
 function resume(revision: Revision, conversation: readonly Message[]): void {
-  const { due, wake } = revision.state
+  const { due, wake, lastAdmitter } = revision.state
   if (!due || wake?.resume !== true) return
-  revision.set({ wake: { ...wake, resume: false } })
-  if (isUnfinished(conversation)) beginRun(revision)
+  const { resumer = lastAdmitter } = wake
+  revision.set({ wake: { ...wake, resume: false, resumer: undefined } })
+  if (!isUnfinished(conversation)) return
+  beginRun(revision)
+  revision.set({ lastAdmitter: resumer })
 }
 
 const SUCCEEDED = { type: 'end', outcome: 'succeeded', error: undefined } as const

@@ -1,7 +1,7 @@
 import { type DurableEventData, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import { mayEnter } from './inbox/promotion.ts'
-import { parkInputs, wakeForSteers } from './inbox/wake.ts'
+import { endJoined, parkInputs, wakeForSteers } from './inbox/wake.ts'
 import type { WaitingInputs } from './inbox.ts'
 import type { AssistantMessage, StructuredError } from './message.ts'
 import type { Revision } from './revision.ts'
@@ -54,8 +54,9 @@ export function endRun(
   error: StructuredError | undefined,
   reason: 'user' | 'shutdown' | undefined = outcome === 'interrupted' ? 'user' : undefined,
 ): void {
-  const { running, timeIdle } = revision.state
+  const { running, interruptRequested, timeIdle } = revision.state
   if (running) {
+    if (outcome !== 'interrupted' && !interruptRequested) endJoined(revision)
     revision.insert({ type: 'idle', ...revision.newMessage(), outcome, error })
     revision.event({ type: 'execution-ended', outcome, error, reason })
     const idle = Math.max(revision.now, (timeIdle ?? 0) + 1)

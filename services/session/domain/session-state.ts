@@ -9,6 +9,8 @@ export interface Wake {
   readonly steersOnly: boolean
   /** To go on where the last run was interrupted or failed, if it was. */
   readonly resume: boolean
+  /** For whose account; undefined: that of the last run. */
+  readonly resumer?: Admitter | undefined
 }
 
 /** What of a session changes, bookkeeping included: all that a rule needs to know of it. */

@@ -7,6 +7,7 @@ import {
   asKey,
   calls,
   eventsUntil,
+  fails,
   hangingTool,
   hangs,
   openSessionService,
@@ -163,6 +164,35 @@ test('what is admitted after a rejected permission, while the run still ends, is
   await service.wait()
   const rest = ['msg_2', 'msg_3', 'assistant', 'succeeded']
   assert.deepEqual(await course(service), ['msg_1', 'assistant', 'interrupted', ...rest])
+})
+
+test('a resume after a rejected permission, while the run still ends, goes on with it next', async () => {
+  await using service = await openSessionService()
+  const release = await refused(service)
+  await service.client.resumeSession({ sessionId: 'ses_1' }, asKey)
+  release()
+  await service.wait()
+  assert.deepEqual(await course(service), ['msg_1', 'assistant', 'interrupted', 'assistant', 'succeeded'])
+})
+
+test('a rejected permission ends a run that was resumed before, and one that fails is joined', async () => {
+  await using service = await openSessionService()
+  const resume = () => service.client.resumeSession({ sessionId: 'ses_1' }, asKey)
+  const release = await refused(service, async () => void (await resume()))
+  release()
+  await service.wait()
+  assert.deepEqual(await course(service), ['msg_1', 'assistant', 'interrupted'])
+  const step = gate()
+  service.peers.turns.push(async function* (request, signal) {
+    await step.pass()
+    yield* fails('PROVIDER_REFUSED', {}, 'Half an')(request, signal)
+  })
+  await resume()
+  await step.reached
+  await resume()
+  step.open()
+  await service.wait()
+  assert.deepEqual((await course(service)).slice(3), ['assistant', 'failed'])
 })
 
 test('what waited when a permission was rejected waits for the next wake', async () => {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { admission, admitter, newSession as input, moveAdmission } from '#test/contract/session-store.support.ts'
+import { beginStep } from '../begin-step.ts'
 import type { InboxItem, WaitingInput, WaitingInputs } from '../inbox.ts'
 import { newSession } from '../new-session.ts'
 import { Revision } from '../revision.ts'
-import { type CutOff, endCutOff, giveBack, interruptRun } from '../run.ts'
+import { type CutOff, endCutOff, endRun, giveBack, interruptRun } from '../run.ts'
+import type { Outcome } from '../session.ts'
 import type { SessionState } from '../session-state.ts'
 import { admitPrompt } from './inputs.ts'
 import { promoteItems } from './promotion.ts'
@@ -75,18 +77,30 @@ test('what is due for steers leaves queued inputs where they are, until somethin
   )
 })
 
-test('a resume is for the account of who asks, and joins a run that goes on', () => {
+test('a resume is for the account of who asks; a run that goes on, and ends by itself, is only joined', () => {
   const other = { ...admitter, apiKeyId: 'key_2' }
-  for (const [state, resumes] of [
-    [{}, true],
-    [{ ...running, interruptRequested: true }, true],
-    [running, false],
-  ] as const) {
+  const cases: [Partial<SessionState>, Outcome, boolean][] = [
+    [running, 'succeeded', false],
+    [running, 'failed', false],
+    [running, 'interrupted', true],
+    [{ ...running, interruptRequested: true }, 'interrupted', true],
+    [{ ...running, interruptRequested: true }, 'failed', true],
+  ]
+  const { session } = newSession(input(), NOW, (prefix) => `${prefix}_1`)
+  const reads = { session, waiting: inbox(), transcript: [] }
+  for (const [state, outcome, resumes] of cases) {
     const revision = revisionOf({ ...state, lastAdmitter: admitter })
     resumeRun(revision, other)
+    endRun(revision, outcome, undefined)
+    const { due, wake, lastAdmitter } = revision.state
+    assert.deepEqual([due, wake?.resume, lastAdmitter], [true, resumes, admitter])
+    assert.deepEqual(wake?.resumer, resumes ? other : undefined)
+    const { prompt } = admission('msg_1')
+    beginStep(revision, reads, [{ type: 'user', id: 'msg_1', timeCreated: 0, prompt }], false)
     assert.deepEqual(
-      [revision.state.due, revision.state.wake?.resume, revision.state.lastAdmitter],
-      [true, resumes, resumes ? other : admitter],
+      [revision.state.running, revision.state.lastAdmitter],
+      resumes ? [true, other] : [false, admitter],
+      `${JSON.stringify(state)} ${outcome}`,
     )
   }
 })
@@ -95,7 +109,7 @@ test('an admission does not forget a resume that was asked for, and an interrupt
   const revision = revisionOf({})
   resumeRun(revision, admitter)
   admitPrompt(revision, undefined, admission('msg_1'))
-  assert.equal(revision.state.wake?.resume, true)
+  assert.deepEqual([revision.state.wake?.resume, revision.state.wake?.resumer], [true, admitter])
   interruptRun(revision)
   admitPrompt(revision, undefined, admission('msg_2'))
   assert.equal(revision.state.wake?.resume, false)
