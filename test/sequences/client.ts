@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createParser } from 'eventsource-parser'
 import type { WireMessage } from '#test/support/instance-client.ts'
 import { type Asked, asking, wasAnswered } from './history.ts'
 
@@ -59,8 +60,9 @@ export class Client {
       })
       const text = await answer.text()
       if (answer.status < 500) {
+        const json = isStream(answer) ? dataOf(text) : text === '' ? undefined : JSON.parse(text)
         wasAnswered(asked, answer.status)
-        return { asked, body: text === '' ? undefined : JSON.parse(text) }
+        return { asked, body: json }
       }
       if (answer.status !== 503 || !this.#target.disturbed(since)) {
         this.#problems.push(`${method} ${path} answered ${answer.status}: ${text}`)
@@ -94,10 +96,10 @@ export class Client {
     }
   }
 
-  /** Every message of a session, oldest first, in pages of an odd size. */
-  async messages(sessionId: string): Promise<WireMessage[]> {
+  /** Every message of a session, or those that a filter leaves, oldest first, in pages of an odd size. */
+  async messages(sessionId: string, filter = ''): Promise<WireMessage[]> {
     const all: WireMessage[] = []
-    let query = 'order=asc&limit=37'
+    let query = `order=asc&limit=37${filter}`
     for (;;) {
       const { body } = await this.insist('GET', `/api/session/${sessionId}/message?${query}`)
       const page = body as { data?: WireMessage[]; cursor?: { next?: string } } | undefined
@@ -106,4 +108,16 @@ export class Client {
       query = `limit=37&cursor=${encodeURIComponent(page.cursor.next)}`
     }
   }
+}
+
+function isStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') === true
+}
+
+/** What the frames of a stream say that has ended. */
+function dataOf(text: string): unknown[] {
+  const frames: unknown[] = []
+  const parser = createParser({ onEvent: ({ data }) => void frames.push(JSON.parse(data)) })
+  parser.feed(text)
+  return frames
 }

@@ -1,3 +1,7 @@
+import { join } from 'node:path'
+import type { WireMessage } from '#test/support/instance-client.ts'
+import type { WireEvent } from './follow.ts'
+import type { SessionClient } from './session-client.ts'
 import type { Answer, Delivery, Work } from './step.ts'
 
 /** A request: when it was sent and answered. Without a status nobody knows whether it was done, or still will be. */
@@ -23,8 +27,9 @@ export function wasAnswered(asked: Asked, status: number): void {
   Object.assign(asked, { ended: moment++, answered: Date.now(), status })
 }
 
-/** A prompt as the client knows it. */
-export interface SentPrompt {
+/** An input, of a user or of a program, as the client knows it. */
+export interface SentInput {
+  readonly kind: 'user' | 'synthetic'
   /** Undefined: the server made one, and its answer was lost. */
   id: string | undefined
   readonly text: string
@@ -34,6 +39,8 @@ export interface SentPrompt {
   accepted: boolean
   /** Somebody asked to cancel it: it may never run. */
   cancelled: boolean
+  /** Somebody asked to have it wait for an idle session. */
+  queued: boolean
 }
 
 /** A reply to a permission request. */
@@ -43,6 +50,79 @@ export interface SentReply {
   readonly requestId: string
   readonly messageId: string
   readonly callId: string
+  /** What `always` allows. */
+  readonly saves: readonly string[]
+}
+
+/** A change of the session's description: what of it is new, each value like no other. */
+export interface SentUpdate {
+  readonly asked: Asked
+  readonly title?: string
+  readonly metadata?: unknown
+  readonly permissions?: readonly Rule[]
+}
+
+export interface Rule {
+  readonly action: string
+  readonly resource: string
+  readonly effect: string
+}
+
+/** What the server said of the session at a time. */
+export interface Copy {
+  readonly kind: 'fork' | 'export'
+  readonly asked: Asked
+  readonly info: Info
+  readonly messages: readonly WireMessage[]
+  /** Where it was to end. */
+  readonly before?: string | undefined
+}
+
+/** A session as the server shows it. */
+export interface Info {
+  readonly id: string
+  readonly parentID?: string
+  readonly fork?: {
+    readonly sessionID: string
+    readonly boundary: { readonly type: string; readonly messageID: string }
+  }
+  readonly cost: number
+  readonly tokens: Tokens
+  readonly location: { readonly directory: string }
+  readonly time: {
+    readonly created: number
+    readonly updated: number
+    readonly idle?: number
+    readonly viewed?: number
+  }
+  readonly [member: string]: unknown
+}
+
+export interface Tokens {
+  readonly input: number
+  readonly output: number
+  readonly reasoning: number
+  readonly cache: { readonly read: number; readonly write: number }
+}
+
+/** A session that was made of another one. */
+export interface Made {
+  readonly session: SessionClient
+  /** Somebody has seen it. */
+  readonly sure: boolean
+}
+
+/** What the inbox had at a time, in its order. */
+export interface SeenInbox {
+  readonly asked: Asked
+  readonly ids: readonly string[]
+}
+
+/** What the log had at a time. */
+export interface SeenLog {
+  readonly asked: Asked
+  readonly after: number
+  readonly events: readonly WireEvent[]
 }
 
 /** All that one client did in its session, and what it was answered. */
@@ -50,16 +130,52 @@ export interface History {
   readonly sessionId: string
   /** File that the tools of the session write to, a line for each call that was run. */
   readonly calls: string
-  readonly prompts: SentPrompt[]
-  /** Every request that wakes the session, the prompts' own included. */
+  readonly inputs: SentInput[]
+  /** Every request that wakes the session, the inputs' own included. */
   readonly wakes: Asked[]
   readonly interrupts: Asked[]
+  /** Those of them that let steers go on. */
+  readonly goOns: Asked[]
+  readonly resumes: Asked[]
+  readonly moves: { readonly asked: Asked; readonly directory: string }[]
+  readonly cancels: { readonly asked: Asked; readonly id: string }[]
   readonly replies: SentReply[]
+  /** Approvals that were taken back, each once it was seen. */
+  readonly forgotten: { readonly asked: Asked; readonly resource: string }[]
   readonly waits: Asked[]
+  readonly updates: SentUpdate[]
+  readonly copies: Copy[]
+  /** Forks that were refused because there was no history. */
+  readonly emptyForks: Asked[]
+  readonly inboxes: SeenInbox[]
+  readonly logs: SeenLog[]
+  /** Sessions that were made below it, or below each other. */
+  readonly children: Made[]
+  /** Sessions that were made of it, and go on by themselves. */
+  readonly offspring: Made[]
+  removal: Asked | undefined
   /** Somebody woke the session after all that ended runs, and it was idle before anything else was sent. */
   woken: boolean
   /** What was found wrong at once. */
   readonly problems: string[]
+}
+
+export function newHistory(sessionId: string, scratch: string, problems: string[] = []): History {
+  return {
+    ...{ sessionId, calls: join(scratch, `${sessionId}.calls`), problems, woken: false, removal: undefined },
+    ...{ inputs: [], wakes: [], interrupts: [], goOns: [], resumes: [], moves: [], cancels: [], replies: [] },
+    ...{
+      forgotten: [],
+      waits: [],
+      updates: [],
+      copies: [],
+      emptyForks: [],
+      inboxes: [],
+      logs: [],
+      children: [],
+      offspring: [],
+    },
+  }
 }
 
 /** Whether one was over before the other was sent. */
@@ -76,9 +192,25 @@ export function beforeTime({ answered }: Asked, time: number): boolean {
 }
 
 /** What may end a run as interrupted, and parks what waits: interrupts, and refusals without a word. */
-export function stoppers({ interrupts, replies }: History): Asked[] {
+export function stoppers({ interrupts, replies }: Pick<History, 'interrupts' | 'replies'>): Asked[] {
   const refusals = replies.filter(({ answer }) => answer === 'reject')
   return [...interrupts, ...refusals.map(({ asked }) => asked)].filter(mayBeDone)
+}
+
+/** The values that something had while a request was answered: what it was, and each event that made it something else. */
+export function valuesDuring<T>(
+  events: readonly WireEvent[],
+  asked: Asked,
+  first: T,
+  pick: (event: WireEvent) => T | undefined,
+): T[] {
+  let values = [first]
+  for (const event of events) {
+    const value = pick(event)
+    if (value === undefined || event.created > asked.answered + CLOCK_MS) continue
+    values = event.created + CLOCK_MS < asked.sent ? [value] : [...values, value]
+  }
+  return values
 }
 
 /** Whether it was accepted, or nobody knows. */

@@ -1,10 +1,16 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from './client.ts'
 import { drive } from './drive.ts'
-import type { Asked } from './history.ts'
-import { type Evidence, judge } from './judge.ts'
+import { gather } from './gather.ts'
+import type { Asked, History } from './history.ts'
+import { interrupt } from './inputs.ts'
+import { type Evidence, judge } from './judge/judge.ts'
+import { judgeRemoval } from './judge/removal.ts'
+import { addTotals, judgeStats, noTotals, type Totals } from './judge/totals.ts'
+import { settleChildren, settleOffspring, settleRemoval } from './made.ts'
 import { settle } from './settle.ts'
 import type { Restart, Scenario, Sequence } from './step.ts'
+import { storyOf } from './story.ts'
 import { openWorld, type World, type WorldSetting } from './world.ts'
 
 /** A sequence that does not hold, and why. */
@@ -34,16 +40,20 @@ export async function play(
 ): Promise<Failure[]> {
   const failures: Failure[] = []
   const world = await openWorld(setting)
+  const totals = noTotals()
+  const removed: string[] = []
   try {
     const over = new AbortController()
     const disturbing = disturb(world, restarts, tally, over.signal)
     const all = sequences.map(async (sequence, at) => {
-      const problems = await playOne(world, sequence, tally)
+      const problems = await playOne(world, sequence, tally, totals, removed)
       if (problems.length > 0) failures.push({ at, problems })
     })
     await Promise.all(all)
     over.abort()
     await disturbing
+    world.problems.push(...removed.flatMap((id) => judgeRemoval(id, world.follower.of(id))))
+    if (failures.length === 0) world.problems.push(...(await judgeTotals(world, totals)))
   } finally {
     await world[Symbol.asyncDispose]()
   }
@@ -63,62 +73,64 @@ async function disturb(world: World, restarts: readonly Restart[], tally: Tally,
   }
 }
 
+/** Holds the statistics of the workspace to all that was played in it. */
+async function judgeTotals(world: World, totals: Totals): Promise<string[]> {
+  const problems: string[] = []
+  const client = new Client(world, problems)
+  const { body } = await client.insist('GET', '/api/experimental/session/stats?tools=detail')
+  const { data } = (body ?? {}) as { data?: unknown }
+  return data === undefined ? problems : judgeStats(data, totals)
+}
+
 /** Plays one sequence to its end; answers what is wrong with it. */
-async function playOne(world: World, sequence: Sequence, tally: Tally): Promise<string[]> {
+async function playOne(
+  world: World,
+  sequence: Sequence,
+  tally: Tally,
+  totals: Totals,
+  removed: string[],
+): Promise<string[]> {
   const sessionId = `ses_${process.pid}x${serial++}`
-  const driver = await drive(world, sequence, sessionId)
-  const { history } = driver
-  const messages = await settle(driver)
-  if (history.problems.length > 0) return history.problems
-  const runs = messages.filter(({ type }) => type === 'idle').length
-  const ended = () =>
-    world.follower.of(sessionId).filter(({ type }) => /execution\.(succ|fail|inter)/.test(type)).length
-  for (const since = Date.now(); ended() < runs && Date.now() - since < 20_000; ) await sleep(20)
-  const evidence = {
-    history,
-    messages,
-    events: world.follower.of(sessionId),
-    lines: linesOf(history.calls),
-    takenOver: world.takenOver,
+  const session = await drive(world, sequence, sessionId)
+  const { history } = session
+  if (history.removal !== undefined) {
+    removed.push(...(await settleRemoval(session, world.follower)))
+    await settleOffspring(session, totals)
+    count(tally, 'sequences')
+    count(tally, 'removed', history.children.length + 1)
+    countMade(tally, history)
+    return history.problems
   }
+  const messages = await settle(session)
+  if (history.problems.length > 0) return history.problems
+  await settleChildren(session, totals)
+  const evidence = await gather(session, world, messages)
+  if (evidence === undefined) return [...history.problems, `${sessionId} does not come to rest`]
   const problems = judge(evidence)
+  addTotals(totals, messages, false)
+  await settleOffspring(session, totals)
   tallyUp(tally, evidence)
-  if (await driver.interrupt()) problems.push('an interrupt is said to have ended something in an idle session')
+  countMade(tally, history)
+  if (await interrupt(session)) problems.push('an interrupt is said to have ended something in an idle session')
   world.follower.forget(sessionId)
   const found = [...history.problems, ...problems]
   return found.length === 0 ? [] : [...found.slice(0, 8), storyOf(evidence)]
 }
 
-/** What was asked and what happened, by time: milliseconds since the first request. */
-function storyOf({ history, events }: Evidence): string {
-  const { prompts, wakes, interrupts, replies, waits } = history
-  const asked = (what: string, { sent, answered, status }: Asked) => ({
-    at: sent,
-    line: `${what} → ${status} after ${answered - sent}`,
-  })
-  const lines = [
-    ...prompts.map((prompt) =>
-      asked(`prompt ${prompt.id} ${prompt.delivery}${wakes.includes(prompt.asked) ? '' : ' parked'}`, prompt.asked),
-    ),
-    ...wakes.filter((wake) => !prompts.some((prompt) => prompt.asked === wake)).map((wake) => asked('repeat', wake)),
-    ...interrupts.map((interrupt) => asked('interrupt', interrupt)),
-    ...replies.map((reply) => asked(`reply ${reply.answer}`, reply.asked)),
-    ...waits.map((wait) => asked('wait', wait)),
-    ...events
-      .filter(({ type }) => /inbox|execution|step\.(started|failed|ended)|permission/.test(type))
-      .map(({ type, created, durable, data }) => ({
-        at: created,
-        line: `  ${durable.seq} ${type} ${data.inboxID ?? ''}`,
-      })),
-  ].sort((a, b) => a.at - b.at)
-  return lines.map(({ at, line }) => `${at - (lines[0]?.at ?? 0)}: ${line}`).join('\n      ')
+function countMade(tally: Tally, { children, copies, moves, updates, resumes }: History): void {
+  const done = (all: readonly { readonly asked: Asked }[]) => all.filter(({ asked }) => asked.status === 204).length
+  count(tally, 'children', children.length)
+  for (const { kind } of copies) count(tally, `${kind}s`)
+  count(tally, 'moves', done(moves))
+  count(tally, 'updates', done(updates))
+  count(tally, 'resumes', resumes.length)
 }
 
 function tallyUp(tally: Tally, { history, messages, lines }: Evidence): void {
-  const { prompts, interrupts, replies, waits, woken } = history
+  const { inputs, interrupts, replies, waits, woken } = history
   const counts = {
     sequences: 1,
-    prompts: prompts.filter(({ accepted }) => accepted).length,
+    inputs: inputs.filter(({ accepted }) => accepted).length,
     interrupts: interrupts.length,
     replies: replies.filter(({ asked }) => asked.status === 204).length,
     waits: waits.length,
@@ -129,14 +141,4 @@ function tallyUp(tally: Tally, { history, messages, lines }: Evidence): void {
   for (const { type, outcome } of messages) if (type === 'idle') count(tally, `runs ${outcome}`)
   for (const { content = [] } of messages)
     for (const { state } of content) if (state?.error !== undefined) count(tally, `calls ${state.error.type}`)
-}
-
-function linesOf(path: string): string[] {
-  try {
-    return readFileSync(path, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-  } catch {
-    return []
-  }
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { anyKills, anyRestarts, anySequence } from './any-sequence.ts'
 import { type Failure, play, type Tally } from './play.ts'
-import { anyRestarts, anySequence, type Scenario, type Sequence } from './step.ts'
+import type { Scenario, Sequence } from './step.ts'
 import type { WorldSetting } from './world.ts'
 
 /** How much is played, and where. */
@@ -9,6 +10,8 @@ export interface Search extends WorldSetting {
   /** Sequences in all, and at once on one server. */
   readonly sequences: number
   readonly together: number
+  /** The server is killed again and again, instead of now and then. */
+  readonly kills?: boolean
   /** All that is random comes of it. */
   readonly seed: number
   /** Time to look for a smaller scenario that fails likewise, in milliseconds. */
@@ -30,7 +33,7 @@ export async function search(options: Search): Promise<Readonly<Tally>> {
   for (let done = 0; done < sequences; done += together) {
     const seed = options.seed + done
     const scenario = {
-      restarts: fc.sample(anyRestarts, { seed, numRuns: 1 })[0] ?? [],
+      restarts: fc.sample(options.kills ? anyKills : anyRestarts, { seed, numRuns: 1 })[0] ?? [],
       sequences: fc.sample(anySequence, { seed, numRuns: Math.min(together, sequences - done) }),
     }
     const failures = await play(scenario, options, tally)
@@ -55,7 +58,10 @@ async function report(
   count: number,
 ): Promise<never> {
   process.stderr.write(
-    `Seed ${seed} does not hold: ${failure.problems[0]?.slice(0, 500)}\nLooking for a smaller scenario …\n`,
+    `Seed ${seed} does not hold: ${failure.problems
+      .slice(0, 4)
+      .map((problem) => problem.slice(0, 1_500))
+      .join('\n  ')}\nLooking for a smaller scenario …\n`,
   )
   const small = await shrink(options, seed, scenario, failure)
   const problems = (small?.failure ?? failure).problems.slice(0, 9).map((problem) => problem.slice(0, 6_000))

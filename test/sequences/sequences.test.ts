@@ -11,7 +11,7 @@ for (const [seed, what] of [
   [2, 'undisturbed'],
   [6, 'on a server that is killed twice'],
 ] as const) {
-  test(`sequences of requests hold to the contract on SQLite, ${what} (3,000: npm run soak:sequences)`, async (t) => {
+  test(`sequences of requests hold to the contract on SQLite, ${what} (10,000: npm run soak:sequences)`, async (t) => {
     const done = await search({ seed, sequences: 20, together: 20, shrinkMs })
     t.diagnostic(JSON.stringify(done))
     const least = { 'commands run': 10, 'runs interrupted': 5, 'held to run after an end': 3 }

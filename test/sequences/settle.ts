@@ -1,6 +1,7 @@
 import type { WireMessage } from '#test/support/instance-client.ts'
-import type { Driver } from './drive.ts'
-import { before, type History, type SentPrompt, stoppers } from './history.ts'
+import { before, type History, mayBeDone, type SentInput, stoppers } from './history.ts'
+import { interrupt, sendInput, wait } from './inputs.ts'
+import type { SessionClient } from './session-client.ts'
 import { isLong } from './step.ts'
 
 /** No run does nothing for so long, unless what it does is long, nor after an interrupt, on a machine however busy. */
@@ -13,56 +14,93 @@ const ENDLESS_MS = 600_000
  * Brings a session to its end: waits until it is idle (what would take too long is interrupted), holds it to what had to
  * run by then, and wakes it until everything that was accepted has run. Answers its messages.
  */
-export async function settle(driver: Driver): Promise<readonly WireMessage[]> {
-  const { client, history } = driver
-  const { problems, prompts, sessionId } = history
-  await quiet(driver)
+export async function settle(session: SessionClient): Promise<readonly WireMessage[]> {
+  const { client, history } = session
+  const { problems, inputs, sessionId } = history
+  await quiet(session)
   let messages = await client.messages(sessionId)
   const ends = stoppers(history)
   const wake = history.wakes.findLast(({ status }) => status === 200)
   history.woken = ends.length > 0 && wake !== undefined && ends.every((end) => before(end, wake))
-  for (const prompt of left(prompts, messages)) {
-    if (mustRun(history, prompt))
-      problems.push(`${prompt.id} was accepted and does not run, though the session is idle`)
+  for (const input of left(inputs, messages)) {
+    if (mustRun(history, input)) problems.push(`${input.id} was accepted and does not run, though the session is idle`)
   }
+  problems.push(...(await judgeWaitingMoves(session)), ...judgeResume(history, messages))
   if (problems.length > 0) return messages
-  for (let round = 0; round <= prompts.length + 1; round++) {
-    if (round > 0 && left(prompts, messages).length === 0) return messages
-    await driver.prompt({ kind: 'words', count: 1, slowMs: 0 }, 'queue')
-    await quiet(driver)
+  for (let round = 0; round <= inputs.length + 1; round++) {
+    if (round > 0 && left(inputs, messages).length === 0) return messages
+    await sendInput(session, { kind: 'words', count: 1, slowMs: 0 }, 'queue')
+    await quiet(session)
     messages = await client.messages(sessionId)
     if (problems.length > 0) return messages
   }
-  for (const { id } of left(prompts, messages)) problems.push(`${id} was accepted and never runs`)
+  for (const { id } of left(inputs, messages)) problems.push(`${id} was accepted and never runs`)
   return messages
 }
 
-function left(prompts: readonly SentPrompt[], messages: readonly WireMessage[]): SentPrompt[] {
-  const users = new Set(messages.filter(({ type }) => type === 'user').map(({ id }) => id))
-  return prompts.filter(({ id, accepted, cancelled }) => accepted && id !== undefined && !users.has(id) && !cancelled)
+function left(inputs: readonly SentInput[], messages: readonly WireMessage[]): SentInput[] {
+  const entered = new Set(messages.map(({ id }) => id))
+  return inputs.filter(({ id, accepted, cancelled }) => accepted && id !== undefined && !entered.has(id) && !cancelled)
 }
 
 /**
- * Whether an accepted prompt must have run by the time that the session is idle: it woke the session, or something did later,
- * and nothing that ends runs came after that.
+ * Whether an accepted input must have run by the time that the session is idle: it woke the session, or something did later,
+ * and nothing that ends runs came after that. An interrupt that resumes is both, for what waits for the next step.
  */
-function mustRun(history: History, { asked }: SentPrompt): boolean {
+function mustRun(history: History, { asked, queued }: SentInput): boolean {
   const ends = stoppers(history)
-  return history.wakes.some(
-    (wake) => wake.status === 200 && (wake === asked || before(asked, wake)) && ends.every((end) => before(end, wake)),
+  return history.wakes.some((wake) => {
+    const goesOn = history.goOns.includes(wake)
+    if (goesOn && queued) return false
+    return (
+      isDone(wake.status) &&
+      (wake === asked || before(asked, wake)) &&
+      ends.every((end) => end === wake || before(end, wake))
+    )
+  })
+}
+
+function isDone(status: number | undefined): boolean {
+  return status !== undefined && status < 300
+}
+
+/** Moves wait no more than inputs do. */
+async function judgeWaitingMoves(session: SessionClient): Promise<string[]> {
+  const { history } = session
+  const { body } = await session.insist('GET', '/inbox')
+  const waiting = (body as { data?: { id: string; type: string }[] } | undefined)?.data ?? []
+  const ends = stoppers(history)
+  const moves = history.moves.filter(({ asked }) => mayBeDone(asked))
+  const woken = history.wakes.some(
+    (wake) =>
+      isDone(wake.status) &&
+      !history.goOns.includes(wake) &&
+      ends.every((end) => before(end, wake)) &&
+      moves.every(({ asked }) => asked === wake || before(asked, wake)),
   )
+  return waiting
+    .filter(({ type }) => woken && type === 'move')
+    .map(({ id }) => `the move ${id} was admitted and is not made, though the session is idle`)
+}
+
+/** A run that was resumed after all that ends runs does not stay interrupted, nor failed if that is over. */
+function judgeResume({ resumes, interrupts, replies, sessionId }: History, messages: readonly WireMessage[]): string[] {
+  const ends = stoppers({ interrupts, replies })
+  const last = messages.findLast(({ type }) => type === 'idle')
+  const resumed = resumes.some((one) => isDone(one.status) && ends.every((end) => before(end, one)))
+  return resumed && last?.outcome === 'interrupted' ? [`${sessionId} was resumed, and stays interrupted`] : []
 }
 
 /** Waits until nothing runs in the session; interrupts once when what runs is long. */
-async function quiet(driver: Driver): Promise<void> {
-  const { client, history } = driver
-  const { sessionId, prompts, problems } = history
-  const long = new Set(prompts.filter(({ work }) => isLong(work)).map(({ id }) => id))
+async function quiet(session: SessionClient): Promise<void> {
+  const { client, history } = session
+  const { sessionId, inputs, problems } = history
+  const long = new Set(inputs.filter(({ work }) => isLong(work)).map(({ id }) => id))
   const begun = Date.now()
   let [moved, seen] = [begun, '']
   let interrupted: number | undefined
   for (;;) {
-    if (await driver.wait(long.size > 0 ? 400 : 3_000)) return
+    if (await wait(session, long.size > 0 ? 400 : 3_000)) return
     if (client.dead) return void problems.push('the server was given up')
     const messages = await client.messages(sessionId)
     const last = `${messages.length} ${JSON.stringify(messages.at(-1))}`
@@ -76,11 +114,11 @@ async function quiet(driver: Driver): Promise<void> {
       return
     }
     if (long.size === 0 || interrupted !== undefined) continue
-    const running = messages.findLast(({ type }) => type === 'user')
+    const running = messages.findLast(({ type }) => type === 'user' || type === 'synthetic')
     // One whose id the server made and nobody knows may be long too.
-    const minted = running !== undefined && !prompts.some(({ id }) => id === running.id)
+    const minted = running !== undefined && !inputs.some(({ id }) => id === running.id)
     if (running !== undefined && (long.has(running.id) || (minted && long.has(undefined)))) {
-      if (await driver.interrupt()) interrupted = Date.now()
+      if (await interrupt(session)) interrupted = Date.now()
     }
   }
 }

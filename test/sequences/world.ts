@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { dropDatabase, freshDatabaseName } from '#test/support/mongo.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { type Product, startReplicas, startSingle } from '#test/support/product.ts'
-import type { Scene } from './drive.ts'
 import { Follower } from './follow.ts'
-import type { Restart } from './step.ts'
+import type { Scene } from './session-client.ts'
+import type { Place, Restart } from './step.ts'
 
 /** The server that sequences meet, a reader of its events, and somebody who looks whether it still answers. */
 export interface World extends Scene, AsyncDisposable {
@@ -42,7 +42,9 @@ export async function openWorld({ mongo, environment = {} }: WorldSetting): Prom
     string,
     string,
   ]
-  for (const directory of [project, scratch]) mkdirSync(directory)
+  const [deep, away, missing] = [join(project, 'deep'), join(folder.path, 'away'), join(folder.path, 'missing')]
+  const places: Readonly<Record<Place, string>> = { home: project, deep, away, missing }
+  for (const directory of [project, scratch, deep, away]) mkdirSync(directory)
   writeFileSync(join(project, 'README.md'), '# Lighthouse\n\nKeeps ships off the rocks.\n')
   const problems: string[] = []
   const setting = { dataDirectory, project, environment: { ...ENVIRONMENT, ...environment } }
@@ -50,7 +52,7 @@ export async function openWorld({ mongo, environment = {} }: WorldSetting): Prom
   const calm = new Calm()
   stack.defer(() => inTime(problems, server.product().stop(), server.product()))
   const scene = {
-    ...{ project, scratch, url: server.url, dead: false },
+    ...{ places, scratch, url: server.url, dead: false },
     disturbed: (since: number) => scene.dead || calm.disturbed(since),
   }
   const follower = stack.use(new Follower(scene))
@@ -84,7 +86,7 @@ export async function openWorld({ mongo, environment = {} }: WorldSetting): Prom
     async [Symbol.asyncDispose]() {
       await owned.disposeAsync()
       for (const line of server.output().split('\n')) {
-        if (/"level":(50|60)/.test(line)) problems.push(`logged: ${line.slice(0, 1_500)}`)
+        if (/"level":"(error|fatal)"/.test(line)) problems.push(`logged: ${line.slice(0, 1_500)}`)
       }
     },
   }

@@ -1,91 +1,88 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { WireMessage } from '#test/support/instance-client.ts'
-import type { WireEvent } from './follow.ts'
-import type { History } from './history.ts'
-import { judgeRuns } from './judge-runs.ts'
-import { judgeTools } from './judge-tools.ts'
+import type { WireEvent } from '../follow.ts'
+import type { History, Info } from '../history.ts'
+import { judgeChanges } from './changes.ts'
+import { judgeCopies } from './copies.ts'
+import { judgeInbox } from './inbox.ts'
+import { judgeLogs } from './logs.ts'
+import { judgePermissions } from './permissions.ts'
+import { judgeRuns } from './runs.ts'
+import { judgeTools } from './tools.ts'
 
 /** What is known of a session when everything is over. */
 export interface Evidence {
   readonly history: History
+  readonly info: Info
   readonly messages: readonly WireMessage[]
+  /** Its messages, as they are listed by type. */
+  readonly typed: ReadonlyMap<string, readonly WireMessage[]>
+  /** All of its log, and what of it came to who listened all the time. */
   readonly events: readonly WireEvent[]
+  readonly seen: readonly WireEvent[]
+  /** What is allowed for good by its answers. */
+  readonly approvals: readonly string[]
   /** What its tools wrote, by line. */
   readonly lines: readonly string[]
+  /** Where it began, and by what rules. */
+  readonly home: string
+  readonly first: unknown
   /** Whether a run may have been taken over from an owner that could not write any more. */
   readonly takenOver: boolean
 }
 
 /** Holds a session to the contract; answers what is wrong. */
 export function judge(evidence: Evidence): string[] {
-  return [...judgePrompts(evidence), ...judgeStory(evidence), ...judgeRuns(evidence), ...judgeTools(evidence)]
+  return [
+    ...[...judgeInputs(evidence), ...judgeStory(evidence), ...judgeTyped(evidence)],
+    ...[...judgeRuns(evidence), ...judgeTools(evidence), ...judgePermissions(evidence)],
+    ...[...judgeInbox(evidence), ...judgeChanges(evidence), ...judgeCopies(evidence), ...judgeLogs(evidence)],
+  ]
 }
 
 /** Everything that was accepted is one message, with what was sent, in order; and nothing else is there. */
-function judgePrompts({ history, messages, events }: Evidence): string[] {
+function judgeInputs({ history, messages, events }: Evidence): string[] {
   const problems: string[] = []
   const ids = messages.map(({ id }) => id)
   for (const id of new Set(ids.filter((id, i) => ids.indexOf(id) !== i))) problems.push(`${id} is there twice`)
-  const users = messages.filter(({ type }) => type === 'user')
+  const inputs = messages.filter(({ type }) => type === 'user' || type === 'synthetic')
   const gone = new Set(events.flatMap(({ type, data }) => (type === 'session.inbox.cancelled' ? [data.inboxID] : [])))
-  for (const { id, text, accepted } of history.prompts) {
+  for (const { kind, id, text, accepted } of history.inputs) {
     if (!accepted || id === undefined) continue
-    const found = users.find((user) => user.id === id)
+    const found = inputs.find((input) => input.id === id)
     if (gone.has(id)) {
       if (found !== undefined) problems.push(`${id} was cancelled and has run`)
     } else if (found === undefined) problems.push(`${id} was accepted and is lost`)
-    else if (found.text !== text) problems.push(`${id} has another text than it was accepted with`)
+    else if (found.text !== text || found.type !== kind) problems.push(`${id} is not what was accepted`)
   }
-  const unknown = history.prompts.filter(({ accepted }) => !accepted).map(({ text }) => text)
-  for (const { id, text } of users) {
-    if (history.prompts.some((prompt) => prompt.accepted && prompt.id === id)) continue
+  const unknown = history.inputs.filter(({ accepted }) => !accepted).map(({ text }) => text)
+  for (const { id, text } of inputs) {
+    if (history.inputs.some((sent) => sent.accepted && sent.id === id)) continue
     const at = unknown.indexOf(text ?? '')
     if (at < 0) problems.push(`${id} is a message that nobody sent, or that was sent once and is there twice`)
     else unknown.splice(at, 1)
   }
-  return [...problems, ...judgeOrder(events)]
+  return problems
 }
 
-/** Prompts of one delivery run in the order of their admission; a queued one never joins a run that goes on. */
-function judgeOrder(events: readonly WireEvent[]): string[] {
-  const problems: string[] = []
-  const deliveries = new Map<unknown, unknown>()
-  const waiting: Record<string, unknown[]> = { steer: [], queue: [] }
-  const admitted: unknown[] = []
-  let [queued, stepped] = [0, false]
-  for (const { type, data } of events) {
-    if (type === 'session.inbox.enqueued') {
-      const { delivery } = data.item as { delivery: string }
-      if (deliveries.has(data.inboxID)) problems.push(`${data.inboxID} was enqueued twice`)
-      deliveries.set(data.inboxID, delivery)
-      admitted.push(data.inboxID)
-      waiting[delivery]?.push(data.inboxID)
-    } else if (type === 'session.inbox.cancelled' || type === 'session.inbox.delivery.changed') {
-      const former = waiting[String(deliveries.get(data.inboxID))] ?? []
-      if (!former.includes(data.inboxID)) problems.push(`${type} of ${data.inboxID}, which does not wait`)
-      former.splice(former.indexOf(data.inboxID), 1)
-      if (type === 'session.inbox.cancelled') continue
-      deliveries.set(data.inboxID, data.delivery)
-      const next = waiting[String(data.delivery)]
-      next?.push(data.inboxID)
-      next?.sort((a, b) => admitted.indexOf(a) - admitted.indexOf(b))
-    } else if (type === 'session.inbox.delivered') {
-      const delivery = String(deliveries.get(data.inboxID))
-      const first = waiting[delivery]?.shift()
-      if (first !== data.inboxID) problems.push(`${data.inboxID} (${delivery}) ran before ${first}, or twice`)
-      if (delivery === 'queue' && ++queued > 1) problems.push(`${data.inboxID} ran together with another queued prompt`)
-      if (delivery === 'queue' && stepped) problems.push(`${data.inboxID} (queue) joined a run that went on`)
-    } else if (type === 'session.step.started' || type.startsWith('session.execution.')) {
-      queued = 0
-      stepped = type === 'session.step.started'
-    }
-  }
-  return problems
+/** The messages of a type are those of all that have it. */
+function judgeTyped({ messages, typed }: Evidence): string[] {
+  return [...typed].flatMap(([type, found]) => {
+    const expected = messages.filter((message) => message.type === type)
+    return isDeepStrictEqual(found, expected)
+      ? []
+      : [`${found.length} messages of ${expected.length} are listed as ${type}`]
+  })
 }
 
 /** Events and messages say the same, in the same order. */
 function judgeStory({ messages, events }: Evidence): string[] {
+  const kinds = new Map<unknown, string>()
   const reported = events.flatMap(({ type, data }) => {
-    if (type === 'session.inbox.delivered') return [`user ${data.inboxID}`]
+    if (type === 'session.inbox.enqueued') kinds.set(data.inboxID, (data.item as { type: string }).type)
+    const kind = kinds.get(data.inboxID)
+    if (type === 'session.inbox.delivered') return kind === 'move' ? [] : [`${kind} ${data.inboxID}`]
+    if (type === 'session.moved') return [`location-switched ${(data.location as { directory: string }).directory}`]
     if (type === 'session.step.started') return [`assistant ${data.assistantMessageID} ${data.agent}`]
     if (type === 'session.agent.selected') return [`agent-switched ${data.agent}`]
     if (type === 'session.model.selected') return [`model-switched ${(data.model as { id: string }).id}`]
@@ -93,11 +90,13 @@ function judgeStory({ messages, events }: Evidence): string[] {
     return ended === null ? [] : [`idle ${ended[1]} ${(data.error as { type: string } | undefined)?.type ?? ''}`]
   })
   const shown = messages.map((message) => {
-    const { type, id, agent, model, outcome, error } = message as WireMessage & {
+    const { type, id, agent, model, outcome, error, location } = message as WireMessage & {
       agent?: string
       model?: { id: string }
+      location?: { directory: string }
     }
-    if (type === 'user') return `user ${id}`
+    if (type === 'user' || type === 'synthetic') return `${type} ${id}`
+    if (type === 'location-switched') return `location-switched ${location?.directory}`
     if (type === 'assistant') return `assistant ${id} ${agent}`
     if (type === 'agent-switched') return `agent-switched ${agent}`
     if (type === 'model-switched') return `model-switched ${model?.id}`

@@ -1,6 +1,6 @@
 import type { WireMessage } from '#test/support/instance-client.ts'
-import type { WireEvent } from './follow.ts'
-import { before, beforeTime, CLOCK_MS, mayBeDone, type SentPrompt, stoppers } from './history.ts'
+import type { WireEvent } from '../follow.ts'
+import { before, beforeTime, CLOCK_MS, mayBeDone, type SentInput, stoppers } from '../history.ts'
 import type { Evidence } from './judge.ts'
 
 /** A run, as the events report it. */
@@ -8,8 +8,10 @@ interface Run {
   readonly started: WireEvent
   readonly ended: WireEvent
   readonly outcome: string
-  /** Messages that it made: users' and the model's. */
+  /** Messages that it made: inputs and the model's. */
   readonly messages: readonly WireMessage[]
+  /** What it answers: its own inputs, and those of the run that it goes on with. */
+  readonly inputs: readonly WireMessage[]
   /** Ids of agents and models that were selected when it began or during it. */
   readonly selected: readonly string[]
 }
@@ -21,6 +23,7 @@ export function judgeRuns(evidence: Evidence): string[] {
   for (const run of runs) problems.push(...judgeAnswer(run, evidence))
   return [
     ...problems,
+    ...judgeResumed(runs, evidence),
     ...judgeInterrupted(runs, evidence),
     ...judgeWaits(runs, evidence),
     ...judgeStarts(runs, evidence),
@@ -29,6 +32,7 @@ export function judgeRuns(evidence: Evidence): string[] {
 
 function runsOf({ events, messages }: Evidence, problems: string[]): Run[] {
   const byId = new Map(messages.map((message) => [message.id, message]))
+  const isInput = ({ type }: WireMessage) => type === 'user' || type === 'synthetic'
   const runs: Run[] = []
   let open: { started: WireEvent; messages: WireMessage[]; selected: string[] } | undefined
   let selected: string[] = []
@@ -39,13 +43,17 @@ function runsOf({ events, messages }: Evidence, problems: string[]): Run[] {
     if (type === 'session.model.selected') selected = [...selected.slice(-4), (data.model as { id: string }).id]
     if (open !== undefined) open.selected = selected
     const message = byId.get(String(type === 'session.inbox.delivered' ? data.inboxID : data.assistantMessageID))
-    const makes = type === 'session.inbox.delivered' || type === 'session.step.started'
+    // A move is no part of a run, whether one goes on or not.
+    const makes =
+      (type === 'session.inbox.delivered' && message?.type !== 'location-switched') || type === 'session.step.started'
     if (type === 'session.execution.started') {
       if (open !== undefined) problems.push('a run began within a run')
       open = { started: event, messages: [], selected }
     } else if (open === undefined && (makes || ended !== null)) problems.push(`${type} outside of a run`)
     else if (open !== undefined && ended !== null) {
-      runs.push({ ...open, ended: event, outcome: ended[1] ?? '' })
+      const former = open.messages[0] === undefined || !isInput(open.messages[0]) ? (runs.at(-1)?.inputs ?? []) : []
+      const inputs = [...former, ...open.messages.filter(isInput)]
+      runs.push({ ...open, inputs, ended: event, outcome: ended[1] ?? '' })
       open = undefined
     } else if (makes && message !== undefined) open?.messages.push(message)
   }
@@ -53,25 +61,38 @@ function runsOf({ events, messages }: Evidence, problems: string[]): Run[] {
   return runs
 }
 
-/** What a user said is answered, or the run says why not. */
-function judgeAnswer({ messages, outcome, ended, selected }: Run, { history }: Evidence): string[] {
-  const at = messages.findLastIndex(({ type }) => type === 'user')
-  const user = messages[at]
-  if (user === undefined) return ['a run began without a prompt']
+/** What was said is answered, or the run says why not. */
+function judgeAnswer({ messages, inputs, outcome, ended, selected }: Run, { history }: Evidence): string[] {
+  const input = inputs.at(-1)
+  if (input === undefined) return ['a run began without an input']
   const last = messages.at(-1)
-  const prompt = history.prompts.find(({ id, text }) => id === user.id || text === user.text)
-  const failing = messages.some(({ text }) => text?.startsWith('/fail'))
+  const sent = history.inputs.find(({ id, text }) => id === input.id || text === input.text)
+  const failing = inputs.some(({ text }) => text?.startsWith('/fail'))
   if (outcome === 'failed') {
     if (failing || selected.includes('nobody') || selected.includes('nothing')) return []
     return [`a run failed without a cause: ${JSON.stringify(ended.data.error)}`]
   }
   if (outcome !== 'succeeded') return []
-  if (last?.type !== 'assistant') return [`${user.id} was not answered, and its run is said to have succeeded`]
+  if (last?.type !== 'assistant') return [`${input.id} was not answered, and its run is said to have succeeded`]
   if (last.error !== undefined) return [`a run succeeded whose last step failed: ${JSON.stringify(last.error)}`]
-  return prompt === undefined ? [] : judgeWords(prompt, last)
+  return sent === undefined ? [] : judgeWords(sent, last)
 }
 
-function judgeWords({ id, work }: SentPrompt, { content = [] }: WireMessage): string[] {
+/** A run without an input of its own goes on with one that was interrupted or has failed, because somebody resumed it. */
+function judgeResumed(runs: readonly Run[], { history }: Evidence): string[] {
+  const without = runs.filter(({ messages }) => !messages.some(({ type }) => type !== 'assistant'))
+  const problems = without.flatMap((run) => {
+    const former = runs[runs.indexOf(run) - 1]
+    const due = former !== undefined && former.outcome !== 'succeeded'
+    return due ? [] : [`a run began (${run.started.durable.seq}) with nothing to go on with`]
+  })
+  const resumed = history.resumes.filter(mayBeDone).length
+  return without.length <= resumed
+    ? problems
+    : [...problems, `${without.length} runs went on, and ${resumed} were resumed`]
+}
+
+function judgeWords({ id, work }: SentInput, { content = [] }: WireMessage): string[] {
   if (work.kind === 'fail') return [`${id} was to fail`]
   if (work.kind !== 'words') return []
   const words = content.flatMap(({ text = '' }) => text.split(/\s+/).filter((word) => word !== ''))

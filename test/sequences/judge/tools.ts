@@ -1,4 +1,5 @@
 import type { WireMessage, WirePart } from '#test/support/instance-client.ts'
+import { tokenOf } from '../commands.ts'
 import type { Evidence } from './judge.ts'
 
 /** What is known of one tool call. */
@@ -6,31 +7,44 @@ interface Call {
   readonly messageId: string
   readonly part: WirePart & { readonly time?: { readonly ran?: number } }
   readonly token: string
+  /** Where its step began. */
+  readonly directory: string
 }
 
-/** Each call ran once, or not at all where it was refused; and replies to requests had their effect. */
+/** Each call ran once, where the session was, or not at all where it was refused; and replies to requests had their effect. */
 export function judgeTools(evidence: Evidence): string[] {
-  const calls = evidence.messages.flatMap(callsOf)
+  const calls = callsOf(evidence)
   return [...judgeLines(calls, evidence), ...judgeReplies(calls, evidence), ...judgeRequests(evidence)]
 }
 
-function callsOf({ id, content = [] }: WireMessage): Call[] {
-  return content.flatMap((part) => {
-    const { input } = (part.state ?? {}) as { input?: { command?: string } }
-    const token = /^echo (\S+) >>/.exec(input?.command ?? '')?.[1]
-    return part.type === 'tool' && token !== undefined ? [{ messageId: id, part, token }] : []
+function callsOf({ messages, home }: Evidence): Call[] {
+  let directory = home
+  return messages.flatMap((message) => {
+    const { id, content = [], location } = message as WireMessage & { location?: { directory: string } }
+    if (message.type === 'location-switched') directory = location?.directory ?? ''
+    return content.flatMap((part) => {
+      const { input } = (part.state ?? {}) as { input?: { command?: string } }
+      const token = tokenOf(input?.command)
+      return part.type === 'tool' && token !== undefined ? [{ messageId: id, part, token, directory }] : []
+    })
   })
 }
 
 function judgeLines(calls: readonly Call[], { lines, takenOver }: Evidence): string[] {
   const problems: string[] = []
-  for (const token of new Set([...lines, ...calls.map((call) => call.token)])) {
+  for (const line of lines) {
+    const own = calls.filter(({ token }) => token === line.split(' ')[0])
+    if (own.length > 0 && !own.some((call) => line === `${call.token} ${call.directory}`))
+      problems.push(`a command ran as “${line}”, and its step began in ${own[0]?.directory}`)
+  }
+  const tokens = lines.map((line) => line.split(' ')[0] ?? '')
+  for (const token of new Set([...tokens, ...calls.map((call) => call.token)])) {
     const own = calls.filter((call) => call.token === token)
     const [least, most] = [
       own.filter((call) => hasRun(call)).length,
       own.filter((call) => mayHaveRun(call, takenOver)).length,
     ]
-    const written = lines.filter((line) => line === token).length
+    const written = tokens.filter((one) => one === token).length
     if (written >= least && written <= most) continue
     const states = own.map(({ part }) => `${part.state?.status} ${part.state?.error?.type ?? ''}`)
     problems.push(`the command ${token} ran ${written} times; its calls: ${JSON.stringify(states)}`)

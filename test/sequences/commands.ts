@@ -1,0 +1,63 @@
+import type { RuleSet, ToolKind, Work } from './step.ts'
+
+/** Rules of sessions: commands that end in a comment are asked for, or denied. */
+export const RULES: Readonly<Record<RuleSet, readonly { action: string; resource: string; effect: string }[]>> = {
+  strict: [
+    { action: '*', resource: '*', effect: 'allow' },
+    { action: 'bash', resource: '*# ask-me', effect: 'ask' },
+    { action: 'bash', resource: '*# deny-me', effect: 'deny' },
+  ],
+  open: [{ action: '*', resource: '*', effect: 'allow' }],
+  shut: [
+    { action: '*', resource: '*', effect: 'allow' },
+    { action: 'bash', resource: '*', effect: 'ask' },
+    { action: 'bash', resource: '*# deny-me', effect: 'deny' },
+  ],
+}
+
+/** What is said to the built-in model. `tag`: like no other of the session; `calls`: the file that its tools write to. */
+export function textOf(work: Work, tag: string, calls: string): string {
+  switch (work.kind) {
+    case 'look':
+      return `What is in this project? (${tag})`
+    case 'words':
+      return `/slow ${work.slowMs}\n/length ${work.count}`
+    case 'fail':
+      return `/fail ${work.status}${work.after === 0 ? '' : ` after ${work.after}`}\n/length 4`
+    case 'tools':
+      return work.tools
+        .map((kind, i) => `/tool bash ${JSON.stringify({ command: commandOf(kind, `${tag}.${i}`, calls) })}`)
+        .join('\n')
+  }
+}
+
+/** The file that grows while an endless command of the session runs. */
+export function pulseOf(calls: string): string {
+  return `${calls}.pulse`
+}
+
+/** The mark in a command that was made here. */
+export function tokenOf(command: string | undefined): string | undefined {
+  return /^echo (\S+) \$PWD >>/.exec(command ?? '')?.[1]
+}
+
+function commandOf(kind: ToolKind, token: string, calls: string): string {
+  const mark = `echo ${kind === 'always' ? 'always' : token} $PWD >> ${calls}`
+  switch (kind) {
+    case 'quick':
+      return mark
+    case 'brief':
+      return `${mark}; sleep 0.2`
+    case 'failing':
+      return `${mark}; exit 3`
+    case 'printing':
+      return `${mark}; for i in 1 2 3 4 5 6; do yes abcdefgh | head -c 200000; sleep 0.08; done`
+    case 'endless':
+      return `${mark}; while :; do echo abcdefgh; echo >> ${pulseOf(calls)}; sleep 0.02; done`
+    case 'denied':
+      return `${mark} # deny-me`
+    case 'asking':
+    case 'always':
+      return `${mark} # ask-me`
+  }
+}

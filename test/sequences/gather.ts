@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { WireMessage } from '#test/support/instance-client.ts'
+import { approvals } from './changes.ts'
+import { RULES } from './commands.ts'
+import type { WireEvent } from './follow.ts'
+import type { Info } from './history.ts'
+import type { Evidence } from './judge/judge.ts'
+import { messagesOf, readLog, TYPES } from './looks.ts'
+import type { SessionClient } from './session-client.ts'
+import type { World } from './world.ts'
+
+/** So long events may take to come, and titles to be found. */
+const REST_MS = 30_000
+
+/** Everything that is known of a session that is over, once nothing more is written; undefined: it does not come to rest. */
+export async function gather(
+  session: SessionClient,
+  world: World,
+  messages: readonly WireMessage[],
+): Promise<Evidence | undefined> {
+  const { history } = session
+  const { sessionId } = history
+  const still = await atRest(session)
+  if (still === undefined) return undefined
+  const last = still.events.at(-1)?.durable.seq ?? 0
+  const arrived = () => world.follower.of(sessionId).at(-1)?.durable.seq ?? 0
+  for (const since = Date.now(); arrived() < last && Date.now() - since < REST_MS; ) await sleep(20)
+  const typed = new Map<string, readonly WireMessage[]>()
+  for (const type of TYPES) typed.set(type, await messagesOf(session, type))
+  return {
+    ...{ history, messages, typed, ...still, seen: world.follower.of(sessionId) },
+    approvals: (await approvals(session)).map(({ resource }) => resource),
+    ...{ lines: linesOf(history.calls), home: world.places.home, first: RULES.strict, takenOver: world.takenOver },
+  }
+}
+
+/** The session and its log, between which nothing was written. */
+async function atRest(
+  session: SessionClient,
+): Promise<{ readonly info: Info; readonly events: WireEvent[] } | undefined> {
+  for (const since = Date.now(); Date.now() - since < REST_MS; await sleep(20)) {
+    const events = await readLog(session, 0)
+    const { body } = await session.insist('GET', '')
+    const again = await readLog(session, 0)
+    const { data: info } = (body ?? {}) as { data?: Info }
+    if (info !== undefined && events !== undefined && events.length > 0 && events.length === again?.length)
+      return { info, events }
+  }
+  return undefined
+}
+
+function linesOf(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+  } catch {
+    return []
+  }
+}

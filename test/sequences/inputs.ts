@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { textOf } from './commands.ts'
+import { type Asked, asking, type SentInput } from './history.ts'
+import type { SessionClient } from './session-client.ts'
+import type { Answer, Delivery, Place, Work } from './step.ts'
+
+/** How an input is sent. */
+export interface Sending {
+  readonly kind?: SentInput['kind']
+  readonly parked?: boolean
+  /** The server makes the id; then it is sent only once. */
+  readonly minted?: boolean
+}
+
+/** Sends an input; one that has an id as often as it takes to know what became of it. */
+export async function sendInput(
+  session: SessionClient,
+  work: Work,
+  delivery: Delivery,
+  { kind = 'user', parked = false, minted = false }: Sending = {},
+): Promise<void> {
+  const { inputs, sessionId, calls } = session.history
+  const tag = String(inputs.length)
+  const asked = asking()
+  const sent: SentInput = {
+    ...{ kind, id: minted ? undefined : `msg_${sessionId.slice(4)}_${tag}`, text: textOf(work, tag, calls), work },
+    ...{ delivery, asked, accepted: false, cancelled: false, queued: delivery === 'queue' },
+  }
+  inputs.push(sent)
+  await admit(session, sent, asked, sent.text, parked)
+}
+
+/** Sends an input again, or another one under its id. */
+export async function repeat(session: SessionClient, back: number, other: boolean, parked: boolean): Promise<void> {
+  const sent = known(session, back)
+  if (sent === undefined) return
+  await admit(session, sent, asking(), other ? `${sent.text}\nAnd something else.` : sent.text, parked)
+}
+
+async function admit(session: SessionClient, sent: SentInput, asked: Asked, text: string, parked: boolean) {
+  const { id, delivery, kind } = sent
+  const request = { ...(id === undefined ? {} : { id }), text, delivery, ...(parked ? { resume: false } : {}) }
+  const suffix = kind === 'user' ? '/prompt' : '/synthetic'
+  // Noted before it is sent: it may be done while nobody knows the answer.
+  if (!parked) session.history.wakes.push(asked)
+  const answer = await (id === undefined
+    ? session.send('POST', suffix, request, asked)
+    : session.insist('POST', suffix, request, asked))
+  if (text !== sent.text) {
+    session.expect(409, answer)
+    return
+  }
+  if (!session.expect(200, answer)) return
+  const admitted = (answer.body as { data?: { id: string; payload?: { text?: string } } } | undefined)?.data
+  if (admitted?.payload?.text !== text || (id !== undefined && admitted.id !== id))
+    return session.wrong(kind, asked, answer.body)
+  sent.id = admitted.id
+  sent.accepted = true
+}
+
+function known({ history }: SessionClient, back: number): (SentInput & { id: string }) | undefined {
+  const all = history.inputs.filter(
+    (sent): sent is SentInput & { id: string } => sent.accepted && sent.id !== undefined,
+  )
+  return all.at(-1 - back)
+}
+
+export async function cancel(session: SessionClient, back: number): Promise<void> {
+  const sent = known(session, back)
+  if (sent === undefined) return
+  sent.cancelled = true
+  const asked = asking()
+  session.history.cancels.push({ asked, id: sent.id })
+  session.expect(204, await session.insist('DELETE', `/inbox/${sent.id}`, undefined, asked))
+}
+
+export async function redeliver(session: SessionClient, back: number, delivery: Delivery): Promise<void> {
+  const sent = known(session, back)
+  if (sent === undefined) return
+  const asked = asking()
+  if (delivery === 'steer') session.history.wakes.push(asked)
+  else sent.queued = true
+  // It may wait no more, or for this boundary already.
+  session.expect([204, 409], await session.send('PATCH', `/inbox/${sent.id}`, { delivery }, asked))
+}
+
+export async function move(session: SessionClient, to: Place, delivery: Delivery): Promise<void> {
+  const directory = session.scene.places[to]
+  const asked = asking()
+  if (to !== 'missing') {
+    session.history.moves.push({ asked, directory })
+    session.history.wakes.push(asked)
+  }
+  session.expect(to === 'missing' ? 400 : 204, await session.send('POST', '/move', { directory, delivery }, asked))
+}
+
+/** Whether anything was running. */
+export async function interrupt(session: SessionClient, resume = false): Promise<boolean> {
+  const asked = asking()
+  const { interrupts, goOns, wakes } = session.history
+  interrupts.push(asked)
+  if (resume) {
+    goOns.push(asked)
+    wakes.push(asked)
+  }
+  const answer = await session.send('POST', `/interrupt${resume ? '?resume=true' : ''}`, undefined, asked)
+  return session.expect(200, answer) && (answer.body as { interrupted?: boolean }).interrupted === true
+}
+
+/** Has the session go on, and waits until it is idle, but not longer than that. */
+export async function resume(session: SessionClient, ms: number): Promise<void> {
+  const asked = asking()
+  session.history.resumes.push(asked)
+  session.history.wakes.push(asked)
+  session.expect(204, await session.client.ask('POST', `${session.path}/resume`, undefined, ms, asked))
+}
+
+/** Waits until the session is idle, but not longer than that; whether it is. */
+export async function wait(session: SessionClient, ms: number): Promise<boolean> {
+  const path = `/api/experimental/session/${session.history.sessionId}/wait`
+  const answer = await session.client.ask('POST', path, undefined, ms)
+  if (!session.expect(204, answer)) return false
+  session.history.waits.push(answer.asked)
+  return true
+}
+
+interface PermissionRequest {
+  readonly id: string
+  readonly save?: readonly string[]
+  readonly source?: { readonly messageID: string; readonly id: string }
+}
+
+/** Replies to the oldest permission request, if there is one within a moment. */
+export async function reply(session: SessionClient, answer: Answer): Promise<void> {
+  let request: PermissionRequest | undefined
+  for (let tries = 0; tries < 12 && request === undefined; tries++) {
+    if (tries > 0) await sleep(60)
+    const { body } = await session.send('GET', '/permission')
+    request = (body as { data?: PermissionRequest[] } | undefined)?.data?.[0]
+  }
+  if (request === undefined) return
+  const said = answer === 'correct' ? { reply: 'reject', message: 'Not that way' } : { reply: answer }
+  const asked = asking()
+  const { messageID: messageId = '', id: callId = '' } = request.source ?? {}
+  const saves = request.save ?? []
+  session.history.replies.push({ asked, answer, requestId: request.id, messageId, callId, saves })
+  // It may have expired, or been answered, meanwhile.
+  session.expect([204, 404], await session.send('POST', `/permission/${request.id}/reply`, said, asked))
+}
