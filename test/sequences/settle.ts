@@ -105,6 +105,8 @@ async function quiet(session: SessionClient): Promise<void> {
     const messages = await client.messages(sessionId)
     const last = `${messages.length} ${JSON.stringify(messages.at(-1))}`
     if (last !== seen) [moved, seen] = [Date.now(), last]
+    // A server that is being restarted gets on with nothing.
+    if (session.scene.disturbed(Date.now())) moved = Date.now()
     const still = Date.now() - Math.max(moved, interrupted ?? 0)
     if (still > (interrupted === undefined ? STILL_MS : STOP_MS) || Date.now() - begun > ENDLESS_MS) {
       const after = interrupted === undefined ? '' : `, ${Date.now() - interrupted} ms after an interrupt`
