@@ -104,7 +104,11 @@ export async function interrupt(session: SessionClient, resume = false): Promise
     wakes.push(asked)
   }
   const answer = await session.send('POST', `/interrupt${resume ? '?resume=true' : ''}`, undefined, asked)
-  return session.expect(200, answer) && (answer.body as { interrupted?: boolean }).interrupted === true
+  if (!session.expect(200, answer)) return false
+  const { interrupted } = answer.body as { interrupted?: boolean }
+  // Nothing was running, nor about to.
+  if (interrupted === false) interrupts.splice(interrupts.indexOf(asked), 1)
+  return interrupted === true
 }
 
 /** Has the session go on, and waits until it is idle, but not longer than that. */

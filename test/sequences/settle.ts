@@ -99,8 +99,10 @@ async function quiet(session: SessionClient): Promise<void> {
   const begun = Date.now()
   let [moved, seen] = [begun, '']
   let interrupted: number | undefined
-  for (;;) {
-    if (await wait(session, long.size > 0 ? 400 : 3_000)) return
+  // What was ended already may take a moment; another interrupt would hide what it has to leave.
+  const patience = stoppers(history).length > 0 ? 2_000 : 400
+  for (let first = true; ; first = false) {
+    if (await wait(session, long.size > 0 ? (first ? patience : 400) : 3_000)) return
     if (client.dead) return void problems.push('the server was given up')
     const messages = await client.messages(sessionId)
     const last = `${messages.length} ${JSON.stringify(messages.at(-1))}`
