@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { ownTurn } from '#shared/own-turn.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
 import { finishRemovals, fromStaged } from './session-store.removal.ts'
-import { listed, newSession, plain, refusal, type StoreTest, W } from './session-store.support.ts'
+import { assistant, listed, newSession, plain, refusal, type StoreTest, W } from './session-store.support.ts'
 import { eventsOf } from './session-store.tail.ts'
 
 /** Creates sessions, each below the one that it names. */
@@ -13,8 +14,27 @@ async function ids(store: UseCases): Promise<string[]> {
   return (await listed(store, {})).map(({ id }) => id).sort()
 }
 
-/** How sessions go that have others below them. */
+/** How sessions go that have others below them, and those that are read at the same time. */
 export function familyCases(test: StoreTest): void {
+  test('messages that are read while their session is removed are whole, or it is not there', async ({ store }) => {
+    const staged = await store.stageSession(W, 'ses_1', 'import')
+    const said = Array.from({ length: 300 }, (_, i) =>
+      assistant(`msg_${i}`, { parts: [{ type: 'text', text: `Hi ${i}` }], timeCompleted: 2 }),
+    )
+    for (let at = 0; at < said.length; at += 100) await store.appendStaged(staged, said.slice(at, at + 100))
+    await store.commitStaged(staged, fromStaged('ses_1'))
+    const removed = store.removeSession(W, 'ses_1').then(() => finishRemovals(store))
+    for (let there = true; there; ) {
+      const page = await store.listMessages(W, 'ses_1', { limit: 300, order: 'ascending' })
+      const last = await store.getMessage(W, 'ses_1', 'msg_299')
+      if (page !== undefined) assert.deepEqual(plain(page.items.map(({ message }) => message)), plain(said))
+      if (last !== undefined) assert.deepEqual(plain(last.message), plain(said.at(-1)))
+      there = page !== undefined || last !== undefined
+      await ownTurn()
+    }
+    await removed
+  })
+
   test('a removed session is gone at once, and those below it follow, children first; each says so', async ({
     store,
   }) => {

@@ -20,26 +20,50 @@ export function contentOf(
   return { data: (blobs.get(hash) ?? NO_BYTES) as Uint8Array<ArrayBuffer> }
 }
 
-/** Reads the content of every file of some messages; one that is not there is a broken store. */
-export function readBlobs(blobs: BlobStore, workspace: string, messages: readonly Message[]): Promise<BlobContents> {
-  return readContents(blobs, workspace, messages.flatMap(blobsOf))
+/** What was read of some content; `missing` is the hash of one that is not there. */
+interface Found {
+  readonly contents: BlobContents
+  readonly missing: string | undefined
 }
 
-/** Reads what is referred to; what is not there is a broken store. */
-export async function readContents(
-  blobs: BlobStore,
+/** Reads what is referred to, up to what is missing: it went with its session, or the store is broken. */
+export async function findContents(
+  blobs: Pick<BlobStore, 'get'>,
   workspace: string,
   refs: readonly BlobRef[],
-): Promise<BlobContents> {
-  if (refs.length === 0) return NO_BLOBS
+): Promise<Found> {
+  if (refs.length === 0) return { contents: NO_BLOBS, missing: undefined }
   const contents = new Map<string, Uint8Array>()
   for (const { hash } of refs) {
     if (contents.has(hash)) continue
     const content = await blobs.get(workspace, hash)
-    if (content === undefined) throw new Error(`Blob ${hash} is missing`)
+    if (content === undefined) return { contents, missing: hash }
     contents.set(hash, content)
   }
-  return contents
+  return { contents, missing: undefined }
+}
+
+/**
+ * Reads something, and the content that it refers to. Where that is missing it reads again, and `read` rejects when the session
+ * has been removed meanwhile.
+ */
+export async function readWithContents<T>(
+  blobs: Pick<BlobStore, 'get'>,
+  workspace: string,
+  read: () => Promise<T>,
+  refsOf: (found: T) => readonly BlobRef[],
+): Promise<{ readonly found: T; readonly contents: BlobContents }> {
+  for (let again = false; ; again = true) {
+    const found = await read()
+    const { contents, missing } = await findContents(blobs, workspace, refsOf(found))
+    if (missing === undefined) return { found, contents }
+    if (again) throw missingBlob(missing)
+  }
+}
+
+/** What a broken store lacks. */
+export function missingBlob(hash: string): Error {
+  return new Error(`Blob ${hash} is missing`)
 }
 
 /** What a message refers to. */

@@ -36,13 +36,21 @@ export class MongoSessionLists implements SessionLists {
   }
 
   async listMessages(workspace: string, sessionId: string, query: MessageQuery) {
-    const found = await this.#reads(workspace, sessionId).state()
-    return found && listMessages(this.#parts.collections, workspace, sessionId, query, found.base)
+    const { collections } = this.#parts
+    for (let base = 0; ; ) {
+      const page = await listMessages(collections, workspace, sessionId, query, base)
+      // Read last: a session that is being removed while its messages are read is not there.
+      const found = await this.#reads(workspace, sessionId).state()
+      if (found === undefined || found.base === base) return found && page
+      base = found.base
+    }
   }
 
   async getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
     const reads = this.#reads(workspace, sessionId)
-    return (await reads.state()) && reads.message(messageId)
+    const message = await reads.message(messageId)
+    const found = message && (await reads.state())
+    return found !== undefined && message !== undefined && message.seq > found.base ? message : undefined
   }
 
   listActive(workspace: string): Promise<readonly string[]> {

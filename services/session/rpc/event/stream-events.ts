@@ -6,7 +6,7 @@ import type { DurableEvent, VolatileEvent } from '#services/session/domain/event
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { EventHub } from '#services/session/run/events/event-hub.ts'
 import { drainSignalOf, principalOf } from '#shared/rpc/call-context.ts'
-import { readContents } from '../blob-contents.ts'
+import { findContents } from '../blob-contents.ts'
 import { blobsOfEvent, eventToProto } from './event-to-proto.ts'
 
 const MISSED = create(EventsMissedSchema)
@@ -27,17 +27,22 @@ export function streamEvents(dependencies: {
       if (item.type === 'ready') yield { message: { case: 'connected', value: { position: item.position } } }
       else if (item.type === 'missed') yield { message: { case: 'missed', value: MISSED } }
       else if (item.type === 'caught-up') yield { message: { case: 'caughtUp', value: { position: item.position } } }
-      else yield { message: { case: 'event', value: await encode(item.event) } }
+      else {
+        const value = await encode(item.event)
+        if (value !== undefined) yield { message: { case: 'event', value } }
+      }
     }
     draining.throwIfAborted()
   }
 }
 
-/** Makes a message of each event once, however many streams it goes out on. */
-function sharedEncoder(blobs: BlobStore): (event: DurableEvent | VolatileEvent) => Promise<SessionEvent> {
-  const known = new WeakMap<object, Promise<SessionEvent>>()
-  const encode = async (event: DurableEvent | VolatileEvent): Promise<SessionEvent> =>
-    eventToProto(event, await readContents(blobs, event.workspace, blobsOfEvent(event)))
+/** Makes a message of each event once, however many streams it goes out on; none where its content is gone with its session. */
+function sharedEncoder(blobs: BlobStore): (event: DurableEvent | VolatileEvent) => Promise<SessionEvent | undefined> {
+  const known = new WeakMap<object, Promise<SessionEvent | undefined>>()
+  const encode = async (event: DurableEvent | VolatileEvent): Promise<SessionEvent | undefined> => {
+    const { contents, missing } = await findContents(blobs, event.workspace, blobsOfEvent(event))
+    return missing === undefined ? eventToProto(event, contents) : undefined
+  }
   return (event) => {
     const made = known.get(event) ?? encode(event)
     known.set(event, made)

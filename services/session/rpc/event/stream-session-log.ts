@@ -7,7 +7,7 @@ import type { EventHub } from '#services/session/run/events/event-hub.ts'
 import { readSessionLog } from '#services/session/run/events/session-log.ts'
 import { drainSignalOf, principalOf } from '#shared/rpc/call-context.ts'
 import { check } from '#shared/rpc/parse.ts'
-import { readContents } from '../blob-contents.ts'
+import { findContents } from '../blob-contents.ts'
 import { blobsOfEvent, eventToProto } from './event-to-proto.ts'
 
 const MISSED = create(EventsMissedSchema)
@@ -29,8 +29,9 @@ export function streamSessionLog(dependencies: {
       if (item.type === 'missed') yield { message: { case: 'missed', value: MISSED } }
       else if (item.type === 'synced') yield { message: { case: 'synced', value: { seq: BigInt(item.seq) } } }
       else {
-        const loaded = await readContents(blobs, workspace, blobsOfEvent(item.event))
-        yield { message: { case: 'event', value: eventToProto(item.event, loaded) } }
+        const { contents, missing } = await findContents(blobs, workspace, blobsOfEvent(item.event))
+        // Content that is missing has gone with the session.
+        if (missing === undefined) yield { message: { case: 'event', value: eventToProto(item.event, contents) } }
       }
     }
     draining.throwIfAborted()

@@ -4,7 +4,7 @@ import type { InboxItem } from '#services/session/domain/inbox.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { readContents } from '../blob-contents.ts'
+import { readWithContents } from '../blob-contents.ts'
 import { bytesOf, MAX_PAGE_BYTES } from '../message-bytes.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
 
@@ -20,9 +20,10 @@ export function listInboxItems(dependencies: {
   const { store, blobs } = dependencies
   return async ({ sessionId }, context) => {
     const { workspaceId: workspace } = principalOf(context)
-    const items = await readItems(store, workspace, sessionId)
-    const contents = await readContents(blobs, workspace, items.flatMap(blobsOfItem))
-    return { items: items.map((item) => itemToProto(item, contents)) }
+    const read = () => readItems(store, workspace, sessionId)
+    const refsOf = (items: readonly InboxItem[]) => items.flatMap(blobsOfItem)
+    const { found, contents } = await readWithContents(blobs, workspace, read, refsOf)
+    return { items: found.map((item) => itemToProto(item, contents)) }
   }
 }
 

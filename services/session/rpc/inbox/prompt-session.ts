@@ -6,12 +6,12 @@ import type { FileAttachment, Mention, Prompt } from '#services/session/domain/m
 import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
-import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
 import { holdingBlobs } from '#services/session/run/removal/holding-blobs.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { check, parseText } from '#shared/rpc/parse.ts'
-import { readContents } from '../blob-contents.ts'
+import { findContents, missingBlob } from '../blob-contents.ts'
 import { parseAgentName, parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
@@ -57,7 +57,11 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
         },
       )
     })
-    return { item: itemToProto(item, await readContents(blobs, workspaceId, blobsOfItem(item))) }
+    const { contents, missing } = await findContents(blobs, workspaceId, blobsOfItem(item))
+    if (missing === undefined) return { item: itemToProto(item, contents) }
+    // Whoever removes the session at the same time comes after the admission, or before it.
+    await store.inspect({ workspace: workspaceId, sessionId }, nothing, nothing)
+    throw missingBlob(missing)
   }
 }
 

@@ -1,10 +1,11 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { Message } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { readBlobs } from '../blob-contents.ts'
+import { blobsOf, readWithContents } from '../blob-contents.ts'
 import { sessionNotFound } from '../session/get-session.ts'
 import { messageToProto } from './message-to-proto.ts'
 
@@ -16,12 +17,13 @@ export function getMessage(dependencies: {
   const { store, blobs } = dependencies
   return async ({ sessionId, messageId }, context) => {
     const { workspaceId } = principalOf(context)
-    const found = await store.getMessage(workspaceId, sessionId, messageId)
-    if (found === undefined) {
+    const read = async (): Promise<Message> => {
+      const found = await store.getMessage(workspaceId, sessionId, messageId)
+      if (found !== undefined) return found.message
       if ((await store.getSession(workspaceId, sessionId)) === undefined) throw sessionNotFound(sessionId)
       throw new Rejection('MESSAGE_NOT_FOUND', { session_id: sessionId, message_id: messageId })
     }
-    const contents = await readBlobs(blobs, workspaceId, [found.message])
-    return { message: messageToProto(found.message, contents) }
+    const { found, contents } = await readWithContents(blobs, workspaceId, read, blobsOf)
+    return { message: messageToProto(found, contents) }
   }
 }

@@ -12,7 +12,7 @@ import { isObject } from '#shared/json.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { parseText } from '#shared/rpc/parse.ts'
-import { blobsOf, readBlobs } from '../blob-contents.ts'
+import { blobsOf, readWithContents } from '../blob-contents.ts'
 import { bytesOf, MAX_PAGE_BYTES } from '../message-bytes.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
 import { parseOrder } from '../parse.ts'
@@ -39,13 +39,15 @@ export function listMessages(dependencies: {
     const continued = continuationOf<Query, { readonly seq: number }>(scope, request.pageToken, isQuery, isSeq)
     const query = continued?.query ?? parseQuery(request)
     const anchor = continued === undefined ? {} : { anchor: continued.anchor }
-    const found = await store.listMessages(workspaceId, request.sessionId, { ...query, limit, ...anchor })
-    if (found === undefined) throw sessionNotFound(request.sessionId)
-    const page = fitting(found, continued?.anchor.direction)
-    const messages = page.items.map(({ message }) => message)
-    const contents = await readBlobs(blobs, workspaceId, messages)
+    const read = async (): Promise<Page<StoredMessage>> => {
+      const found = await store.listMessages(workspaceId, request.sessionId, { ...query, limit, ...anchor })
+      if (found === undefined) throw sessionNotFound(request.sessionId)
+      return fitting(found, continued?.anchor.direction)
+    }
+    const refsOf = ({ items }: Page<StoredMessage>) => items.flatMap(({ message }) => blobsOf(message))
+    const { found: page, contents } = await readWithContents(blobs, workspaceId, read, refsOf)
     return {
-      messages: messages.map((message) => messageToProto(message, contents)),
+      messages: page.items.map(({ message }) => messageToProto(message, contents)),
       ...pageTokens(scope, query, page, continued?.anchor.direction, ({ seq }) => ({ seq })),
     }
   }

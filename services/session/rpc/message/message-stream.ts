@@ -4,7 +4,7 @@ import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { ownTurn } from '#shared/own-turn.ts'
-import { BY_HASH, blobsOf } from '../blob-contents.ts'
+import { BY_HASH, blobsOf, missingBlob } from '../blob-contents.ts'
 import { sessionNotFound } from '../session/get-session.ts'
 import { messageToProto } from './message-to-proto.ts'
 
@@ -46,12 +46,18 @@ export function checkReadable(stored: StoredMessage): void {
   toBinary(MessageSchema, toMessage(stored))
 }
 
-/** The content of the files of a message, in order and in pieces. */
-export async function* readContent(blobs: Pick<BlobStore, 'get'>, workspace: string, { message }: StoredMessage) {
+/** The content of the files of a message, in order and in pieces. Rejects with SESSION_NOT_FOUND when it is gone with its session. */
+export async function* readContent(
+  { store, blobs }: { readonly store: Pick<SessionStore, 'getMessage'>; readonly blobs: Pick<BlobStore, 'get'> },
+  workspace: string,
+  sessionId: string,
+  { message }: StoredMessage,
+) {
   for (const { hash } of blobsOf(message)) {
     const content = await blobs.get(workspace, hash)
-    if (content === undefined) throw new Error(`Blob ${hash} is missing`)
-    yield* pieces(content)
+    if (content !== undefined) yield* pieces(content)
+    else if ((await store.getMessage(workspace, sessionId, message.id)) === undefined) throw sessionNotFound(sessionId)
+    else throw missingBlob(hash)
   }
 }
 

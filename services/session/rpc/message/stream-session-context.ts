@@ -7,20 +7,19 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkReadable, readContent, readMessages, toMessage } from './message-stream.ts'
 
 /** Streams the messages that the next step of a session is made from; see `exportSession` for what is read before the first one. */
-export function streamSessionContext({
-  store,
-  blobs,
-}: {
+export function streamSessionContext(dependencies: {
   readonly store: SessionStore
   readonly blobs: BlobStore
 }): ServiceImpl<typeof SessionService>['streamSessionContext'] {
+  const { store } = dependencies
   return async function* ({ sessionId }, context) {
     const { workspaceId: workspace } = principalOf(context)
     const { before, last } = await findContext(store, workspace, sessionId)
     for await (const stored of readMessages(store, workspace, sessionId, 'ascending', before)) {
       if (stored.seq > last) break
       yield { item: { case: 'message', value: toMessage(stored) } }
-      for await (const value of readContent(blobs, workspace, stored)) yield { item: { case: 'content', value } }
+      for await (const value of readContent(dependencies, workspace, sessionId, stored))
+        yield { item: { case: 'content', value } }
     }
   }
 }

@@ -12,13 +12,11 @@ import { sessionToProto } from '../session/session-to-proto.ts'
  * Streams a session and its settled messages, each followed by the content of its files. Before anything is sent, every message is read
  * once and encoded, so that one that cannot be read rejects the call as a whole.
  */
-export function exportSession({
-  store,
-  blobs,
-}: {
+export function exportSession(dependencies: {
   readonly store: SessionStore
   readonly blobs: BlobStore
 }): ServiceImpl<typeof SessionService>['exportSession'] {
+  const { store } = dependencies
   return async function* ({ sessionId, withoutContent }, context) {
     const { workspaceId: workspace } = principalOf(context)
     const session = await store.getSession(workspace, sessionId)
@@ -33,7 +31,8 @@ export function exportSession({
       if (stored.seq > last) break
       yield { item: { case: 'message', value: toMessage(stored) } }
       if (withoutContent) continue
-      for await (const value of readContent(blobs, workspace, stored)) yield { item: { case: 'content', value } }
+      for await (const value of readContent(dependencies, workspace, sessionId, stored))
+        yield { item: { case: 'content', value } }
     }
   }
 }
