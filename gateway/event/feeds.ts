@@ -7,11 +7,11 @@ import type { Clients } from '../clients.ts'
 import { type Frame, fromCatalogMessage, fromSessionMessage } from './frames.ts'
 import { mergeEvents } from './merge.ts'
 
-/** Whose events a client wants, and which of them: those of a session and all below it, those of a directory; empty: all. */
+/** Whose events a client wants, and which of them: those of a session and all below it, those of a directory; undefined: all. */
 export interface Wanted {
   readonly principal: Principal
-  readonly sessionId: string
-  readonly directory: string
+  readonly sessionId: string | undefined
+  readonly directory: string | undefined
 }
 
 /** Live frames for all clients that want the same: one stream of each service, and each event made a frame once. */
@@ -50,7 +50,7 @@ function openFeed(
     source: mergeEvents({
       session: session.streamEvents({ sessionId, directory }, options),
       // What happens to a location happens to no session.
-      catalog: sessionId === '' ? () => catalog.streamEvents({ directory }, options) : undefined,
+      catalog: sessionId === undefined ? () => catalog.streamEvents({ directory }, options) : undefined,
       fromSession: (message) => fromSessionMessage(message, clock),
       fromCatalog: (message) => fromCatalogMessage(message, clock),
       signal,

@@ -73,7 +73,7 @@ export function fromLogMessage({ message }: LogMessage, sessionId: string, clock
       const entry: JsonOf<typeof logEntry> = {
         type: 'log.synced',
         aggregateID: sessionId,
-        ...(seq > 0n && { seq: Number(seq) }),
+        ...(seq !== undefined && { seq: Number(seq) }),
       }
       return `data: ${JSON.stringify(entry)}\n\n`
     }

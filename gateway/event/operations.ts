@@ -53,13 +53,14 @@ export const subscribeToEvents = operation({
   async handle(clients, { query, headers, call, facade: { clock } }) {
     const given = query.location?.directory
     // Sessions are in the directory that the catalog makes of a path.
-    const found = given && (await clients.catalog.resolveLocation({ directory: given }, call.options(RESOLVING)))
+    const wanted = given === undefined ? undefined : { directory: given }
+    const found = wanted && (await clients.catalog.resolveLocation(wanted, call.options(RESOLVING)))
     return stream({
       messages: new Subscription({
-        ...{ clients, call, clock, principal: call.requirePrincipal(), sessionId: query.sessionID ?? '' },
-        directory: found ? (found.location?.directory ?? '') : '',
+        ...{ clients, call, clock, principal: call.requirePrincipal(), sessionId: query.sessionID },
+        directory: found?.location?.directory,
         // A browser that reconnects repeats the query, but the header is newer.
-        position: headers['last-event-id'] ?? query.after ?? '',
+        position: headers['last-event-id'] ?? query.after,
       }),
       frame: ({ text }) => text,
       failed: (_, { body }) => fromFailure(body, clock),
@@ -91,7 +92,8 @@ export const readSessionLog = operation({
   answer: events(logEntry),
   errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params: { sessionID: sessionId }, query, headers, call, facade: { clock } }) => {
-    const afterSeq = BigInt(headers['last-event-id'] ?? query.after ?? '0')
+    const after = headers['last-event-id'] ?? query.after
+    const afterSeq = after === undefined ? undefined : BigInt(after)
     const follow = query.follow === 'true'
     return stream({
       messages: session.streamSessionLog({ sessionId, afterSeq, follow }, call.options()),

@@ -10,8 +10,8 @@ export interface Subscribed extends Wanted {
   /** Ends when the client is gone. */
   readonly call: Call
   readonly clock: Clock
-  /** The last one that the client has seen; empty: none. */
-  readonly position: string
+  /** The last one that the client has seen; undefined: none. */
+  readonly position: string | undefined
 }
 
 /**
@@ -52,9 +52,9 @@ async function* begin(subscribed: Subscribed): AsyncGenerator<Frame, AsyncIterat
   call.signal.addEventListener('abort', letGo)
   await feed.opened
   if (call.over) return undefined
-  if (position === '' || feed.knows(position)) {
-    const live = join(feed, call, position || undefined)
-    yield connectedFrame(position || feed.last, clock)
+  if (position === undefined || feed.knows(position)) {
+    const live = join(feed, call, position)
+    yield connectedFrame(position ?? feed.last, clock)
     return live
   }
   let caughtUp = false

@@ -12,7 +12,7 @@ export function toListMessages(
     sessionId,
     pageSize: toPageSize(limit),
     pageToken: cursor ?? '',
-    type: type ?? '',
+    type,
     ...(order === undefined ? {} : { order: toOrder(order) }),
   }
 }

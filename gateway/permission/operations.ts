@@ -68,7 +68,7 @@ export const replyToSessionPermission = operation({
   errors: ['SESSION_NOT_FOUND', 'PERMISSION_REQUEST_NOT_FOUND', 'REQUEST_INVALID'],
   handle: ({ session }, { params: { sessionID: sessionId, requestID: requestId }, body, call }) =>
     session.replyPermissionRequest(
-      { sessionId, requestId, reply: toPermissionReply(body.reply), message: body.message ?? '' },
+      { sessionId, requestId, reply: toPermissionReply(body.reply), message: body.message ?? undefined },
       call.options(),
     ),
 })
@@ -82,8 +82,7 @@ export const listSavedPermissions = operation({
   query: z.object({ projectID: z.string().min(1).optional().meta({ description: 'Only approvals of this project' }) }),
   answer: z.strictObject({ data: z.array(savedApproval) }),
   errors: [],
-  handle: ({ session }, { query, call }) =>
-    session.listSavedApprovals({ projectId: query.projectID ?? '' }, call.options()),
+  handle: ({ session }, { query, call }) => session.listSavedApprovals({ projectId: query.projectID }, call.options()),
   present: ({ approvals }) => ({
     data: approvals.map(({ approvalId, projectId, action, pattern }) => {
       return { id: approvalId, projectID: projectId, action, resource: pattern }

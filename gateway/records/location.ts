@@ -42,14 +42,17 @@ export const locationHeaders = z.object({
 
 /**
  * The directory that a request is about: `location[directory]`, else the header `x-opencode-directory` (percent-encoded),
- * else empty, which means the default project directory (instance facts 1.1). Rejects with HEADER_INVALID.
+ * else undefined, which means the default project directory (instance facts 1.1). Rejects with HEADER_INVALID.
  */
-export function toDirectory(query: z.output<typeof locationQuery>, headers: z.output<typeof locationHeaders>): string {
+export function toDirectory(
+  query: z.output<typeof locationQuery>,
+  headers: z.output<typeof locationHeaders>,
+): string | undefined {
   const given = query.location?.directory
   if (given !== undefined) return given
   const field = 'x-opencode-directory'
   const header = headers[field]
-  if (header === undefined) return ''
+  if (header === undefined) return undefined
   const directory = decoded(header)
   if (directory === undefined) throw new Rejection('HEADER_INVALID', { field, problem: 'must be percent-encoded' })
   if (directory.includes('\0')) throw new Rejection('HEADER_INVALID', { field, problem: 'must not contain NUL' })

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
-import { orAbsent } from './absent.ts'
 
 /** The `cursor` of a page; a member is left out where there is nothing more in its direction. */
 export const cursor = z.strictObject({ previous: z.string().optional(), next: z.string().optional() })
@@ -34,5 +33,5 @@ export function fromPage(page: {
   readonly nextPageToken: string
   readonly previousPageToken: string
 }): JsonOf<typeof cursor> {
-  return { previous: orAbsent(page.previousPageToken), next: orAbsent(page.nextPageToken) }
+  return { previous: page.previousPageToken || undefined, next: page.nextPageToken || undefined }
 }

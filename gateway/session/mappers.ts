@@ -22,12 +22,12 @@ import type { createSessionBody, listSessionsQuery, moveBody, sessionInfo, updat
 /** `newId` is taken when the body has none; minted here, so that a repeated call makes no second session. */
 export function toCreateSession(
   body: z.output<typeof createSessionBody>,
-  directory: () => string,
+  directory: () => string | undefined,
   newId: () => string,
 ): MessageInitShape<typeof CreateSessionRequestSchema> {
   return {
     sessionId: body.id ?? newId(),
-    agent: body.agent ?? '',
+    agent: body.agent ?? undefined,
     directory: body.location?.directory ?? directory(),
     ...(body.title == null ? {} : { title: body.title }),
     ...(body.model == null ? {} : { model: toModelRef(body.model) }),
@@ -65,11 +65,8 @@ export function toListSessions({
   return {
     pageSize: toPageSize(limit),
     ...(cursor === undefined ? {} : { pageToken: cursor }),
-    ...(search === undefined ? {} : { search }),
-    ...(directory === undefined ? {} : { directory }),
-    ...(project === undefined ? {} : { projectId: project }),
+    ...{ search, directory, projectId: project, subpath },
     ...(order === undefined ? {} : { order: toOrder(order) }),
-    ...(subpath === undefined ? {} : { subpath }),
     ...(parentID === undefined ? {} : { parentId: parentID === 'null' ? '' : parentID }),
   }
 }

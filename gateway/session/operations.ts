@@ -46,7 +46,7 @@ export const createSession = operation({
   answer,
   errors: ['REQUEST_INVALID', 'LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN', 'PEER_UNAVAILABLE'],
   handle: ({ session }, { query, headers, body, call, facade: { clock } }) => {
-    const directory = (): string => toDirectory(query, headers)
+    const directory = (): string | undefined => toDirectory(query, headers)
     return session.createSession(
       toCreateSession(body, directory, () => timedId('ses', clock)),
       call.options(),
@@ -100,7 +100,7 @@ export const forkSession = operation({
   errors: ['SESSION_NOT_FOUND', 'MESSAGE_NOT_FOUND', 'SESSION_EMPTY'],
   handle: ({ session }, { params, body, call, facade: { clock } }) =>
     session.forkSession(
-      { sessionId: params.sessionID, forkId: timedId('ses', clock), beforeMessageId: body.before ?? '' },
+      { sessionId: params.sessionID, forkId: timedId('ses', clock), beforeMessageId: body.before ?? undefined },
       call.options(),
     ),
   present: ({ session }) => ({ data: fromSession(session) }),

@@ -24,8 +24,7 @@ export function toGetSessionStats({
   return {
     ...(from === undefined ? {} : { startTime: timestampFromMs(Number(from)) }),
     ...(to === undefined ? {} : { endTime: timestampFromMs(Number(to)) }),
-    ...(project === undefined ? {} : { projectId: project }),
-    ...(timezone === undefined ? {} : { timeZone: timezone }),
+    ...{ projectId: project, timeZone: timezone },
     toolDetail: DETAILS[tools],
   }
 }

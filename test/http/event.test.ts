@@ -65,10 +65,10 @@ test('a client that comes back with Last-Event-ID loses nothing and sees nothing
   const log = Array.from({ length: 20 }, (_, index) => selected(index + 1))
   const streamEvents: StreamEvents = async function* ({ position }) {
     // The stream that all clients share comes from now on.
-    if (position !== '') positions.push(position)
+    if (position !== undefined) positions.push(position)
     yield connected
     // Each connection is cut after ten events.
-    const start = Number(position || '0')
+    const start = Number(position ?? '0')
     for (const event of log.slice(start, start + 10)) yield event
     if (start + 10 < log.length) throw new Error('cut')
   }
@@ -95,7 +95,7 @@ test('a position may come in the query; the header is newer', async () => {
   await using facade = await openFacade({
     session: {
       async *streamEvents({ position }) {
-        if (position !== '') positions.push(position)
+        if (position !== undefined) positions.push(position)
         yield connected
       },
     },

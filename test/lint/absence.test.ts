@@ -2,21 +2,22 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-/** The requests of the session service still are as they were. */
-const FILES = globSync('proto/portico/**/*.proto', { exclude: ['**/session/v1/session_service.proto'] })
+const FILES = globSync('proto/portico/**/*.proto')
 
-/** Fields whose empty value may mean that there is nothing, each with its reason. */
+/** Fields of which an empty value, or 0, means something, each with its reason. */
 const ALLOWED: ReadonlySet<string> = new Set([
-  // AIP-158: an empty token is the first page, or that there are no more.
+  // AIP-158: an empty token is the first page, or that there are no more; a size of 0 is the default one.
   'page_token',
   'next_page_token',
-  // Beside a directory that is empty for the default one.
-  'base_directory',
+  'previous_page_token',
+  'page_size',
+  // Empty is a path: that of the project's own directory.
+  'subpath',
 ])
 
 const FIELD = /((?:^ *\/\/.*\n)*)^ *(optional |repeated )?(?:string|bytes|double|u?int(?:32|64)) (\w+) = \d+;/gm
-const ABSENCE =
-  /\b(?:empty|0)(?:: | when | until | while )(?:there |it |the |nothing |was |is )*(?:none|no|absent|unknown|hidden|has none|known|given)\b/i
+/** A word about an empty value, about 0 as one that is none, or about when a field is there at all. */
+const ABSENCE = /\b(?:empty|absent|only with)\b|\b0(?::| (?:when|for|until|while|means)) /i
 
 /** Names of the fields of a proto file whose comment gives an empty value, or 0, the meaning of absence. */
 function absentByValue(text: string): string[] {
@@ -41,10 +42,16 @@ test('a comment that gives an empty value the meaning of absence is found', () =
     'Name; empty: unknown.',
     'Empty: it has none.',
     'Empty: no limit.',
+    'Empty: every session.',
+    'Why it ended; empty while running.',
+    'Only with STATUS_FAILED.',
+    'Absent: there is none.',
   ]) {
     assert.deepEqual(absentByValue(field(comment)), ['a'], comment)
   }
-  assert.deepEqual(absentByValue(field('Most; 0: unknown.', 'int64')), ['a'])
+  for (const comment of ['Most; 0: unknown.', 'Number; 0 for volatile ones.', '0 when the price is unknown.']) {
+    assert.deepEqual(absentByValue(field(comment, 'int64')), ['a'], comment)
+  }
   assert.deepEqual(absentByValue(field('Empty: none.', 'optional string')), [])
-  assert.deepEqual(absentByValue(field('0 means 50.', 'int32')), [])
+  assert.deepEqual(absentByValue(field('Position, from 0.', 'int32')), [])
 })

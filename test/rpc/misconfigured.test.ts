@@ -30,7 +30,7 @@ async function serveSession(port = 0) {
     probe({
       getSession: () => ({}),
       async *streamEvents({ position }) {
-        if (position !== '') yield event(Number(position))
+        if (position !== undefined) yield event(Number(position))
       },
     }),
   ]

@@ -81,14 +81,14 @@ function catalogOf(read: string[]): Catalog {
     throw new Error('No handler of these tests runs an agent')
   }
   return {
-    async resolveLocation(_, given, base) {
+    async resolveLocation(_, given = '/project', base) {
       const directory = base === undefined ? given : resolve(base, given.trim())
       if (directory === '/forbidden') throw ofCatalog(new Rejection('LOCATION_FORBIDDEN', { directory }))
       if (directory === '/missing') throw ofCatalog(new Rejection('LOCATION_NOT_FOUND', { directory }))
       if (directory === '/file') {
         throw ofCatalog(new Rejection('LOCATION_INVALID', { directory, problem: 'it is not a directory' }))
       }
-      return { directory: directory === '' ? '/project' : directory, projectId: 'global', subpath: '' }
+      return { directory, projectId: 'global', subpath: '' }
     },
     async readAttachment(_, directory, uri) {
       read.push(`${directory} ${uri}`)

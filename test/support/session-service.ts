@@ -94,13 +94,15 @@ export function scriptedPeers(): Peers {
     PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'nobody' },
   }
   const catalog: Partial<ServiceImpl<typeof CatalogService>> = {
-    resolveLocation: async ({ directory }) => ({ location: { directory, project: { projectId: 'global' } } }),
+    resolveLocation: async ({ directory = '/project' }) => ({
+      location: { directory, project: { projectId: 'global' } },
+    }),
     getAgent: async ({ agentId }) => {
       // Titles would be asked for beside the turns of a script.
       if (agentId === 'nobody' || (agentId === 'title' && !peers.titles))
         throw new Rejection('AGENT_NOT_FOUND', { agent_id: agentId })
       const permissions = [{ action: '*', resource: '*', effect: Effect.ALLOW }, ...peers.rules]
-      return { agent: { agentId: agentId || 'build', permissions, steps: peers.steps } }
+      return { agent: { agentId: agentId ?? 'build', permissions, steps: peers.steps } }
     },
     listTools: async () => ({ tools: Object.keys(peers.tools).map((name) => ({ name, inputSchema: {} })) }),
     prepareTool: async ({ name, input }) => {

@@ -40,7 +40,7 @@ class ImportJob {
   readonly #session: Sessions
   readonly #call: Call
   #info: ImportedInfo | undefined
-  #directory = ''
+  #directory: string | undefined
   #import: SessionImport | undefined
   #batch: MessageInitShape<typeof MessageSchema>[] = []
   #bytes = 0
@@ -55,7 +55,7 @@ class ImportJob {
   async take(part: BodyPart): Promise<void> {
     if ('apart' in part) await this.#takeContent(part)
     else if (part.name === 'info') await this.#begin(part.value as ImportedInfo)
-    else if (part.name === 'location') this.#directory = (part.value as ImportLocation)?.directory ?? ''
+    else if (part.name === 'location') this.#directory = (part.value as ImportLocation)?.directory
     else await this.#takeMessage(part.value as MessageJson, part.size)
   }
 

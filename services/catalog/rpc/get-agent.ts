@@ -16,9 +16,9 @@ export function getAgent(dependencies: {
     const location = await locations.resolve(principalOf(context), request.directory)
     const generation = await opened.open(location).generation(request.generation)
     const { agents, defaultId } = generation.agents
-    const id = request.agentId === '' ? defaultId : request.agentId
+    const id = request.agentId ?? defaultId
     const agent = agents.find((candidate) => candidate.id === id)
-    if (agent === undefined) throw new Rejection('AGENT_NOT_FOUND', { agent_id: request.agentId })
+    if (agent === undefined) throw new Rejection('AGENT_NOT_FOUND', { agent_id: id ?? '' })
     return { location: locationToProto(location), agent: agentToProto(agent), generation: generation.id }
   }
 }

@@ -5,7 +5,7 @@ import { Agent_Mode as Mode, PermissionRule_Effect as RuleEffect } from '#gen/po
 import { asOperator, type CatalogFixture, catalogTest, writeFiles } from '#test/support/catalog.ts'
 import { heldDuring } from '#test/support/held.ts'
 
-async function list(catalog: CatalogFixture, directory = '') {
+async function list(catalog: CatalogFixture, directory?: string) {
   return (await catalog.client.listAgents({ directory }, asOperator)).agents
 }
 

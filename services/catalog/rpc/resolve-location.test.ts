@@ -15,7 +15,7 @@ import {
   writeFiles,
 } from '#test/support/catalog.ts'
 
-async function locationOf(catalog: CatalogFixture, directory: string) {
+async function locationOf(catalog: CatalogFixture, directory?: string) {
   const { location } = await catalog.client.resolveLocation({ directory }, asOperator)
   assert.ok(location?.project)
   const { project, subpath } = location
@@ -35,11 +35,11 @@ function commit(directory: string): string {
 }
 
 catalogTest(
-  'outside git a directory is a project of its own, called global; empty means the default directory',
+  'outside git a directory is a project of its own, called global; without one it is the default directory',
   async (catalog) => {
     const { project } = catalog
     const global = { directory: project, id: 'global', root: project, canonical: project, subpath: '' }
-    assert.deepEqual(await locationOf(catalog, ''), global)
+    assert.deepEqual(await locationOf(catalog), global)
     assert.deepEqual(await locationOf(catalog, project), global)
   },
 )
@@ -64,15 +64,15 @@ catalogTest('of several root commits the first in order is the project', async (
   git(catalog.project, 'commit', '--allow-empty', '-m', 'other root')
   roots.push(git(catalog.project, 'rev-parse', 'HEAD'))
   git(catalog.project, 'merge', '-q', '--allow-unrelated-histories', '-m', 'both', 'main')
-  assert.equal((await locationOf(catalog, '')).id, roots.sort()[0])
+  assert.equal((await locationOf(catalog)).id, roots.sort()[0])
 })
 
 catalogTest('a repository without commits is global until the first commit', async (catalog) => {
   git(catalog.project, 'init')
-  assert.equal((await locationOf(catalog, '')).id, 'global')
+  assert.equal((await locationOf(catalog)).id, 'global')
   git(catalog.project, 'commit', '--allow-empty', '-m', 'root')
   catalog.advance(1000)
-  assert.equal((await locationOf(catalog, '')).id, git(catalog.project, 'rev-parse', 'HEAD'))
+  assert.equal((await locationOf(catalog)).id, git(catalog.project, 'rev-parse', 'HEAD'))
 })
 
 catalogTest('a linked worktree is its own root and names the main checkout', async (catalog) => {
@@ -106,7 +106,7 @@ test('git runs once for a repository and its HEAD, not once for a call', async (
     commit(catalog.project)
     await mkdir(join(catalog.project, 'a'))
     const runs = async () => (await readFile(join(bin, 'log'), 'utf8')).split('\n').length - 1
-    for (const directory of ['', catalog.project, join(catalog.project, 'a')]) {
+    for (const directory of [undefined, catalog.project, join(catalog.project, 'a')]) {
       await Promise.all(Array.from({ length: 10 }, () => locationOf(catalog, directory)))
       catalog.advance(1000)
       await locationOf(catalog, directory)
@@ -114,7 +114,7 @@ test('git runs once for a repository and its HEAD, not once for a call', async (
     assert.equal(await runs(), 1)
     git(catalog.project, 'checkout', '-q', '-b', 'other')
     catalog.advance(1000)
-    await locationOf(catalog, '')
+    await locationOf(catalog)
     assert.equal(await runs(), 2)
   } finally {
     await rm(bin, { recursive: true })
@@ -124,7 +124,7 @@ test('git runs once for a repository and its HEAD, not once for a call', async (
 catalogTest('a HEAD that is a pipe makes no repository', async (catalog) => {
   await mkdir(join(catalog.project, '.git'))
   execFileSync('mkfifo', [join(catalog.project, '.git/HEAD')])
-  assert.equal((await locationOf(catalog, '')).id, 'global')
+  assert.equal((await locationOf(catalog)).id, 'global')
 })
 
 test('a repository that git cannot read in time, or without git, makes the directory invalid', async () => {
@@ -139,7 +139,7 @@ test('a repository that git cannot read in time, or without git, makes the direc
       await using catalog = await openCatalog({ environment: { PATH: script === '' ? bin : `${bin}:/usr/bin:/bin` } })
       commit(catalog.project)
       const metadata = { directory: catalog.project, problem: `git cannot read its repository: ${problem}` }
-      const asked = catalog.client.resolveLocation({ directory: '' }, asOperator)
+      const asked = catalog.client.resolveLocation({}, asOperator)
       await assert.rejects(asked, rejection('LOCATION_INVALID', metadata))
     }
   } finally {
@@ -148,14 +148,14 @@ test('a repository that git cannot read in time, or without git, makes the direc
 })
 
 catalogTest('an answer is at most a second old', async (catalog) => {
-  assert.equal((await locationOf(catalog, '')).id, 'global')
+  assert.equal((await locationOf(catalog)).id, 'global')
   const id = commit(catalog.project)
-  assert.equal((await locationOf(catalog, '')).id, 'global')
+  assert.equal((await locationOf(catalog)).id, 'global')
   catalog.advance(1000)
-  assert.equal((await locationOf(catalog, '')).id, id)
+  assert.equal((await locationOf(catalog)).id, id)
   await rm(catalog.project, { recursive: true })
   catalog.advance(1000)
-  await assert.rejects(locationOf(catalog, ''), rejection('LOCATION_NOT_FOUND', { directory: catalog.project }))
+  await assert.rejects(locationOf(catalog), rejection('LOCATION_NOT_FOUND', { directory: catalog.project }))
 })
 
 catalogTest('nothing that a repository configures is run', async (catalog) => {
@@ -170,7 +170,7 @@ catalogTest('nothing that a repository configures is run', async (catalog) => {
   git(catalog.project, 'config', 'remote.origin.url', `ext::${script}`)
   git(catalog.project, 'config', 'remote.origin.promisor', 'true')
   git(catalog.project, 'config', 'extensions.partialClone', 'origin')
-  assert.equal((await locationOf(catalog, '')).id, id)
+  assert.equal((await locationOf(catalog)).id, id)
   await assert.rejects(realpath(witness), { code: 'ENOENT' })
 })
 
@@ -208,7 +208,7 @@ test('a key works only below the roots of its workspace, and does not learn what
   await mkdir(join(bare.project, 'inner'))
   await symlink(bare.outside, join(bare.project, 'way-out'))
   await using catalog = await openCatalog({ roots: { wrk_1: [bare.project], wrk_2: [bare.outside] } })
-  const resolve = (directory: string) => catalog.client.resolveLocation({ directory }, asWorkspace)
+  const resolve = (directory?: string) => catalog.client.resolveLocation({ directory }, asWorkspace)
   assert.equal((await resolve(join(bare.project, 'inner'))).location?.directory, join(bare.project, 'inner'))
   const forbidden = [bare.outside, join(bare.outside, 'none'), `${bare.project}-2`, '/', join(bare.project, 'way-out')]
   for (const directory of forbidden) {
@@ -218,7 +218,7 @@ test('a key works only below the roots of its workspace, and does not learn what
       rejection('LOCATION_FORBIDDEN', { directory }),
     )
   }
-  await assert.rejects(resolve(''), rejection('LOCATION_FORBIDDEN', { directory: catalog.project }))
+  await assert.rejects(resolve(), rejection('LOCATION_FORBIDDEN', { directory: catalog.project }))
 })
 
 catalogTest('a call without a principal is PRINCIPAL_MISSING', async (catalog) => {

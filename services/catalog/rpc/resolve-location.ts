@@ -9,8 +9,7 @@ export function resolveLocation(dependencies: {
   readonly locations: Locations
 }): ServiceImpl<typeof CatalogService>['resolveLocation'] {
   return async ({ directory, baseDirectory }, context) => {
-    const base = baseDirectory === '' ? undefined : baseDirectory
-    const location = await dependencies.locations.resolve(principalOf(context), directory, base)
+    const location = await dependencies.locations.resolve(principalOf(context), directory, baseDirectory)
     return { location: locationToProto(location) }
   }
 }

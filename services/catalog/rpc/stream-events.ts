@@ -18,7 +18,7 @@ export function streamEvents(dependencies: {
     const draining = drainSignalOf(context)
     const signal = AbortSignal.any([context.signal, draining])
     const wanted = (directory: string): boolean =>
-      (only === '' || only === directory) && locations.allow(principal, directory)
+      (only === undefined || only === directory) && locations.allow(principal, directory)
     for await (const item of opened.events.subscribe(wanted, signal)) yield itemToProto(item)
     draining.throwIfAborted()
   }

@@ -9,10 +9,14 @@ import type { PeerCall } from './peer-call.ts'
  * PEER_UNAVAILABLE when it can't be reached or does not answer in time.
  */
 export interface Catalog {
-  /** With a base, the directory may be relative to it, or begin with `~`. */
-  resolveLocation(call: PeerCall, directory: string, base?: string): Promise<SessionLocation>
-  /** An empty id: the location's default agent. With it comes the location as it is now, for the calls of one step. */
-  getAgent(call: PeerCall, directory: string, agentId: string): Promise<{ agent: Agent; location: PinnedLocation }>
+  /** Undefined: the default directory. With a base, the directory may be relative to it, or begin with `~`. */
+  resolveLocation(call: PeerCall, directory: string | undefined, base?: string): Promise<SessionLocation>
+  /** An undefined id: the location's default agent. With it comes the location as it is now, for the calls of one step. */
+  getAgent(
+    call: PeerCall,
+    directory: string,
+    agentId: string | undefined,
+  ): Promise<{ agent: Agent; location: PinnedLocation }>
   listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]>
   readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile>
   prepareTool(call: PeerCall, location: PinnedLocation, name: string, input: JsonObject): Promise<PreparedCall>

@@ -9,6 +9,7 @@ import { effects, orders } from './enums.ts'
 
 const MAX_METADATA_BYTES = 65_536
 const MAX_TITLE_LENGTH = 4_096
+const MAX_PATH_LENGTH = 4_096
 const MAX_AGENT_LENGTH = 256
 const MAX_MODEL_LENGTH = 256
 const MAX_RULES = 1_000
@@ -30,6 +31,11 @@ export function parseMetadata(metadata: JsonObject | undefined): JsonObject | un
 /** A title: at most 4,096 characters. */
 export function parseTitle(title: string): string {
   return parseText('title', title, 0, MAX_TITLE_LENGTH)
+}
+
+/** A project directory: at most 4,096 characters; undefined: the default one. */
+export function parseDirectory(directory: string | undefined): string | undefined {
+  return directory === undefined ? undefined : parseText('directory', directory, 0, MAX_PATH_LENGTH)
 }
 
 /** An agent's name: 1 to 256 characters. Whether there is such an agent is seen when it runs. */

@@ -45,7 +45,7 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
 async function pinLocation({ session, catalog }: RunContext, call: PeerCall, ask: Ask) {
   for (let tries = 1; ; tries++) {
     const { directory } = session.location
-    const { agent, location } = await ask(() => catalog.getAgent(call, directory, session.agent ?? ''))
+    const { agent, location } = await ask(() => catalog.getAgent(call, directory, session.agent))
     try {
       return { agent, location, tools: await ask(() => catalog.listTools(call, location)) }
     } catch (error) {

@@ -17,19 +17,19 @@ export declare const file_portico_catalog_v1_catalog_service: GenFile;
  */
 export declare type ResolveLocationRequest = Message<"portico.catalog.v1.ResolveLocationRequest"> & {
   /**
-   * Absolute path; empty: the default project directory.
+   * Absolute path; absent: the default project directory.
    *
-   * @generated from field: string directory = 1;
+   * @generated from field: optional string directory = 1;
    */
-  directory: string;
+  directory?: string | undefined;
 
   /**
    * Absolute path. With it, the directory is trimmed, may be relative to it, and may begin with `~`, the home directory of
-   * the service's user; an empty one is this. Empty: none of that.
+   * the service's user; an empty or absent one is this. Absent: none of that.
    *
-   * @generated from field: string base_directory = 2;
+   * @generated from field: optional string base_directory = 2;
    */
-  baseDirectory: string;
+  baseDirectory?: string | undefined;
 };
 
 /**
@@ -59,11 +59,11 @@ export declare const ResolveLocationResponseSchema: GenMessage<ResolveLocationRe
  */
 export declare type ListAgentsRequest = Message<"portico.catalog.v1.ListAgentsRequest"> & {
   /**
-   * Absolute path; empty: the default project directory.
+   * Absolute path; absent: the default project directory.
    *
-   * @generated from field: string directory = 1;
+   * @generated from field: optional string directory = 1;
    */
-  directory: string;
+  directory?: string | undefined;
 };
 
 /**
@@ -107,18 +107,18 @@ export declare const ListAgentsResponseSchema: GenMessage<ListAgentsResponse>;
  */
 export declare type GetAgentRequest = Message<"portico.catalog.v1.GetAgentRequest"> & {
   /**
-   * Absolute path; empty: the default project directory.
+   * Absolute path; absent: the default project directory.
    *
-   * @generated from field: string directory = 1;
+   * @generated from field: optional string directory = 1;
    */
-  directory: string;
+  directory?: string | undefined;
 
   /**
-   * Empty: the default agent.
+   * Absent: the default agent.
    *
-   * @generated from field: string agent_id = 2;
+   * @generated from field: optional string agent_id = 2;
    */
-  agentId: string;
+  agentId?: string | undefined;
 
   /**
    * Generation to answer from; absent: the present one.
@@ -167,11 +167,11 @@ export declare const GetAgentResponseSchema: GenMessage<GetAgentResponse>;
  */
 export declare type ListToolsRequest = Message<"portico.catalog.v1.ListToolsRequest"> & {
   /**
-   * Absolute path; empty: the default project directory.
+   * Absolute path; absent: the default project directory.
    *
-   * @generated from field: string directory = 1;
+   * @generated from field: optional string directory = 1;
    */
-  directory: string;
+  directory?: string | undefined;
 
   /**
    * Generation to answer from; absent: the present one.
@@ -562,11 +562,11 @@ export declare const EndToolsResponseSchema: GenMessage<EndToolsResponse>;
  */
 export declare type StreamEventsRequest = Message<"portico.catalog.v1.StreamEventsRequest"> & {
   /**
-   * Only events of exactly this directory; empty: of any.
+   * Only events of exactly this directory; absent: of any.
    *
-   * @generated from field: string directory = 1;
+   * @generated from field: optional string directory = 1;
    */
-  directory: string;
+  directory?: string | undefined;
 };
 
 /**

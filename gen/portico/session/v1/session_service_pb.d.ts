@@ -35,11 +35,11 @@ export declare type CreateSessionRequest = Message<"portico.session.v1.CreateSes
   title?: string | undefined;
 
   /**
-   * At most 256 characters; empty: the location's default agent.
+   * At most 256 characters; absent: the location's default agent.
    *
-   * @generated from field: string agent = 3;
+   * @generated from field: optional string agent = 3;
    */
-  agent: string;
+  agent?: string | undefined;
 
   /**
    * Absent: the agent's, else the default model.
@@ -49,11 +49,11 @@ export declare type CreateSessionRequest = Message<"portico.session.v1.CreateSes
   model?: ModelRef | undefined;
 
   /**
-   * Project directory, at most 4,096 characters; empty: the default one.
+   * Project directory, at most 4,096 characters; absent: the default one.
    *
-   * @generated from field: string directory = 5;
+   * @generated from field: optional string directory = 5;
    */
-  directory: string;
+  directory?: string | undefined;
 
   /**
    * Free-form data, at most 64 KiB as JSON; absent: none.
@@ -169,11 +169,11 @@ export declare type ForkSessionRequest = Message<"portico.session.v1.ForkSession
   forkId: string;
 
   /**
-   * The history before this message is copied; empty: the whole history.
+   * The history before this message is copied; absent: the whole history.
    *
-   * @generated from field: string before_message_id = 3;
+   * @generated from field: optional string before_message_id = 3;
    */
-  beforeMessageId: string;
+  beforeMessageId?: string | undefined;
 };
 
 /**
@@ -224,25 +224,25 @@ export declare type ListSessionsRequest = Message<"portico.session.v1.ListSessio
   order: Order;
 
   /**
-   * Part of the title, letter case ignored; empty: any. Filters have at most 4,096 characters each, 8,192 together.
+   * Part of the title, at least one character, letter case ignored; absent: any. Filters have at most 4,096 characters each, 8,192 together.
    *
-   * @generated from field: string search = 4;
+   * @generated from field: optional string search = 4;
    */
-  search: string;
+  search?: string | undefined;
 
   /**
-   * Project directory, exactly; empty: any.
+   * Project directory, exactly; absent: any.
    *
-   * @generated from field: string directory = 5;
+   * @generated from field: optional string directory = 5;
    */
-  directory: string;
+  directory?: string | undefined;
 
   /**
-   * Project, exactly; empty: any.
+   * Project, exactly; absent: any.
    *
-   * @generated from field: string project_id = 6;
+   * @generated from field: optional string project_id = 6;
    */
-  projectId: string;
+  projectId?: string | undefined;
 
   /**
    * Subpath, exactly; only with project_id. Absent: any.
@@ -314,18 +314,18 @@ export declare type GetSessionStatsRequest = Message<"portico.session.v1.GetSess
   endTime?: Timestamp | undefined;
 
   /**
-   * Only sessions that belong to this project now; empty: all. At most 4,096 characters.
+   * Only sessions that belong to this project now; absent: all. At most 4,096 characters.
    *
-   * @generated from field: string project_id = 3;
+   * @generated from field: optional string project_id = 3;
    */
-  projectId: string;
+  projectId?: string | undefined;
 
   /**
-   * IANA name of the time zone whose days are counted; empty: UTC.
+   * IANA name of the time zone whose days are counted; absent: UTC.
    *
-   * @generated from field: string time_zone = 4;
+   * @generated from field: optional string time_zone = 4;
    */
-  timeZone: string;
+  timeZone?: string | undefined;
 
   /**
    * @generated from field: portico.session.v1.GetSessionStatsRequest.ToolDetail tool_detail = 5;
@@ -1005,11 +1005,11 @@ export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessag
   order: Order;
 
   /**
-   * Only messages of this type (`user`, `assistant`, …), as the public interface names it; empty: all.
+   * Only messages of this type (`user`, `assistant`, …), as the public interface names it; absent: all.
    *
-   * @generated from field: string type = 5;
+   * @generated from field: optional string type = 5;
    */
-  type: string;
+  type?: string | undefined;
 };
 
 /**
@@ -1138,11 +1138,11 @@ export declare const StreamSessionContextResponseSchema: GenMessage<StreamSessio
  */
 export declare type ListPermissionRequestsRequest = Message<"portico.session.v1.ListPermissionRequestsRequest"> & {
   /**
-   * Empty: every session of the workspace.
+   * Absent: every session of the workspace.
    *
-   * @generated from field: string session_id = 1;
+   * @generated from field: optional string session_id = 1;
    */
-  sessionId: string;
+  sessionId?: string | undefined;
 };
 
 /**
@@ -1228,11 +1228,11 @@ export declare type ReplyPermissionRequestRequest = Message<"portico.session.v1.
   reply: PermissionReply;
 
   /**
-   * With PERMISSION_REPLY_REJECT, for the model; empty: the run ends. At most 4,096 characters.
+   * With PERMISSION_REPLY_REJECT, for the model; absent or empty: the run ends. At most 4,096 characters.
    *
-   * @generated from field: string message = 4;
+   * @generated from field: optional string message = 4;
    */
-  message: string;
+  message?: string | undefined;
 };
 
 /**
@@ -1258,11 +1258,11 @@ export declare const ReplyPermissionRequestResponseSchema: GenMessage<ReplyPermi
  */
 export declare type ListSavedApprovalsRequest = Message<"portico.session.v1.ListSavedApprovalsRequest"> & {
   /**
-   * Empty: every project of the workspace.
+   * Absent: every project of the workspace.
    *
-   * @generated from field: string project_id = 1;
+   * @generated from field: optional string project_id = 1;
    */
-  projectId: string;
+  projectId?: string | undefined;
 };
 
 /**
@@ -1322,25 +1322,25 @@ export declare const DeleteSavedApprovalResponseSchema: GenMessage<DeleteSavedAp
  */
 export declare type StreamEventsRequest = Message<"portico.session.v1.StreamEventsRequest"> & {
   /**
-   * Position of the last event that was received; empty: from now on.
+   * Position of the last event that was received; absent: from now on.
    *
-   * @generated from field: string position = 1;
+   * @generated from field: optional string position = 1;
    */
-  position: string;
+  position?: string | undefined;
 
   /**
-   * Only events of this session and of all sessions below it, whenever they are created; empty: of any.
+   * Only events of this session and of all sessions below it, whenever they are created; absent: of any.
    *
-   * @generated from field: string session_id = 2;
+   * @generated from field: optional string session_id = 2;
    */
-  sessionId: string;
+  sessionId?: string | undefined;
 
   /**
-   * Only events of sessions that were in exactly this directory at that time; empty: of any.
+   * Only events of sessions that were in exactly this directory at that time; absent: of any.
    *
-   * @generated from field: string directory = 3;
+   * @generated from field: optional string directory = 3;
    */
-  directory: string;
+  directory?: string | undefined;
 };
 
 /**
@@ -1459,11 +1459,11 @@ export declare type StreamSessionLogRequest = Message<"portico.session.v1.Stream
   sessionId: string;
 
   /**
-   * Number of the last event that was received; 0: all that are kept. Negative is an error.
+   * Number of the last event that was received; absent: all that are kept are wanted. Negative is an error.
    *
-   * @generated from field: int64 after_seq = 2;
+   * @generated from field: optional int64 after_seq = 2;
    */
-  afterSeq: bigint;
+  afterSeq?: bigint | undefined;
 
   /**
    * Goes on with what is written later. Default: the stream ends when it has caught up.
@@ -1526,11 +1526,11 @@ export declare const StreamSessionLogResponseSchema: GenMessage<StreamSessionLog
  */
 export declare type LogSynced = Message<"portico.session.v1.LogSynced"> & {
   /**
-   * Number of the last event of the session; 0: none is kept.
+   * Number of the last event of the session; absent: none is kept.
    *
-   * @generated from field: int64 seq = 1;
+   * @generated from field: optional int64 seq = 1;
    */
-  seq: bigint;
+  seq?: bigint | undefined;
 };
 
 /**
@@ -1779,11 +1779,11 @@ export declare type CommitSessionImportRequest = Message<"portico.session.v1.Com
   session?: Session | undefined;
 
   /**
-   * Project directory, at most 4,096 characters; empty: the default one.
+   * Project directory, at most 4,096 characters; absent: the default one.
    *
-   * @generated from field: string directory = 3;
+   * @generated from field: optional string directory = 3;
    */
-  directory: string;
+  directory?: string | undefined;
 };
 
 /**

@@ -44,10 +44,10 @@ export class FileLocations implements Locations {
     this.#options = options
   }
 
-  async resolve(principal: Principal, requested: string, base?: string): Promise<Location> {
+  async resolve(principal: Principal, requested: string | undefined, base?: string): Promise<Location> {
     const { roots, clock, home } = this.#options
-    const directory = base === undefined ? requested : resolve(base, expanded(requested.trim(), home))
-    const path = directory === '' ? this.#options.directory : directory
+    const directory = base === undefined ? requested : resolve(base, expanded((requested ?? '').trim(), home))
+    const path = directory ?? this.#options.directory
     if (path === undefined) throw new Rejection('LOCATION_INVALID', NO_DEFAULT)
     if (!roots.allow(principal, parse(path))) throw new Rejection('LOCATION_FORBIDDEN', { directory: path })
     const now = clock.monotonic()

@@ -23,7 +23,11 @@ export class RpcCatalogPeer implements Catalog {
     this.#client = createClient(CatalogService, transport)
   }
 
-  async resolveLocation(call: PeerCall, directory: string, baseDirectory = ''): Promise<SessionLocation> {
+  async resolveLocation(
+    call: PeerCall,
+    directory: string | undefined,
+    baseDirectory?: string,
+  ): Promise<SessionLocation> {
     const request = { directory, baseDirectory }
     const { location } = await unary(call, (options) => this.#client.resolveLocation(request, options))
     const resolved = given(location)
@@ -33,7 +37,7 @@ export class RpcCatalogPeer implements Catalog {
   async getAgent(
     call: PeerCall,
     directory: string,
-    agentId: string,
+    agentId: string | undefined,
   ): Promise<{ agent: Agent; location: PinnedLocation }> {
     const { agent, generation } = await unary(call, (options) => this.#client.getAgent({ directory, agentId }, options))
     return { agent: toAgent(given(agent)), location: { directory, ...(generation !== '' && { generation }) } }

@@ -16,7 +16,7 @@ function delta(sessionId: string, afterSeq: number, text: string): VolatileEvent
 }
 
 /** What a stream says, in a word each. */
-async function open(service: SessionRpc, position = '', options: CallOptions = service.as()) {
+async function open(service: SessionRpc, position?: string, options: CallOptions = service.as()) {
   const stream = service.client.streamEvents({ position }, options)[Symbol.asyncIterator]()
   const next = async (): Promise<StreamEventsResponse['message']> => {
     const { value, done } = await stream.next()
@@ -58,7 +58,7 @@ forEachTransport((name, connect) => {
     const seen = await first.next()
     await first.leave()
     await service.client.createSession({ sessionId: 'ses_2' }, service.as())
-    const again = await open(service, seen.case === 'event' ? seen.value.position : '')
+    const again = await open(service, seen.case === 'event' ? seen.value.position : undefined)
     assert.deepEqual([await again.word(), await again.word()], ['connected', 'sessionCreated ses_2'])
     await again.leave()
   })
@@ -69,7 +69,7 @@ forEachTransport((name, connect) => {
     const connected = await first.next()
     await first.leave()
     await service.client.createSession({ sessionId: 'ses_1' }, service.as())
-    const again = await open(service, connected.case === 'connected' ? connected.value.position : '')
+    const again = await open(service, connected.case === 'connected' ? connected.value.position : undefined)
     assert.deepEqual([await again.word(), await again.word()], ['connected', 'sessionCreated ses_1'])
     await again.leave()
   })
@@ -132,7 +132,7 @@ forEachTransport((name, connect) => {
   test(`a reader that hangs up leaves nothing open (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const gone = new AbortController()
-    const stream = await open(service, '', { ...service.as(), signal: gone.signal })
+    const stream = await open(service, undefined, { ...service.as(), signal: gone.signal })
     await stream.next()
     assert.ok(service.hub.hasListener('wrk_1'))
     const waiting = stream.next()

@@ -22,8 +22,7 @@ export function streamEvents(dependencies: {
     const { workspaceId } = principalOf(context)
     const draining = drainSignalOf(context)
     const signal = AbortSignal.any([context.signal, draining])
-    const filter = { sessionId: sessionId || undefined, directory: directory || undefined }
-    for await (const item of hub.subscribe(workspaceId, position || undefined, signal, filter)) {
+    for await (const item of hub.subscribe(workspaceId, position, signal, { sessionId, directory })) {
       if (item.type === 'ready') yield { message: { case: 'connected', value: { position: item.position } } }
       else if (item.type === 'missed') yield { message: { case: 'missed', value: MISSED } }
       else if (item.type === 'caught-up') yield { message: { case: 'caughtUp', value: { position: item.position } } }

@@ -19,7 +19,7 @@ export function streamSessionLog(dependencies: {
   readonly hub: EventHub
 }): ServiceImpl<typeof SessionService>['streamSessionLog'] {
   const { blobs } = dependencies
-  return async function* ({ sessionId, afterSeq, follow }, context) {
+  return async function* ({ sessionId, afterSeq = 0n, follow }, context) {
     const { workspaceId: workspace } = principalOf(context)
     check(afterSeq >= 0n && afterSeq <= Number.MAX_SAFE_INTEGER, 'after_seq', 'must be a number of an event, or 0')
     const draining = drainSignalOf(context)
@@ -27,7 +27,8 @@ export function streamSessionLog(dependencies: {
     const query = { workspace, sessionId, afterSeq: Number(afterSeq), follow }
     for await (const item of readSessionLog(dependencies, query, signal)) {
       if (item.type === 'missed') yield { message: { case: 'missed', value: MISSED } }
-      else if (item.type === 'synced') yield { message: { case: 'synced', value: { seq: BigInt(item.seq) } } }
+      else if (item.type === 'synced')
+        yield { message: { case: 'synced', value: { seq: item.seq === undefined ? undefined : BigInt(item.seq) } } }
       else {
         const { contents, missing } = await findContents(blobs, workspace, blobsOfEvent(item.event))
         // Content that is missing has gone with the session.

@@ -68,7 +68,10 @@ function fitting(page: Page<StoredMessage>, direction: Direction | undefined): P
 }
 
 function parseQuery({ order, type }: ListMessagesRequest): Query {
-  return { order: parseOrder(order), ...(type === '' ? {} : { type: parseText('type', type, 1, MAX_TYPE_LENGTH) }) }
+  return {
+    order: parseOrder(order),
+    ...(type === undefined ? {} : { type: parseText('type', type, 1, MAX_TYPE_LENGTH) }),
+  }
 }
 
 function isQuery(value: unknown): value is Query {

@@ -12,10 +12,10 @@ export function listPermissionRequests(dependencies: {
   const { store } = dependencies
   return async ({ sessionId }, context) => {
     const { workspaceId } = principalOf(context)
-    if (sessionId !== '' && (await store.getSession(workspaceId, sessionId)) === undefined) {
+    if (sessionId !== undefined && (await store.getSession(workspaceId, sessionId)) === undefined) {
       throw sessionNotFound(sessionId)
     }
-    const requests = await store.listPermissionRequests(workspaceId, ...(sessionId === '' ? [] : [sessionId]))
+    const requests = await store.listPermissionRequests(workspaceId, sessionId)
     return { requests: requests.map(permissionRequestToProto) }
   }
 }

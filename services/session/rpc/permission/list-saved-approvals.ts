@@ -10,7 +10,7 @@ export function listSavedApprovals(dependencies: {
   const { store } = dependencies
   return async ({ projectId }, context) => {
     const { workspaceId } = principalOf(context)
-    const approvals = await store.listApprovals(workspaceId, projectId === '' ? undefined : projectId)
+    const approvals = await store.listApprovals(workspaceId, projectId)
     return { approvals: approvals.map(({ id, ...approval }) => ({ approvalId: id, ...approval })) }
   }
 }

@@ -19,7 +19,7 @@ export function replyPermissionRequest(dependencies: {
   return async (request, context) => {
     const { workspaceId } = principalOf(context)
     const { sessionId, requestId } = request
-    const message = parseText('message', request.message, 0, MAX_MESSAGE_LENGTH)
+    const message = parseText('message', request.message ?? '', 0, MAX_MESSAGE_LENGTH)
     const answer = { reply: parseReply(request.reply), message }
     await store.revise(
       { workspace: workspaceId, sessionId },

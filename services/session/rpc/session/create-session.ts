@@ -4,12 +4,17 @@ import { newSession } from '#services/session/domain/new-session.ts'
 import type { NewSession } from '#services/session/domain/session.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
-import { parseText } from '#shared/rpc/parse.ts'
-import { parseAgentName, parseMetadata, parseModel, parseRules, parseSessionId, parseTitle } from '../parse.ts'
+import {
+  parseAgentName,
+  parseDirectory,
+  parseMetadata,
+  parseModel,
+  parseRules,
+  parseSessionId,
+  parseTitle,
+} from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { sessionToProto } from './session-to-proto.ts'
-
-const MAX_PATH_LENGTH = 4_096
 
 /** Creates a session in the location that the catalog resolves; one that is there already is returned unchanged. */
 export function createSession(dependencies: {
@@ -20,7 +25,7 @@ export function createSession(dependencies: {
   return async (request, context) => {
     const call = peerCallOf(context)
     const parsed = parseCreateSession(request)
-    const directory = parseText('directory', request.directory, 0, MAX_PATH_LENGTH)
+    const directory = parseDirectory(request.directory)
     // Before its directory is looked at, which may be gone by now.
     const existing = await store.getSession(call.principal.workspaceId, parsed.id)
     if (existing !== undefined) return { session: sessionToProto(existing) }
@@ -37,7 +42,7 @@ function parseCreateSession(request: CreateSessionRequest): Omit<NewSession, 'lo
   return {
     id: parseSessionId(request.sessionId),
     title: title === undefined ? undefined : parseTitle(title),
-    agent: agent === '' ? undefined : parseAgentName('agent', agent),
+    agent: agent === undefined ? undefined : parseAgentName('agent', agent),
     model: model === undefined ? undefined : parseModel(model),
     metadata: parseMetadata(request.metadata),
     permissions: parseRules(request.permissions),

@@ -10,7 +10,7 @@ export function forkSession(dependencies: ForkDependencies): ServiceImpl<typeof 
   return async ({ sessionId, forkId, beforeMessageId }, context) => {
     const { workspaceId: workspace } = principalOf(context)
     const id = parseSessionId(forkId)
-    const before = beforeMessageId === '' ? undefined : parseMessageId(beforeMessageId)
+    const before = beforeMessageId === undefined ? undefined : parseMessageId(beforeMessageId)
     const session = await fork(dependencies, { workspace, sessionId, id, before }, context.signal)
     return { session: sessionToProto(session) }
   }

@@ -77,19 +77,19 @@ async function readPage(
 
 function parseFilter(request: ListSessionsRequest): Filter {
   const { search, directory, projectId, subpath, parentId } = request
-  check(subpath === undefined || projectId !== '', 'subpath', 'needs project_id')
+  check(subpath === undefined || projectId !== undefined, 'subpath', 'needs project_id')
   const filters = { search, directory, project_id: projectId, subpath, parent_id: parentId }
-  for (const [field, value = ''] of Object.entries(filters)) {
-    parseText(field, value, 0, MAX_FILTER_LENGTH)
+  for (const [field, value] of Object.entries(filters)) {
+    if (value !== undefined) parseText(field, value, field === 'search' ? 1 : 0, MAX_FILTER_LENGTH)
   }
-  const all = `${search}${directory}${projectId}${subpath ?? ''}${parentId ?? ''}`
+  const all = Object.values(filters).join('')
   const most = `must have at most ${MAX_FILTERS_LENGTH} characters together with the other filters`
   check(all.length <= MAX_FILTERS_LENGTH, 'search', most)
   return {
     order: parseOrder(request.order),
-    ...(search === '' ? {} : { search }),
-    ...(directory === '' ? {} : { directory }),
-    ...(projectId === '' ? {} : { projectId }),
+    ...(search === undefined ? {} : { search }),
+    ...(directory === undefined ? {} : { directory }),
+    ...(projectId === undefined ? {} : { projectId }),
     ...(subpath === undefined ? {} : { subpath }),
     ...(parentId === undefined ? {} : { parentId: parentId === '' ? null : parentId }),
   }

@@ -27,7 +27,8 @@ export function getSessionStats(dependencies: {
     const to = request.endTime === undefined ? clock.now() : timestampMs(request.endTime)
     check(from === undefined || from < to, 'start_time', 'must be before the end of the range')
     check(DETAILS.includes(request.toolDetail), 'tool_detail', 'is none of its values')
-    const projectId = parseText('project_id', request.projectId, 0, MAX_PROJECT_LENGTH) || undefined
+    const { projectId } = request
+    if (projectId !== undefined) parseText('project_id', projectId, 0, MAX_PROJECT_LENGTH)
     const calls = request.toolDetail !== Detail.NONE
     const stats = new Stats(parseTimeZone(request.timeZone))
     for await (const batch of store.listActivity(workspaceId, { from, to, projectId, calls })) {
@@ -39,10 +40,10 @@ export function getSessionStats(dependencies: {
 }
 
 /** Also an offset would be taken as a time zone, but is not the name of one. */
-function parseTimeZone(timeZone: string): Calendar {
+function parseTimeZone(timeZone = 'UTC'): Calendar {
   const unknown = invalid('time_zone', 'must be the IANA name of a time zone')
   if (/^[+-]/.test(timeZone)) throw unknown
-  const calendar = Calendar.of(timeZone === '' ? 'UTC' : timeZone)
+  const calendar = Calendar.of(timeZone)
   if (calendar === undefined) throw unknown
   return calendar
 }

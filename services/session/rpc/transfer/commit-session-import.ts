@@ -4,12 +4,10 @@ import { importedSession } from '#services/session/domain/lifetime/imported-sess
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import type { ImportHolds } from '#services/session/run/removal/import-holds.ts'
-import { parseText } from '#shared/rpc/parse.ts'
+import { parseDirectory } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { sessionToProto } from '../session/session-to-proto.ts'
 import { parseImportedSession, stagedOf } from './parse-import.ts'
-
-const MAX_PATH_LENGTH = 4_096
 
 /** Ends an import: the session is seen from now on, with all that was appended. */
 export function commitSessionImport(dependencies: {
@@ -22,8 +20,7 @@ export function commitSessionImport(dependencies: {
     const call = peerCallOf(context)
     const staged = stagedOf(request.import, call.principal.workspaceId)
     const imported = parseImportedSession(request.session)
-    const directory = parseText('directory', request.directory, 0, MAX_PATH_LENGTH)
-    const location = await catalog.resolveLocation(call, directory)
+    const location = await catalog.resolveLocation(call, parseDirectory(request.directory))
     const session = await store.commitStaged(staged, importedSession(imported, location))
     await importHolds.end(staged.key)
     return { session: sessionToProto(session) }

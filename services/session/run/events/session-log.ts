@@ -7,7 +7,7 @@ import type { EventHub } from './event-hub.ts'
 export type LogItem =
   | { readonly type: 'missed' }
   | { readonly type: 'event'; readonly event: Omit<DurableEvent, 'position'> }
-  | { readonly type: 'synced'; readonly seq: number }
+  | { readonly type: 'synced'; readonly seq: number | undefined }
 
 /** Which log, from which number on, and whether what is written later is wanted too. */
 export interface LogQuery {
@@ -44,7 +44,7 @@ export async function* readSessionLog(
         }
         if (events.length < PAGE) break
       }
-      if (round === 0) yield { type: 'synced', seq }
+      if (round === 0) yield { type: 'synced', seq: seq || undefined }
       if (live === undefined) return
       let gap = false
       for await (const item of live) {
