@@ -3,13 +3,20 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openFileBlobStore } from '#services/session/adapters/files/blob-store.ts'
+import { type BlobUses, openFileBlobStore } from '#services/session/adapters/files/blob-store.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
+import type { BlobHold } from '#services/session/ports/blob-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { type BlobFixture, blobStoreSuite, newHold } from './blob-store.suite.ts'
 
-async function open(): Promise<BlobFixture & { readonly directory: string; restart(): Promise<void> }> {
+interface FileFixture extends BlobFixture {
+  readonly directory: string
+  readonly uses: BlobUses
+  restart(): Promise<void>
+}
+
+async function open(): Promise<FileFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'portico-blobs-'))
   const directory = join(folder, 'blobs')
   const openSessions = () => openSqliteSessionStore({ path: join(folder, 'session.sqlite'), clock: systemClock })
@@ -17,6 +24,9 @@ async function open(): Promise<BlobFixture & { readonly directory: string; resta
   let store = await openFileBlobStore({ directory, uses: sessions.blobUses })
   return {
     directory,
+    get uses() {
+      return sessions.blobUses
+    },
     get store() {
       return store
     },
@@ -53,6 +63,42 @@ test('what a crash kept from being used is deleted after a restart', async () =>
   await fixture.restart()
   await fixture.store.sweep()
   assert.equal(await fixture.store.get('wrk_one', hash), undefined)
+  assert.deepEqual(await readdir(join(fixture.directory, 'wrk_one')), [])
+})
+
+test('however many blobs are held, a sweep looks at few in one turn of the event loop, and at none twice', async () => {
+  await using fixture = await open()
+  const { uses } = fixture
+  const asked = { looked: 0, inThisTurn: 0, mostInOneTurn: 0 }
+  const count = (keys: number): void => {
+    if (asked.inThisTurn === 0) setImmediate(() => Object.assign(asked, { inThisTurn: 0 }))
+    asked.looked += keys
+    asked.inThisTurn += keys
+    asked.mostInOneTurn = Math.max(asked.mostInOneTurn, asked.inThisTurn)
+  }
+  const counted: typeof uses = {
+    isUsed: (key) => uses.isUsed(key),
+    note: (key) => uses.note(key),
+    settle: (keys) => uses.settle(keys),
+    forget: (key) => uses.forget(key),
+    loose(after, limit) {
+      const keys = uses.loose(after, limit)
+      count(keys.length)
+      return keys
+    },
+  }
+  const store = await openFileBlobStore({ directory: fixture.directory, uses: counted })
+  const [held, given] = [newHold(), newHold()]
+  const put = (hold: BlobHold, n: number) => store.put('wrk_one', Buffer.from(`${hold.id} ${n}`), hold)
+  await Promise.all(Array.from({ length: 400 }, (_, n) => put(held, n)))
+  await Promise.all(Array.from({ length: 60 }, (_, n) => put(given, n)))
+  await store.release(given)
+  while (await store.sweep());
+  assert.equal((await readdir(join(fixture.directory, 'wrk_one'))).length, 400)
+  assert.ok(asked.mostInOneTurn <= 200, `${asked.mostInOneTurn} in one turn`)
+  assert.ok(asked.looked <= 920, `${asked.looked} looked at`)
+  await store.release(held)
+  while (await store.sweep());
   assert.deepEqual(await readdir(join(fixture.directory, 'wrk_one')), [])
 })
 

@@ -1,5 +1,6 @@
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { BlobRef } from '#services/session/domain/message.ts'
 import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -20,8 +21,10 @@ export interface BlobUses {
   note(key: BlobKey): Promise<void>
   /** Blobs that may be used by nothing, after one of them, in a fixed order. */
   loose(after: BlobKey | undefined, limit: number): readonly BlobKey[]
-  /** It is gone, or else it is used, which is looked at once more. */
-  forget(key: BlobKey, gone: boolean): Promise<void>
+  /** Notes durably which of them are used; returns the others. */
+  settle(keys: readonly BlobKey[]): Promise<readonly BlobKey[]>
+  /** It is gone. */
+  forget(key: BlobKey): Promise<void>
 }
 
 export interface FileBlobOptions {
@@ -44,6 +47,8 @@ export async function openFileBlobStore(options: FileBlobOptions): Promise<BlobS
 const HELD_MS = 3_600_000
 /** So many are deleted at once. */
 const SWEPT = 20
+/** So many are looked at in one turn of the event loop, and released in one. */
+const LOOKED = 200
 
 class FileBlobStore implements BlobStore {
   readonly #directory: string
@@ -53,6 +58,8 @@ class FileBlobStore implements BlobStore {
   readonly #held = new Map<string, Map<string, number>>()
   /** Files that are being deleted. */
   readonly #dying = new Map<string, Promise<void>>()
+  /** The last blob that a sweep has looked at: the next one goes on there, and does not begin with what is held again. */
+  #last: BlobKey | undefined
 
   constructor({ directory, uses }: FileBlobOptions) {
     this.#uses = uses
@@ -67,8 +74,8 @@ class FileBlobStore implements BlobStore {
 
   async put(workspace: string, data: Uint8Array, hold: BlobHold): Promise<BlobRef> {
     const ref = refOf(data)
-    const path = this.#path(workspace, ref.hash)
     const key = { workspace, hash: ref.hash }
+    const path = this.#path(key)
     const holders = this.#held.get(path) ?? new Map<string, number>()
     this.#held.set(path, holders.set(hold.id, systemClock.monotonic() + HELD_MS))
     hold.held.push(key)
@@ -95,7 +102,7 @@ class FileBlobStore implements BlobStore {
   async get(workspace: string, hash: string): Promise<Uint8Array | undefined> {
     if (!isHash(hash)) return undefined
     try {
-      return await readFile(this.#path(workspace, hash))
+      return await readFile(this.#path({ workspace, hash }))
     } catch (error) {
       if (isMissing(error)) return undefined
       throw error
@@ -103,57 +110,61 @@ class FileBlobStore implements BlobStore {
   }
 
   async release({ id, held }: BlobHold): Promise<void> {
-    for (const { workspace, hash } of held) {
-      const path = this.#path(workspace, hash)
+    for (const [i, { workspace, hash }] of held.splice(0).entries()) {
+      if (i % LOOKED === LOOKED - 1) await setImmediate()
+      const path = this.#path({ workspace, hash })
       const holders = this.#held.get(path)
       holders?.delete(id)
       if (holders?.size === 0) this.#held.delete(path)
     }
-    held.length = 0
   }
 
   async sweep(): Promise<boolean> {
-    let count = 0
-    let last: BlobKey | undefined
-    while (count < SWEPT) {
-      const [key] = this.#uses.loose(last, 1)
-      if (key === undefined) return false
-      last = key
-      if (await this.#sweep(key)) count++
+    let swept = 0
+    while (swept < SWEPT) {
+      const keys = this.#uses.loose(this.#last, LOOKED)
+      if (keys.length === 0) {
+        this.#last = undefined
+        return false
+      }
+      const loose = await this.#uses.settle(keys.filter((key) => !this.#isHeld(this.#path(key))))
+      const some = loose.slice(0, SWEPT)
+      for (const key of some) await this.#sweep(key)
+      swept += some.length
+      this.#last = some.length < loose.length ? some.at(-1) : keys.at(-1)
+      // However many are held, everybody else goes on in between.
+      await setImmediate()
     }
     return true
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** Whether there was anything to do. Nobody can begin to hold or to use it between the look and the mark. */
-  async #sweep(key: BlobKey): Promise<boolean> {
-    const path = this.#path(key.workspace, key.hash)
-    if (this.#dying.has(path)) return false
-    if (this.#uses.isUsed(key)) await this.#uses.forget(key, false)
-    else if (this.#isHeld(path)) return false
-    else {
-      const gone = this.#delete(path, key).finally(() => this.#dying.delete(path))
-      this.#dying.set(
-        path,
-        gone.catch(() => {}),
-      )
-      await gone
-    }
-    return true
+  /** Nobody can begin to hold or to use it between the look and the mark. */
+  async #sweep(key: BlobKey): Promise<void> {
+    const path = this.#path(key)
+    if (this.#dying.has(path) || this.#isHeld(path) || this.#uses.isUsed(key)) return
+    const gone = this.#delete(path, key).finally(() => this.#dying.delete(path))
+    this.#dying.set(
+      path,
+      gone.catch(() => {}),
+    )
+    await gone
   }
 
   #isHeld(path: string): boolean {
+    const holders = this.#held.get(path)
+    if (holders === undefined) return false
     const now = systemClock.monotonic()
-    return [...(this.#held.get(path)?.values() ?? [])].some((until) => until > now)
+    return holders.values().some((until) => until > now)
   }
 
   async #delete(path: string, key: BlobKey): Promise<void> {
     await rm(path, { force: true })
-    await this.#uses.forget(key, true)
+    await this.#uses.forget(key)
   }
 
-  #path(workspace: string, hash: string): string {
+  #path({ workspace, hash }: BlobKey): string {
     if (!/^wrk_[A-Za-z0-9_-]+$/.test(workspace)) throw new RangeError('A workspace id cannot be a folder name')
     return join(this.#directory, workspace, hash)
   }

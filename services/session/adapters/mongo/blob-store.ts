@@ -13,6 +13,8 @@ const HELD_MS = 3_600_000
 const PUT_MS = 15_000
 /** So many are deleted at once. */
 const SWEPT = 20
+/** So many are released at once: a command has at most 16 MiB. */
+const RELEASED = 1_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 interface BlobDocument {
@@ -72,10 +74,12 @@ class MongoBlobStore implements BlobStore {
   }
 
   async release({ id, held }: BlobHold): Promise<void> {
-    const keys = held.map(({ workspace, hash }) => keyOf(workspace, hash))
     const update = { $pull: { holds: { id } }, $set: { checkAt: 0 } }
-    await this.#blobs.updateMany({ _id: { $in: keys } }, update, LIMIT)
-    held.length = 0
+    while (held.length > 0) {
+      const keys = held.slice(-RELEASED).map(({ workspace, hash }) => keyOf(workspace, hash))
+      await this.#blobs.updateMany({ _id: { $in: keys } }, update, LIMIT)
+      held.length -= keys.length
+    }
   }
 
   async sweep(): Promise<boolean> {

@@ -3,6 +3,7 @@ import { hashesIn } from '../common/blob-uses.ts'
 
 const USE = 'INSERT OR IGNORE INTO blobUses (workspace, hash, message) VALUES (?, ?, ?)'
 const LOOSE = 'INSERT OR IGNORE INTO looseBlobs (workspace, hash)'
+const FORGET = 'DELETE FROM looseBlobs WHERE workspace = ? AND hash = ?'
 const OF_MESSAGE = 'FROM blobUses WHERE workspace = ? AND message = ?'
 const USED = 'SELECT 1 FROM blobUses WHERE workspace = ? AND hash = ? LIMIT 1'
 
@@ -46,11 +47,21 @@ export class BlobUses {
     return this.#file.statement(sql).all(after?.workspace ?? '', after?.hash ?? '', limit) as unknown as BlobKey[]
   }
 
-  /** It is used, or is gone. */
-  async forget({ workspace, hash }: BlobKey, gone: boolean): Promise<void> {
-    const unless = gone ? '' : ` AND EXISTS (${USED})`
-    const sql = `DELETE FROM looseBlobs WHERE workspace = ? AND hash = ?${unless}`
-    const words = gone ? [workspace, hash] : [workspace, hash, workspace, hash]
-    await this.#file.write(() => this.#file.statement(sql).run(...words))
+  /** What is used is not loose any more; returns the others. */
+  async settle(keys: readonly BlobKey[]): Promise<readonly BlobKey[]> {
+    const used = keys.filter((key) => this.isUsed(key))
+    if (used.length > 0) {
+      await this.#file.write(() => {
+        for (const { workspace, hash } of used) {
+          this.#file.statement(`${FORGET} AND EXISTS (${USED})`).run(workspace, hash, workspace, hash)
+        }
+      })
+    }
+    return keys.filter((key) => !used.includes(key))
+  }
+
+  /** It is gone. */
+  async forget({ workspace, hash }: BlobKey): Promise<void> {
+    await this.#file.write(() => this.#file.statement(FORGET).run(workspace, hash))
   }
 }

@@ -90,17 +90,23 @@ export class Remover implements AsyncDisposable {
       while (this.#again && !this.#closing.signal.aborted) {
         this.#again = false
         const removal = await store.takeRemoval(TAKEN_MS)
-        if (removal === undefined) continue
-        this.#again = true
-        await this.#finish(removal)
+        if (removal === undefined) await this.#sweep()
+        else {
+          this.#again = true
+          await this.#finish(removal)
+        }
       }
-      while (await this.#options.blobs.sweep()) await this.#options.pause(REST_MS, this.#closing.signal)
     } catch (error) {
       // The next look goes on; that a store is away is reported by its watch.
       if (!this.#closing.signal.aborted && !isStoreUnavailable(error)) {
         logger.error({ err: error }, 'What a removed session has left could not be deleted')
       }
     }
+  }
+
+  async #sweep(): Promise<void> {
+    const { blobs, pause } = this.#options
+    while (await blobs.sweep()) await pause(REST_MS, this.#closing.signal)
   }
 
   /** What can't be ended now is taken up again when its time is over. */
