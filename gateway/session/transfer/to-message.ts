@@ -1,6 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
-import { given } from '#gateway/records/absent.ts'
 import { compactionStatuses, type message, shellStatuses } from '#gateway/records/message.ts'
 import { toModelRef } from '#gateway/records/model.ts'
 import { outcomes } from '#gateway/records/outcome.ts'
@@ -20,7 +19,7 @@ type Kind = NonNullable<Init['kind']>
 
 /** A message of an import; its files name content that was kept before. */
 export function toMessage(said: MessageJson): Init {
-  const metadata = said.type === 'user' || said.type === 'synthetic' ? {} : given({ metadata: said.metadata })
+  const metadata = said.type === 'user' || said.type === 'synthetic' ? {} : { metadata: said.metadata }
   return { messageId: said.id, createTime: toTime(said.time.created), kind: toKind(said), ...metadata } as Init
 }
 
@@ -32,10 +31,10 @@ function toKind(said: MessageJson): Kind {
       return { case: 'assistant', value: toStep(said) }
     case 'synthetic': {
       const { text, description, metadata } = said
-      return { case: 'synthetic', value: { text, ...given({ description, metadata }) } } as Kind
+      return { case: 'synthetic', value: { text, description, metadata } } as Kind
     }
     case 'system':
-      return { case: 'system', value: { text: said.text, ...given({ description: said.description }) } }
+      return { case: 'system', value: { text: said.text, description: said.description } }
     case 'skill':
       return { case: 'skill', value: { skillId: said.skill, name: said.name, text: said.text } }
     case 'shell':
@@ -67,10 +66,10 @@ function toUser({ text, files = [], agents = [], skills = [], metadata }: Of<'us
     skills: skills.map(({ id, name, text, mention }) => ({
       skillId: id,
       name,
-      ...given({ text }),
+      text,
       ...toMention(mention),
     })),
-    ...given({ metadata }),
+    metadata,
   }
   return { case: 'user', value } as Kind
 }
@@ -78,7 +77,7 @@ function toUser({ text, files = [], agents = [], skills = [], metadata }: Of<'us
 function toFile(file: NonNullable<Of<'user'>['files']>[number]): MessageInitShape<typeof FileAttachmentSchema> {
   const { mime, source, name, description, mention } = file
   const uri = source.type === 'uri' ? source.uri : undefined
-  return { mime, uri, ...contentOf(file.data), ...given({ name, description }), ...toMention(mention) }
+  return { mime, uri, ...contentOf(file.data), name, description, ...toMention(mention) }
 }
 
 function contentOf(data: string) {
@@ -95,7 +94,8 @@ function toShell(said: Of<'shell'>): Kind {
     shellId,
     command,
     status: shellStatuses.toProto(status),
-    ...given({ exitCode: exit, output: printed }),
+    exitCode: exit,
+    output: printed,
   }
   return { case: 'shell', value: { ...value, ...completeTime } }
 }
@@ -105,10 +105,10 @@ function toCompaction(said: Of<'compaction'>): Kind {
   if (said.status === 'running') {
     return { case: 'compaction', value: { ...begun, summary: said.summary, recent: said.recent } }
   }
-  const spent = { ...toCost(said.cost), ...given({ tokens: said.tokens && toTokens(said.tokens) }) }
+  const spent = { ...toCost(said.cost), tokens: said.tokens && toTokens(said.tokens) }
   if (said.status === 'failed') return { case: 'compaction', value: { ...begun, ...spent, error: toError(said.error) } }
   const { summary, recent, model, providerState, providerContext } = said
-  const made = { summary, recent, ...given({ model: model && toModelRef(model), providerState, providerContext }) }
+  const made = { summary, recent, model: model && toModelRef(model), providerState, providerContext }
   return { case: 'compaction', value: { ...begun, ...spent, ...made } } as Kind
 }
 

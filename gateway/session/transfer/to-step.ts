@@ -1,6 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
-import { given } from '#gateway/records/absent.ts'
 import { toModelRef } from '#gateway/records/model.ts'
 import { type assistant, toolStates } from '#gateway/records/step.ts'
 import { toTime } from '#gateway/records/time.ts'
@@ -20,12 +19,13 @@ export function toStep(said: StepJson): MessageInitShape<typeof AssistantMessage
   const value = {
     ...{ agent, model: toModelRef(model), parts: content.map((part) => ({ part: toPart(part) })), finish, rawFinish },
     ...toCost(said.cost),
-    ...given({ providerState: said.providerState, tokens: tokens && toTokens(tokens), error: error && toError(error) }),
-    ...given({ retry: retry && { attempt: retry.attempt, startTime: toTime(retry.at), error: toError(retry.error) } }),
-    ...given({ streamTime: ifTime(time.streamed), completeTime: ifTime(time.completed) }),
-    ...given({
-      snapshot: snapshot && { start: snapshot.start, end: snapshot.end, files: snapshot.files ?? [] },
-    }),
+    providerState: said.providerState,
+    tokens: tokens && toTokens(tokens),
+    error: error && toError(error),
+    retry: retry && { attempt: retry.attempt, startTime: toTime(retry.at), error: toError(retry.error) },
+    streamTime: ifTime(time.streamed),
+    completeTime: ifTime(time.completed),
+    snapshot: snapshot && { start: snapshot.start, end: snapshot.end, files: snapshot.files ?? [] },
   }
   return value as MessageInitShape<typeof AssistantMessageSchema>
 }
@@ -33,11 +33,11 @@ export function toStep(said: StepJson): MessageInitShape<typeof AssistantMessage
 function toPart(said: PartJson): Part {
   switch (said.type) {
     case 'text':
-      return { case: 'text', value: { text: said.text, ...given({ state: said.state }) } } as Part
+      return { case: 'text', value: { text: said.text, state: said.state } } as Part
     case 'reasoning': {
       const { text, state, time } = said
       const times = { createTime: ifTime(time?.created), completeTime: ifTime(time?.completed) }
-      return { case: 'reasoning', value: { text, ...given({ state, ...times }) } } as Part
+      return { case: 'reasoning', value: { text, state, ...times } } as Part
     }
     case 'tool':
       return toTool(said)
@@ -51,8 +51,11 @@ function toTool({ id: callId, name, executed, providerState, providerResultState
     ...(state.status === 'streaming' ? { partialInput: state.input } : { input: state.input }),
     ...('content' in state ? { content: state.content?.map(toContent) ?? [] } : {}),
     ...('error' in state ? { error: toError(state.error) } : {}),
-    ...given({ executed, providerState, providerResultState, ...times }),
-    ...given({ metadata: 'metadata' in state ? state.metadata : undefined }),
+    executed,
+    providerState,
+    providerResultState,
+    ...times,
+    metadata: 'metadata' in state ? state.metadata : undefined,
   }
   return { case: 'tool', value } as Part
 }

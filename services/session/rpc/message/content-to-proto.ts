@@ -18,7 +18,6 @@ import type {
   ToolContent,
 } from '#services/session/domain/message.ts'
 import { type BlobContents, contentOf } from '../blob-contents.ts'
-import { defined } from '../defined.ts'
 
 /** A prompt as other services see it, with the content of its files. */
 export function promptToProto(prompt: Prompt, blobs: BlobContents): MessageInitShape<typeof PromptSchema> {
@@ -83,5 +82,5 @@ function agentToProto({ name, mention }: AgentAttachment): MessageInitShape<type
 
 function skillToProto(skill: SkillAttachment): MessageInitShape<typeof SkillAttachmentSchema> {
   const { id: skillId, name, text, mention } = skill
-  return { skillId, name, ...defined({ text, mention }) }
+  return { skillId, name, text, mention }
 }

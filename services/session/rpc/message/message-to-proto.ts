@@ -11,7 +11,6 @@ import {
 import type { AssistantMessage, CompactionMessage, Message, ShellMessage } from '#services/session/domain/message.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { BlobContents } from '../blob-contents.ts'
-import { defined } from '../defined.ts'
 import { outcomes } from '../enums.ts'
 import { locationToProto, modelToProto, tokensToProto } from '../session/session-to-proto.ts'
 import { errorToProto, promptToProto, syntheticToProto } from './content-to-proto.ts'
@@ -38,7 +37,7 @@ export function messageToProto(message: Message, blobs: BlobContents): MessageIn
     messageId: message.id,
     createTime: timestampFromMs(message.timeCreated),
     kind: kindToProto(message, blobs),
-    ...defined({ metadata: message.metadata }),
+    metadata: message.metadata,
   }
 }
 
@@ -62,7 +61,7 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
       const { location, previous } = message
       const value = {
         location: locationToProto(location),
-        ...defined({ previous: previous && locationToProto(previous) }),
+        previous: previous && locationToProto(previous),
       }
       return { case: 'locationSwitched', value }
     }
@@ -71,7 +70,7 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
       return { case: 'idle', value: { outcome: outcomes.toProto(message.outcome), ...error } }
     }
     case 'system':
-      return { case: 'system', value: { text: message.text, ...defined({ description: message.description }) } }
+      return { case: 'system', value: { text: message.text, description: message.description } }
     case 'skill':
       return { case: 'skill', value: { skillId: message.skill, name: message.name, text: message.text } }
     case 'shell':
@@ -92,7 +91,8 @@ function assistantToProto(
     parts: message.parts.map((part) => ({ part: partToProto(part, blobs) })),
     finish: message.finish,
     rawFinish: message.rawFinish,
-    ...defined({ costNanos, providerState }),
+    costNanos,
+    providerState,
     ...(snapshot === undefined ? {} : { snapshot: { ...snapshot, files: [...snapshot.files] } }),
     ...(tokens === undefined ? {} : { tokens: tokensToProto(tokens) }),
     ...(error === undefined ? {} : { error: errorToProto(error) }),
@@ -108,7 +108,7 @@ function shellToProto(message: ShellMessage): MessageInitShape<typeof ShellComma
   const { shellId, command, status, exit, output, timeCompleted } = message
   return {
     ...{ shellId, command, status: shellStatuses.toProto(status) },
-    ...defined({ exitCode: exit }),
+    exitCode: exit,
     ...(timeCompleted === undefined ? {} : { completeTime: timestampFromMs(timeCompleted) }),
     ...(output && { output: { ...output, cursor: BigInt(output.cursor), size: BigInt(output.size) } }),
   }
@@ -118,7 +118,9 @@ function compactionToProto(message: CompactionMessage): MessageInitShape<typeof 
   const { status, manual, summary, recent, model, providerState, providerContext, costNanos, tokens, error } = message
   return {
     ...{ status: compactionStatuses.toProto(status), manual, summary, recent },
-    ...defined({ providerState, providerContext, costNanos }),
+    providerState,
+    providerContext,
+    costNanos,
     ...(model && { model: modelToProto(model) }),
     ...(tokens && { tokens: tokensToProto(tokens) }),
     ...(error && { error: errorToProto(error) }),

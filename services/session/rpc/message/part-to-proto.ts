@@ -4,7 +4,6 @@ import { type AssistantPartSchema, AssistantTool_State } from '#gen/portico/sess
 import type { AssistantPart, ToolPart } from '#services/session/domain/message.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { BlobContents } from '../blob-contents.ts'
-import { defined } from '../defined.ts'
 import { errorToProto, toolContentToProto } from './content-to-proto.ts'
 
 /** How far a tool call is. */
@@ -21,7 +20,7 @@ type Part = NonNullable<MessageInitShape<typeof AssistantPartSchema>['part']>
 export function partToProto(part: AssistantPart, blobs: BlobContents): Part {
   switch (part.type) {
     case 'text':
-      return { case: 'text', value: { text: part.text, ...defined({ state: part.state }) } }
+      return { case: 'text', value: { text: part.text, state: part.state } }
     case 'reasoning': {
       const { text, state, timeCreated, timeCompleted } = part
       const value = {
@@ -47,7 +46,10 @@ function toolToProto(part: ToolPart, blobs: BlobContents): Part {
     input: part.input,
     content: part.content.map((content) => toolContentToProto(content, blobs)),
     createTime: timestampFromMs(part.timeCreated),
-    ...defined({ metadata, executed, providerState, providerResultState }),
+    metadata,
+    executed,
+    providerState,
+    providerResultState,
     ...(error === undefined ? {} : { error: errorToProto(error) }),
     ...(timeRan === undefined ? {} : { runTime: timestampFromMs(timeRan) }),
     ...(timeCompleted === undefined ? {} : { completeTime: timestampFromMs(timeCompleted) }),
