@@ -104,7 +104,7 @@ export function isSettled(message: Message): boolean {
 }
 
 /** Whether a message stands for all that comes before it, so that a model is shown nothing of that. */
-export function isSummary(message: Message): boolean {
+export function isSummary(message: Message): message is CompactionMessage {
   return message.type === 'compaction' && sumsUp(message)
 }
 

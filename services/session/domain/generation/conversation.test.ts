@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AssistantMessage, Message, ToolPart } from '../message.ts'
+import type { AssistantMessage, CompactionMessage, Message, ToolPart } from '../message.ts'
 import { nextAction, stepsSinceInput } from '../next-action.ts'
 import { STEP_ABORTED } from '../settle-aborted.ts'
 import { modelMessages } from './model-messages.ts'
@@ -35,6 +35,10 @@ function call(type: string | undefined, changes: Partial<ToolPart> = {}): ToolPa
     ...changes,
   }
 }
+
+/** What a model is shown in words. */
+const texts = (conversation: readonly Message[]) =>
+  modelMessages(conversation, model).map(({ role, parts: [part] }) => [role, part?.type === 'text' ? part.text : ''])
 
 const aborted = step({ error: STEP_ABORTED, timeStreamed: undefined, finish: 'error' })
 const idle: Message = { type: 'idle', id: 'msg_i', timeCreated: 0, outcome: 'succeeded', error: undefined }
@@ -87,6 +91,47 @@ test('a synthetic text is input', () => {
   assert.equal(outcome(user('a'), step(), idle, added), 'step')
   assert.equal(stepsSinceInput([user('a'), step(), added, step()]), 1)
   assert.deepEqual(modelMessages([added], model), [{ role: 'user', parts: [{ type: 'text', text: 'Built' }] }])
+})
+
+test('instructions, skills and commands of users are shown as they are; what is for people is not', () => {
+  const head = { id: 'msg_x', timeCreated: 0 }
+  const output = { output: 'a.txt\n', cursor: 6, size: 6, truncated: false }
+  const conversation: Message[] = [
+    { ...head, type: 'system', text: 'Be brief', description: 'For people' },
+    { ...head, type: 'system', text: '' },
+    { ...head, type: 'skill', skill: 'tidy', name: 'Tidy', text: 'Clean up' },
+    { ...head, type: 'shell', shellId: 'sh_1', command: 'ls', status: 'exited', exit: 0, output },
+    { ...head, type: 'shell', shellId: 'sh_2', command: 'true', status: 'killed' },
+    { ...head, type: 'agent-switched', agent: 'plan', previous: undefined },
+    idle,
+    user('a'),
+  ]
+  assert.deepEqual(texts(conversation), [
+    ['system', 'Be brief'],
+    ['user', 'Clean up'],
+    ['user', 'Shell command: ls\n\na.txt\n'],
+    ['user', 'Shell command: true\n\n'],
+    ['user', 'a'],
+  ])
+})
+
+test('what comes before the last summary is not shown, but the summary', () => {
+  const compaction = (changes: Partial<CompactionMessage>): CompactionMessage => ({
+    ...{ id: 'msg_c', type: 'compaction', timeCreated: 0, status: 'completed', manual: false, summary: 'All' },
+    ...changes,
+  })
+  const failed = compaction({ status: 'failed' })
+  // What only its provider could go on with stands for nothing.
+  const native = compaction({ summary: '', providerContext: { messages: [] } })
+  const said = texts([user('a'), compaction({ summary: 'Old' }), user('b'), compaction({}), user('c'), failed, native])
+  assert.deepEqual(
+    said.map(([role]) => role),
+    ['user', 'user'],
+  )
+  assert.match(said[0]?.[1] ?? '', /<summary>\nAll\n<\/summary>$/)
+  assert.equal(said[1]?.[1], 'c')
+  assert.match(texts([compaction({ recent: 'user: b' })])[0]?.[1] ?? '', /<recent>\nuser: b\n<\/recent>$/)
+  assert.deepEqual(texts([user('a'), failed, native, step()]).length, 2)
 })
 
 test('steps are counted from the last input, without those that were cut off', () => {
