@@ -60,7 +60,9 @@ class MongoBlobStore implements BlobStore {
       const options = { ...LIMIT, session }
       if ((await this.#blobs.findOne({ _id }, { ...options, projection: { _id: 1 } })) === null) {
         for (const [i, id] of chunkIds(_id, ref.size).entries()) {
-          const chunk = Buffer.from(data.subarray(i * CHUNK_BYTES, (i + 1) * CHUNK_BYTES))
+          const { buffer, byteOffset, length } = data.subarray(i * CHUNK_BYTES, (i + 1) * CHUNK_BYTES)
+          // The same bytes, not a copy.
+          const chunk = Buffer.from(buffer, byteOffset, length)
           await this.#chunks.replaceOne({ _id: id }, { data: chunk }, { upsert: true, ...options })
         }
         await this.#blobs.insertOne({ _id, size: ref.size }, options)
