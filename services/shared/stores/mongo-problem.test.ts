@@ -11,6 +11,10 @@ test('a bulk write that fails because of the server is an outage, one that meets
   assert.deepEqual(mongoProblem(new MongoBulkWriteError(stepDown, nothing)), away)
   const late = { message: 'gone', code: 64, writeErrors: [] }
   assert.deepEqual(mongoProblem(new MongoBulkWriteError(late, nothing)), away)
+  const conflict = { message: 'gone', code: 112, writeErrors: [] }
+  assert.deepEqual(mongoProblem(new MongoBulkWriteError(conflict, nothing)), { ...away, locked: true })
+  const labelled = new MongoServerError({ message: 'gone', code: 112, errorLabels: ['TransientTransactionError'] })
+  assert.deepEqual(mongoProblem(new MongoBulkWriteError(labelled, nothing)), { ...away, locked: true })
   const duplicate = { message: 'twice', code: 11_000, writeErrors: [] }
   assert.equal(mongoProblem(new MongoBulkWriteError(duplicate, nothing)), undefined)
 })

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type MongoClient, MongoServerError } from 'mongodb'
-import { deadTransactionEnder } from './mongo-transactions.ts'
+import {
+  type BulkWriteResult,
+  type ClientSession,
+  MongoBulkWriteError,
+  type MongoClient,
+  MongoServerError,
+} from 'mongodb'
+import { deadTransactionEnder, transact } from './mongo-transactions.ts'
 
 /** A client whose server answers each look with the next of these, and the sessions that it was asked to end. */
 function scripted(...looks: (Error | readonly unknown[])[]) {
@@ -45,4 +51,40 @@ test('a server that does not allow it is left alone', async () => {
   const { end, looked } = scripted(new MongoServerError({ message: 'not authorized', code: 13 }))
   assert.equal(await end(), false)
   assert.equal(looked(), 1)
+})
+
+test('a transaction that meets a conflict is run again, however the server says so', async () => {
+  const session = {
+    startTransaction() {},
+    async commitTransaction() {},
+    async abortTransaction() {},
+    inTransaction: () => true,
+  }
+  const client = {
+    withSession: (work: (session: ClientSession) => unknown) => work(session as unknown as ClientSession),
+  } as unknown as MongoClient
+  const errorLabels = ['TransientTransactionError']
+  const nothing = {} as BulkWriteResult
+  const errors: readonly Error[] = [
+    new MongoServerError({ message: 'conflict', code: 112, errorLabels }),
+    new MongoBulkWriteError(new MongoServerError({ message: 'conflict', code: 112, errorLabels }), nothing),
+    new MongoBulkWriteError({ message: 'conflict', code: 112, writeErrors: [] }, nothing),
+  ]
+  const limits = { limitMs: 3_600_000, operationMs: 1_000 }
+  let tries = 0
+  const answer = transact(
+    client,
+    async () => {
+      const error = errors[tries++]
+      if (error !== undefined) throw error
+      return 'done'
+    },
+    limits,
+  )
+  assert.deepEqual([await answer, tries], ['done', 4])
+  const other = new MongoBulkWriteError({ message: 'twice', code: 11_000, writeErrors: [] }, nothing)
+  await assert.rejects(
+    transact(client, () => Promise.reject(other), limits),
+    other,
+  )
 })

@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ClientSession, type MongoClient, MongoError, MongoServerError } from 'mongodb'
+import { type ClientSession, MongoBulkWriteError, type MongoClient, MongoError, MongoServerError } from 'mongodb'
 import { systemClock } from '#shared/clock.ts'
 
 /** Between two attempts, at random: the first waits up to 10 ms, each later one longer. */
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 500
 const MAX_TIME_EXPIRED = 50
+const WRITE_CONFLICT = 112
 /** The server's codes for a lock that was not given up in time: LockTimeout, MaxTimeMSExpired, WriteConflict. */
-export const LOCKED_CODES: readonly number[] = [24, MAX_TIME_EXPIRED, 112]
+export const LOCKED_CODES: readonly number[] = [24, MAX_TIME_EXPIRED, WRITE_CONFLICT]
 
 /** Nobody knows whether a transaction was committed: its time was over before the server said. */
 export class CommitUnknown extends Error {
@@ -41,7 +42,7 @@ export function transact<T>(
       } catch (error) {
         if (session.inTransaction()) await session.abortTransaction()
         const wait = pauseAfter(attempt)
-        if (!hasLabel(error, 'TransientTransactionError') || systemClock.monotonic() + wait >= until) throw error
+        if (!isTransient(error) || systemClock.monotonic() + wait >= until) throw error
         await delay(wait)
       }
     }
@@ -64,6 +65,12 @@ async function commit(session: ClientSession, until: number): Promise<void> {
 
 function pauseAfter(attempt: number): number {
   return Math.random() * Math.min(FIRST_PAUSE_MS * 1.5 ** (attempt - 1), LONGEST_PAUSE_MS)
+}
+
+/** A conflict that the server reports for one write of several comes without the label. */
+function isTransient(error: unknown): boolean {
+  if (hasLabel(error, 'TransientTransactionError')) return true
+  return error instanceof MongoBulkWriteError && error.code === WRITE_CONFLICT
 }
 
 function hasLabel(error: unknown, label: string): boolean {
