@@ -32,8 +32,11 @@ export class MongoRemoval implements SessionRemoval {
   }
 
   async removeSession(workspace: string, sessionId: string): Promise<Removal> {
+    let tried: readonly Removal[] | undefined
     const [removed] = await this.#run({ workspace, sessionId }, async (batch) => {
       const document = await this.#read(batch, workspace, sessionId)
+      // It was committed, and the answer was lost.
+      if (document === null && tried !== undefined) return tried
       if (document === null) throw sessionNotFound({ sessionId })
       const above: string[] = []
       for (let id = document.parentId; id !== null; ) {
@@ -41,7 +44,8 @@ export class MongoRemoval implements SessionRemoval {
         id = (await this.#read(batch, workspace, id))?.parentId ?? null
       }
       const hasBelow = (await this.#children(batch, workspace, sessionId, 1)).length > 0
-      return this.#remove(batch, workspace, [{ document, above }], hasBelow)
+      tried = await this.#remove(batch, workspace, [{ document, above }], hasBelow)
+      return tried
     })
     return removed as Removal
   }

@@ -56,8 +56,12 @@ export class MongoStaging implements SessionStaging {
   }
 
   appendStaged(staged: StagedSession, messages: readonly Message[]): Promise<void> {
+    let before: number | undefined
     return this.#run(staged, async (batch) => {
       const { seq, kind } = await this.#find(batch, staged)
+      // It was committed, and the answer was lost.
+      if (before !== undefined && seq === before + messages.length) return
+      before = seq
       await this.#requireSource(batch, staged)
       const ids = messages.map(({ id }) => id)
       const taken = ids.find((id, i) => ids.indexOf(id) < i) ?? (await batch.claimIds(ids))
@@ -80,9 +84,13 @@ export class MongoStaging implements SessionStaging {
   commitStaged(staged: StagedSession, create: CreateSession): Promise<Session> {
     const { clock, newId } = this.#parts
     const { workspace, key: _id } = staged
+    let tried: { readonly base: number; readonly session: Session } | undefined
     return this.#run(staged, async (batch) => {
+      // It was committed, and the answer was lost: no other session has these numbers.
+      if (tried !== undefined && (await batch.found())?.base === tried.base) return tried.session
       const { base, seq } = await this.#find(batch, staged)
       const { session, revision } = create(clock.now(), newId, seq)
+      tried = { base, session }
       if (session.parentId !== undefined) await this.#requireParent(batch, workspace, session.parentId)
       batch.create(newSessionRecord(workspace, session, revision.state), revision, base)
       batch.push('hiddenSessions', { deleteOne: { filter: { _id } } })
