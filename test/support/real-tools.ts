@@ -28,7 +28,7 @@ export async function openRealTools(wrap = (routes: Routes): Routes => routes): 
   return {
     catalog,
     service,
-    create: async ({ id = 'ses_1', permissions = [], agent = '' } = {}) => {
+    create: async ({ id = 'ses_1', permissions = [], agent } = {}) => {
       const rules = permissions.map((rule) => {
         const [action = '', resource = '', effect = ''] = rule.split(' ')
         return { action, resource, effect: EFFECTS[effect as keyof typeof EFFECTS] }

@@ -217,7 +217,7 @@ export async function openSessionService(
   let prompts = 0
   return {
     ...{ routes: service.routes, client, peers, directory, pauses, messages, steps },
-    create: async (sessionId = 'ses_1', agent = '') => {
+    create: async (sessionId = 'ses_1', agent?: string) => {
       await client.createSession({ sessionId, agent, title: 'Test', directory: '/project' }, asKey)
     },
     prompt: async (text, more = {}) => {
