@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { fill, inModel } from './session-store.any-lists.ts'
-import { listed, ManualClock } from './session-store.support.ts'
+import { admission, listed, ManualClock, W } from './session-store.support.ts'
 
 test('titles that are in the index, and those that wait for it, are found alike', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-titles-'))
@@ -43,12 +43,18 @@ test('titles that are in the index, and those that wait for it, are found alike'
     await store[Symbol.asyncDispose]()
     store = await open()
     await same()
+    clock.advance(3_600_000)
+    await store.admitPrompt(W, admission('msg_next_hour', { sessionId: 'ses_1', wake: false }))
     await store[Symbol.asyncDispose]()
     using file = new DatabaseSync(path)
     const count = (sql: string) => file.prepare(`SELECT count(*) AS count FROM ${sql}`).get()?.count as number
     const titled = count('sessions WHERE titleSearch IS NOT NULL')
     assert.equal(count('titlePlaces'), titled)
     assert.equal(count('titleBlocks'), 1)
+    const [newest] = file
+      .prepare('SELECT id FROM titlePlaces JOIN sessions ON number = session ORDER BY place DESC')
+      .all()
+    assert.equal(newest?.id, 'ses_1', 'activity in another hour')
     file.exec('DELETE FROM sessions WHERE number = 2')
     assert.equal(count('titlePlaces WHERE session = 2'), 0)
   } finally {

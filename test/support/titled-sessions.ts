@@ -57,13 +57,18 @@ export class TitledSessions implements AsyncDisposable {
     })
   }
 
-  change(set: string, where: string, hours = 0): void {
-    this.#now += hours * HOUR_MS
-    this.file.statement(`UPDATE sessions SET ${set} WHERE ${where}`).run(...(set.includes('?') ? [this.#now] : []))
+  change(set: string, where: string): void {
+    this.file.statement(`UPDATE sessions SET ${set} WHERE ${where}`).run()
   }
 
-  prompt(where: string, hours = 0): void {
-    this.change('timeUpdated = ?', where, hours)
+  /** Activity, so many hours later. */
+  async prompt(where: string, hours: number): Promise<void> {
+    this.#now += hours * HOUR_MS
+    await this.file.write(() => {
+      const rows = this.file.statement(`SELECT number, timeUpdated FROM sessions WHERE ${where}`).all()
+      this.change(`timeUpdated = ${this.#now}`, where)
+      for (const row of rows) this.titles.touched(row.number as number, row.timeUpdated as number, this.#now)
+    })
   }
 
   remove(where: string): void {

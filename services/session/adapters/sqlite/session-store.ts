@@ -120,7 +120,10 @@ class SqliteSessionStore
       // What SqliteReads returns is there at once.
       const result = decide(revision, read(this.#reads(key, claimId)) as R)
       revision.finish()
-      if (!revision.isEmpty) saveRevision(this.#file, this.#log, { workspace, id, number }, revision)
+      if (!revision.isEmpty) {
+        saveRevision(this.#file, this.#log, { workspace, id, number }, revision)
+        this.#titles.touched(number, state.timeUpdated, revision.state.timeUpdated)
+      }
       return { result, revision }
     })
     this.#changes.notify(workspace, id, revision.changed)

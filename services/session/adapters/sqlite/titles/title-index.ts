@@ -3,7 +3,7 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { BLOCK, storedPlaces } from './place-sets.ts'
 import { type TitleScope, termsOf } from './title-terms.ts'
 
-/** Activity in another hour gives a session a new place (`steps/place-titles.ts`). */
+/** A session may be active for so long without another place. */
 const HOUR_MS = 3_600_000
 /** Sessions that are read, and terms that are written, in one piece: a millisecond or two. */
 const SESSIONS = 128
@@ -20,6 +20,8 @@ const ADD_BLOCK = 'INSERT INTO titleBlocks (block, oldest, newest) VALUES (?, ?,
 const FULL_BLOCKS = `SELECT block FROM titleBlocks
   WHERE block > ? AND block < (SELECT max(block) FROM titleBlocks) ORDER BY block LIMIT ${LOOKS}`
 const LEFT = 'SELECT count(*) AS count FROM titlePlaces WHERE place >= ? AND place < ?'
+const MOVE_ONE = `INSERT OR REPLACE INTO titlePlaces (session)
+  SELECT number FROM sessions WHERE number = ? AND titleSearch IS NOT NULL`
 const MOVE = `INSERT OR REPLACE INTO titlePlaces (session)
   SELECT session FROM titlePlaces WHERE place >= ? AND place < ? ORDER BY place`
 
@@ -36,7 +38,7 @@ export function endOfIndex(file: SqliteFile): number {
 
 /**
  * The index of titles. Each session with a title has a place, and gets another one, after all others, when what it is found by
- * changes, or its time does by the hour: triggers see to that. The places lie in blocks. A block that is complete is
+ * changes (triggers see to that), or its time does by the hour. The places lie in blocks. A block that is complete is
  * indexed, in the background, and never changed: for each term its places, and between which times its sessions lie for as long as
  * they have a place in it. What lies after the indexed blocks is searched by itself. A block of which less than half is left
  * goes, and what is left gets new places.
@@ -50,6 +52,11 @@ export class TitleIndex {
 
   constructor(file: SqliteFile) {
     this.#file = file
+  }
+
+  /** A session's time has changed: in another hour it gets another place. To be called in a job. */
+  touched(session: number, before: number, now: number): void {
+    if (endOfHour(before) !== endOfHour(now)) this.#file.statement(MOVE_ONE).run(session)
   }
 
   /** Sessions were written: now and then, looks whether a block is complete. */
@@ -106,8 +113,7 @@ export class TitleIndex {
         for (const term of some) this.#file.statement(ADD_TERM).run(block, term, storedPlaces(places.get(term) ?? []))
       })
     }
-    const end = (Math.floor(newest / HOUR_MS) + 1) * HOUR_MS
-    await this.#file.write(() => this.#file.statement(ADD_BLOCK).run(block, oldest, end))
+    await this.#file.write(() => this.#file.statement(ADD_BLOCK).run(block, oldest, endOfHour(newest)))
   }
 
   /** Looks at some blocks, all in turns, and clears those that less than half is left of. */
@@ -124,6 +130,11 @@ export class TitleIndex {
       })
     }
   }
+}
+
+/** The first millisecond of the next hour. */
+function endOfHour(time: number): number {
+  return (Math.floor(time / HOUR_MS) + 1) * HOUR_MS
 }
 
 /** Two terms of a title may have one number. */

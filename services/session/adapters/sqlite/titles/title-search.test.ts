@@ -12,7 +12,7 @@ test('what is in the index and what waits for it is found in the order of the li
   await all.indexed()
   assert.equal(all.count('titleBlocks'), 2)
   findsAll(all, 'two blocks')
-  all.prompt('number % 10 = 3', 2)
+  await all.prompt('number % 10 = 3', 2)
   findsAll(all, 'prompted in another hour')
   all.change(`titleSearch = 'renamed ' || number`, 'number % 9 = 4')
   all.change(`projectId = 'even', directory = '/a'`, 'number % 11 = 5')
@@ -67,7 +67,7 @@ test('sessions that change while they are searched make no other be missed, and 
       turn++
       if (turn > 4) continue
       // Each turn others move up, are renamed, and get into the index.
-      all.prompt(`number % 40 = ${turn}`, 1)
+      await all.prompt(`number % 40 = ${turn}`, 1)
       all.change(`titleSearch = 'of the parser, too'`, `number % 41 = ${turn}`)
       all.remove(`number % 43 = ${turn}`)
       await all.add(BLOCK, 10)
