@@ -217,11 +217,11 @@ export declare const ListToolsResponseSchema: GenMessage<ListToolsResponse>;
  */
 export declare type ReadAttachmentRequest = Message<"portico.catalog.v1.ReadAttachmentRequest"> & {
   /**
-   * Location that `file:` paths must lie in.
+   * Location that `file:` paths must lie in; absent: the default project directory.
    *
-   * @generated from field: string directory = 1;
+   * @generated from field: optional string directory = 1;
    */
-  directory: string;
+  directory?: string | undefined;
 
   /**
    * `data:` (canonical base64 or percent-encoded text) or `file:`, with `?start=&end=` (lines from 1) for text.
@@ -274,11 +274,11 @@ export declare const ReadAttachmentResponseSchema: GenMessage<ReadAttachmentResp
  */
 export declare type PrepareToolRequest = Message<"portico.catalog.v1.PrepareToolRequest"> & {
   /**
-   * Location that the call runs in.
+   * Location that the call runs in; absent: the default project directory.
    *
-   * @generated from field: string directory = 1;
+   * @generated from field: optional string directory = 1;
    */
-  directory: string;
+  directory?: string | undefined;
 
   /**
    * @generated from field: string name = 2;
@@ -334,11 +334,11 @@ export declare const PrepareToolResponseSchema: GenMessage<PrepareToolResponse>;
  */
 export declare type RunToolRequest = Message<"portico.catalog.v1.RunToolRequest"> & {
   /**
-   * Location that the call runs in.
+   * Location that the call runs in; absent: the default project directory.
    *
-   * @generated from field: string directory = 1;
+   * @generated from field: optional string directory = 1;
    */
-  directory: string;
+  directory?: string | undefined;
 
   /**
    * @generated from field: string session_id = 2;
