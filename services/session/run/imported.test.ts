@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { Compaction_Status, ShellCommand_Status } from '#gen/portico/session/v1/message_pb.js'
+import { asKey, openSessionService, text } from '#test/support/session-service.ts'
+
+test('the model sees of an imported conversation what follows its last summary, commands and instructions included', async () => {
+  await using service = await openSessionService()
+  const { client, peers } = service
+  const createTime = timestampFromMs(1)
+  const session = { sessionId: 'ses_1', title: 'Test', createTime }
+  const { import: begun } = await client.beginSessionImport({ session }, asKey)
+  assert.ok(begun)
+  const summed = { status: Compaction_Status.COMPLETED, summary: 'They met', recent: '' }
+  const shell = { shellId: 'sh_1', command: 'ls', status: ShellCommand_Status.EXITED }
+  const messages = [
+    { case: 'system', value: { text: 'Old instructions' } },
+    { case: 'compaction', value: summed },
+    { case: 'system', value: { text: 'Be brief' } },
+    { case: 'skill', value: { skillId: 'tidy', name: 'Tidy', text: 'Clean up' } },
+    { case: 'shell', value: shell },
+  ] as const
+  const sent = messages.map((kind, i) => ({ messageId: `msg_i${i}`, createTime, kind }))
+  await client.appendImportedMessages({ import: begun, messages: sent }, asKey)
+  await client.commitSessionImport({ import: begun, session, directory: '/project' }, asKey)
+  peers.turns.push(text('Done'))
+  await service.prompt('And now?')
+  await service.wait()
+  const seen = peers.requests
+    .at(-1)
+    ?.messages.slice(1)
+    .map(({ role, parts: [part] }) => [Role[role], part?.part.case === 'text' ? part.part.value.text : ''])
+  const [summary, ...rest] = seen ?? []
+  assert.match(summary?.[1] ?? '', /They met/)
+  assert.deepEqual(rest, [
+    ['SYSTEM', 'Be brief'],
+    ['USER', 'Clean up'],
+    ['USER', 'Shell command: ls\n\n'],
+    ['USER', 'And now?'],
+  ])
+})
