@@ -35,16 +35,20 @@ export function streamEvents(dependencies: {
   }
 }
 
-/** Makes a message of each event once, however many streams it goes out on; none where its content is gone with its session. */
+/**
+ * Makes a message of each event once, however many streams it goes out on; none where its content is gone with its session. One with
+ * files is made for each stream: their content is not to be kept for as long as the event.
+ */
 function sharedEncoder(blobs: BlobStore): (event: DurableEvent | VolatileEvent) => Promise<SessionEvent | undefined> {
-  const known = new WeakMap<object, Promise<SessionEvent | undefined>>()
-  const encode = async (event: DurableEvent | VolatileEvent): Promise<SessionEvent | undefined> => {
-    const { contents, missing } = await findContents(blobs, event.workspace, blobsOfEvent(event))
-    return missing === undefined ? eventToProto(event, contents) : undefined
-  }
-  return (event) => {
-    const made = known.get(event) ?? encode(event)
-    known.set(event, made)
-    return made
+  const known = new WeakMap<object, SessionEvent>()
+  return async (event) => {
+    const made = known.get(event)
+    if (made !== undefined) return made
+    const refs = blobsOfEvent(event)
+    const { contents, missing } = await findContents(blobs, event.workspace, refs)
+    if (missing !== undefined) return undefined
+    const message = eventToProto(event, contents)
+    if (refs.length === 0) known.set(event, message)
+    return message
   }
 }

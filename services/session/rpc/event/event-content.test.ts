@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nothing } from '#services/session/ports/session-store.ts'
+import { holdingBlobs } from '#services/session/run/removal/holding-blobs.ts'
+import { storeUnavailable } from '#shared/stores/store-outage.ts'
+import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
+import { connectLocal } from '#test/support/transports.ts'
+
+/** A session in which tool calls have returned files of these contents. */
+async function begin(...contents: string[]): Promise<SessionRpc> {
+  const service = await openSessionRpc(connectLocal)
+  await service.client.createSession({ sessionId: 'ses_1' }, service.as())
+  for (const content of contents) await addFile(service, content)
+  return service
+}
+
+function addFile({ store, blobs }: SessionRpc, content: string): Promise<void> {
+  return holdingBlobs(blobs, async (hold) => {
+    const blob = await blobs.put('wrk_1', Buffer.from(content), hold)
+    const file = { type: 'file', blob, mime: 'text/plain', name: undefined } as const
+    const data = { type: 'tool-succeeded', messageId: 'msg_1', callId: 'call_1', metadata: undefined } as const
+    await store.revise({ workspace: 'wrk_1', sessionId: 'ses_1' }, nothing, (revision) =>
+      revision.event({ ...data, content: [file] }),
+    )
+  })
+}
+
+/** The types of events, and the contents of their files. */
+function open({ client, as }: SessionRpc, position = '') {
+  const stream = client.streamEvents({ position }, as())[Symbol.asyncIterator]()
+  const word = async (): Promise<string | undefined> => {
+    const { value } = await stream.next()
+    if (value?.message.case !== 'event') return value?.message.case
+    const { event } = value.message.value
+    if (event.case !== 'toolSucceeded') return event.case
+    const content = event.value.content[0]?.content
+    return content?.case === 'file' ? Buffer.from(content.value.data).toString() : content?.case
+  }
+  return { word, leave: () => stream.return?.() }
+}
+
+/** Where a stream stands that begins now. */
+async function positionOf({ client, as }: SessionRpc): Promise<string> {
+  for await (const { message } of client.streamEvents({}, as())) {
+    if (message.case === 'connected') return message.value.position
+  }
+  throw new Error('The stream has no position')
+}
+
+test('content that could not be read for one stream is read again for the next', async () => {
+  await using service = await begin()
+  const { blobs } = service
+  const position = await positionOf(service)
+  // Who listens all the time keeps the events in memory.
+  const [steady, first] = [open(service), open(service)]
+  assert.deepEqual([await steady.word(), await first.word()], ['connected', 'connected'])
+  const get = blobs.get
+  blobs.get = () => Promise.reject(storeUnavailable('away'))
+  await addFile(service, 'picture')
+  await assert.rejects(first.word())
+  blobs.get = get
+  const again = open(service, position)
+  assert.deepEqual([await again.word(), await again.word(), await again.word()], ['connected', 'caughtUp', 'picture'])
+  assert.equal(await steady.word(), 'picture')
+  await Promise.all([steady.leave(), again.leave()])
+})
+
+test('an event whose content went with its session is left out', async () => {
+  await using service = await begin()
+  const { blobs, client } = service
+  const stream = open(service)
+  assert.equal(await stream.word(), 'connected')
+  // Pulled by another reader, so that they stay in memory for this one.
+  const other = open(service)
+  assert.equal(await other.word(), 'connected')
+  await addFile(service, 'picture')
+  assert.equal(await other.word(), 'picture')
+  await client.removeSession({ sessionId: 'ses_1' }, service.as())
+  assert.equal(await other.word(), 'sessionDeleted')
+  blobs.get = async () => undefined
+  assert.equal(await stream.word(), 'sessionDeleted')
+  await Promise.all([stream.leave(), other.leave()])
+})
