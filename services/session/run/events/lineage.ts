@@ -8,7 +8,7 @@ const MOST = 10_000
 const RETRY_MS = 1_000
 const NOBODY: readonly string[] = []
 
-/** Which sessions a session lies below. A parent never changes, so each is read once. */
+/** Which sessions a session lies below. A session's parent never changes, so each session is read once, until it is removed. */
 export class Lineage {
   readonly #store: Pick<SessionStore, 'getSession'>
   readonly #workspace: string
@@ -21,10 +21,15 @@ export class Lineage {
 
   /** The ids above the session of an event, nearest first. Waits for a store that is away until the signal aborts. */
   async aboveOf({ sessionId, data }: DurableEvent | VolatileEvent, signal: AbortSignal): Promise<readonly string[]> {
-    const known = this.#above.get(sessionId)
+    if (data.type === 'session-deleted') {
+      this.#above.delete(sessionId)
+      // Nobody can be asked any more.
+      return data.above ?? NOBODY
+    }
+    // Another session may have had the id before.
+    const isNew = data.type === 'session-created' || data.type === 'session-forked'
+    const known = isNew ? undefined : this.#above.get(sessionId)
     if (known !== undefined) return known
-    // Nobody can be asked any more.
-    if (data.type === 'session-deleted' && data.above !== undefined) return data.above
     const above: string[] = []
     let parent = data.type === 'session-created' ? data.session.parentId : await this.#parentOf(sessionId, signal)
     while (parent !== undefined && !above.includes(parent)) {
