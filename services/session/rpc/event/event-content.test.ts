@@ -26,7 +26,7 @@ function addFile({ store, blobs }: SessionRpc, content: string): Promise<void> {
 }
 
 /** The types of events, and the contents of their files. */
-function open({ client, as }: SessionRpc, position = '') {
+function open({ client, as }: SessionRpc, position?: string) {
   const stream = client.streamEvents({ position }, as())[Symbol.asyncIterator]()
   const word = async (): Promise<string | undefined> => {
     const { value } = await stream.next()
