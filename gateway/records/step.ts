@@ -33,17 +33,20 @@ const toolState = z.discriminatedUnion('status', [
   z.strictObject({
     status: z.literal('completed'),
     input,
-    content: z.array(toolContent),
+    content: z.array(toolContent).min(1),
     metadata: toolMetadata.optional(),
   }),
   z.strictObject({
     status: z.literal('error'),
     input,
     error: structuredError,
-    content: z.array(toolContent).optional(),
+    content: z.array(toolContent).min(1).optional(),
     metadata: toolMetadata.optional(),
   }),
 ])
+
+/** Shown of a tool that ended without any content: clients rely on some. */
+const NOTHING: z.output<typeof toolContent>[] = [{ type: 'text', text: '' }]
 
 /** How far a tool call is. */
 export const toolStates = enumTable({
@@ -179,7 +182,7 @@ function fromToolState(call: AssistantTool): ToolJson['state'] {
     case 'running':
       return { status: 'running', input, metadata: metadata ?? {} }
     case 'completed':
-      return { status: 'completed', input, content: content ?? [], metadata }
+      return { status: 'completed', input, content: content ?? NOTHING, metadata }
     case 'error':
       return { status: 'error', input, error: fromSetError(call.error), content, metadata }
   }

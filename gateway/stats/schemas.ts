@@ -27,6 +27,8 @@ const toolUsage = z.strictObject({
   durationP50: z.number().optional().meta({ description: 'Median duration in milliseconds' }),
 })
 
+const MOST_USED = 'The 1,000 that were used most'
+
 const totals = z.strictObject(counts)
 
 /** `SessionStats.Info` (instance facts 1.7). */
@@ -42,11 +44,13 @@ export const sessionStats = z
     tools: z.union([
       z.strictObject({ mode: z.literal('none') }),
       z.strictObject({ mode: z.literal('summary'), totals }),
-      z.strictObject({ mode: z.literal('detail'), totals, usage: z.array(toolUsage) }),
+      z.strictObject({ mode: z.literal('detail'), totals, usage: z.array(toolUsage).meta({ description: MOST_USED }) }),
     ]),
     activeDays: count.meta({ description: 'Days with a step' }),
     streak: count.meta({ description: 'Longest run of such days' }),
     activity: z.array(z.strictObject({ date: z.string(), steps: count })),
-    models: z.array(z.strictObject({ model: modelRef, steps: count, tokens: tokenUsage, cost })),
+    models: z
+      .array(z.strictObject({ model: modelRef, steps: count, tokens: tokenUsage, cost }))
+      .meta({ description: MOST_USED }),
   })
   .meta({ id: 'SessionStats.Info' })

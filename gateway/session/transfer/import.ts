@@ -20,6 +20,8 @@ const MOST_BYTES = 524_288
 /** What is imported is kept for a minute after the last call. */
 const EXTEND_MS = 15_000
 const ABANDON_MS = 5_000
+/** What fields that the service may refuse are called in the body. */
+const MEMBERS: Readonly<Record<string, string>> = { cost_nanos: 'cost', 'parts.name': 'content.[].name' }
 
 /** Imports a session from the parts of a body as they arrive, and returns it; whatever fails, nothing stays. */
 export async function importSession(session: Sessions, parts: AsyncIterable<BodyPart>, call: Call) {
@@ -63,6 +65,7 @@ class ImportJob {
     await this.#send()
     const [begun, info] = [this.#begun(), this.#info as ImportedInfo]
     const request = { import: begun, session: toImportedSession(info), directory: this.#directory }
+    this.#call.publicField = (field) => (field === 'directory' ? 'location.directory' : ofInfo(field))
     return await this.#session.commitSessionImport(request, this.#call.options())
   }
 
@@ -84,7 +87,7 @@ class ImportJob {
 
   async #begin(info: ImportedInfo): Promise<void> {
     this.#info = info
-    this.#call.publicField = (field) => `info.${field}`
+    this.#call.publicField = ofInfo
     const begun = await this.#session.beginSessionImport({ session: toImportedSession(info) }, this.#call.options())
     this.#import = begun.import
   }
@@ -120,8 +123,13 @@ class ImportJob {
     this.#batch = []
     this.#bytes = 0
     if (messages.length === 0) return
+    this.#call.publicField = (field) => `messages.${MEMBERS[field] ?? field}`
     await this.#session.appendImportedMessages({ import: this.#begun(), messages }, this.#call.options())
   }
+}
+
+function ofInfo(field: string): string {
+  return `info.${MEMBERS[field] ?? field}`
 }
 
 /** What still runs where it comes from is not taken over (instance facts 3.7). */

@@ -5,7 +5,7 @@ import type { PartPlace } from './event-part.ts'
 import type { Admitter, Delivery, InboxItem } from './inbox.ts'
 import type { AssistantMessage, Message } from './message.ts'
 import type { PermissionAnswer, PermissionRequest, PermissionRule } from './permission/permission.ts'
-import { addTokens, type TokenUsage } from './session.ts'
+import { addCost, addTokens, MOST_COST_NANOS, MOST_TOKENS, type TokenUsage } from './session.ts'
 import { nextClaim, type SessionState } from './session-state.ts'
 import { type Activity, activityOf } from './stats/activity.ts'
 
@@ -116,7 +116,10 @@ export class Revision {
   /** Adds what a step used to the session's totals. */
   addUsage(costNanos: bigint, tokens: TokenUsage): void {
     const { costNanos: cost, tokens: total } = this.#state
-    this.set({ costNanos: cost + costNanos, tokens: addTokens(total, tokens) })
+    this.set({
+      costNanos: addCost(cost, costNanos, MOST_COST_NANOS),
+      tokens: addTokens(total, tokens, MOST_TOKENS),
+    })
   }
 
   event(data: DurableEventData, part?: PartPlace): void {

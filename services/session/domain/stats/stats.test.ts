@@ -63,6 +63,18 @@ test('compactions count by what they used, and are no steps', () => {
   assert.deepEqual(stats.total, { steps: 1, tokens: { ...NO_TOKENS, input: 4, output: 2 }, costNanos: 10n })
 })
 
+test('sums of steps, of compactions and of all stay numbers that the answer can show', () => {
+  const tokens = { ...NO_TOKENS, input: Number.MAX_SAFE_INTEGER, output: Number.MAX_SAFE_INTEGER - 1 }
+  const huge = { tokens, costNanos: 2n ** 63n - 1n }
+  const compactions = [step(0, { type: 'compaction', ...huge }), step(1, { type: 'compaction', ...huge })]
+  const stats = statsOf(...compactions, step(2, huge), step(3, huge), step(4, { ...huge, model: model('b') }))
+  for (const sum of [stats.total, ...stats.models]) {
+    assert.ok(Object.values(sum.tokens).every(Number.isSafeInteger))
+    assert.ok(sum.costNanos <= 9n * 10n ** 18n)
+  }
+  assert.deepEqual(stats.total.tokens, { ...NO_TOKENS, input: 2 ** 53 - 1, output: 2 ** 53 - 1 })
+})
+
 test('tools are listed by their calls, with the median of those that ended', () => {
   const call = (name: string, end: 'succeeded' | 'failed' | 'unfinished', durationMs?: number) => ({
     name,

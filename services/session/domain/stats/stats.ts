@@ -1,8 +1,14 @@
 import type { ModelRef, TokenUsage } from '../session.ts'
-import { addTokens, NO_TOKENS } from '../session.ts'
+import { addCost, addTokens, NO_TOKENS } from '../session.ts'
 import type { CountedCall } from './activity.ts'
 import { type Calendar, daysBetween } from './calendar.ts'
 import { Durations } from './durations.ts'
+
+/** Sums end where a JSON number, or a cost in nano-dollars as 64 bits, would not be exact: none can break what is said of the others. */
+const MOST_TOKENS = Number.MAX_SAFE_INTEGER
+const MOST_COST_NANOS = 9n * 10n ** 18n
+/** So many tools and models are named, those that are used most. */
+const MOST_NAMED = 1_000
 
 /** What statistics read of a message. */
 export interface CountedActivity {
@@ -95,22 +101,21 @@ export class Stats {
     const total = { ...this.#compactions }
     for (const { steps, tokens, costNanos } of this.#models.values()) {
       total.steps += steps
-      total.tokens = addTokens(total.tokens, tokens)
-      total.costNanos += costNanos
+      addUsage(total, tokens, costNanos)
     }
     return total
   }
 
-  /** By their tokens, most first. */
+  /** By their tokens, most first; at most 1,000. */
   get models(): ModelUsage[] {
     const all = [...this.#models].map(([model, sum]) => ({ model: JSON.parse(model) as ModelRef, ...sum }))
-    return all.sort((a, b) => countOf(b.tokens) - countOf(a.tokens) || b.steps - a.steps)
+    return all.sort((a, b) => countOf(b.tokens) - countOf(a.tokens) || b.steps - a.steps).slice(0, MOST_NAMED)
   }
 
-  /** By their calls, most first. */
+  /** By their calls, most first; at most 1,000. */
   get tools(): ToolUsage[] {
     const all = [...this.#tools].map(([name, { calls, durations }]) => ({ name, calls, medianMs: durations.median() }))
-    return all.sort((a, b) => callsOf(b.calls) - callsOf(a.calls) || (a.name < b.name ? -1 : 1))
+    return all.sort((a, b) => callsOf(b.calls) - callsOf(a.calls) || (a.name < b.name ? -1 : 1)).slice(0, MOST_NAMED)
   }
 
   /** Days with a step, in order. */
@@ -155,8 +160,8 @@ function noCalls(): CallCounts {
 }
 
 function addUsage(sum: Sum, tokens: TokenUsage | undefined, costNanos: bigint | undefined): void {
-  if (tokens !== undefined) sum.tokens = addTokens(sum.tokens, tokens)
-  if (costNanos !== undefined) sum.costNanos += costNanos
+  if (tokens !== undefined) sum.tokens = addTokens(sum.tokens, tokens, MOST_TOKENS)
+  if (costNanos !== undefined) sum.costNanos = addCost(sum.costNanos, costNanos, MOST_COST_NANOS)
 }
 
 function noSum(): Sum {

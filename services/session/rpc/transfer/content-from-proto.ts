@@ -20,9 +20,11 @@ import type {
   ToolContent,
   ToolPart,
 } from '#services/session/domain/message.ts'
-import { check } from '#shared/rpc/parse.ts'
+import { check, parseText } from '#shared/rpc/parse.ts'
 import { defined } from '../defined.ts'
 import { states } from '../message/part-to-proto.ts'
+
+const MAX_TOOL_NAME_LENGTH = 256
 
 /** An imported prompt. */
 export function promptFromProto({ text, files, agents, skills, metadata }: PromptMessage): Prompt {
@@ -63,7 +65,16 @@ function toTool(call: AssistantTool): ToolPart {
   const [state, timeCreated] = [states.fromProto(call.state), toTime(call.createTime)]
   check(state !== undefined && timeCreated !== undefined, 'state', 'must be there, and the time')
   return {
-    ...{ type: 'tool', callId, name, state, rawInput, input, content: content.map(toContent), metadata },
+    ...{
+      type: 'tool',
+      callId,
+      name: parseText('parts.name', name, 0, MAX_TOOL_NAME_LENGTH),
+      state,
+      rawInput,
+      input,
+      content: content.map(toContent),
+      metadata,
+    },
     error: error && errorFromProto(error),
     ...{ timeCreated, timeRan: toTime(call.runTime), timeCompleted: toTime(call.completeTime) },
     ...defined({ executed, providerState: call.providerState, providerResultState: call.providerResultState }),

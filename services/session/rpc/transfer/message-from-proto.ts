@@ -10,7 +10,13 @@ import type {
   TokenUsage as TokensMessage,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { AssistantMessage, Finish, Message } from '#services/session/domain/message.ts'
-import type { ModelRef, SessionLocation, TokenUsage } from '#services/session/domain/session.ts'
+import {
+  MOST_COST_NANOS,
+  MOST_TOKENS,
+  type ModelRef,
+  type SessionLocation,
+  type TokenUsage,
+} from '#services/session/domain/session.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { defined } from '../defined.ts'
 import { outcomes } from '../enums.ts'
@@ -75,7 +81,11 @@ function stepFromProto(step: StepMessage): Headless<'assistant'> {
   return {
     ...{ type: 'assistant', agent, model: requireModel(model), parts: parts.map(partFromProto), attempt: 1 },
     ...{ finish: finish as Finish | undefined, rawFinish },
-    ...{ costNanos, tokens: tokens && tokensFromProto(tokens), error: error && errorFromProto(error) },
+    ...{
+      costNanos: costFromProto(costNanos),
+      tokens: tokens && tokensFromProto(tokens),
+      error: error && errorFromProto(error),
+    },
     retry: retryFromProto(retry),
     ...{ timeStreamed: timeFromProto(step.streamTime), timeCompleted: timeFromProto(step.completeTime) },
     ...defined({ providerState }),
@@ -116,7 +126,8 @@ function compactionFromProto(compaction: Compaction): Headless<'compaction'> {
   check(status !== undefined, 'status', 'must be there')
   return {
     ...{ type: 'compaction', status, manual },
-    ...defined({ summary, recent, providerState, providerContext, costNanos, model: model && parseModel(model) }),
+    ...defined({ summary, recent, providerState, providerContext, model: model && parseModel(model) }),
+    ...defined({ costNanos: costFromProto(costNanos) }),
     ...defined({ tokens: tokens && tokensFromProto(tokens), error: error && errorFromProto(error) }),
   }
 }
@@ -130,9 +141,18 @@ function locationFromProto({ directory, projectId, subpath }: LocationMessage): 
   return { directory, projectId, subpath }
 }
 
-/** Token counts. */
+/** A cost in nano-dollars. Rejects with REQUEST_INVALID when nothing can have cost that. */
+export function costFromProto<T extends bigint | undefined>(nanos: T): T {
+  const possible = nanos === undefined || (nanos >= 0n && nanos <= MOST_COST_NANOS)
+  check(possible, 'cost_nanos', `must be from 0 to ${MOST_COST_NANOS / 1_000_000_000n} US dollars`)
+  return nanos
+}
+
+/** Token counts. Rejects with REQUEST_INVALID when nothing can have used them. */
 export function tokensFromProto(tokens: TokensMessage): TokenUsage {
   const { input, output, reasoning, cacheRead, cacheWrite } = tokens
+  const possible = [input, output, reasoning, cacheRead, cacheWrite].every((n) => n >= 0n && n <= BigInt(MOST_TOKENS))
+  check(possible, 'tokens', `must be from 0 to ${MOST_TOKENS} of each kind`)
   return {
     ...{ input: Number(input), output: Number(output), reasoning: Number(reasoning) },
     ...{ cacheRead: Number(cacheRead), cacheWrite: Number(cacheWrite) },

@@ -6,7 +6,7 @@ import type { StagedSession } from '#services/session/ports/session-staging.ts'
 import { check, parseText } from '#shared/rpc/parse.ts'
 import { outcomes } from '../enums.ts'
 import { parseAgentName, parseMetadata, parseModel, parseRules, parseSessionId } from '../parse.ts'
-import { requireTime, timeFromProto, tokensFromProto } from './message-from-proto.ts'
+import { costFromProto, requireTime, timeFromProto, tokensFromProto } from './message-from-proto.ts'
 
 const MAX_TITLE_LENGTH = 4_096
 
@@ -30,7 +30,7 @@ export function parseImportedSession(given: SessionMessage | undefined): Importe
     model: model === undefined ? undefined : parseModel(model),
     metadata: parseMetadata(given.metadata),
     permissions: parseRules(given.permissions),
-    costNanos,
+    costNanos: costFromProto(costNanos),
     tokens: tokens === undefined ? NO_TOKENS : tokensFromProto(tokens),
     // Only together with the time at which it came (instance facts 3.7).
     outcome: timeIdle === undefined ? undefined : outcomes.fromProto(given.outcome),
