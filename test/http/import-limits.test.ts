@@ -29,6 +29,33 @@ test('a file of an import has at most 20 MiB; the session service says so, and t
   assert.deepEqual(portico.rejections, [])
 })
 
+test('an error of the session service names the member of the body that it is about', async () => {
+  await using portico = await openPortico()
+  const info = { id: 'ses_1', cost: 0, tokens, time: { created: 1 } }
+  const model = { id: 'x'.repeat(257), providerID: 'stub' }
+  const ofModel = 'must name a provider and a model of 1 to 256 characters'
+  const switched = { id: 'msg_2', type: 'model-switched', time: { created: 1 }, model }
+  const [withFile] = transfer('ses_1', 'AAAA', 'a').messages
+  const directory = `/${'x'.repeat(4_096)}`
+  for (const [body, field, problem] of [
+    [{ info: { ...info, model }, messages: [] }, 'info.model', ofModel],
+    [{ info, messages: [switched] }, 'messages.model', ofModel],
+    [{ info, messages: [withFile, switched] }, 'messages.model', ofModel],
+    [{ info, messages: [], location: { directory } }, 'location.directory', 'must have at most 4096 characters'],
+    [
+      { info, messages: [withFile], location: { directory } },
+      'location.directory',
+      'must have at most 4096 characters',
+    ],
+  ] as const) {
+    const refused = await portico.post(IMPORT, body)
+    const message = `${field}: ${problem}`
+    assert.deepEqual(await refused.json(), { _tag: 'InvalidRequestError', message, field })
+    assert.equal(refused.status, 400)
+    assert.equal(portico.rejections.shift(), 'REQUEST_INVALID')
+  }
+})
+
 test('a session runs whose imported file has a longer name than a model is shown', async () => {
   await using portico = await openPortico()
   assert.equal((await portico.post(IMPORT, transfer('ses_1', 'AAAA', 'x'.repeat(2_000)))).status, 200)
