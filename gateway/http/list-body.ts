@@ -6,12 +6,14 @@ import { MISSING } from '#shared/schema-problem.ts'
 import type { BodyPart, ListBody } from '../kinds.ts'
 import { parseJson, readPieces } from './body.ts'
 import { check } from './check.ts'
-import { JsonGauge } from './json-gauge.ts'
+import { JSON_LIMITS, JsonGauge } from './json-gauge.ts'
 import { notJson } from './json-parser.ts'
 import { MemberScanner } from './member-scanner.ts'
 
-/** Most bytes of a member, or of an item of the list, without the texts that are given apart. */
-const MOST = 12 * 1_048_576
+/** Most bytes of a member, or of an item of the list, without the texts that are given apart: more than a service takes. */
+const MOST = 16 * 1_048_576
+/** What one of them may consist of: it is read, checked and translated at one go. */
+const LIMITS = { ...JSON_LIMITS, members: 100_000 }
 
 /**
  * Reads a JSON object of at most `limit` bytes as it arrives: no more of it is held than one member, or one item of its list. Each is parsed and
@@ -65,7 +67,7 @@ function inString(text: string): string {
 
 /** The bytes of a value, as they come. */
 class Value {
-  readonly #gauge = new JsonGauge()
+  readonly #gauge = new JsonGauge(LIMITS)
   readonly #pieces: Buffer[] = []
   #size = 0
 

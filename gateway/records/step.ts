@@ -2,13 +2,15 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import {
   type AssistantMessage,
+  AssistantMessageSchema,
   type AssistantPart,
   type AssistantTool,
+  AssistantToolSchema,
   AssistantTool_State as State,
 } from '#gen/portico/session/v1/message_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
-import { freeObject } from '../shape.ts'
+import { freeObject, limitedBy } from '../shape.ts'
 import { listOrAbsent } from './absent.ts'
 import { fromError, fromRetry, fromSetError, retry, structuredError } from './error.ts'
 import { finish, fromFinish } from './finish.ts'
@@ -33,14 +35,14 @@ const toolState = z.discriminatedUnion('status', [
   z.strictObject({
     status: z.literal('completed'),
     input,
-    content: z.array(toolContent).min(1),
+    content: limitedBy(AssistantToolSchema.field.content, z.array(toolContent).min(1)),
     metadata: toolMetadata.optional(),
   }),
   z.strictObject({
     status: z.literal('error'),
     input,
     error: structuredError,
-    content: z.array(toolContent).min(1).optional(),
+    content: limitedBy(AssistantToolSchema.field.content, z.array(toolContent).min(1)).optional(),
     metadata: toolMetadata.optional(),
   }),
 ])
@@ -84,7 +86,7 @@ export const assistant = z.strictObject({
   time: z.strictObject({ created: time, streamed: time.optional(), completed: time.optional() }),
   agent: z.string(),
   model: modelRef,
-  content: z.array(assistantPart),
+  content: limitedBy(AssistantMessageSchema.field.parts, z.array(assistantPart)),
   snapshot: z
     .strictObject({ start: z.string().optional(), end: z.string().optional(), files: z.array(z.string()).optional() })
     .optional(),

@@ -30,7 +30,7 @@ async function doStep(port: SessionStore): Promise<void> {
   const lease = await acquire(store, 60_000)
   await store.promote(lease, 'idle')
   const owned = new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
-  const draft = new StepDraft('msg_step', 'build', assistant('').model, 0)
+  const draft = new StepDraft('msg_step', 'build', assistant('').model, 0, 100)
   let before: AssistantMessage | undefined
   const write = async (events: readonly DurableEventData[]): Promise<void> => {
     const { message } = draft

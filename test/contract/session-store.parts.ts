@@ -30,7 +30,7 @@ export function partCases(test: StoreTest): void {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     const owned = new OwnedSession(store as never, { lease, checkHeld() {}, heed() {} })
-    const draft = new StepDraft('msg_step', 'build', assistant('').model, clock.now())
+    const draft = new StepDraft('msg_step', 'build', assistant('').model, clock.now(), 100)
     const write = async (before: AssistantMessage | undefined): Promise<AssistantMessage> => {
       const { message } = draft
       await owned.recordStep(before, { message, events: [] })

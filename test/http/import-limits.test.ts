@@ -67,3 +67,56 @@ test('a session runs whose imported file has a longer name than a model is shown
   const session = (await (await portico.fetch(at)).json()) as { data: { outcome: string } }
   assert.equal(session.data.outcome, 'succeeded')
 })
+
+const noted = { type: 'assistant', agent: 'build', model: { id: 'echo', providerID: 'portico' } }
+const done = { created: 1, completed: 1 }
+const step = (id: string, content: unknown[]) => ({ ...noted, id, content, finish: 'stop', time: done })
+const texts = (count: number): unknown[] => Array(count).fill({ type: 'text', text: '' })
+
+/** A call whose result has so many pieces. */
+function call(count: number) {
+  const state = { status: 'completed', input: {}, content: texts(count) }
+  return { type: 'tool', id: 'call_1', name: 'look', state, time: done }
+}
+
+function user(id: string, members: object) {
+  return { id, type: 'user', time: { created: 1 }, text: 'Hi', ...members }
+}
+
+test('a message of an import has so many parts, pieces and bytes at most; the service says so, and names its place', async () => {
+  await using portico = await openPortico()
+  const send = (id: string, ...messages: object[]) =>
+    portico.post(IMPORT, { info: { id, cost: 0, tokens, time: { created: 1 } }, messages })
+  const agents = (count: number) => ({ agents: Array(count).fill({ name: 'build' }) })
+  const text = (bytes: number) => ({ text: 'x'.repeat(bytes) })
+  const bytes = 12 * 1_048_576
+  const items = (most: number) => `must have at most ${most} items`
+  const running = { ...step('msg_running', []), time: { created: 1 } }
+  for (const [at, kept, passed, field, problem] of [
+    ['parts', step('msg_1', texts(2_000)), step('msg_1', texts(2_001)), '.content', items(2_000)],
+    ['pieces', step('msg_2', [call(1_000)]), step('msg_2', [call(1_001)]), '.content.0.state.content', items(1_000)],
+    ['agents', user('msg_3', agents(2_000)), user('msg_3', agents(2_001)), '.agents', items(2_000)],
+    [
+      'bytes',
+      user('msg_4', text(bytes - 200)),
+      user('msg_4', text(bytes)),
+      '',
+      `must have at most ${bytes} bytes beside its files`,
+    ],
+  ] as const) {
+    assert.equal((await send(`ses_${at}`, user(`msg_${at}`, {}), kept)).status, 200, at)
+    // A message that is not taken over has its place all the same.
+    const answer = await send(`ses_${at}_beyond`, user(`msg_${at}_beyond`, {}), running, passed)
+    const named = `messages.2${field}`
+    assert.deepEqual(await answer.json(), {
+      _tag: 'InvalidRequestError',
+      message: `${named}: ${problem}`,
+      field: named,
+    })
+    assert.equal(answer.status, 400)
+    assert.equal(portico.rejections.shift(), 'REQUEST_INVALID')
+    const left = await portico.fetch(`/api/session/ses_${at}_beyond`)
+    assert.equal(left.status, 404)
+    portico.rejections.length = 0
+  }
+})

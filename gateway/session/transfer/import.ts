@@ -17,6 +17,8 @@ type Sessions = Clients['session']
 /** Messages are sent so many at once, and no more than have about so many bytes together. */
 const MOST_MESSAGES = 100
 const MOST_BYTES = 524_288
+/** What a part costs beside what it says: it is written by itself. */
+const PART_BYTES = 512
 /** What is imported is kept for a minute after the last call. */
 const EXTEND_MS = 15_000
 const ABANDON_MS = 5_000
@@ -45,6 +47,9 @@ class ImportJob {
   #directory: string | undefined
   #import: SessionImport | undefined
   #batch: MessageInitShape<typeof MessageSchema>[] = []
+  /** Places of the messages of the batch among those of the body. */
+  #places: number[] = []
+  #read = 0
   #bytes = 0
   #content: ApartContent | undefined
   readonly #scratch = new Scratch()
@@ -112,24 +117,39 @@ class ImportJob {
 
   async #takeMessage(message: MessageJson, size: number): Promise<void> {
     this.#begun()
+    const place = this.#read++
     if (!isSettled(message)) return
-    if (this.#bytes + size > MOST_BYTES || this.#batch.length === MOST_MESSAGES) await this.#send()
+    const weight = size + (message.type === 'assistant' ? message.content.length * PART_BYTES : 0)
+    if (this.#bytes + weight > MOST_BYTES || this.#batch.length === MOST_MESSAGES) await this.#send()
     this.#batch.push(toMessage(message))
-    this.#bytes += size
+    this.#places.push(place)
+    this.#bytes += weight
   }
 
   async #send(): Promise<void> {
-    const messages = this.#batch
+    const [messages, places] = [this.#batch, this.#places]
     this.#batch = []
+    this.#places = []
     this.#bytes = 0
     if (messages.length === 0) return
-    this.#call.publicField = (field) => `messages.${MEMBERS[field] ?? field}`
+    this.#call.publicField = (field) => publicField(field, places)
     await this.#session.appendImportedMessages({ import: this.#begun(), messages }, this.#call.options())
   }
 }
 
 function ofInfo(field: string): string {
   return `info.${MEMBERS[field] ?? field}`
+}
+
+/** What the body calls a field of a message that the service names by its place in a batch. */
+function publicField(field: string, places: readonly number[]): string {
+  const [, place, rest = ''] = /^messages\.(\d+)(.*)$/.exec(field) ?? []
+  if (place === undefined) return `messages.${MEMBERS[field] ?? field}`
+  const member = rest
+    .replace(/^\.user/, '')
+    .replace(/^\.assistant\.parts/, '.content')
+    .replace(/\.tool\.content$/, '.state.content')
+  return `messages.${places[Number(place)]}${member}`
 }
 
 /** What still runs where it comes from is not taken over (instance facts 3.7). */

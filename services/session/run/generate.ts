@@ -70,6 +70,8 @@ async function ask(
       if (next.done === true) return toFailure(CUT)
       tenure.check()
       await step.take(next.value)
+      const { problem } = step.draft
+      if (problem !== undefined) throw new RunFailure(problem)
       if (step.draft.finished) return undefined
     }
   } finally {

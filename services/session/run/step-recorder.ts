@@ -1,10 +1,15 @@
+import { AssistantMessageSchema } from '#gen/portico/session/v1/message_pb.js'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import type { DurableEventData, VolatileEventData } from '../domain/event.ts'
+import type { CallOutcome } from '../domain/generation/call-outcome.ts'
 import type { GenerationEvent } from '../domain/generation/generation.ts'
-import { type CallOutcome, StepDraft } from '../domain/generation/step-draft.ts'
+import { StepDraft } from '../domain/generation/step-draft.ts'
 import type { AssistantMessage, StructuredError } from '../domain/message.ts'
 import type { Mark } from './events/event-hub.ts'
 import type { RunContext } from './run-context.ts'
 import type { StepPlan } from './step-plan.ts'
+
+const { most: MOST_PARTS } = limitOf(AssistantMessageSchema.field.parts)
 
 /** Writes down what happens in one step, in order, and sends it to those who listen. */
 export class StepRecorder {
@@ -18,11 +23,11 @@ export class StepRecorder {
 
   constructor(run: RunContext, { agent, model }: StepPlan) {
     this.#run = run
-    this.#draft = new StepDraft(run.newId('msg'), agent.id, model, run.clock.now())
+    this.#draft = new StepDraft(run.newId('msg'), agent.id, model, run.clock.now(), MOST_PARTS)
   }
 
   /** The step as it is now. */
-  get draft(): Pick<StepDraft, 'message' | 'finished' | 'runningCalls'> {
+  get draft(): Pick<StepDraft, 'message' | 'finished' | 'runningCalls' | 'problem'> {
     return this.#draft
   }
 

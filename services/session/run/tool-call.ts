@@ -1,7 +1,7 @@
 import type { Places } from '#shared/places.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { PreparedCall } from '../domain/agent.ts'
-import type { CallOutcome } from '../domain/generation/step-draft.ts'
+import type { CallOutcome } from '../domain/generation/call-outcome.ts'
 import type { StructuredError, ToolContent, ToolPart } from '../domain/message.ts'
 import { TOOL_ABORTED } from '../domain/settle-aborted.ts'
 import type { ToolEvent, ToolOutput } from '../domain/tool-run.ts'

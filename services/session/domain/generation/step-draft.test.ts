@@ -14,7 +14,7 @@ const ANSWER: readonly GenerationEvent[] = [
 ]
 
 function begun(): StepDraft {
-  return new StepDraft('msg_1', 'build', { providerId: 'test', modelId: 'model', variant: '' }, 1)
+  return new StepDraft('msg_1', 'build', { providerId: 'test', modelId: 'model', variant: '' }, 1, 3)
 }
 
 test('whatever an attempt has left, the next one begins with a step as new', () => {

@@ -1,10 +1,12 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { DurableEventData, VolatileEventData } from '../event.ts'
-import type { AssistantMessage, AssistantPart, StructuredError, ToolContent, ToolPart } from '../message.ts'
+import type { AssistantMessage, AssistantPart, StructuredError, ToolPart } from '../message.ts'
 import { type ModelRef, NO_TOKENS, type TokenUsage } from '../session.ts'
 import { cutOff } from '../settle-aborted.ts'
+import { type CallOutcome, invalidInput } from './call-outcome.ts'
 import { newPart, refOf } from './draft-part.ts'
 import type { GenerationEvent } from './generation.ts'
+import { StepRoom } from './step-room.ts'
 import { shownThought, thoughtState } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'
 
@@ -13,14 +15,6 @@ export type DraftEvent =
   | { readonly durable: DurableEventData; readonly volatile?: undefined }
   | { readonly volatile: VolatileEventData; readonly durable?: undefined }
 
-/** How a tool call ended. */
-export interface CallOutcome {
-  /** Undefined: well. */
-  readonly error: StructuredError | undefined
-  readonly content: readonly ToolContent[]
-  readonly metadata: JsonObject | undefined
-}
-
 /** A step while it runs: follows the events of a generation and its tool calls, and says what to write. */
 export class StepDraft {
   readonly #begun: AssistantMessage
@@ -28,8 +22,12 @@ export class StepDraft {
   #parts: AssistantPart[] = []
   /** Numbers of the generation's parts that have not ended → their numbers here. */
   readonly #open = new Map<number, number>()
+  readonly #mostParts: number
+  #room: StepRoom
 
-  constructor(id: string, agent: string, model: ModelRef, now: number) {
+  constructor(id: string, agent: string, model: ModelRef, now: number, mostParts: number) {
+    this.#mostParts = mostParts
+    this.#room = new StepRoom(mostParts)
     this.#begun = {
       type: 'assistant',
       id,
@@ -57,6 +55,11 @@ export class StepDraft {
     return this.#message.finish !== undefined
   }
 
+  /** What is wrong with the answer: it is too large, and the rest of it is ignored. */
+  get problem(): StructuredError | undefined {
+    return this.#room.problem
+  }
+
   /** Tool calls that have to be run. */
   get runningCalls(): readonly ToolPart[] {
     return this.#parts.filter((part) => part.type === 'tool').filter(({ state }) => state === 'running')
@@ -66,6 +69,7 @@ export class StepDraft {
   retry(attempt: number, at: number, error: StructuredError): DurableEventData {
     this.#parts = []
     this.#open.clear()
+    this.#room = new StepRoom(this.#mostParts)
     this.#message = { ...this.#begun, attempt: this.#message.attempt + 1, retry: { attempt, at, error } }
     return { type: 'retry-scheduled', messageId: this.#message.id, attempt, at, error }
   }
@@ -121,7 +125,8 @@ export class StepDraft {
   }
 
   /** A call has ended. */
-  settle(callId: string, { error, content, metadata }: CallOutcome, now: number): DurableEventData {
+  settle(callId: string, outcome: CallOutcome, now: number): DurableEventData {
+    const { error, content, metadata } = this.#room.takeResult(outcome)
     const state = error === undefined ? 'completed' : 'error'
     this.#replace(callId, (part) => ({ ...part, state, error, content, metadata, timeCompleted: now }))
     const result = { messageId: this.#message.id, callId, content, metadata }
@@ -145,7 +150,7 @@ export class StepDraft {
 
   #start(event: Extract<GenerationEvent, { type: 'part-started' }>, now: number): DraftEvent | undefined {
     // Pictures and files that a model makes have no place in a session's messages yet.
-    if (event.kind === 'other') return undefined
+    if (event.kind === 'other' || !this.#room.takePart()) return undefined
     const ordinal = this.#parts.length
     this.#open.set(event.index, ordinal)
     const part = newPart(event, this.#parts, now)
@@ -157,6 +162,7 @@ export class StepDraft {
     const ordinal = this.#open.get(index)
     const part = ordinal === undefined ? undefined : this.#parts[ordinal]
     if (ordinal === undefined || part === undefined) return undefined
+    if (!this.#room.takeSaid(part.type, delta)) return undefined
     this.#parts[ordinal] =
       part.type === 'tool' ? { ...part, rawInput: part.rawInput + delta } : { ...part, text: part.text + delta }
     return { volatile: { type: 'part-extended', part: refOf(this.#message.id, part, ordinal), delta } }
@@ -174,12 +180,13 @@ export class StepDraft {
     const { thought } = event
     const soFar = part.type === 'tool' ? part.rawInput : part.text
     const text = thought === undefined ? (event.text ?? soFar) : shownThought(thought)
+    const state = thought && thoughtState(thought)
+    if (!this.#room.takeSaid(part.type, [text, state], [soFar])) return undefined
     const ended = { type: 'part-ended', part: refOf(this.#message.id, part, ordinal), text } as const
     if (part.type !== 'reasoning') {
       this.#parts[ordinal] = part.type === 'tool' ? { ...part, rawInput: text } : { ...part, text }
       return { durable: ended }
     }
-    const state = thought && thoughtState(thought)
     this.#parts[ordinal] = { ...part, text, state, timeCompleted: now }
     return { durable: state === undefined ? ended : { ...ended, state } }
   }
@@ -187,8 +194,4 @@ export class StepDraft {
   #replace(callId: string, change: (part: ToolPart) => ToolPart): void {
     this.#parts = this.#parts.map((part) => (part.type === 'tool' && part.callId === callId ? change(part) : part))
   }
-}
-
-function invalidInput(message: string): CallOutcome {
-  return { error: { type: 'tool.input_invalid', message }, content: [], metadata: undefined }
 }

@@ -5,6 +5,7 @@ import {
   type SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import type { StoredMessage } from '#services/session/domain/message.ts'
+import { bytesOf } from '#services/session/domain/messages/size.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
@@ -13,7 +14,6 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { parseText } from '#shared/rpc/parse.ts'
 import { blobsOf, readWithContents } from '../blob-contents.ts'
-import { bytesOf, MAX_PAGE_BYTES } from '../message-bytes.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
 import { parseOrder } from '../parse.ts'
 import { sessionNotFound } from '../session/get-session.ts'
@@ -21,6 +21,8 @@ import { messageToProto } from './message-to-proto.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const MAX_TYPE_LENGTH = 64
+/** What a page says and its files, in bytes: a response must stay below the 64 MiB of a message between processes. */
+const MAX_PAGE_BYTES = 40 * 1_048_576
 const checkRequest = checkLimits(ListMessagesRequestSchema)
 
 type Query = Pick<MessageQuery, 'order' | 'type'>

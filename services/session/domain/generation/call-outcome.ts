@@ -1,0 +1,15 @@
+import type { JsonObject } from '#shared/json.ts'
+import type { StructuredError, ToolContent } from '../message.ts'
+
+/** How a tool call ended. */
+export interface CallOutcome {
+  /** Undefined: well. */
+  readonly error: StructuredError | undefined
+  readonly content: readonly ToolContent[]
+  readonly metadata: JsonObject | undefined
+}
+
+/** A call that was not made, because its arguments make no sense. */
+export function invalidInput(message: string): CallOutcome {
+  return { error: { type: 'tool.input_invalid', message }, content: [], metadata: undefined }
+}

@@ -1,0 +1,57 @@
+import type { AssistantPart, StructuredError, ToolContent } from '../message.ts'
+import { jsonBytesOf, MAX_MESSAGE_BYTES } from '../messages/size.ts'
+
+/** Most bytes, as JSON, that a model may say in one step. */
+const MOST_SAID = 8 * 1_048_576
+/** And together with what its tools return: what is exported can be imported, where members have longer names. */
+const MOST_BYTES = MAX_MESSAGE_BYTES - 1_048_576
+const LEFT_OUT = 'The result was left out: the step has no room for it'
+
+/** How much a step may still hold, so that it stays a message that can be read at one go. */
+export class StepRoom {
+  readonly #mostParts: number
+  #parts = 0
+  #bytes = 0
+  #problem: StructuredError | undefined
+
+  constructor(mostParts: number) {
+    this.#mostParts = mostParts
+  }
+
+  /** What is wrong with an answer that is too large. */
+  get problem(): StructuredError | undefined {
+    return this.#problem
+  }
+
+  /** Whether another part has room. */
+  takePart(): boolean {
+    if (this.#parts === this.#mostParts) return this.#refuse(`more than ${this.#mostParts} parts`)
+    this.#parts++
+    return true
+  }
+
+  /** Whether there is room for more of what a model says in such a part, beyond what was taken before. */
+  takeSaid(part: AssistantPart['type'], said: unknown, before: unknown = undefined): boolean {
+    // The arguments of a call are kept as the model wrote them, and as an object.
+    const times = part === 'tool' ? 2 : 1
+    const bytes = Math.max(0, jsonBytesOf(said) - jsonBytesOf(before)) * times
+    if (this.#bytes + bytes > MOST_SAID) return this.#refuse(`more than ${MOST_SAID} bytes`)
+    this.#bytes += bytes
+    return true
+  }
+
+  /** What is kept of what a tool returned. */
+  takeResult<T extends { readonly content: readonly ToolContent[]; readonly metadata: unknown }>(result: T): T {
+    const bytes = jsonBytesOf(result.content) + jsonBytesOf(result.metadata)
+    if (this.#bytes + bytes > MOST_BYTES) {
+      return { ...result, content: [{ type: 'text', text: LEFT_OUT }], metadata: undefined }
+    }
+    this.#bytes += bytes
+    return result
+  }
+
+  #refuse(problem: string): false {
+    this.#problem = { type: 'provider.answer_too_large', message: `The provider's answer has ${problem}` }
+    return false
+  }
+}

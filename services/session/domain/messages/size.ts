@@ -1,0 +1,31 @@
+/** Most bytes of a message as JSON, beside its files: it is written and read at one go, and one document of MongoDB may hold all of it. */
+export const MAX_MESSAGE_BYTES = 12 * 1_048_576
+/** What a value costs beside its name and what it says. */
+const MEMBER_BYTES = 16
+/** So many bytes JSON takes at most for one byte of a text. */
+const ESCAPE_BYTES = 6
+
+/** About as many bytes as a value takes in a message. */
+export function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (typeof value !== 'object' || value === null) return 0
+  let bytes = 0
+  for (const [name, member] of Object.entries(value)) {
+    bytes += Buffer.byteLength(name) + MEMBER_BYTES + bytesOf(member)
+  }
+  return bytes
+}
+
+/** Whether a value has at most so many bytes as JSON. */
+export function fitsAsJson(value: unknown, bytes: number): boolean {
+  return bytesOf(value) * ESCAPE_BYTES <= bytes || jsonBytesOf(value) <= bytes
+}
+
+/** How many bytes a value has as JSON; 0: undefined. */
+export function jsonBytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value, asText) ?? '')
+}
+
+function asText(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value
+}

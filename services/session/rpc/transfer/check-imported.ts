@@ -1,0 +1,35 @@
+import {
+  AssistantMessageSchema,
+  AssistantToolSchema,
+  type Message as MessageProto,
+} from '#gen/portico/session/v1/message_pb.js'
+import type { Message } from '#services/session/domain/message.ts'
+import { fitsAsJson, MAX_MESSAGE_BYTES } from '#services/session/domain/messages/size.ts'
+import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
+import { check } from '#shared/rpc/parse.ts'
+import { messageFromProto } from './message-from-proto.ts'
+
+const checkStep = checkLimits(AssistantMessageSchema)
+const checkTool = checkLimits(AssistantToolSchema)
+/** Lists of a user's message are as long as those of a step. */
+const { most: MOST_ITEMS } = limitOf(AssistantMessageSchema.field.parts)
+
+/** An imported message, which is no larger than one that can be read at one go; `field` names it. Rejects with REQUEST_INVALID. */
+export function importedMessage(given: MessageProto, field: string): Message {
+  const { kind } = given
+  if (kind.case === 'assistant') {
+    checkStep(kind.value, `${field}.assistant`)
+    for (const [i, { part }] of kind.value.parts.entries()) {
+      if (part.case === 'tool') checkTool(part.value, `${field}.assistant.parts.${i}.tool`)
+    }
+  } else if (kind.case === 'user') {
+    for (const list of ['files', 'agents', 'skills'] as const) {
+      const fits = kind.value[list].length <= MOST_ITEMS
+      check(fits, `${field}.user.${list}`, `must have at most ${MOST_ITEMS} items`)
+    }
+  }
+  const message = messageFromProto(given)
+  const fits = fitsAsJson(message, MAX_MESSAGE_BYTES)
+  check(fits, field, `must have at most ${MAX_MESSAGE_BYTES} bytes beside its files`)
+  return message
+}
