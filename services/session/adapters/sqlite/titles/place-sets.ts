@@ -20,29 +20,30 @@ export function storedPlaces(places: readonly number[]): Uint8Array {
   return bytes
 }
 
-/** The places of a block that are in all of some sets; a block has them all to begin with. */
-export class CommonPlaces {
-  readonly #bits = new Uint8Array(BYTES).fill(0xff)
+/** Places of a block, a bit for each. */
+type PlaceBits = Uint32Array
 
-  /** Keeps what is in a stored set, too; returns whether anything is left. */
-  keep(stored: Uint8Array): boolean {
-    const bits = stored.length === BYTES ? stored : bitsOf(stored)
-    let left = 0
-    for (let i = 0; i < BYTES; i++) {
-      const common = (this.#bits[i] as number) & (bits[i] as number)
-      this.#bits[i] = common
-      left |= common
-    }
-    return left !== 0
+/** What is in a stored set and among some places, where they are given; undefined when that is nothing. */
+export function commonPlaces(stored: Uint8Array, among: PlaceBits | undefined): PlaceBits | undefined {
+  const bytes = stored.length === BYTES ? stored : bitsOf(stored)
+  const bits = new Uint32Array(bytes.buffer, bytes.byteOffset, BYTES / Uint32Array.BYTES_PER_ELEMENT)
+  if (among === undefined) return bits
+  let left = 0
+  for (let i = 0; i < bits.length; i++) {
+    const common = (bits[i] as number) & (among[i] as number)
+    bits[i] = common
+    left |= common
   }
+  return left === 0 ? undefined : bits
+}
 
-  places(): number[] {
-    const places: number[] = []
-    for (const [at, byte] of this.#bits.entries()) {
-      for (let bit = 0; byte >> bit > 0; bit++) if ((byte >> bit) & 1) places.push(8 * at + bit)
-    }
-    return places
+/** The places, counted from 0. */
+export function listPlaces(bits: PlaceBits): number[] {
+  const places: number[] = []
+  for (const [at, byte] of new Uint8Array(bits.buffer, bits.byteOffset, BYTES).entries()) {
+    for (let bit = 0; byte >> bit > 0; bit++) if ((byte >> bit) & 1) places.push(8 * at + bit)
   }
+  return places
 }
 
 function bitsOf(stored: Uint8Array): Uint8Array {

@@ -3,7 +3,7 @@ import { type PublicRecord, SESSION_FIELDS } from '#services/session/adapters/co
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { all, between, type Condition, filtersOf } from '../session-plan.ts'
-import { BLOCK, CommonPlaces } from './place-sets.ts'
+import { BLOCK, commonPlaces, listPlaces } from './place-sets.ts'
 import { endOfIndex } from './title-index.ts'
 import { termsOf } from './title-terms.ts'
 
@@ -81,14 +81,15 @@ function* takeBlocks(file: SqliteFile, best: Best, blocks: readonly Block[], ter
  * rarest in the next block, too.
  */
 function candidatesOf(file: SqliteFile, block: number, terms: number[]): number[] {
-  const common = new CommonPlaces()
+  let common: ReturnType<typeof commonPlaces>
   for (const [i, term] of terms.entries()) {
     const places = file.statement(PLACES).get(block, term)?.places as Uint8Array | undefined
-    if (places !== undefined && common.keep(places)) continue
+    common = places && commonPlaces(places, common)
+    if (common !== undefined) continue
     terms.unshift(...terms.splice(i, 1))
     return []
   }
-  return common.places().map((place) => block * BLOCK + place)
+  return common === undefined ? [] : listPlaces(common).map((place) => block * BLOCK + place)
 }
 
 /** The blocks that may have sessions of the list, those first that may have its first ones. */
