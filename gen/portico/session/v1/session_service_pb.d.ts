@@ -1896,9 +1896,9 @@ export declare const SessionService: GenService<{
     output: typeof GetSessionResponseSchema;
   },
   /**
-   * Removes a session and all below it. Afterwards none of them is found; what runs in them is stopped, their tool
-   * calls have ended or are about to, and what they consist of is deleted little by little. Each leaves a session-deleted
-   * event. Rejects with SESSION_NOT_FOUND.
+   * Removes a session and all below it. Afterwards none of them is found, but where there are very many the last ones go a
+   * little later. What runs in them is stopped, their tool calls have ended or are about to, and what they consist of is deleted
+   * little by little. Each leaves a session-deleted event. Rejects with SESSION_NOT_FOUND.
    *
    * @generated from rpc portico.session.v1.SessionService.RemoveSession
    */
@@ -2152,7 +2152,7 @@ export declare const SessionService: GenService<{
     output: typeof ReplyPermissionRequestResponseSchema;
   },
   /**
-   * Lists what was allowed for good, oldest first.
+   * Lists what was allowed for good, ordered by project, action and pattern.
    *
    * @generated from rpc portico.session.v1.SessionService.ListSavedApprovals
    */
@@ -2207,8 +2207,8 @@ export declare const SessionService: GenService<{
     output: typeof ExportSessionResponseSchema;
   },
   /**
-   * Begins an import: a session that nobody sees before it is committed. What is not extended for a minute, by a call that names
-   * it, is removed. Rejects with SESSION_EXISTS, and with SESSION_NOT_FOUND when the parent is not there. Called again, it
+   * Begins an import: a session that nobody sees before it is committed. One that AppendImportedMessages has not extended for a
+   * minute is removed. Rejects with SESSION_EXISTS, and with SESSION_NOT_FOUND when the parent is not there. Called again, it
    * begins anew, and the import before it is given up.
    *
    * @generated from rpc portico.session.v1.SessionService.BeginSessionImport
