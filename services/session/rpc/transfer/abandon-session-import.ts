@@ -14,9 +14,13 @@ export function abandonSessionImport(dependencies: {
   const { store, importHolds, remover } = dependencies
   return async (request, context) => {
     const staged = stagedOf(request.import, principalOf(context).workspaceId)
-    await store.giveUpStaged(staged)
-    await importHolds.end(staged.key)
-    remover.wake()
+    try {
+      await store.giveUpStaged(staged)
+    } finally {
+      // Where that could not be written its time ends by itself, and nothing can use what was held for it any more.
+      await importHolds.end(staged.key)
+      remover.wake()
+    }
     return {}
   }
 }
