@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openPortico } from '#test/support/portico.ts'
+import { sendBytes } from '#test/support/raw-socket.ts'
 
 const IMPORT = '/api/experimental/session/import'
 const MOST = 20 * 1_048_576
@@ -10,6 +11,25 @@ const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 }
 function transfer(id: string, data: string, name: string) {
   const file = { data, mime: 'image/png', source: { type: 'inline' }, name }
   const message = { id: `msg_of_${id}`, type: 'user', time: { created: 1 }, text: 'See', files: [file] }
+  return { info: { id, cost: 0, tokens, time: { created: 1 } }, messages: [message] }
+}
+
+/** A session with one call of a tool, which returned the address of a file. */
+function withAddress(uri: string) {
+  const id = `ses_${uri.length}`
+  const content = [{ type: 'file', uri, mime: 'text/plain' }]
+  const time = { created: 1, completed: 2 }
+  const call = { type: 'tool', id: 'c', name: 'read', state: { status: 'completed', input: {}, content }, time }
+  const model = { providerID: 'portico', id: 'echo' }
+  const message = {
+    id: `msg_${uri.length}`,
+    type: 'assistant',
+    agent: 'build',
+    model,
+    content: [call],
+    time,
+    finish: 'stop',
+  }
   return { info: { id, cost: 0, tokens, time: { created: 1 } }, messages: [message] }
 }
 
@@ -54,6 +74,24 @@ test('an error of the session service names the member of the body that it is ab
     assert.equal(refused.status, 400)
     assert.equal(portico.rejections.shift(), 'REQUEST_INVALID')
   }
+})
+
+test('an address in place of content has at most 16,384 characters, and is refused before all of it has come', async () => {
+  await using portico = await openPortico()
+  const send = (uri: string) => portico.post(IMPORT, withAddress(uri))
+  const address = (length: number) => `https://x/${'x'.repeat(length - 10)}`
+  assert.equal((await send(address(16_384))).status, 200)
+  const field = 'messages.content.[].state.content.[].uri'
+  const body = { _tag: 'InvalidRequestError', message: `${field}: must have at most 16384 characters`, kind: 'Payload' }
+  const beyond = await send(address(16_385))
+  assert.deepEqual([beyond.status, await beyond.json()], [400, body])
+
+  // Most of the body never comes.
+  const [begun = ''] = JSON.stringify(withAddress(`https://x/${'x'.repeat(1_000_000)}@`)).split('@')
+  const type = 'Content-Type: application/json\r\nConnection: close\r\nContent-Length: 200000000'
+  const head = `POST ${IMPORT} HTTP/1.1\r\nHost: ${new URL(portico.url).host}\r\n${type}\r\n\r\n`
+  const early = await sendBytes(portico.url, head + begun)
+  assert.deepEqual([early.status, JSON.parse(early.body)], [400, body])
 })
 
 test('a session runs whose imported file has a longer name than a model is shown', async () => {

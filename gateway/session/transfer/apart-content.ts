@@ -1,9 +1,12 @@
+import { ToolFileSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { PutImportedContentRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 
 /** Most bytes of a file that the service takes: nothing much larger is held. */
 const { most: MOST } = limitOf(PutImportedContentRequestSchema.field.data)
+/** Most characters of an address. */
+const { most: MOST_ADDRESS } = limitOf(ToolFileSchema.field.uri)
 /** What a URI with content of its own begins with. */
 const PREFIX = /^data:[^,]{0,255};base64,/
 /** Base64 that goes on. */
@@ -73,6 +76,7 @@ export class ApartContent {
     this.#text += text
     if (this.#kind === 'unknown') this.#find(last)
     if (this.#kind === 'content') this.#decode(last)
+    else if (this.#text.length > MOST_ADDRESS) throw this.#invalid(`must have at most ${MOST_ADDRESS} characters`)
   }
 
   #find(last: boolean): void {

@@ -14,13 +14,11 @@ export function abandonSessionImport(dependencies: {
   const { store, importHolds, remover } = dependencies
   return async (request, context) => {
     const staged = stagedOf(request.import, principalOf(context).workspaceId)
-    try {
-      await store.giveUpStaged(staged)
-    } finally {
+    await store.giveUpStaged(staged).finally(async () => {
       // Where that could not be written its time ends by itself, and nothing can use what was held for it any more.
       await importHolds.end(staged.key)
       remover.wake()
-    }
+    })
     return {}
   }
 }

@@ -1,5 +1,9 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
-import type { ToolContent as ToolContentMessage, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
+import {
+  type ToolContent as ToolContentMessage,
+  type ToolFile,
+  ToolFileSchema,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
 import type {
   AssistantTool,
   StructuredError as ErrorMessage,
@@ -20,11 +24,13 @@ import type {
   ToolContent,
   ToolPart,
 } from '#services/session/domain/message.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check, parseText } from '#shared/rpc/parse.ts'
 import { defined } from '../defined.ts'
 import { states } from '../message/part-to-proto.ts'
 
 const MAX_TOOL_NAME_LENGTH = 256
+const checkFile = checkLimits(ToolFileSchema)
 
 /** An imported prompt. */
 export function promptFromProto({ text, files, agents, skills, metadata }: PromptMessage): Prompt {
@@ -83,6 +89,7 @@ function toTool(call: AssistantTool): ToolPart {
 
 function toContent({ content }: ToolContentMessage): ToolContent {
   if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
+  checkFile(content.value, 'parts.content')
   const { mime, uri, name } = content.value
   return uri === undefined
     ? { type: 'file', blob: toBlob(content.value), mime, name }
