@@ -76,15 +76,17 @@ export function runCases(test: StoreTest): void {
     )
     const usage = { costNanos, tokens: TOKENS }
     const error = { type: 'aborted', message: 'cut' }
-    const failed = { type: 'step-failed', messageId: 'msg_next', error, finish: 'error', usage } as const
+    const more = { costNanos: 2n, tokens: TOKENS }
+    const failed = { type: 'step-failed', messageId: 'msg_next', error, finish: 'error', usage: more } as const
     const [second] = await eventsOf(store, 1, () =>
-      store.recordStep(lease, { message: assistant('msg_next'), events: [failed], usage }),
+      store.recordStep(lease, { message: assistant('msg_next'), events: [failed], usage: more }),
     )
     assert.deepEqual(plain(event?.data), plain({ ...ended, ...usage, sessionUsage: usage }))
     const tokens = { input: 20, output: 10, reasoning: 6, cacheRead: 4, cacheWrite: 2 }
-    assert.deepEqual(plain(second?.data), plain({ ...failed, sessionUsage: { costNanos: 2n * costNanos, tokens } }))
+    const sessionUsage = { costNanos: costNanos + 2n, tokens }
+    assert.deepEqual(plain(second?.data), plain({ ...failed, sessionUsage }))
     const session = await get(store)
-    assert.equal(session.costNanos, 2n * costNanos)
+    assert.equal(session.costNanos, costNanos + 2n)
     assert.deepEqual(session.tokens, tokens)
     const stored = await store.getMessage(W, 'ses_1', 'msg_step')
     assert.deepEqual(plain(stored?.message), plain(message))
