@@ -2208,8 +2208,9 @@ export declare const SessionService: GenService<{
   },
   /**
    * Begins an import: a session that nobody sees before it is committed. One that AppendImportedMessages has not extended for a
-   * minute is removed. Rejects with SESSION_EXISTS, and with SESSION_NOT_FOUND when the parent is not there. Called again, it
-   * begins anew, and the import before it is given up.
+   * minute is removed. Rejects with SESSION_EXISTS, with SESSION_NOT_FOUND when the parent is not there, and with
+   * REQUEST_INVALID when more than 100 sessions would lie above it. Called again, it begins anew, and the import before it is
+   * given up.
    *
    * @generated from rpc portico.session.v1.SessionService.BeginSessionImport
    */

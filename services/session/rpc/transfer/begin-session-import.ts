@@ -1,9 +1,14 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import type { Session } from '#services/session/domain/session.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { sessionNotFound } from '../session/get-session.ts'
 import { parseImportedSession } from './parse-import.ts'
+
+/** So many sessions may lie above one: each that is removed, and each reader of events, goes through all of them. */
+const MOST_ABOVE = 100
 
 /** Begins an import: the first of the calls by which a session is imported, any of which any process can take (ADR 17). */
 export function beginSessionImport(dependencies: {
@@ -13,9 +18,18 @@ export function beginSessionImport(dependencies: {
   return async ({ session }, context) => {
     const { workspaceId } = principalOf(context)
     const { id, parentId } = parseImportedSession(session)
-    const parent = parentId === undefined ? undefined : await store.getSession(workspaceId, parentId)
-    if (parentId !== undefined && parent === undefined) throw sessionNotFound(parentId)
+    if (parentId !== undefined) await checkParent(store, workspaceId, parentId)
     const { key } = await store.stageSession(workspaceId, id, 'import')
     return { import: { sessionId: id, key } }
+  }
+}
+
+async function checkParent(store: SessionStore, workspace: string, parentId: string): Promise<void> {
+  let id: string | undefined = parentId
+  for (let above = 0; id !== undefined; above++) {
+    check(above < MOST_ABOVE, 'parent_id', `must have fewer than ${MOST_ABOVE} sessions above it`)
+    const session: Session | undefined = await store.getSession(workspace, id)
+    if (session === undefined && id === parentId) throw sessionNotFound(parentId)
+    id = session?.parentId
   }
 }
