@@ -41,6 +41,22 @@ forEachTransport((name, connect) => {
     assert.equal(message?.messageId, 'msg_1')
   })
 
+  test(`a move that is sent again once it was made is the same move, though its directory is relative (${name})`, async () => {
+    await using service = await withSession(connect)
+    const move = (directory: string, delivery = Delivery.STEER) =>
+      service.client.moveSession({ sessionId, messageId: 'msg_1', directory, delivery }, service.as())
+    await move('sub')
+    const lease = await service.store.acquireLease('owner', 60_000)
+    assert.ok(lease)
+    await service.store.beginStep(lease)
+    assert.equal(await directoryOf(service), '/project/sub')
+    await move('sub')
+    assert.equal(await directoryOf(service), '/project/sub')
+    assert.deepEqual(await inboxOf(service), [])
+    assert.equal((await refusalOf(move('other'))).reason, 'PROMPT_CONFLICT')
+    assert.equal((await refusalOf(move('sub', Delivery.QUEUE))).reason, 'PROMPT_CONFLICT')
+  })
+
   test(`a destination that cannot be used is refused, and nothing is admitted (${name})`, async () => {
     await using service = await withSession(connect)
     const move = (directory: string, as = service.as()) =>

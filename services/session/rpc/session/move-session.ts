@@ -1,10 +1,12 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { moveSession as decideMove } from '#services/session/domain/inbox/move-session.ts'
+import type { TakenId } from '#services/session/domain/inbox.ts'
 import type { SessionLocation } from '#services/session/domain/session.ts'
+import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
-import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { parseText } from '#shared/rpc/parse.ts'
 import { digestOf, parseDelivery, promptConflict } from '../inbox/parse-admission.ts'
@@ -26,10 +28,14 @@ export function moveSession(dependencies: {
     const delivery = parseDelivery(request.delivery)
     const directory = parseText('directory', request.directory, 1, MAX_PATH_LENGTH)
     const key = { workspace: admitter.workspaceId, sessionId: request.sessionId }
-    const from = await store.inspect(key, nothing, ({ state }) => state.directory)
-    const move = await destination(catalog, call, directory, from)
-    const stranded = move.directory !== from && !(await isUsable(catalog, call, from))
-    const digest = digestOf([move, delivery])
+    const { from, known } = await store.inspect(
+      key,
+      (reads) => reads.takenId(id),
+      ({ state }, taken) => ({ from: state.directory, known: knownMove(state, taken) }),
+    )
+    const move = known ?? (await destination(catalog, call, directory, from))
+    const stranded = known === undefined && move.directory !== from && !(await isUsable(catalog, call, from))
+    const digest = digestOf([directory, delivery])
     await store.revise(
       key,
       (reads) => reads.moveReads(id),
@@ -40,6 +46,18 @@ export function moveSession(dependencies: {
     )
     return {}
   }
+}
+
+/** Where the move of an id that is sent again leads: by now a relative directory may be another one. */
+function knownMove(
+  { id, directory, projectId, subpath }: SessionState,
+  taken: TakenId | undefined,
+): SessionLocation | undefined {
+  if (taken?.sessionId !== id) return undefined
+  // It moved at once.
+  if (taken.input === undefined) return { directory, projectId, subpath }
+  const { item } = taken.input
+  return item.type === 'move' ? item.move : undefined
 }
 
 /** What is wrong with a destination. That one outside of the workspace's roots is there is not revealed. */
