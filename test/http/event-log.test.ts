@@ -29,7 +29,7 @@ const create = async (portico: Portico): Promise<string> => {
   return ((await answer.json()) as { data: { id: string } }).data.id
 }
 
-test('a run is reported from its admission to its end, durable events numbered without a gap', async () => {
+test('a run is reported from its admission to its end, durable events numbered in order', async () => {
   await using portico = await openPortico()
   const source = new EventSource(`${portico.url}/api/event`)
   await collect(source, ({ type }) => type === 'server.connected')
