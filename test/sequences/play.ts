@@ -102,7 +102,9 @@ async function playOne(
     return history.problems
   }
   const messages = await settle(session)
-  if (history.problems.length > 0) return history.problems
+  if (history.problems.length > 0) {
+    return [...history.problems, storyOf({ history, events: world.follower.of(sessionId) })]
+  }
   await settleChildren(session, totals)
   const evidence = await gather(session, world, messages)
   if (evidence === undefined) return [...history.problems, `${sessionId} does not come to rest`]

@@ -106,7 +106,11 @@ async function quiet(session: SessionClient): Promise<void> {
     if (client.dead) return void problems.push('the server was given up')
     const messages = await client.messages(sessionId)
     const last = `${messages.length} ${JSON.stringify(messages.at(-1))}`
-    if (last !== seen) [moved, seen] = [Date.now(), last]
+    if (last !== seen) {
+      ;[moved, seen] = [Date.now(), last]
+      // What woke the session and was not answered may come still.
+      if (history.wakes.some(({ status }) => status === undefined)) interrupted = undefined
+    }
     // A server that is being restarted gets on with nothing.
     if (session.scene.disturbed(Date.now())) moved = Date.now()
     const still = Date.now() - Math.max(moved, interrupted ?? 0)

@@ -2,7 +2,7 @@ import type { Asked } from './history.ts'
 import type { Evidence } from './judge/judge.ts'
 
 /** What was asked and what happened, by time: milliseconds since the first request. */
-export function storyOf({ history, events }: Evidence): string {
+export function storyOf({ history, events }: Pick<Evidence, 'history' | 'events'>): string {
   const { inputs, wakes, interrupts, replies, waits } = history
   const named = [...inputs, ...history.moves].map((one) => one.asked).concat(history.resumes, interrupts)
   const asked = (what: string, { sent, answered, status }: Asked) => ({
