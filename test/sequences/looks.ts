@@ -43,9 +43,15 @@ export async function look(session: SessionClient, at: Look): Promise<void> {
     permissions: `${session.path}/permission`,
   }
   const answer = await session.client.get(paths[at])
+  const { asked, body } = answer
+  if (at === 'sessions' || at === 'active') {
+    // They are there whatever becomes of the session.
+    if (asked.status !== undefined && asked.status !== 200) session.wrong(at, asked, body)
+    return
+  }
   if (!session.expect(200, answer)) return
-  const { data } = answer.body as { data: { readonly id?: string } }
-  if (at === 'session' && data.id !== sessionId) session.wrong('get', answer.asked, answer.body)
+  const { data } = body as { data: { readonly id?: string } }
+  if (at === 'session' && data.id !== sessionId) session.wrong('get', asked, body)
 }
 
 /** Types of messages that are listed by themselves. */
