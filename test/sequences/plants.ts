@@ -1,0 +1,245 @@
+import type { Plant } from './plant.ts'
+import type { Action, ToolKind, Work } from './step.ts'
+
+const prompt = (delivery: 'steer' | 'queue', ...tools: ToolKind[]) =>
+  ({ do: 'prompt', work: { kind: 'tools', tools }, delivery, parked: false, minted: false }) as const
+const words: Work = { kind: 'words', count: 2, slowMs: 0 }
+const hello = { do: 'prompt', work: words, delivery: 'steer', parked: false, minted: false } as const
+const step = { do: 'look', at: 'step' } as const
+const wait = { do: 'wait', ms: 20_000 } as const
+const interrupt = { do: 'interrupt' } as const
+const again = { do: 'repeat', back: 1, other: false, parked: false } as const
+const reject = { do: 'reply', answer: 'reject' } as const
+const child = (...tools: ToolKind[]) => ({ do: 'child', deep: false, work: { kind: 'tools', tools } }) as const
+
+/** A fault, and how it is found. */
+export interface Planted extends Plant {
+  readonly title: string
+  /** What a client does that finds it. */
+  readonly does: readonly Action[]
+  readonly problem: RegExp
+}
+
+const LOST = /was accepted and does not run, though the session is idle/
+const lostWake = {
+  file: 'services/session/domain/run.ts',
+  from: 'running: false, interruptRequested: false,',
+  to: "running: false, interruptRequested: false, due: revision.state.due && outcome !== 'interrupted',",
+  problem: LOST,
+}
+
+/** Faults of runs. */
+export const RUN_PLANTS: readonly Planted[] = [
+  {
+    title: 'the end of an interrupted run forgets who woke the session meanwhile',
+    ...lostWake,
+    does: [prompt('steer', 'endless'), step, interrupt, prompt('steer', 'quick')],
+  },
+  {
+    title: 'so does the end of a run whose call was rejected',
+    ...lostWake,
+    does: [prompt('steer', 'asking', 'brief'), step, reject, prompt('queue', 'quick')],
+  },
+  {
+    title: 'a repeat of a prompt wakes nobody',
+    file: 'services/session/domain/inbox/inputs.ts',
+    from: 'if (wakes) wake(revision)',
+    to: 'if (wakes && taken === undefined) wake(revision)',
+    does: [prompt('steer', 'endless'), step, prompt('queue', 'quick'), interrupt, again],
+    problem: LOST,
+  },
+  {
+    title: 'a queued prompt joins a run that goes on',
+    file: 'services/session/domain/inbox/promotion.ts',
+    from: "boundary === 'idle' ? candidates.find",
+    to: 'true ? candidates.find',
+    does: [prompt('steer', 'brief'), step, prompt('queue', 'quick')],
+    problem: /\(queue\) joined a run that went on/,
+  },
+]
+
+/** A fault of each other operation. */
+export const OPERATION_PLANTS: readonly Planted[] = [
+  {
+    title: 'remove leaves what is below the session',
+    file: 'services/session/adapters/sqlite/hidden/removal.ts',
+    from: 'for (const child of children) waiting.push(child.id as string)',
+    to: '',
+    does: [child('endless'), { do: 'remove' }],
+    problem: /after its removal: answered 200/,
+  },
+  {
+    title: 'remove leaves the tools running',
+    file: 'services/catalog/run/run-call.ts',
+    from: 'return await prepared.run(signal, progress)',
+    to: 'return await prepared.run(new AbortController().signal, progress)',
+    does: [prompt('steer', 'endless'), step, { do: 'remove' }],
+    problem: /runs on after its removal/,
+  },
+  {
+    title: 'fork copies a step that is not settled',
+    file: 'services/session/domain/lifetime/fork-session.ts',
+    from: '.filter(({ message }) => isSettled(message))',
+    to: '.filter(({ message }) => isSettled(message) || true)',
+    does: [prompt('steer', 'endless'), step, { do: 'fork' }],
+    problem: /has what its history has not/,
+  },
+  {
+    title: 'fork before a message has that message',
+    file: 'services/session/run/removal/fork-session.ts',
+    from: 'last: found.seq - 1',
+    to: 'last: found.seq',
+    does: [hello, wait, { do: 'fork', before: 0 }],
+    problem: /has what its history has not/,
+  },
+  {
+    title: 'a move is reported, and not made',
+    file: 'services/session/domain/inbox/move-session.ts',
+    from: 'revision.set({ ...location })',
+    to: '',
+    does: [{ do: 'move', to: 'away', delivery: 'steer' }, hello],
+    problem: /the session has location/,
+  },
+  {
+    title: 'a move is not made while inputs wait',
+    file: 'services/session/domain/inbox/promotion.ts',
+    from: 'return control < 0 ? items : items.slice(0, Math.max(control, 1))',
+    to: 'return items.some(({ item }) => !isControl(item)) ? items.filter(({ item }) => !isControl(item)) : items',
+    does: [
+      prompt('steer', 'brief'),
+      step,
+      { do: 'move', to: 'away', delivery: 'steer' },
+      prompt('steer', 'quick'),
+      wait,
+    ],
+    problem: /ran before/,
+  },
+  {
+    title: 'a synthetic text is not answered',
+    file: 'services/session/domain/message.ts',
+    from: "return message.type === 'user' || message.type === 'synthetic'",
+    to: "return message.type === 'user'",
+    does: [hello, wait, { do: 'synthetic', work: words, delivery: 'steer', parked: false }],
+    problem: /was not answered|does not run|was answered with|a run/,
+  },
+  {
+    title: 'a resume after a rejection is forgotten',
+    file: 'services/session/domain/run.ts',
+    from: "if (outcome !== 'interrupted' && !interruptRequested) endJoined(revision)",
+    to: 'endJoined(revision)',
+    does: [prompt('steer', 'asking', 'brief'), step, reject, { do: 'resume', ms: 20_000 }],
+    problem: /was resumed, and stays interrupted/,
+  },
+  {
+    title: 'an interrupt that resumes parks steers as well',
+    file: 'services/session/domain/run.ts',
+    from: 'if (waiting !== undefined && mayEnter(waiting, true).length > 0) wakeForSteers(revision)',
+    to: '',
+    does: [prompt('steer', 'endless'), step, prompt('steer', 'quick'), { do: 'interrupt', resume: true }],
+    problem: LOST,
+  },
+  {
+    title: 'the inbox is listed without its first item',
+    file: 'services/session/rpc/inbox/list-inbox-items.ts',
+    from: 'let afterSeq = 0',
+    to: 'let afterSeq = 3',
+    does: [
+      { ...hello, parked: true },
+      { do: 'wait', ms: 300 },
+      { do: 'look', at: 'inbox' },
+      { do: 'wait', ms: 300 },
+    ],
+    problem: /the inbox was said to have/,
+  },
+  {
+    title: 'an item that becomes a steer wakes nobody',
+    file: 'services/session/domain/inbox/inbox-changes.ts',
+    from: "if (delivery === 'steer') wake(revision)",
+    to: '',
+    does: [
+      { ...prompt('queue', 'quick'), parked: true },
+      { do: 'redeliver', back: 0, delivery: 'steer' },
+    ],
+    problem: LOST,
+  },
+  {
+    title: 'an item that was cancelled has its turn all the same',
+    file: 'services/session/domain/inbox/inbox-changes.ts',
+    from: "revision.writes.push({ type: 'cancel', id, timeCancelled: revision.now })",
+    to: '',
+    does: [{ ...hello, parked: true }, { do: 'cancel', back: 0 }, hello],
+    problem: /was cancelled and has run|ran before/,
+  },
+  {
+    title: 'permissions are reported, and not changed',
+    file: 'services/session/domain/description.ts',
+    from: "revision.writes.push({ type: 'describe', permissions })",
+    to: '',
+    does: [{ do: 'update', rules: 'open' }],
+    problem: /the session has permissions/,
+  },
+  {
+    title: 'a found title replaces that of a client',
+    file: 'services/session/domain/description.ts',
+    from: 'revision.set({ titling: undefined })\n    rename',
+    to: 'rename',
+    does: [{ do: 'update', title: 'own' }, hello, wait],
+    problem: /gave way to one that nobody asked for/,
+  },
+  {
+    title: 'an import forgets the metadata',
+    file: 'services/session/domain/lifetime/imported-session.ts',
+    from: '{ ...imported, location, timeUpdated: now }',
+    to: '{ ...imported, location, timeUpdated: now, metadata: undefined }',
+    does: [{ do: 'update', metadata: true }, { do: 'transfer' }],
+    problem: /exported as something else/,
+  },
+  {
+    title: 'what is denied runs',
+    file: 'services/session/run/request-permission.ts',
+    from: "if (effects.includes('deny')) return DENIED",
+    to: "if (effects.includes('deny')) return undefined",
+    does: [prompt('steer', 'denied')],
+    problem: /ran though it is denied/,
+  },
+  {
+    title: 'an approval is not taken back',
+    file: 'services/session/rpc/permission/delete-saved-approval.ts',
+    from: 'await store.deleteApproval(workspaceId, approvalId)',
+    to: 'void [store, workspaceId, approvalId]',
+    does: [prompt('steer', 'always'), { do: 'reply', answer: 'always' }, { do: 'forget' }],
+    problem: /is still allowed for good/,
+  },
+  {
+    title: 'a filter by type is ignored',
+    file: 'services/session/adapters/sqlite/lists.ts',
+    from: 'query.type === undefined ? [] : [query.type]',
+    to: '[]',
+    does: [hello],
+    problem: /are listed as/,
+  },
+  {
+    title: 'a log begins one event too early',
+    file: 'services/session/adapters/sqlite/event-log.ts',
+    from: 'WHERE session = ? AND seq > ?',
+    to: 'WHERE session = ? AND seq >= ?',
+    does: [hello, wait, { do: 'look', at: 'log' }],
+    problem: /the log after/,
+  },
+  {
+    title: 'the stream leaves out an event',
+    file: 'services/session/adapters/sqlite/event-log.ts',
+    from: 'row = record.position\n',
+    to: 'row = record.position\n        if (record.seq === 6) continue\n',
+    does: [hello, wait],
+    problem: /the stream had/,
+  },
+  {
+    title: 'statistics count what children were asked as prompts',
+    file: 'services/session/domain/stats/stats.ts',
+    from: 'if (isRoot) this.prompts += 1',
+    to: 'this.prompts += 1',
+    does: [child('quick'), wait],
+    problem: /statistics say/,
+  },
+]
