@@ -7,7 +7,7 @@ import { type Asked, asking, wasAnswered } from './history.ts'
 export interface Target {
   /** One of its addresses, chosen anew for each request. */
   url(): string
-  /** Whether requests may fail: a part of it is being restarted, or was a moment ago. */
+  /** Whether requests may fail: a part of it is being restarted, or was a moment ago, or its store is starved. */
   disturbed(since: number): boolean
   /** It was given up: nothing will be answered any more. */
   readonly dead: boolean

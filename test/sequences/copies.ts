@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WireMessage } from '#test/support/instance-client.ts'
+import { RULES } from './commands.ts'
 import { type Asked, asking, type Info } from './history.ts'
 import { sendInput } from './inputs.ts'
+import { sumOf } from './judge/changes.ts'
 import { SessionClient } from './session-client.ts'
 import type { Work } from './step.ts'
 
@@ -110,19 +112,22 @@ let serial = 0
 export async function makeChild(session: SessionClient, deep: boolean, work: Work): Promise<void> {
   const { children } = session.history
   const parent = (deep ? children.findLast(({ sure }) => sure)?.session : undefined) ?? session
-  const { body } = await session.send('GET', '')
-  const info = (body as { data?: Info } | undefined)?.data
-  if (info === undefined) return
-  const { outcome: _, ...rest } = info
-  const time = { created: info.time.created, updated: info.time.updated }
   const id = `${session.history.sessionId}c${serial++}`
   const child = new SessionClient(session.scene, id, session.history.problems)
-  const transfer = { info: { ...rest, id, parentID: parent.history.sessionId, time }, messages: [] }
-  const isThere = await imported(session, child, transfer)
+  const info = {
+    ...{ id, parentID: parent.history.sessionId, cost: 0, time: { created: Date.now() } },
+    ...{ tokens: sumOf([]), permissions: RULES.strict, location: { directory: session.scene.places.home } },
+  }
+  const isThere = await imported(parent, child, { info, messages: [] })
   if (isThere === false) return
-  child.history.removal = session.history.removal
+  child.history.removal = lateRemoval(session.history.removal)
   children.push({ session: child, sure: isThere === true })
   if (isThere === true) await sendInput(child, work, 'steer')
+}
+
+/** What is below a session goes some time after it. */
+function lateRemoval(removal: Asked | undefined): Asked | undefined {
+  return removal && { ...removal, ended: Infinity, answered: Infinity, status: undefined }
 }
 
 /** Removes the session and all below it. */
@@ -131,7 +136,7 @@ export async function remove(session: SessionClient): Promise<void> {
   const asked = asking()
   if (history.removal !== undefined) return
   history.removal = asked
-  for (const { session: child } of history.children) child.history.removal = asked
+  for (const { session: child } of history.children) child.history.removal = lateRemoval(asked)
   const { body } = await session.insist('DELETE', '', undefined, asked)
   // Once it is done it is not known any more; and who is not answered asks again.
   if (asked.status !== 204 && asked.status !== 404) session.wrong('remove', asked, body)

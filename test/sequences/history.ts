@@ -91,7 +91,7 @@ export interface Info {
   readonly location: { readonly directory: string }
   readonly time: {
     readonly created: number
-    readonly updated: number
+    readonly updated?: number
     readonly idle?: number
     readonly viewed?: number
   }

@@ -82,6 +82,9 @@ export async function settleRemoval(session: SessionClient, follower: Follower):
   const gone: string[] = []
   for (const { session: each, sure } of [{ session, sure: true }, ...session.history.children]) {
     const { sessionId, calls } = each.history
+    // What is below goes in the background.
+    const isGone = async () => (await each.insist('GET', '')).asked.status === 404
+    if (each !== session) await endsIn(PATIENCE_MS, isGone)
     for (const suffix of ['', '/message', '/inbox', '/permission']) {
       const answer = await each.insist('GET', suffix)
       if (answer.asked.status !== 404) each.wrong(`${suffix} after its removal`, answer.asked, answer.body)

@@ -63,8 +63,8 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'remove leaves what is below the session',
     file: 'services/session/adapters/sqlite/hidden/removal.ts',
-    from: 'for (const child of children) waiting.push(child.id as string)',
-    to: '',
+    from: 'const rest = childrenOf(file, workspace, sessionId, 1).length > 0',
+    to: 'const rest = false',
     does: [child('endless'), { do: 'remove' }],
     problem: /after its removal: answered 200/,
   },

@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dropDatabase, freshDatabaseName } from '#test/support/mongo.ts'
@@ -56,7 +57,7 @@ export async function openWorld({ mongo, environment = {} }: WorldSetting): Prom
   stack.defer(() => inTime(problems, server.product().stop(), server.product()))
   const scene = {
     ...{ places, scratch, url: server.url, dead: false },
-    disturbed: (since: number) => scene.dead || calm.disturbed(since),
+    disturbed: (since: number) => scene.dead || calm.disturbed(since) || (mongo !== undefined && isStarved()),
   }
   const follower = stack.use(new Follower(scene))
   await follower.connected
@@ -164,6 +165,12 @@ function outputOf(product: Product): string {
     .processes()
     .map((process) => process.output())
     .join('')
+}
+
+/** Whether a MongoDB server on this machine may be too slow for those who wait for it. */
+function isStarved(): boolean {
+  const [load = 0] = loadavg()
+  return load > 3 * availableParallelism()
 }
 
 /** Knows when requests may fail because of a restart. */
