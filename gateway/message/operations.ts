@@ -14,6 +14,9 @@ export const listMessages = operation({
   path: '/api/session/{sessionID}/message',
   family: 'instance',
   summary: 'The history of a session, a page at a time',
+  description:
+    'A page has fewer messages than `limit` where they would have more than 4 MiB together with their files, but at least one; ' +
+    '`cursor.next` goes on after the last of them.',
   params: z.object({ sessionID: sessionParameter }),
   query: listMessagesQuery,
   answer: z.strictObject({ data: z.array(message), cursor }),

@@ -38,6 +38,39 @@ export function transcriptCases(test: StoreTest): void {
     assert.deepEqual(after.slice(0, 2), ['e', false])
   })
 
+  test('a page ends before it has too many bytes, both ways, but not before its first message', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const textOf = (text: string) => ({ type: 'text', text }) as const
+    const [small, large] = [textOf(''), textOf('ü'.repeat(10_000))]
+    for (const [id, parts] of Object.entries({
+      msg_small: [small],
+      msg_large: [small, large],
+      msg_many: Array(30).fill(small),
+      msg_last: [],
+    })) {
+      const step = assistant(id, { parts, timeCompleted: 1 })
+      await store.recordStep(lease, { message: step, events: [] })
+    }
+    const seqs = (await messages(store)).map(({ seq }) => seq)
+    const page = async (bytes: number, from: number, direction: 'next' | 'previous' = 'next', limit = 9) => {
+      const anchor = { seq: from === 0 ? 0 : (seqs[from - 1] as number), direction }
+      const found = await store.listMessages(W, 'ses_1', { limit, bytes, order: 'ascending', anchor })
+      return [found && names(found.items), found?.more]
+    }
+    const [first, ...others] = ['msg_first', 'msg_small', 'msg_large', 'msg_many', 'msg_last']
+    assert.deepEqual(await page(1, 0), [[first], true])
+    assert.deepEqual(await page(1, 4), [['msg_last'], false])
+    assert.deepEqual(await page(12_000, 0), [[first, 'msg_small'], true])
+    assert.deepEqual(await page(12_000, 2), [['msg_large'], true])
+    assert.deepEqual(await page(30 * 1_024, 3), [['msg_many'], true])
+    assert.deepEqual(await page(1_000_000, 1), [others, false])
+    assert.deepEqual(await page(1_000_000, 1, 'next', 3), [others.slice(0, 3), true])
+    assert.deepEqual(await page(12_000, 3, 'previous'), [[first, 'msg_small'], false])
+    assert.deepEqual(await page(12_000, 4, 'previous'), [['msg_large'], true])
+    assert.deepEqual(await page(1, 5, 'previous'), [['msg_many'], true])
+  })
+
   test('a session without messages has an empty page, and a missing one has none', async ({ store }) => {
     await store.createSession(W, newSession())
     const query = { limit: 5, order: 'ascending' } as const

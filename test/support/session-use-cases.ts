@@ -121,8 +121,11 @@ function casesOf(port: SessionStore) {
         },
       ),
     settleAborted: (lease: Lease) => owned(lease).settleAborted(),
-    beginStep: (lease: Lease, known: Conversation = { messages: [], lastSeq: 0 }, limited = false) =>
-      owned(lease).beginStep(known, limited),
+    beginStep: (
+      lease: Lease,
+      known: Pick<Conversation, 'messages' | 'lastSeq'> = { messages: [], lastSeq: 0 },
+      limited = false,
+    ) => owned(lease).beginStep(known, limited),
     readLeased: (lease: Lease): Promise<{ session: Session } & LeaseState> =>
       port.inspect(
         lease,

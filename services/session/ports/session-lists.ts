@@ -26,10 +26,18 @@ export interface SessionQuery {
   readonly after?: { readonly timeUpdated: number; readonly id: string }
 }
 
+/** See MessageQuery. */
+export const RECORD_BYTES = 1_024
+
 export interface MessageQuery {
   /** Only messages of this type. */
   readonly type?: string
   readonly limit: number
+  /**
+   * The page ends before a message with which its records would have more bytes, but not before its first one; each message and
+   * each part counts `RECORD_BYTES` more than it holds.
+   */
+  readonly bytes?: number
   readonly order: 'ascending' | 'descending'
   readonly anchor?: { readonly seq: number; readonly direction: 'next' | 'previous' }
 }

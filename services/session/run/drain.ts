@@ -6,6 +6,7 @@ import type { Outcome, Session } from '../domain/session.ts'
 import type { Lease } from '../ports/lease.ts'
 import { endOlderTools } from './end-tools.ts'
 import { giveLeaseBack } from './give-back.ts'
+import { checkSize, readConversation, sizeOf } from './history/read-conversation.ts'
 import { isBlameless, type Loss } from './lease-time.ts'
 import { type Conversation, OwnedSession } from './owned-session.ts'
 import { patientPort, StoreFault } from './patient-port.ts'
@@ -144,16 +145,17 @@ async function endFormerTools(run: Drain): Promise<void> {
 
 /** Does step after step until the conversation needs no other, or the agent may do no other. */
 async function doRun(run: Drain): Promise<RunEnd> {
-  const { tenure, owned, logger } = run
-  let conversation: Conversation = { messages: [], lastSeq: 0 }
+  const { store, tenure, owned, logger } = run
   let limited = false
   try {
+    let conversation = await readConversation(store, tenure.lease)
     for (;;) {
       tenure.check()
       const { messages, session, admitter, titleRequest, next } = await owned.beginStep(conversation, limited)
       conversation = extended(conversation, messages)
       if (titleRequest !== undefined) findTitle(run, titleRequest, session, admitter as Admitter, conversation)
       if (next?.type === 'boundary') continue
+      if (next !== undefined) checkSize(conversation)
       if (next?.type !== 'step') return next ?? SUCCEEDED
       tenure.check()
       const step = { ...run, principal: admitter as Admitter, session }
@@ -171,8 +173,12 @@ async function doRun(run: Drain): Promise<RunEnd> {
   }
 }
 
-function extended({ messages, lastSeq }: Conversation, more: readonly StoredMessage[]): Conversation {
-  return { messages: [...messages, ...more.map(({ message }) => message)], lastSeq: more.at(-1)?.seq ?? lastSeq }
+function extended({ messages, lastSeq, bytes }: Conversation, more: readonly StoredMessage[]): Conversation {
+  return {
+    messages: [...messages, ...more.map(({ message }) => message)],
+    lastSeq: more.at(-1)?.seq ?? lastSeq,
+    bytes: more.reduce((sum, { message }) => sum + sizeOf(message), bytes),
+  }
 }
 
 function findTitle(

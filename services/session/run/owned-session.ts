@@ -30,6 +30,8 @@ export interface Conversation {
   readonly messages: readonly Message[]
   /** Place of the last message. */
   readonly lastSeq: number
+  /** How large it is. */
+  readonly bytes: number
 }
 
 /** A session under a lease: what its run writes. Each write also reads the state of the lease. */
@@ -56,7 +58,7 @@ export class OwnedSession {
   }
 
   /** See `beginStep`. */
-  beginStep({ messages, lastSeq }: Conversation, limited: boolean): Promise<StepStart> {
+  beginStep({ messages, lastSeq }: Pick<Conversation, 'messages' | 'lastSeq'>, limited: boolean): Promise<StepStart> {
     return this.#revise(
       (reads) => reads.stepReads(lastSeq),
       (revision, reads) => beginStep(revision, reads, messages, limited),

@@ -983,7 +983,7 @@ export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessag
   sessionId: string;
 
   /**
-   * At most this many; 0 means 50. A page ends early rather than hold more than 40 MiB of text and files, but not before
+   * At most this many; 0 means 50. A page ends early rather than hold more than 4 MiB of text and files, but not before
    * its first message.
    *
    * @generated from field: int32 page_size = 2;

@@ -16,5 +16,24 @@ export function toPage<R, T>(
   return { items, more: rows.length > query.limit }
 }
 
+/** How large something is that is read. */
+export interface Sized {
+  readonly bytes: number
+}
+
+/** How many of these have no more bytes together, at least one; `all`: there is none beyond them. */
+export function fitting(
+  sizes: Iterable<Sized>,
+  most = Number.POSITIVE_INFINITY,
+): { readonly count: number; readonly all: boolean } {
+  let [count, sum] = [0, 0]
+  for (const { bytes } of sizes) {
+    sum += bytes
+    if (sum > most && count > 0) return { count, all: false }
+    count++
+  }
+  return { count, all: true }
+}
+
 /** Saved approvals that are listed at once. */
 export const MOST_APPROVALS = 10_000

@@ -1,12 +1,16 @@
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
-import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
+import { type MessageQuery, type Page, RECORD_BYTES } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toRequest } from '../common/records.ts'
-import { readsForward, toPage } from '../common/session-lists.ts'
+import { fitting, readsForward, type Sized, toPage } from '../common/session-lists.ts'
 import { readStored } from './message-rows.ts'
 import { readState, SESSION_NUMBER } from './reads.ts'
+
+/** What is read of a message, in bytes; long texts are not read for it. */
+const SIZE = `octet_length(data) + ${RECORD_BYTES} + (SELECT coalesce(sum(octet_length(parts.data) + ${RECORD_BYTES}), 0)
+  FROM parts WHERE parts.workspace = messages.workspace AND message = messages.id AND attempt = messages.attempt) AS bytes`
 
 /** Undefined: no such session. */
 export function listMessages(
@@ -18,11 +22,16 @@ export function listMessages(
   const forward = readsForward(query)
   const from = query.anchor?.seq ?? (forward ? 0 : Number.MAX_SAFE_INTEGER)
   const type = query.type === undefined ? [] : [query.type]
-  const sql = `SELECT * FROM messages WHERE session = ${SESSION_NUMBER} AND seq ${forward ? '>' : '<'} ?
+  const rest = `FROM messages WHERE session = ${SESSION_NUMBER} AND seq ${forward ? '>' : '<'} ?
     ${type.length === 0 ? '' : 'AND type = ?'} ORDER BY seq ${forward ? 'ASC' : 'DESC'} LIMIT ?`
-  const rows = file.statement(sql).all(workspace, sessionId, from, ...type, query.limit + 1)
+  const values = [workspace, sessionId, from, ...type] as const
+  const most = query.limit + 1
+  const sizes = query.bytes === undefined ? [] : file.statement(`SELECT ${SIZE} ${rest}`).iterate(...values, most)
+  const { count, all } = fitting(sizes as Iterable<Sized>, query.bytes)
+  const rows = file.statement(`SELECT * ${rest}`).all(...values, all ? most : count)
   if (rows.length === 0 && readState(file, workspace, sessionId) === undefined) return undefined
-  return toPage(rows as unknown as MessageRecord[], query, (record) => readStored(file, record))
+  const page = toPage(rows as unknown as MessageRecord[], query, (record) => readStored(file, record))
+  return all ? page : { ...page, more: true }
 }
 
 export function listPermissionRequests(

@@ -21,8 +21,8 @@ import { messageToProto } from './message-to-proto.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const MAX_TYPE_LENGTH = 64
-/** What a page says and its files, in bytes: a response must stay below the 64 MiB of a message between processes. */
-const MAX_PAGE_BYTES = 40 * 1_048_576
+/** What a page says and its files, in bytes: it is read, sent and shown at one go. */
+const MAX_PAGE_BYTES = 4 * 1_048_576
 const checkRequest = checkLimits(ListMessagesRequestSchema)
 
 type Query = Pick<MessageQuery, 'order' | 'type'>
@@ -42,7 +42,12 @@ export function listMessages(dependencies: {
     const query = continued?.query ?? parseQuery(request)
     const anchor = continued === undefined ? {} : { anchor: continued.anchor }
     const read = async (): Promise<Page<StoredMessage>> => {
-      const found = await store.listMessages(workspaceId, request.sessionId, { ...query, limit, ...anchor })
+      const found = await store.listMessages(workspaceId, request.sessionId, {
+        ...query,
+        limit,
+        bytes: MAX_PAGE_BYTES,
+        ...anchor,
+      })
       if (found === undefined) throw sessionNotFound(request.sessionId)
       return fitting(found, continued?.anchor.direction)
     }

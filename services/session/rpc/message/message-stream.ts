@@ -3,36 +3,12 @@ import { type Message as MessageProto, MessageSchema } from '#gen/portico/sessio
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
-import { ownTurn } from '#shared/own-turn.ts'
 import { BY_HASH, blobsOf, missingBlob } from '../blob-contents.ts'
 import { sessionNotFound } from '../session/get-session.ts'
 import { messageToProto } from './message-to-proto.ts'
 
-/** So many messages are read at once: few, since one may be as large as a megabyte. */
-const PAGE = 20
 /** Content goes in pieces of so many bytes, whole groups of base64. */
 const PIECE = 786_432
-
-/** All messages of a session beyond a place, in that direction, a few at a time. Rejects with SESSION_NOT_FOUND. */
-export async function* readMessages(
-  store: Pick<SessionStore, 'listMessages'>,
-  workspace: string,
-  sessionId: string,
-  order: 'ascending' | 'descending',
-  beyond?: number,
-): AsyncGenerator<StoredMessage> {
-  let anchor = beyond === undefined ? undefined : ({ seq: beyond, direction: 'next' } as const)
-  for (;;) {
-    const query = { limit: PAGE, order, ...(anchor && { anchor }) }
-    const page = await store.listMessages(workspace, sessionId, query)
-    if (page === undefined) throw sessionNotFound(sessionId)
-    yield* page.items
-    const last = page.items.at(-1)
-    if (!page.more || last === undefined) return
-    anchor = { seq: last.seq, direction: 'next' }
-    await ownTurn()
-  }
-}
 
 /** A message whose files name their content. */
 export function toMessage({ message }: StoredMessage): MessageProto {

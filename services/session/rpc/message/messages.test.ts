@@ -152,11 +152,11 @@ forEachTransport((name, connect) => {
     assert.equal(await reasonOf(client.listMessages({ sessionId, order }, service.as())), 'REQUEST_INVALID')
   })
 
-  test(`a page ends early rather than carry more than 40 MiB of files, and the next one goes on (${name})`, async () => {
+  test(`a page ends early rather than carry more than 4 MiB of files, and the next one goes on (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { client, store } = service
     await client.createSession({ sessionId }, service.as())
-    const big = { uri: 'size:15000000' }
+    const big = { uri: 'size:1500000' }
     for (const messageId of ['msg_1', 'msg_2', 'msg_3', 'msg_4']) {
       await client.promptSession({ sessionId, messageId, text: 'see', files: [big] }, service.as())
     }

@@ -3,8 +3,9 @@ import type { SessionService } from '#gen/portico/session/v1/session_service_pb.
 import { isSummary } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { readMessages } from '#services/session/run/history/read-messages.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { checkReadable, readContent, readMessages, toMessage } from './message-stream.ts'
+import { checkReadable, readContent, toMessage } from './message-stream.ts'
 
 /** Streams the messages that the next step of a session is made from; see `exportSession` for what is read before the first one. */
 export function streamSessionContext(dependencies: {

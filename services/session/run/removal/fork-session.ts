@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
+import { PAGE_BYTES } from '../history/read-messages.ts'
 import { pause } from '../pause.ts'
 import type { Remover } from './remover.ts'
 
@@ -105,7 +106,7 @@ async function readPage(
   limit: number,
 ): Promise<{ readonly items: readonly StoredMessage[]; readonly more: boolean }> {
   const anchor = { seq, direction: 'next' } as const
-  const query = { limit, order: 'ascending', anchor } as const
+  const query = { limit, bytes: PAGE_BYTES, order: 'ascending', anchor } as const
   const page = await store.listMessages(fork.workspace, fork.sessionId, query)
   if (page === undefined) throw sessionNotFound(fork)
   return page

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { Compaction_Status, type MessageSchema } from '#gen/portico/session/v1/message_pb.js'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { asKey, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+
+const MIB = 1_048_576
+type Kind = NonNullable<MessageInitShape<typeof MessageSchema>['kind']>
+
+const said = (bytes: number): Kind => ({ case: 'user', value: { text: 'x'.repeat(bytes) } })
+const model = { providerId: 'test', modelId: 'model' }
+const steps = (parts: number): Kind => {
+  const value = { agent: 'build', model, finish: 'stop', completeTime: timestampFromMs(1) }
+  return { case: 'assistant', value: { ...value, parts: Array(parts).fill({ part: { case: 'text', value: {} } }) } }
+}
+const summary: Kind = { case: 'compaction', value: { status: Compaction_Status.COMPLETED, summary: 'All', recent: '' } }
+
+/** A session that was imported with these messages. */
+async function imported({ client }: SessionFixture, sessionId: string, kinds: readonly Kind[]): Promise<void> {
+  const session = { sessionId, title: 'Test', createTime: timestampFromMs(1), permissions: { rules: [] } }
+  const begun = (await client.beginSessionImport({ session }, asKey)).import
+  for (const [at, kind] of kinds.entries()) {
+    const message = { messageId: `msg_${sessionId}_${at}`, createTime: timestampFromMs(1), kind }
+    await client.appendImportedMessages({ import: begun, messages: [message] }, asKey)
+  }
+  await client.commitSessionImport({ import: begun, session, directory: '/project' }, asKey)
+}
+
+test('a run reads a heavy history whole', async () => {
+  await using service = await openSessionService()
+  await imported(service, 'ses_1', Array(9).fill(said(2 * MIB)))
+  await service.prompt('Go on')
+  await service.wait()
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+  const shown = service.peers.requests[0]?.messages.flatMap(({ parts }) =>
+    parts.map(({ part }) => (part.case === 'text' ? part.value.text.length : 0)),
+  )
+  assert.deepEqual(shown?.slice(1), [...Array(9).fill(2 * MIB), 'Go on'.length])
+})
+
+for (const [why, kinds] of Object.entries({
+  bytes: Array(11).fill(said(2 * MIB)),
+  parts: Array(12).fill(steps(2_000)),
+})) {
+  test(`a history of too many ${why} for any model fails each run at once, and no model is asked`, async () => {
+    await using service = await openSessionService()
+    await imported(service, 'ses_1', kinds)
+    for (const text of ['Go on', 'Once more']) {
+      await service.prompt(text)
+      await service.wait()
+      assert.equal(await service.outcome(), Outcome.FAILED)
+      const { messages } = await service.client.listMessages({ sessionId: 'ses_1', pageSize: 2 }, asKey)
+      const [idle, prompt] = messages.map(({ kind }) => kind)
+      assert.equal(idle?.case === 'idle' && idle.value.error?.type, 'context.too_large')
+      assert.equal(prompt?.case === 'user' && prompt.value.text, text)
+    }
+    assert.equal(service.peers.requests.length, 0)
+  })
+}
+
+test('what a summary stands for does not count', async () => {
+  await using service = await openSessionService()
+  await imported(service, 'ses_1', [...Array(11).fill(said(2 * MIB)), summary])
+  await service.prompt('Go on')
+  await service.wait()
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+  assert.equal(service.peers.requests.length, 1)
+})

@@ -1,0 +1,37 @@
+import type { StoredMessage } from '#services/session/domain/message.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { ownTurn } from '#shared/own-turn.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { withStoreTime } from '#shared/telemetry/request-scope.ts'
+
+/** So many messages are read at once, unless they have more bytes. */
+const PAGE = 100
+/** So many bytes are read at once: about what takes some milliseconds. */
+export const PAGE_BYTES = 1_048_576
+
+/**
+ * All messages of a session beyond a place, in that direction, so few at a time that others have their turns between. Rejects with
+ * SESSION_NOT_FOUND.
+ */
+export async function* readMessages(
+  store: Pick<SessionStore, 'listMessages'>,
+  workspace: string,
+  sessionId: string,
+  order: 'ascending' | 'descending',
+  beyond?: number,
+): AsyncGenerator<StoredMessage> {
+  let anchor = beyond === undefined ? undefined : ({ seq: beyond, direction: 'next' } as const)
+  for (let limit = PAGE; ; ) {
+    const query = { limit, bytes: PAGE_BYTES, order, ...(anchor && { anchor }) }
+    const page = await withStoreTime(() => store.listMessages(workspace, sessionId, query))
+    if (page === undefined) throw new Rejection('SESSION_NOT_FOUND', { session_id: sessionId })
+    // To read a large message takes as long as to do something with it.
+    await ownTurn()
+    yield* page.items
+    const last = page.items.at(-1)
+    if (!page.more || last === undefined) return
+    anchor = { seq: last.seq, direction: 'next' }
+    limit = Math.min(PAGE, 2 * page.items.length)
+    await ownTurn()
+  }
+}
