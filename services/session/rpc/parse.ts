@@ -9,7 +9,8 @@ import { effects, orders } from './enums.ts'
 
 const MAX_METADATA_BYTES = 65_536
 const MAX_TITLE_LENGTH = 4_096
-const MAX_PATH_LENGTH = 4_096
+/** Of a directory. */
+export const MAX_PATH_LENGTH = 4_096
 const MAX_AGENT_LENGTH = 256
 const MAX_MODEL_LENGTH = 256
 const MAX_RULES = 1_000

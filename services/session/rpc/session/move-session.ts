@@ -10,10 +10,8 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { parseText } from '#shared/rpc/parse.ts'
 import { digestOf, parseDelivery, promptConflict } from '../inbox/parse-admission.ts'
-import { parseMessageId } from '../parse.ts'
+import { MAX_PATH_LENGTH, parseMessageId } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
-
-const MAX_PATH_LENGTH = 4_096
 
 /** Admits a move of the session; where its own directory cannot be used and it is at rest, it moves at once. */
 export function moveSession(dependencies: {

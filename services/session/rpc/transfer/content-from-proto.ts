@@ -50,6 +50,11 @@ export function errorFromProto({ type, message, status, responseBody }: ErrorMes
   return { type, message, ...defined({ status, response: responseBody }) }
 }
 
+/** Milliseconds since the epoch. */
+export function timeFromProto(at: Timestamp | undefined): number | undefined {
+  return at === undefined ? undefined : Number(at.seconds) * 1_000 + Math.floor(at.nanos / 1e6)
+}
+
 /** A part of an imported step. */
 export function partFromProto({ part }: PartMessage): AssistantPart {
   switch (part.case) {
@@ -57,7 +62,13 @@ export function partFromProto({ part }: PartMessage): AssistantPart {
       return { type: 'text', text: part.value.text, ...defined({ state: part.value.state }) }
     case 'reasoning': {
       const { text, state, createTime, completeTime } = part.value
-      return { type: 'reasoning', text, state, timeCreated: toTime(createTime), timeCompleted: toTime(completeTime) }
+      return {
+        type: 'reasoning',
+        text,
+        state,
+        timeCreated: timeFromProto(createTime),
+        timeCompleted: timeFromProto(completeTime),
+      }
     }
     case 'tool':
       return toTool(part.value)
@@ -68,7 +79,7 @@ export function partFromProto({ part }: PartMessage): AssistantPart {
 
 function toTool(call: AssistantTool): ToolPart {
   const { callId, name, partialInput: rawInput = '', input = {}, content, metadata, error, executed } = call
-  const [state, timeCreated] = [states.fromProto(call.state), toTime(call.createTime)]
+  const [state, timeCreated] = [states.fromProto(call.state), timeFromProto(call.createTime)]
   check(state !== undefined && timeCreated !== undefined, 'state', 'must be there, and the time')
   return {
     ...{
@@ -82,7 +93,7 @@ function toTool(call: AssistantTool): ToolPart {
       metadata,
     },
     error: error && errorFromProto(error),
-    ...{ timeCreated, timeRan: toTime(call.runTime), timeCompleted: toTime(call.completeTime) },
+    ...{ timeCreated, timeRan: timeFromProto(call.runTime), timeCompleted: timeFromProto(call.completeTime) },
     ...defined({ executed, providerState: call.providerState, providerResultState: call.providerResultState }),
   }
 }
@@ -109,8 +120,4 @@ function toBlob({ contentHash = '', contentSize }: FileMessage | ToolFile): Blob
 
 function toMention(mention: MentionMessage | undefined): Mention | undefined {
   return mention && { start: mention.start, end: mention.end, text: mention.text }
-}
-
-function toTime(at: Timestamp | undefined): number | undefined {
-  return at === undefined ? undefined : Number(at.seconds) * 1_000 + Math.floor(at.nanos / 1e6)
 }

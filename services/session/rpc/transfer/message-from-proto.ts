@@ -22,7 +22,7 @@ import { defined } from '../defined.ts'
 import { outcomes } from '../enums.ts'
 import { compactionStatuses, shellStatuses } from '../message/message-to-proto.ts'
 import { parseMessageId, parseModel } from '../parse.ts'
-import { errorFromProto, partFromProto, promptFromProto } from './content-from-proto.ts'
+import { errorFromProto, partFromProto, promptFromProto, timeFromProto } from './content-from-proto.ts'
 
 /** An imported message. Its files name content that the blob store has. Rejects with REQUEST_INVALID. */
 export function messageFromProto({ messageId, createTime, metadata, kind }: MessageProto): Message {
@@ -157,11 +157,6 @@ export function tokensFromProto(tokens: TokensMessage): TokenUsage {
     ...{ input: Number(input), output: Number(output), reasoning: Number(reasoning) },
     ...{ cacheRead: Number(cacheRead), cacheWrite: Number(cacheWrite) },
   }
-}
-
-/** Milliseconds since the epoch. */
-export function timeFromProto(at: Timestamp | undefined): number | undefined {
-  return at === undefined ? undefined : Number(at.seconds) * 1_000 + Math.floor(at.nanos / 1e6)
 }
 
 /** A time that has to be there. */

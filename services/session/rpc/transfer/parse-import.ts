@@ -3,12 +3,11 @@ import type { SessionImport } from '#gen/portico/session/v1/session_service_pb.j
 import type { ImportedSession } from '#services/session/domain/lifetime/imported-session.ts'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { StagedSession } from '#services/session/ports/session-staging.ts'
-import { check, parseText } from '#shared/rpc/parse.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { outcomes } from '../enums.ts'
-import { parseAgentName, parseMetadata, parseModel, parseRules, parseSessionId } from '../parse.ts'
-import { costFromProto, requireTime, timeFromProto, tokensFromProto } from './message-from-proto.ts'
-
-const MAX_TITLE_LENGTH = 4_096
+import { parseAgentName, parseMetadata, parseModel, parseRules, parseSessionId, parseTitle } from '../parse.ts'
+import { timeFromProto } from './content-from-proto.ts'
+import { costFromProto, requireTime, tokensFromProto } from './message-from-proto.ts'
 
 /** The staged session that a call names. */
 export function stagedOf(given: SessionImport | undefined, workspace: string): StagedSession {
@@ -25,7 +24,7 @@ export function parseImportedSession(given: SessionMessage | undefined): Importe
   return {
     id: parseSessionId(given.sessionId),
     parentId: parentId === undefined ? undefined : parseSessionId(parentId),
-    title: title === undefined ? undefined : parseText('title', title, 0, MAX_TITLE_LENGTH),
+    title: title === undefined ? undefined : parseTitle(title),
     agent: agent === undefined ? undefined : parseAgentName('agent', agent),
     model: model === undefined ? undefined : parseModel(model),
     metadata: parseMetadata(given.metadata),
