@@ -10,13 +10,13 @@ import type { Catalog } from '../ports/catalog.ts'
 import type { Inference } from '../ports/inference.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
 import { nothing, type SessionStore } from '../ports/session-store.ts'
-import { Slots } from './slots.ts'
+import { FairTurns } from './fair-turns.ts'
 
 /** The agent that finds titles. */
 const AGENT = 'title'
-const MOST_AT_ONCE = 8
+const TURNS = { atOnce: 16, ofOne: 4, waiting: 100 }
 /** Milliseconds. */
-const LONGEST = 60_000
+const LONGEST = 20_000
 
 /** A title that is to be found. */
 export interface TitleRequest {
@@ -37,37 +37,35 @@ export interface TitleDependencies {
 }
 
 /**
- * Has the `title` agent find titles, beside the runs, which never wait for one: at most eight at once, for at most a minute
- * each. What fails, or is cut off by the end of the process, leaves a session as it is.
+ * Has the `title` agent find titles, beside the runs, which never wait for one: at most 16 at once, four for one workspace, and
+ * for at most 20 s each. What fails, is cut off by the end of the process, or waits behind 100 newer ones of its workspace leaves a
+ * session as it is.
  */
 export class Titles implements AsyncDisposable {
   readonly #dependencies: TitleDependencies
-  readonly #slots = new Slots(MOST_AT_ONCE)
+  readonly #turns = new FairTurns(TURNS)
   readonly #closing = new AbortController()
-  readonly #pending = new Set<Promise<void>>()
 
   constructor(dependencies: TitleDependencies) {
     this.#dependencies = dependencies
   }
 
   /** Begins to find one. */
-  find(request: TitleRequest): void {
-    const input = titleInput(request.prompt)
+  find({ prompt, ...request }: TitleRequest): void {
+    const input = titleInput(prompt)
     if (input === '' || this.#closing.signal.aborted) return
-    const found: Promise<void> = this.#find(request, input)
-      .catch((error: unknown) => this.#report(request, error))
-      .finally(() => this.#pending.delete(found))
-    this.#pending.add(found)
+    this.#turns.add(request.principal.workspaceId, () =>
+      this.#find(request, input).catch((error: unknown) => this.#report(request, error)),
+    )
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('The service is closing'))
-    await Promise.all(this.#pending)
+    await this.#turns.end()
   }
 
-  async #find({ id, session, principal }: TitleRequest, input: string): Promise<void> {
+  async #find({ id, session, principal }: Omit<TitleRequest, 'prompt'>, input: string): Promise<void> {
     const { store, catalog, inference } = this.#dependencies
-    using _ = await this.#slots.take(this.#closing.signal)
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LONGEST)])
     const call: PeerCall = { principal, requestId: id, signal }
     const { agent } = await catalog.getAgent(call, session.location.directory, AGENT)
@@ -100,7 +98,7 @@ export class Titles implements AsyncDisposable {
     throw new Rejection('PROVIDER_UNAVAILABLE', { message: 'The answer was cut' })
   }
 
-  #report({ session }: TitleRequest, error: unknown): void {
+  #report({ session }: Pick<TitleRequest, 'session'>, error: unknown): void {
     // The agent is disabled, or the session is gone.
     const expected = error instanceof Rejection && ['AGENT_NOT_FOUND', 'SESSION_NOT_FOUND'].includes(error.reason)
     if (expected || this.#closing.signal.aborted) return
