@@ -31,7 +31,7 @@ import { Remover } from './run/removal/remover.ts'
 import { Scheduler } from './run/scheduler.ts'
 import { SessionWatchers } from './run/session-watchers.ts'
 import { Slots } from './run/slots.ts'
-import { Titles } from './run/titles.ts'
+import { Titles } from './run/titles/titles.ts'
 
 /** Most sessions of a process that wait for a person or for a time: each holds its conversation in memory. */
 const MOST_WAITING = 5_000

@@ -45,7 +45,7 @@ import type { EventHub } from './run/events/event-hub.ts'
 import { ImportHolds } from './run/removal/import-holds.ts'
 import type { Remover } from './run/removal/remover.ts'
 import type { SessionWatchers } from './run/session-watchers.ts'
-import type { Titles } from './run/titles.ts'
+import type { Titles } from './run/titles/titles.ts'
 
 /** What the handlers need. */
 export interface HandlerDependencies {

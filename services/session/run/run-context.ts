@@ -18,7 +18,7 @@ import type { Pause } from './pause.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 import type { Slot } from './slots.ts'
 import type { Tenure } from './tenure.ts'
-import type { Titles } from './titles.ts'
+import type { Titles } from './titles/titles.ts'
 
 /** What running sessions needs. */
 export interface RunDependencies {

@@ -4,7 +4,7 @@ import { type Description, describeSession } from '#services/session/domain/desc
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { SessionKey } from '#services/session/ports/lease.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
-import type { Titles } from '#services/session/run/titles.ts'
+import type { Titles } from '#services/session/run/titles/titles.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { parseMetadata, parseRules, parseTitle } from '../parse.ts'
 

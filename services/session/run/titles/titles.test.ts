@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Admitter } from '#services/session/domain/inbox.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import type { Catalog } from '#services/session/ports/catalog.ts'
+import type { Inference } from '#services/session/ports/inference.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
-import type { Admitter } from '../domain/inbox.ts'
-import type { Session } from '../domain/session.ts'
-import type { Catalog } from '../ports/catalog.ts'
-import type { Inference } from '../ports/inference.ts'
-import type { SessionStore } from '../ports/session-store.ts'
 import { Titles } from './titles.ts'
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
