@@ -67,7 +67,7 @@ export class EventRing {
     return undefined
   }
 
-  /** Nobody is to get events of a session that was removed who has not got them yet. */
+  /** Hides the events of a removed session from readers that have not come to them yet. */
   #hide({ workspace, sessionId }: EventRecord): void {
     for (const event of this.#events) {
       const { record } = event

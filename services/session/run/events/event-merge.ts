@@ -9,8 +9,8 @@ interface Waiting {
 
 /**
  * Puts the volatile events of many sessions between their durable ones: each after the durable event that it follows,
- * and before the next one of its session. While they wait, neighbouring ones of a session become one where they say the same
- * of the same: the words of a part are put together, and of a tool call's progress the last state counts.
+ * and before the next one of its session. While they wait, neighbours of one session are joined where they are about the same
+ * thing: deltas of one part are concatenated, and of the progress of one tool call the last state is kept.
  */
 export class EventMerge {
   #waiting: Waiting[] = []
