@@ -22,6 +22,7 @@ function flaky(failures: number) {
     getSession: attempt,
     createSession: attempt,
     replyPermissionRequest: attempt,
+    interruptSession: attempt,
     async *streamEvents() {
       yield event(1)
       attempt()
@@ -55,10 +56,12 @@ test('neither a call that may not be repeated, nor a stream that has begun, is t
   const client = createClient(SessionService, transport)
   await assert.rejects(client.replyPermissionRequest({}), hasCode(Code.Unavailable))
   assert.equal(state.calls, 1)
+  await assert.rejects(client.interruptSession({}), hasCode(Code.Unavailable))
+  assert.equal(state.calls, 2)
   const stream = client.streamEvents({})[Symbol.asyncIterator]()
   await stream.next()
   await assert.rejects(stream.next(), hasCode(Code.Unavailable))
-  assert.equal(state.calls, 2)
+  assert.equal(state.calls, 3)
 })
 
 test('a service that says itself why it is not available is not asked again', async () => {

@@ -55,6 +55,7 @@ export async function drainSession(given: RunDependencies, tenure: Tenure, slot:
     report(given, tenure, error)
     // Nobody knows whether the last write was done: whoever takes over finds out. An outage is no attempt, nor is a shutdown.
     const { reason, loss } = tenure
+    if (loss === 'taken') given.fences.delete(nameOf(lease))
     const blameless = loss === undefined ? isStoreUnavailable(error) : isBlameless(loss)
     if (reason === 'shutdown') await giveLeaseBack(given, lease, !given.autoResume)
     else if (blameless) void giveLeaseBack(given, lease)

@@ -2008,6 +2008,7 @@ export declare const SessionService: GenService<{
    * Stops what runs in the session, and parks the inputs that wait by then; what is admitted afterwards is not concerned.
    * Returns when the request is recorded; a session in which nothing runs or is due is left alone. When it resumes, steers that
    * wait, and moves that are next, have their turn once the run has ended, and only queued inputs stay parked.
+   * Sent again it would stop what was admitted in between.
    *
    * @generated from rpc portico.session.v1.SessionService.InterruptSession
    */
