@@ -10,7 +10,7 @@ import { readStored } from './message-documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 /** So many messages are measured at first. */
-const FIRST = 16
+const FIRST = 8
 
 export async function listMessages(
   collections: Collections,
@@ -20,56 +20,61 @@ export async function listMessages(
   base: number,
 ): Promise<Page<StoredMessage>> {
   const forward = readsForward(query)
-  const from = query.anchor?.seq ?? (forward ? base : Number.MAX_SAFE_INTEGER)
-  const read = (from: number, limit: number): Promise<MessageRecord[]> => {
-    const filter = {
-      ...{ workspace, sessionId, seq: forward ? { $gt: Math.max(from, base) } : { $gt: base, $lt: from } },
-      ...(query.type === undefined ? {} : { type: query.type as MessageRecord['type'] }),
-    }
-    return collections.messages.find(filter, { sort: { seq: forward ? 1 : -1 }, limit, ...LIMIT }).toArray()
-  }
-  const { records, all } =
+  const start = query.anchor?.seq ?? (forward ? base : Number.MAX_SAFE_INTEGER)
+  const sort = { seq: forward ? 1 : -1 } as const
+  const filter = (from: number) => ({
+    ...{ workspace, sessionId, seq: forward ? { $gt: Math.max(from, base) } : { $gt: base, $lt: from } },
+    ...(query.type === undefined ? {} : { type: query.type as MessageRecord['type'] }),
+  })
+  const measure = (from: number, limit: number) =>
+    collections.messages.find<Measured>(filter(from), { sort, limit, projection: MEASURED, ...LIMIT }).toArray()
+  const most = query.limit + 1
+  const { count, all } =
     query.bytes === undefined
-      ? { records: await read(from, query.limit + 1), all: true }
-      : await readFitting(collections, (after, limit) => read(after?.seq ?? from, limit), query.limit + 1, query.bytes)
+      ? { count: most, all: true }
+      : await countFitting(collections, workspace, measure, { start, most, bytes: query.bytes })
+  const limit = all ? most : count
+  const records = await collections.messages.find<MessageRecord>(filter(start), { sort, limit, ...LIMIT }).toArray()
   const { items, more } = toPage(records, query, (record) => record)
   return { items: await readStored(collections, items, LIMIT), more: more || !all }
 }
 
-/** Reads messages until they have so many bytes with their parts: first a few, and more while they are small. */
-async function readFitting(
+/** What is known of a message before it is read. */
+type Measured = Pick<MessageRecord, 'id' | 'seq' | 'type'> & Sized
+const MEASURED = { _id: 0, id: 1, seq: 1, type: 1, bytes: { $bsonSize: '$$ROOT' } } as const
+
+/** How many messages have no more bytes with their parts; measured are first a few, and more while they are small. */
+async function countFitting(
   collections: Collections,
-  read: (after: MessageRecord | undefined, limit: number) => Promise<MessageRecord[]>,
-  limit: number,
-  bytes: number,
-): Promise<{ readonly records: readonly MessageRecord[]; readonly all: boolean }> {
-  const records: MessageRecord[] = []
+  workspace: string,
+  measure: (from: number, limit: number) => Promise<Measured[]>,
+  { start, most, bytes }: { readonly start: number; readonly most: number; readonly bytes: number },
+): Promise<{ readonly count: number; readonly all: boolean }> {
   const sizes: Sized[] = []
+  let from = start
   for (let some = FIRST; ; some *= 4) {
-    const wanted = Math.min(some, limit - records.length)
-    const found = await read(records.at(-1), wanted)
-    const parts = await sizesOf(collections, found)
-    records.push(...found)
-    for (const { id, data } of found) {
-      sizes.push({ bytes: Buffer.byteLength(data) + RECORD_BYTES + (parts.get(id) ?? 0) })
-    }
-    const { count, all } = fitting(sizes, bytes)
-    if (!all) return { records: records.slice(0, count), all }
-    if (found.length < wanted || records.length === limit) return { records, all }
+    const wanted = Math.min(some, most - sizes.length)
+    const found = await measure(from, wanted)
+    const parts = await sizesOf(collections, workspace, found)
+    for (const { id, bytes } of found) sizes.push({ bytes: bytes + RECORD_BYTES + (parts.get(id) ?? 0) })
+    const fits = fitting(sizes, bytes)
+    if (!fits.all || found.length < wanted || sizes.length === most) return fits
+    from = found.at(-1)?.seq ?? from
   }
 }
 
 /** What the parts of messages have, in bytes, by message. */
-async function sizesOf({ parts }: Collections, records: readonly MessageRecord[]): Promise<Map<string, number>> {
-  const steps = records.filter(({ type }) => type === 'assistant')
+async function sizesOf(
+  { parts }: Collections,
+  workspace: string,
+  messages: readonly Measured[],
+): Promise<ReadonlyMap<string, number>> {
+  const steps = messages.filter(({ type }) => type === 'assistant').map(({ id }) => id)
   if (steps.length === 0) return new Map()
-  const $match = { workspace: steps[0]?.workspace, message: { $in: steps.map(({ id }) => id) } }
   const bytes = { $sum: { $add: [{ $bsonSize: '$$ROOT' }, RECORD_BYTES] } }
-  const found = parts.aggregate<Sized & { readonly _id: string }>(
-    [{ $match }, { $group: { _id: '$message', bytes } }],
-    LIMIT,
-  )
-  return new Map((await found.toArray()).map(({ _id, bytes }) => [_id, bytes]))
+  const pipeline = [{ $match: { workspace, message: { $in: steps } } }, { $group: { _id: '$message', bytes } }]
+  const found = await parts.aggregate<Sized & { readonly _id: string }>(pipeline, LIMIT).toArray()
+  return new Map(found.map(({ _id, bytes }) => [_id, bytes]))
 }
 
 export async function listPermissionRequests(

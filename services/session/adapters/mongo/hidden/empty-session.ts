@@ -5,6 +5,8 @@ import type { Belonging, HiddenDocument } from './hidden-sessions.ts'
 
 /** So many documents are deleted at once. */
 const DOCUMENTS = 200
+/** And so many parts of messages: one message may have thousands. */
+const PARTS = 2_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 /** The documents of a session that is being removed: what bears its id has numbers in that range. */
@@ -52,6 +54,11 @@ function emptyNamed(
     if (found.length === 0) return 0
     const keys = { _id: { $in: found.map(({ _id }) => _id) }, ...belongsTo(range) }
     const ofThem = { workspace: range.workspace, message: { $in: found.map(({ id }) => id) } }
+    const some = await parts.find(ofThem, { ...options, projection: { _id: 1 }, limit: PARTS }).toArray()
+    if (some.length === PARTS) {
+      await parts.deleteMany({ _id: { $in: some.map(({ _id }) => _id) } }, options)
+      return some.length
+    }
     await messages.deleteMany(keys, options)
     await inbox.deleteMany(keys, options)
     await parts.deleteMany(ofThem, options)
