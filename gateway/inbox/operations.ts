@@ -22,7 +22,7 @@ export const addSynthetic = operation({
   body: syntheticBody,
   limit: 'promptLimit',
   answer: z.strictObject({ data: inboxSynthetic }),
-  errors: ['SESSION_NOT_FOUND', 'PROMPT_CONFLICT', 'REQUEST_INVALID'],
+  errors: ['SESSION_NOT_FOUND', 'PROMPT_CONFLICT', 'INBOX_FULL', 'REQUEST_INVALID'],
   handle: ({ session }, { params, body, call, facade: { clock } }) =>
     session.addSyntheticInput(
       toAddSyntheticInput(params.sessionID, body, () => timedId('msg', clock)),

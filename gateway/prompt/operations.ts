@@ -17,12 +17,20 @@ export const promptSession = operation({
   family: 'instance',
   summary: 'Admits one input and starts a run, unless `resume` is false',
   description:
-    'A response means that the input is durable. With an id that was sent before, returns the input that it admitted.',
+    'A response means that the input is durable. With an id that was sent before, returns the input that it admitted. ' +
+    'At most 1,000 items wait in a session.',
   params,
   body: promptBody,
   limit: 'promptLimit',
   answer: z.strictObject({ data: inboxUser }),
-  errors: ['SESSION_NOT_FOUND', 'PROMPT_CONFLICT', 'ATTACHMENT_INVALID', 'REQUEST_INVALID', 'PEER_UNAVAILABLE'],
+  errors: [
+    'SESSION_NOT_FOUND',
+    'PROMPT_CONFLICT',
+    'INBOX_FULL',
+    'ATTACHMENT_INVALID',
+    'REQUEST_INVALID',
+    'PEER_UNAVAILABLE',
+  ],
   handle: ({ session }, { params, body, call, facade: { clock } }) =>
     session.promptSession(
       toPromptSession(params.sessionID, body, () => timedId('msg', clock)),

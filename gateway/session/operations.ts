@@ -130,7 +130,7 @@ export const moveSession = operation({
   params,
   body: moveBody,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND', 'DESTINATION_INVALID', 'REQUEST_INVALID', 'PEER_UNAVAILABLE'],
+  errors: ['SESSION_NOT_FOUND', 'INBOX_FULL', 'DESTINATION_INVALID', 'REQUEST_INVALID', 'PEER_UNAVAILABLE'],
   handle: ({ session }, { params, body, call, facade: { clock } }) =>
     session.moveSession(
       toMoveSession(params.sessionID, body, () => timedId('msg', clock)),

@@ -17,6 +17,7 @@ export const reasons = {
   MESSAGE_EXISTS: { code: Code.AlreadyExists, message: 'Message already exists: {message_id}' },
   PERMISSION_REQUEST_NOT_FOUND: { code: Code.NotFound, message: 'Permission request not found: {request_id}' },
   PROMPT_CONFLICT: { code: Code.AlreadyExists, message: 'The id {message_id} was used for something else' },
+  INBOX_FULL: { code: Code.FailedPrecondition, message: '{limit} items wait in session {session_id} already' },
   INBOX_ITEM_CONFLICT: {
     code: Code.FailedPrecondition,
     message: 'The item {message_id} does not wait, or its delivery is {delivery} already',

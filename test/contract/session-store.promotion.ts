@@ -6,10 +6,13 @@ import {
   admitter,
   begin,
   messages,
+  moveAdmission,
   names,
   newSession,
   plain,
+  refusal,
   type StoreTest,
+  syntheticAdmission,
   W,
 } from './session-store.support.ts'
 import { eventsOf } from './session-store.tail.ts'
@@ -54,6 +57,59 @@ export function promotionCases(test: StoreTest): void {
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_s1', 'msg_q1', 'msg_s2'])
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q2'])
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), [])
+  })
+
+  test('of many steers some enter at once, in order, and the session stays due until all have', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const ids = Array.from({ length: 120 }, (_, n) => `msg_s${n}`)
+    await admit(store, 'steer', ...ids)
+    await admit(store, 'queue', 'msg_q')
+    const { length: before } = await messages(store)
+    const batches: number[] = []
+    for (;;) {
+      const { messages, next } = await store.beginStep(lease, { messages: [], lastSeq: 1_000_000 })
+      batches.push(messages.length)
+      assert.deepEqual(names(messages), ids.slice(0, messages.length), 'in order')
+      ids.splice(0, messages.length)
+      if (next?.type !== 'boundary') break
+      assert.equal(await store.isBusy(W, 'ses_1'), true)
+    }
+    assert.deepEqual([batches, ids], [[50, 50, 20], []])
+    assert.equal((await messages(store)).length, before + 120)
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q'])
+  })
+
+  test('the longer steers are, the fewer enter at once', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) {
+      await store.admitPrompt(W, admission(id, { text: 'x'.repeat(600_000) }))
+    }
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) {
+      assert.deepEqual(names((await store.promote(lease, 'step')).messages), [id])
+    }
+  })
+
+  test('so many items wait in a session, and none is admitted beyond them', async (fixture) => {
+    const { store } = fixture
+    await store.createSession(W, newSession())
+    const parked = (n: number) => store.admitPrompt(W, admission(`msg_${n}`, { wake: false }))
+    for (let n = 0; n < 999; n += 111) await Promise.all(Array.from({ length: 111 }, (_, i) => parked(n + i)))
+    await parked(999)
+    for (const admitted of [
+      parked(1_000),
+      store.admitSynthetic(W, syntheticAdmission('msg_s', { text: 'Hi' })),
+      store.moveSession(W, moveAdmission('msg_m')),
+    ]) {
+      await assert.rejects(admitted, refusal('INBOX_FULL'))
+    }
+    assert.equal((await parked(7)).id, 'msg_7', 'what was admitted is known')
+    await store.createSession(W, newSession('ses_2'))
+    await store.admitPrompt(W, admission('msg_other', { sessionId: 'ses_2' }))
+    await store.cancelItem(W, 'ses_1', 'msg_7')
+    await parked(1_000)
+    await assert.rejects(parked(1_001), refusal('INBOX_FULL'))
   })
 
   test('the run begins once', async (fixture) => {

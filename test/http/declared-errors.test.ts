@@ -20,6 +20,7 @@ interface Provocation {
 
 const unknown = '/api/session/ses_unknown'
 const known = '/api/session/ses_known'
+const full = '/api/session/ses_full'
 const long = 'x'.repeat(5_000)
 const model = { id: 'a', providerID: 'b' }
 const echo = { model: 'portico/echo' }
@@ -67,6 +68,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   },
   'session.move': {
     SESSION_NOT_FOUND: { ...noSession('/move'), body: { directory: '.' } },
+    INBOX_FULL: { path: `${full}/move`, body: { directory: '.' } },
     DESTINATION_INVALID: { path: `${known}/move`, body: { directory: '/does/not/exist' } },
     REQUEST_INVALID: { path: `${known}/move`, body: { directory: long } },
     PEER_UNAVAILABLE: { path: `${known}/move`, body: { directory: '.' }, ...away },
@@ -74,6 +76,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'session.prompt': {
     SESSION_NOT_FOUND: { ...noSession('/prompt'), body: { text: 'Hi' } },
     PROMPT_CONFLICT: { path: `${known}/prompt`, body: { id: 'msg_known', text: 'other' } },
+    INBOX_FULL: { path: `${full}/prompt`, body: { text: 'Hi', resume: false } },
     ATTACHMENT_INVALID: { path: `${known}/prompt`, body: { text: 'Hi', files: [{ uri: 'https://example.com' }] } },
     REQUEST_INVALID: { path: `${known}/prompt`, body: { text: 'Hi', agents: [{ name: long }] } },
     PEER_UNAVAILABLE: { path: `${known}/prompt`, body: { text: 'Hi' }, ...away },
@@ -81,6 +84,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'session.synthetic': {
     SESSION_NOT_FOUND: { ...noSession('/synthetic'), body: { text: 'Hi' } },
     PROMPT_CONFLICT: { path: `${known}/synthetic`, body: { id: 'msg_known', text: 'other' } },
+    INBOX_FULL: { path: `${full}/synthetic`, body: { text: 'Hi', resume: false } },
     REQUEST_INVALID: { path: `${known}/synthetic`, body: { text: 'Hi', description: 'x'.repeat(17_000) } },
   },
   'session.inbox.list': { SESSION_NOT_FOUND: noSession('/inbox') },
@@ -191,6 +195,9 @@ test('the real services answer each provocation with the error that is declared'
   await using locked = await openPortico({ PORTICO_AUTH: 'bearer' })
   await portico.post('/api/session', { id: 'ses_known' })
   await portico.post(`${known}/prompt`, { id: 'msg_known', text: 'Hi', resume: false })
+  await portico.post('/api/session', { id: 'ses_full' })
+  const fill = () => portico.post(`${full}/synthetic`, { text: 'Hi', resume: false })
+  for (let n = 0; n < 1_000; n += 50) await Promise.all(Array.from({ length: 50 }, fill))
   for (const [operation, reason, provocation] of provocations()) {
     if (provocation.by === 'stubs') continue
     const server: Portico = provocation.by === 'services with keys' ? locked : portico

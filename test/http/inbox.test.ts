@@ -183,3 +183,16 @@ test('what is cancelled never runs, and cancelling is repeated without effect', 
     body: { _tag: 'InvalidRequestError', message: 'Invalid inbox ID', field: 'inboxID' },
   })
 })
+
+test('however many inputs wait, a resume lets all of them in before the model is asked', async () => {
+  await using portico = await openPortico()
+  const session = await open(portico)
+  for (let n = 0; n < 130; n++) {
+    await call(portico, 'POST', `${session}/synthetic`, { id: `msg_${n}`, text: `Text ${n}`, resume: false })
+  }
+  assert.equal((await call(portico, 'POST', `${session}/resume`)).status, 204)
+  await settled(portico)
+  const { body } = await call(portico, 'GET', `${session}/message?limit=200&order=asc`)
+  const types = (body as { data: { type: string }[] }).data.map(({ type }) => type)
+  assert.deepEqual(types.slice(0, 131), [...Array(130).fill('synthetic'), 'assistant'])
+})

@@ -4,6 +4,7 @@ import { moveSession } from '#services/session/domain/inbox/move-session.ts'
 import { promoteItems } from '#services/session/domain/inbox/promotion.ts'
 import { resumeRun } from '#services/session/domain/inbox/wake.ts'
 import type {
+  AdmissionReads,
   Admitter,
   Delivery,
   InboxItem,
@@ -51,8 +52,8 @@ export function withUseCases(port: SessionStore): UseCases {
   }) as unknown as UseCases
 }
 
-function conflict(id: string): never {
-  throw new Rejection('PROMPT_CONFLICT', { message_id: id })
+function refuse(id: string, { taken }: AdmissionReads): never {
+  throw taken === undefined ? new Rejection('INBOX_FULL', {}) : new Rejection('PROMPT_CONFLICT', { message_id: id })
 }
 
 function casesOf(port: SessionStore) {
@@ -66,20 +67,20 @@ function casesOf(port: SessionStore) {
     admitPrompt: (workspace: string, { sessionId, ...admission }: TestAdmission) =>
       port.revise(
         { workspace, sessionId },
-        (reads) => reads.takenId(admission.id),
-        (revision, taken) => admitPrompt(revision, taken, admission) ?? conflict(admission.id),
+        (reads) => reads.admissionReads(admission.id),
+        (revision, reads) => admitPrompt(revision, reads, admission) ?? refuse(admission.id, reads),
       ),
     admitSynthetic: (workspace: string, { sessionId, ...admission }: InSession<SyntheticAdmission>) =>
       port.revise(
         { workspace, sessionId },
-        (reads) => reads.takenId(admission.id),
-        (revision, taken) => admitSynthetic(revision, taken, admission) ?? conflict(admission.id),
+        (reads) => reads.admissionReads(admission.id),
+        (revision, reads) => admitSynthetic(revision, reads, admission) ?? refuse(admission.id, reads),
       ),
     moveSession: (workspace: string, { sessionId, ...admission }: InSession<MoveAdmission>, stranded = false) =>
       port.revise(
         { workspace, sessionId },
         (reads) => reads.moveReads(admission.id),
-        (revision, reads) => moveSession(revision, reads, admission, stranded) || conflict(admission.id),
+        (revision, reads) => moveSession(revision, reads, admission, stranded) || refuse(admission.id, reads),
       ),
     changeDelivery: (workspace: string, sessionId: string, id: string, delivery: Delivery): Promise<boolean> =>
       port.revise(

@@ -24,7 +24,7 @@ export interface StepStart {
   /** The request that is to find a title for the session, beside the run. */
   readonly titleRequest: string | undefined
   /**
-   * `boundary`: a control item was promoted, and the step begins anew. Undefined: there is nothing to run; an interrupt, or
+   * `boundary`: a control item was promoted, or not all inputs that wait, and the step begins anew. Undefined: there is nothing to run; an interrupt, or
    * nothing at all, stands behind the wake.
    */
   readonly next: NextAction | { readonly type: 'boundary' } | undefined
@@ -53,8 +53,8 @@ export function beginStep(
   if (!revision.state.running) resume(revision, conversation)
   const { running } = revision.state
   if (running && ahead.type === 'end' && ahead.outcome === 'interrupted') return start([], ahead)
-  const { messages: promoted, control } = promoteItems(revision, waiting, running ? 'step' : 'idle')
-  if (control) return start(promoted, { type: 'boundary' })
+  const { messages: promoted, control, more } = promoteItems(revision, waiting, running ? 'step' : 'idle')
+  if (control || more) return start(promoted, { type: 'boundary' })
   if (!revision.state.running) return start([], undefined)
   const next = nextAction([...conversation, ...promoted.map(({ message }) => message)])
   if (next.type === 'step' && limited && promoted.length === 0) return start([], { ...SUCCEEDED })

@@ -23,15 +23,15 @@ function changedBy(state: Partial<SessionState>, decide: (revision: Revision) =>
   return revision.changed
 }
 
+const NEW = { taken: undefined, full: false }
 const leased = { running: true, fence: 1, leaseUntil: 2_000, claimableAt: 2_000 } as const
-const admit = (revision: Revision): unknown => admitPrompt(revision, undefined, admission('msg_1'))
+const admit = (revision: Revision): unknown => admitPrompt(revision, NEW, admission('msg_1'))
 
 test('an admission is work, unless the session has an owner', () => {
   assert.deepEqual(changedBy({}, admit), ['work', 'run'])
   assert.deepEqual(changedBy(leased, admit), ['run'])
   assert.deepEqual(changedBy({ due: true, claimableAt: 500 }, admit), ['work'], 'whoever tried before may try again')
-  const parked = (revision: Revision): unknown =>
-    admitPrompt(revision, undefined, { ...admission('msg_1'), wake: false })
+  const parked = (revision: Revision): unknown => admitPrompt(revision, NEW, { ...admission('msg_1'), wake: false })
   assert.deepEqual(changedBy({}, parked), [])
 })
 
@@ -44,7 +44,7 @@ test('what a run writes while it gets on changes nothing for those who wait', ()
   const { prompt } = admission('msg_1')
   const item = { type: 'prompt', id: 'msg_1', sessionId: 'ses_1', prompt, delivery: 'steer', timeCreated: NOW } as const
   const { admitter } = admission('msg_1')
-  const waiting = { steers: [{ seq: 1, item, admitter }], queued: [] }
+  const waiting = { steers: [{ seq: 1, item, admitter }], queued: [], more: false }
   assert.deepEqual(
     changedBy(leased, (revision) => promoteItems(revision, waiting, 'step')),
     [],

@@ -93,8 +93,21 @@ export interface WaitingInput {
   readonly admitter: Admitter
 }
 
-/** What waits in an inbox, in order of admission: every steer, and the first two queued items. */
+/** So many items wait in an inbox at most. */
+export const MOST_WAITING = 1_000
+
+/** What an admission under an id is decided from, besides the state of the session. */
+export interface AdmissionReads {
+  /** What the id names already. */
+  readonly taken: TakenId | undefined
+  /** The inbox takes no other item. */
+  readonly full: boolean
+}
+
+/** What waits in an inbox, in order of admission: the first steers, as many as enter together, and the first two queued items. */
 export interface WaitingInputs {
   readonly steers: readonly WaitingInput[]
   readonly queued: readonly WaitingInput[]
+  /** There are other steers, after these. */
+  readonly more: boolean
 }

@@ -1,7 +1,7 @@
 import type { StepReads } from '../domain/begin-step.ts'
 import type { ChangeKind } from '../domain/change.ts'
 import type { MoveReads } from '../domain/inbox/move-session.ts'
-import type { TakenId, WaitingInput, WaitingInputs } from '../domain/inbox.ts'
+import type { AdmissionReads, TakenId, WaitingInput, WaitingInputs } from '../domain/inbox.ts'
 import type { AssistantMessage } from '../domain/message.ts'
 import type { CreateSession } from '../domain/new-session.ts'
 import type { KnownRequest, PermissionRequest } from '../domain/permission/permission.ts'
@@ -21,6 +21,8 @@ export type Maybe<T> = T | Promise<T>
 export interface SessionReads {
   /** What an id of the workspace names, in whatever session. */
   takenId(id: string): Maybe<TakenId | undefined>
+  /** What an admission under an id is decided from. */
+  admissionReads(id: string): Maybe<AdmissionReads>
   /** An item of the session's inbox, while it waits. */
   waitingItem(id: string): Maybe<WaitingInput | undefined>
   /** What has its turn at the next boundaries. */

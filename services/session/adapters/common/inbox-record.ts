@@ -63,6 +63,28 @@ export function toTakenId(record: InboxRecord): TakenId {
   return { sessionId: record.sessionId, input: { item: toInboxItem(record), digest: record.digest } }
 }
 
+/** Steers enter together so many at once, with so many characters: a write of them takes no long time. */
+const MOST_STEERS = 50
+const MOST_CHARACTERS = 1_048_576
+
+/** The steers that enter together: the first that wait, and of any length the very first. */
+export class FirstSteers {
+  /** So many have to be read. */
+  static readonly read = MOST_STEERS + 1
+  readonly steers: WaitingInput[] = []
+  more = false
+  #characters = 0
+
+  /** Takes the next one; false: it enters later. */
+  add(record: InboxRecord): boolean {
+    const { length } = this.steers
+    this.#characters += record.data.length
+    this.more = length === MOST_STEERS || (length > 0 && this.#characters > MOST_CHARACTERS)
+    if (!this.more) this.steers.push(toWaitingInput(record))
+    return !this.more
+  }
+}
+
 /** Items of both deliveries in order of admission, as many as there may be. */
 export function inOrder(steers: readonly WaitingInput[], queued: readonly WaitingInput[], limit: number) {
   return [...steers, ...queued].sort((a, b) => a.seq - b.seq).slice(0, limit)

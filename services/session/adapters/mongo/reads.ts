@@ -1,14 +1,15 @@
 import type { ClientSession, Filter } from 'mongodb'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
-import type { Delivery, TakenId, WaitingInput, WaitingInputs } from '#services/session/domain/inbox.ts'
+import type { WaitingInput, WaitingInputs } from '#services/session/domain/inbox.ts'
+import { type AdmissionReads, type Delivery, MOST_WAITING, type TakenId } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type InboxRecord, inOrder, toTakenId, toWaitingInput } from '../common/inbox-record.ts'
+import { FirstSteers, type InboxRecord, inOrder, toTakenId, toWaitingInput } from '../common/inbox-record.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from '../common/session-record.ts'
@@ -106,6 +107,14 @@ export class MongoReads implements SessionReads {
     return undefined
   }
 
+  async admissionReads(id: string): Promise<AdmissionReads> {
+    // Read beside the transaction, so that it takes no time; of several that come at once a few may be let in too many.
+    const options = { limit: MOST_WAITING, maxTimeMS: MAX_TIME_MS }
+    const counted = this.#collections.inbox.countDocuments({ ...this.#own(), state: 'waiting' }, options)
+    const [taken, count] = await Promise.all([this.takenId(id), counted])
+    return { taken, full: count === MOST_WAITING }
+  }
+
   async waitingItem(id: string): Promise<WaitingInput | undefined> {
     await this.#transaction?.flush()
     const filter = { _id: keyOf(this.#workspace, id), ...this.#own(), state: 'waiting' } as const
@@ -117,7 +126,7 @@ export class MongoReads implements SessionReads {
     await this.#transaction?.flush()
     const own = { ...this.#own(), state: 'waiting', kind: 'move' } as const
     const cursor = this.#collections.inbox.find<InboxRecord>(own, { ...this.#options, sort: { seq: 1 } })
-    return { taken: await this.takenId(id), moves: (await cursor.toArray()).map(toWaitingInput) }
+    return { ...(await this.admissionReads(id)), moves: (await cursor.toArray()).map(toWaitingInput) }
   }
 
   async inbox(afterSeq: number, limit: number): Promise<WaitingInput[]> {
@@ -128,17 +137,16 @@ export class MongoReads implements SessionReads {
 
   async waiting(): Promise<WaitingInputs> {
     await this.#transaction?.flush()
-    return { steers: await this.#waiting('steer', 0, 0), queued: await this.#waiting('queue', 0, 2) }
+    const first = new FirstSteers()
+    for await (const record of this.#find('steer', 0, FirstSteers.read)) if (!first.add(record)) break
+    return { steers: first.steers, queued: await this.#waiting('queue', 0, 2), more: first.more }
   }
 
   async stepReads(afterSeq: number): Promise<StepReads> {
     // Before anything else is read: it writes what is not written yet.
     const transcript = await this.#messages({}, afterSeq)
-    return {
-      session: (await this.sessionIfAny()) as Session,
-      waiting: await this.waiting(),
-      transcript,
-    }
+    const session = (await this.sessionIfAny()) as Session
+    return { session, waiting: await this.waiting(), transcript }
   }
 
   async request(id: string): Promise<KnownRequest | undefined> {
@@ -163,11 +171,13 @@ export class MongoReads implements SessionReads {
     }
   }
 
-  /** A limit of 0: all. */
   async #waiting(delivery: Delivery, afterSeq: number, limit: number): Promise<WaitingInput[]> {
+    return (await this.#find(delivery, afterSeq, limit).toArray()).map(toWaitingInput)
+  }
+
+  #find(delivery: Delivery, afterSeq: number, limit: number) {
     const own = { ...this.#own(afterSeq), state: 'waiting', delivery } as const
-    const options = { ...this.#options, sort: { seq: 1 }, limit } as const
-    return (await this.#collections.inbox.find<InboxRecord>(own, options).toArray()).map(toWaitingInput)
+    return this.#collections.inbox.find<InboxRecord>(own, { ...this.#options, sort: { seq: 1 }, limit })
   }
 
   #own(afterSeq = 0) {

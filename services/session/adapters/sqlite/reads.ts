@@ -1,13 +1,20 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
-import type { Delivery, TakenId, WaitingInput, WaitingInputs } from '#services/session/domain/inbox.ts'
+import {
+  type AdmissionReads,
+  type Delivery,
+  MOST_WAITING,
+  type TakenId,
+  type WaitingInput,
+  type WaitingInputs,
+} from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { type InboxRecord, inOrder, toWaitingInput } from '../common/inbox-record.ts'
+import { FirstSteers, type InboxRecord, inOrder, toWaitingInput } from '../common/inbox-record.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import {
@@ -57,6 +64,12 @@ export class SqliteReads implements SessionReads {
     return this.#takenId(id)
   }
 
+  admissionReads(id: string): AdmissionReads {
+    const last = `SELECT 1 FROM inbox WHERE session = ${SESSION_NUMBER} AND state = 'waiting' LIMIT 1 OFFSET ?`
+    const full = this.#file.statement(last).get(this.#workspace, this.#sessionId, MOST_WAITING - 1) !== undefined
+    return { taken: this.takenId(id), full }
+  }
+
   waitingItem(id: string): WaitingInput | undefined {
     const where = "workspace = ? AND id = ? AND state = 'waiting'"
     return this.#all<InboxRecord>('inbox', where, this.#workspace, id).map(toWaitingInput)[0]
@@ -64,7 +77,7 @@ export class SqliteReads implements SessionReads {
 
   moveReads(id: string): MoveReads {
     const moves = this.#all<InboxRecord>('inbox', "state = 'waiting' AND kind = 'move' ORDER BY seq")
-    return { taken: this.takenId(id), moves: moves.map(toWaitingInput) }
+    return { ...this.admissionReads(id), moves: moves.map(toWaitingInput) }
   }
 
   inbox(afterSeq: number, limit: number): WaitingInput[] {
@@ -72,7 +85,13 @@ export class SqliteReads implements SessionReads {
   }
 
   waiting(): WaitingInputs {
-    return { steers: this.#waiting('steer', 0, -1), queued: this.#waiting('queue', 0, 2) }
+    const first = new FirstSteers()
+    const where = `session = ${SESSION_NUMBER} AND state = 'waiting' AND delivery = 'steer' ORDER BY seq LIMIT ?`
+    const steers = this.#file.statement(`SELECT * FROM inbox WHERE ${where}`)
+    for (const record of steers.iterate(this.#workspace, this.#sessionId, FirstSteers.read)) {
+      if (!first.add(record as unknown as InboxRecord)) break
+    }
+    return { steers: first.steers, queued: this.#waiting('queue', 0, 2), more: first.more }
   }
 
   stepReads(afterSeq: number): StepReads {
@@ -96,7 +115,6 @@ export class SqliteReads implements SessionReads {
     return { steps: steps.map(({ message }) => message as AssistantMessage), requests: this.waitingRequests() }
   }
 
-  /** A limit of -1: all. */
   #waiting(delivery: Delivery, afterSeq: number, limit: number): WaitingInput[] {
     const where = "state = 'waiting' AND delivery = ? AND seq > ? ORDER BY seq LIMIT ?"
     return this.#all<InboxRecord>('inbox', where, delivery, afterSeq, limit).map(toWaitingInput)

@@ -1,5 +1,6 @@
 import type {
   Admission,
+  AdmissionReads,
   InboxItem,
   MoveAdmission,
   MoveItem,
@@ -7,7 +8,6 @@ import type {
   PromptItem,
   SyntheticAdmission,
   SyntheticItem,
-  TakenId,
 } from '../inbox.ts'
 import type { Revision } from '../revision.ts'
 import { wake } from './wake.ts'
@@ -15,34 +15,35 @@ import { wake } from './wake.ts'
 /**
  * Puts a user's input into the inbox, and with `wake` makes the session due. The same id again with the same digest returns
  * the first item, whatever became of it, and with `wake` makes the session due all the same: an interrupt may have parked other
- * inputs. Undefined: the id has another digest, belongs to another session, or names something that is no input of a user.
+ * inputs. Undefined: the id has another digest, belongs to another session, or names something that is no input of a user; or it
+ * is new, and the inbox is full.
  */
 export function admitPrompt(
   revision: Revision,
-  taken: TakenId | undefined,
+  reads: AdmissionReads,
   { prompt, ...admission }: PromptAdmission,
 ): PromptItem | undefined {
-  const item = admit(revision, taken, admission, (base) => ({ type: 'prompt', ...base, prompt }))
+  const item = admit(revision, reads, admission, (base) => ({ type: 'prompt', ...base, prompt }))
   return item?.type === 'prompt' ? item : undefined
 }
 
 /** Puts a synthetic text into the inbox, as `admitPrompt` does an input. */
 export function admitSynthetic(
   revision: Revision,
-  taken: TakenId | undefined,
+  reads: AdmissionReads,
   { synthetic, ...admission }: SyntheticAdmission,
 ): SyntheticItem | undefined {
-  const item = admit(revision, taken, admission, (base) => ({ type: 'synthetic', ...base, synthetic }))
+  const item = admit(revision, reads, admission, (base) => ({ type: 'synthetic', ...base, synthetic }))
   return item?.type === 'synthetic' ? item : undefined
 }
 
 /** Puts a move into the inbox, as `admitPrompt` does an input. */
 export function admitMove(
   revision: Revision,
-  taken: TakenId | undefined,
+  reads: AdmissionReads,
   { move, ...admission }: MoveAdmission,
 ): MoveItem | undefined {
-  const item = admit(revision, taken, admission, (base) => ({ type: 'move', ...base, move }))
+  const item = admit(revision, reads, admission, (base) => ({ type: 'move', ...base, move }))
   return item?.type === 'move' ? item : undefined
 }
 
@@ -50,7 +51,7 @@ type Base = Pick<InboxItem, 'id' | 'sessionId' | 'delivery' | 'timeCreated'>
 
 function admit(
   revision: Revision,
-  taken: TakenId | undefined,
+  { taken, full }: AdmissionReads,
   { id, delivery, digest, admitter, wake: wakes }: Admission,
   make: (base: Base) => InboxItem,
 ): InboxItem | undefined {
@@ -60,6 +61,7 @@ function admit(
     const { input } = taken
     if (taken.sessionId !== sessionId || input?.digest !== digest || input.item.type !== item.type) return undefined
   }
+  if (taken === undefined && full) return undefined
   if (wakes) wake(revision)
   if (taken?.input !== undefined) return taken.input.item
   revision.writes.push({ type: 'admit', seq: revision.nextSeq(), item, digest, admitter })

@@ -1,4 +1,4 @@
-import type { MoveAdmission, TakenId, WaitingInput } from '../inbox.ts'
+import type { AdmissionReads, MoveAdmission, WaitingInput } from '../inbox.ts'
 import type { StoredMessage } from '../message.ts'
 import type { Revision } from '../revision.ts'
 import type { SessionLocation } from '../session.ts'
@@ -8,8 +8,7 @@ import { admitMove } from './inputs.ts'
 import { wake } from './wake.ts'
 
 /** What a move is decided from, besides the state of the session. */
-export interface MoveReads {
-  readonly taken: TakenId | undefined
+export interface MoveReads extends AdmissionReads {
   /** Moves that wait. */
   readonly moves: readonly WaitingInput[]
 }
@@ -17,11 +16,11 @@ export interface MoveReads {
 /**
  * Has a session move: puts that into the inbox and makes the session due. A session at rest whose directory cannot be used
  * (`stranded`) moves at once, older moves that wait are cancelled, and what else waits is due there. The same id again changes
- * nothing. False: the id names something else.
+ * nothing. False: the id names something else, or the inbox is full.
  */
 export function moveSession(
   revision: Revision,
-  { taken, moves }: MoveReads,
+  { taken, full, moves }: MoveReads,
   admission: MoveAdmission,
   stranded: boolean,
 ): boolean {
@@ -29,7 +28,7 @@ export function moveSession(
   // Nobody else makes ids of moves.
   if (taken?.sessionId === revision.state.id && taken.input === undefined) return true
   if (taken !== undefined || !stranded || isBusy(revision.state, revision.leaseNow)) {
-    return admitMove(revision, taken, admission) !== undefined
+    return admitMove(revision, { taken, full }, admission) !== undefined
   }
   for (const older of moves) cancelItem(revision, older)
   switchLocation(revision, id, move)

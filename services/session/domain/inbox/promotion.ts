@@ -8,30 +8,33 @@ export interface Promotion {
   readonly messages: readonly StoredMessage[]
   /** It was a control item, by itself: the boundary is there still. */
   readonly control: boolean
+  /** Others are to enter with these: the boundary is there still. */
+  readonly more: boolean
 }
 
-const NOTHING: Promotion = { messages: [], control: false }
+const NOTHING: Promotion = { messages: [], control: false, more: false }
 
 /**
  * Makes messages of inbox items, each with its events, in order of admission: at a `step` boundary of every steer; at an
  * `idle` boundary of the oldest queued item too. A control item splits that: what was admitted before it comes first, then it
  * comes alone. Begins the run when inputs were promoted and none has begun; a due session stays due only when items are
  * left. Nothing is promoted into a run that is to be interrupted, nor when nothing is due and no run has begun: an interrupt
- * came first.
+ * came first. Of many steers those come first that were read, so that no write takes long; a queued item that waits behind them
+ * has its turn at the next idle boundary.
  */
 export function promoteItems(revision: Revision, waiting: WaitingInputs, boundary: 'step' | 'idle'): Promotion {
   const { due, wake, running, interruptRequested } = revision.state
   if (interruptRequested || (!due && !running)) return NOTHING
   const candidates = mayEnter(waiting, due && wake?.steersOnly === true)
   const entering = nextItems(candidates, boundary)
-  if (due && entering.length === candidates.length) revision.set({ due: false })
+  if (due && entering.length === candidates.length && !waiting.more) revision.set({ due: false })
   const last = entering.at(-1)
   if (last === undefined) return NOTHING
   const control = isControl(last.item)
   if (!control) beginRun(revision)
   const messages = entering.map(({ item }) => deliver(revision, item))
   if (!control) revision.set({ lastAdmitter: last.admitter })
-  return { messages, control }
+  return { messages, control, more: waiting.more && last === candidates.at(-1) }
 }
 
 /** Begins a run, where none has begun. */
@@ -42,7 +45,10 @@ export function beginRun(revision: Revision): void {
 }
 
 /** What has its turn in an inbox, in order of admission; with `steersOnly` no queued item but the control items that are next. */
-export function mayEnter({ steers, queued }: WaitingInputs, steersOnly: boolean): readonly WaitingInput[] {
+export function mayEnter(waiting: WaitingInputs, steersOnly: boolean): readonly WaitingInput[] {
+  const { steers, more } = waiting
+  const next = more ? (steers.at(-1)?.seq ?? 0) : Number.POSITIVE_INFINITY
+  const queued = waiting.queued.filter(({ seq }) => seq < next)
   const input = steersOnly ? queued.findIndex(({ item }) => !isControl(item)) : -1
   return [...steers, ...(input < 0 ? queued : queued.slice(0, input))].sort((a, b) => a.seq - b.seq)
 }

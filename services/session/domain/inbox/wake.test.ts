@@ -31,8 +31,10 @@ function item(seq: number, type: 'prompt' | 'move', delivery: 'steer' | 'queue')
 const inbox = (...items: WaitingInput[]): WaitingInputs => ({
   steers: items.filter(({ item }) => item.delivery === 'steer'),
   queued: items.filter(({ item }) => item.delivery === 'queue').slice(0, 2),
+  more: false,
 })
 
+const NEW = { taken: undefined, full: false }
 const running = { running: true, fence: 1, leaseUntil: NOW + 10_000 } as const
 const woken = (at: number, more = {}) =>
   ({ due: true, wake: { at, steersOnly: false, resume: false, ...more } }) as const
@@ -70,7 +72,7 @@ test('what is due for steers leaves queued inputs where they are, until somethin
   )
   assert.equal(second.state.due, false)
   const other = revisionOf(steersOnly)
-  admitPrompt(other, undefined, admission('msg_4'))
+  admitPrompt(other, NEW, admission('msg_4'))
   assert.deepEqual(
     promoteItems(other, rest, 'idle').messages.map(({ message }) => message.id),
     ['msg_2', 'msg_3'],
@@ -108,10 +110,10 @@ test('a resume is for the account of who asks; a run that goes on, and ends by i
 test('an admission does not forget a resume that was asked for, and an interrupt does', () => {
   const revision = revisionOf({})
   resumeRun(revision, admitter)
-  admitPrompt(revision, undefined, admission('msg_1'))
+  admitPrompt(revision, NEW, admission('msg_1'))
   assert.deepEqual([revision.state.wake?.resume, revision.state.wake?.resumer], [true, admitter])
   interruptRun(revision)
-  admitPrompt(revision, undefined, admission('msg_2'))
+  admitPrompt(revision, NEW, admission('msg_2'))
   assert.equal(revision.state.wake?.resume, false)
 })
 

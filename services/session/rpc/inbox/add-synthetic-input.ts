@@ -8,7 +8,7 @@ import { check, parseText } from '#shared/rpc/parse.ts'
 import { NO_BLOBS } from '../blob-contents.ts'
 import { parseMessageId, parseMetadata } from '../parse.ts'
 import { itemToProto } from './item-to-proto.ts'
-import { digestOf, MAX_DESCRIPTION_LENGTH, MAX_TEXT_LENGTH, parseDelivery, promptConflict } from './parse-admission.ts'
+import { digestOf, MAX_DESCRIPTION_LENGTH, MAX_TEXT_LENGTH, notAdmitted, parseDelivery } from './parse-admission.ts'
 
 /** Admits one synthetic text; the response means that it is durable. */
 export function addSyntheticInput(dependencies: {
@@ -24,11 +24,11 @@ export function addSyntheticInput(dependencies: {
     const digest = digestOf([text, description, metadata, delivery])
     const item = await store.revise(
       { workspace: admitter.workspaceId, sessionId: request.sessionId },
-      (reads) => reads.takenId(id),
-      (revision, taken) => {
+      (reads) => reads.admissionReads(id),
+      (revision, reads) => {
         const admission = { id, synthetic, delivery, digest, admitter, wake: !request.parked }
-        const admitted = admitSynthetic(revision, taken, admission)
-        if (admitted === undefined) throw promptConflict(id)
+        const admitted = admitSynthetic(revision, reads, admission)
+        if (admitted === undefined) throw notAdmitted(request.sessionId, id, reads)
         return admitted
       },
     )

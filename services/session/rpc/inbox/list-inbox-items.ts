@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import type { InboxItem } from '#services/session/domain/inbox.ts'
+import { type InboxItem, MOST_WAITING } from '#services/session/domain/inbox.ts'
 import { bytesOf } from '#services/session/domain/messages/size.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
@@ -8,7 +8,6 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { readWithContents } from '../blob-contents.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
 
-const MAX_ITEMS = 1_000
 /** What one list says and its files, in bytes: a response must stay below the 64 MiB of a message between processes. */
 const MAX_PAGE_BYTES = 40 * 1_048_576
 /** So many are read at once: what waits may be large. */
@@ -41,7 +40,7 @@ async function readItems(store: SessionStore, workspace: string, sessionId: stri
     )
     for (const { seq, item } of batch) {
       bytes += bytesOf(item) + blobsOfItem(item).reduce((sum, { size }) => sum + size, 0)
-      if (items.length === MAX_ITEMS || (items.length > 0 && bytes > MAX_PAGE_BYTES)) return items
+      if (items.length === MOST_WAITING || (items.length > 0 && bytes > MAX_PAGE_BYTES)) return items
       items.push(item)
       afterSeq = seq
     }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { Delivery as DeliveryMessage } from '#gen/portico/session/v1/session_pb.js'
-import type { Delivery } from '#services/session/domain/inbox.ts'
+import { type AdmissionReads, type Delivery, MOST_WAITING } from '#services/session/domain/inbox.ts'
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { check } from '#shared/rpc/parse.ts'
@@ -28,9 +28,10 @@ export function digestOf(sent: readonly unknown[]): string {
   return hash('sha256', JSON.stringify(sent, inOrder), 'base64url')
 }
 
-/** The refusal of an id that names something else. */
-export function promptConflict(messageId: string): Rejection {
-  return new Rejection('PROMPT_CONFLICT', { message_id: messageId })
+/** The refusal of an id that names something else, or of one more item where too many wait. */
+export function notAdmitted(sessionId: string, messageId: string, { taken }: AdmissionReads): Rejection {
+  if (taken !== undefined) return new Rejection('PROMPT_CONFLICT', { message_id: messageId })
+  return new Rejection('INBOX_FULL', { session_id: sessionId, limit: `${MOST_WAITING}` })
 }
 
 /** For JSON.stringify: objects with their members in order of their names. */

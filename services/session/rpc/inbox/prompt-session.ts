@@ -15,7 +15,7 @@ import { findContents, missingBlob } from '../blob-contents.ts'
 import { parseAgentName, parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
-import { digestOf, MAX_DESCRIPTION_LENGTH, MAX_TEXT_LENGTH, parseDelivery, promptConflict } from './parse-admission.ts'
+import { digestOf, MAX_DESCRIPTION_LENGTH, MAX_TEXT_LENGTH, notAdmitted, parseDelivery } from './parse-admission.ts'
 
 const MAX_ATTACHMENTS = 32
 /** Of a file's name. */
@@ -49,10 +49,10 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
       const admission = { ...given, prompt: { ...words, files }, wake: !request.parked }
       return store.revise(
         { workspace: workspaceId, sessionId },
-        (reads) => reads.takenId(id),
-        (revision, taken) => {
-          const admitted = admitPrompt(revision, taken, admission)
-          if (admitted === undefined) throw promptConflict(id)
+        (reads) => reads.admissionReads(id),
+        (revision, reads) => {
+          const admitted = admitPrompt(revision, reads, admission)
+          if (admitted === undefined) throw notAdmitted(sessionId, id, reads)
           return admitted
         },
       )

@@ -9,7 +9,7 @@ import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { parseText } from '#shared/rpc/parse.ts'
-import { digestOf, parseDelivery, promptConflict } from '../inbox/parse-admission.ts'
+import { digestOf, notAdmitted, parseDelivery } from '../inbox/parse-admission.ts'
 import { MAX_PATH_LENGTH, parseMessageId } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 
@@ -39,7 +39,7 @@ export function moveSession(dependencies: {
       (reads) => reads.moveReads(id),
       (revision, reads) => {
         const admission = { id, move, delivery, digest, admitter, wake: true }
-        if (!decideMove(revision, reads, admission, stranded)) throw promptConflict(id)
+        if (!decideMove(revision, reads, admission, stranded)) throw notAdmitted(request.sessionId, id, reads)
       },
     )
     return {}
