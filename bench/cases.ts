@@ -18,7 +18,7 @@ export interface BenchCase {
 export const API_KEY = 'sk-portico-key-of-the-benchmarks'
 
 const perRequest = { unit: 'request', count: 1 } as const
-const goal = { ratio: 1.5 }
+const goal = { ratio: 1.3 }
 
 export const CASES: readonly BenchCase[] = [
   {
@@ -29,7 +29,13 @@ export const CASES: readonly BenchCase[] = [
     },
   },
   {
-    ...{ name: 'session list', reference: 'sessions', rounds: { 1: 200, 16: 800 }, per: perRequest, goal },
+    ...{
+      name: 'session list',
+      reference: 'sessions',
+      rounds: { 1: 200, 16: 800 },
+      per: perRequest,
+      goal: { ratio: 1.5 },
+    },
     async prepare(client, directory) {
       await createSessions(client, directory, 1_000)
       return () => ({ method: 'GET', path: '/api/session?limit=50' })

@@ -41,6 +41,14 @@ export async function startEventServers(): Promise<Omit<BenchServers, 'upstream'
   return { ...servers, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
+/** Portico alone, on an empty store. */
+export async function startPortico(): Promise<Omit<BenchServers, 'reference' | 'upstream'>> {
+  await using ground = await breakGround()
+  const servers = { project: ground.project, portico: ground.use(await ground.startPortico('data', {})) }
+  const owned = ground.move()
+  return { ...servers, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
 /** Portico of this tree and of another one, and the provider that both ask. */
 export interface PairedServers extends AsyncDisposable {
   readonly before: BenchServer

@@ -70,7 +70,8 @@ async function ask(child: ChildProcess, question: string, member: string): Promi
   }
 }
 
-function printedUrl(child: ChildProcess, file: string): Promise<string> {
+/** Waits until a server has printed its URL. */
+export function printedUrl(child: ChildProcess, file: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const late = setTimeout(() => reject(new Error(`${file} printed no URL within ${START_MS} ms`)), START_MS)
   let printed = ''

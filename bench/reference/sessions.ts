@@ -1,26 +1,41 @@
 // What the session paths are measured against: bare Express over node:sqlite that does the same durable work and nothing
 // else. No authentication, no schemas, no limits, no logs.
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import express from 'express'
 
 const database = new DatabaseSync(join(process.env.BENCH_DIRECTORY ?? '.', 'reference.sqlite'))
+// An index for each filter of a list, one for searches in titles, and one for reading a session's events. Statistics count what was
+// delivered, for which nothing is written here.
 database.exec(`
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
-  CREATE TABLE sessions (id TEXT PRIMARY KEY, title TEXT, directory TEXT NOT NULL, project TEXT NOT NULL,
-    cost INTEGER NOT NULL, tokens TEXT NOT NULL, seq INTEGER NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL);
+  CREATE TABLE sessions (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, parent TEXT, title TEXT, directory TEXT NOT NULL,
+    project TEXT NOT NULL, subpath TEXT NOT NULL, cost INTEGER NOT NULL, tokens TEXT NOT NULL, seq INTEGER NOT NULL,
+    created INTEGER NOT NULL, updated INTEGER NOT NULL);
   CREATE INDEX sessions_by_time ON sessions (updated, id);
-  CREATE TABLE events (position INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, seq INTEGER NOT NULL,
-    created INTEGER NOT NULL, data TEXT NOT NULL);
-  CREATE TABLE inbox (id TEXT PRIMARY KEY, session TEXT NOT NULL, seq INTEGER NOT NULL, delivery TEXT NOT NULL,
-    created INTEGER NOT NULL, data TEXT NOT NULL);
+  CREATE INDEX sessions_by_parent ON sessions (parent, updated, id) WHERE parent IS NOT NULL;
+  CREATE INDEX sessions_by_directory ON sessions (directory, updated, id);
+  CREATE INDEX sessions_by_project ON sessions (project, updated, id);
+  CREATE INDEX sessions_by_subpath ON sessions (project, subpath, updated, id) WHERE subpath <> '';
+  CREATE VIRTUAL TABLE titles USING fts5 (title, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram');
+  CREATE TABLE events (position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, session INTEGER NOT NULL, seq INTEGER NOT NULL,
+    directory TEXT NOT NULL, created INTEGER NOT NULL, data TEXT NOT NULL);
+  CREATE INDEX events_by_session ON events (session, seq);
+  CREATE TABLE inbox (id TEXT PRIMARY KEY, session INTEGER NOT NULL, seq INTEGER NOT NULL, state TEXT NOT NULL, delivery TEXT NOT NULL,
+    digest TEXT NOT NULL, created INTEGER NOT NULL, data TEXT NOT NULL);
+  CREATE INDEX inbox_waiting ON inbox (session, delivery, seq) WHERE state = 'waiting';
 `)
-const insertSession = database.prepare('INSERT INTO sessions VALUES (?, ?, ?, ?, 0, ?, 1, ?, ?)')
-const insertEvent = database.prepare('INSERT INTO events (session, seq, created, data) VALUES (?, ?, ?, ?)')
-const insertInput = database.prepare('INSERT INTO inbox VALUES (?, ?, ?, ?, ?, ?)')
-const raise = database.prepare('UPDATE sessions SET seq = seq + 1, updated = ? WHERE id = ? RETURNING seq')
+const insertSession =
+  database.prepare(`INSERT INTO sessions (id, title, directory, project, subpath, cost, tokens, seq, created, updated)
+  VALUES (?, ?, ?, ?, '', 0, ?, 1, ?, ?)`)
+const insertTitle = database.prepare('INSERT INTO titles (rowid, title) VALUES (?, ?)')
+const insertEvent = database.prepare(
+  'INSERT INTO events (id, session, seq, directory, created, data) VALUES (?, ?, ?, ?, ?, ?)',
+)
+const insertInput = database.prepare(`INSERT INTO inbox VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?)`)
+const raise = database.prepare('UPDATE sessions SET seq = ?, updated = ? WHERE number = ?')
 const byId = database.prepare('SELECT * FROM sessions WHERE id = ?')
 const page = database.prepare('SELECT * FROM sessions ORDER BY updated DESC, id DESC LIMIT ?')
 const begin = database.prepare('BEGIN IMMEDIATE')
@@ -49,10 +64,11 @@ function flush(): void {
   for (const job of jobs) job.done()
 }
 
-const newId = (prefix: string): string => `${prefix}_${randomBytes(16).toString('hex')}`
+/** Begins with the time, so that the rows of one commit lie on few pages. */
+const newId = (prefix: string): string => `${prefix}_${Date.now().toString(16)}${randomBytes(10).toString('hex')}`
 const NO_TOKENS = JSON.stringify({ input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } })
 
-interface Row {
+interface NewRow {
   readonly id: string
   readonly title: string | null
   readonly directory: string
@@ -63,7 +79,12 @@ interface Row {
   readonly updated: number
 }
 
-function info(row: Row) {
+interface Row extends NewRow {
+  readonly number: number
+  readonly seq: number
+}
+
+function info(row: NewRow) {
   return {
     ...{ id: row.id, projectID: row.project, cost: row.cost, tokens: JSON.parse(row.tokens) as unknown },
     ...{ time: { created: row.created, updated: row.updated }, title: row.title ?? undefined },
@@ -79,13 +100,18 @@ app.use(express.json())
 app.post('/api/session', async (request, response) => {
   const { title, location } = request.body as { title?: string; location: { directory: string } }
   const now = Date.now()
-  const row: Row = {
+  const row: NewRow = {
     ...{ id: newId('ses'), title: title ?? null, directory: location.directory, project: 'global' },
     ...{ cost: 0, tokens: NO_TOKENS, created: now, updated: now },
   }
   await write(() => {
-    insertSession.run(row.id, row.title, row.directory, row.project, row.tokens, now, now)
-    insertEvent.run(row.id, 1, now, JSON.stringify({ type: 'session.created', session: row }))
+    if (byId.get(row.id) !== undefined) return
+    const { lastInsertRowid: number } = insertSession.run(
+      ...[row.id, row.title, row.directory, row.project, row.tokens, now, now],
+    )
+    insertTitle.run(number, row.title)
+    const data = JSON.stringify({ type: 'session.created', session: row })
+    insertEvent.run(newId('evt'), number, 1, row.directory, now, data)
   })
   response.json({ data: info(row) })
 })
@@ -116,9 +142,13 @@ app.post('/api/session/:id/prompt', async (request, response) => {
     delivery: 'steer',
   }
   await write(() => {
-    const { seq } = raise.get(now, sessionID) as { seq: number }
-    insertEvent.run(sessionID, seq, now, JSON.stringify({ type: 'session.inbox.enqueued', item }))
-    insertInput.run(item.id, sessionID, seq, item.delivery, now, JSON.stringify(item.payload))
+    const { number, seq, directory } = byId.get(sessionID) as unknown as Row
+    const data = JSON.stringify(item.payload)
+    const digest = createHash('sha256').update(data).digest('base64url')
+    raise.run(seq + 2, now, number)
+    insertInput.run(item.id, number, seq + 1, item.delivery, digest, now, data)
+    const event = JSON.stringify({ type: 'session.inbox.enqueued', item })
+    insertEvent.run(newId('evt'), number, seq + 2, directory, now, event)
   })
   response.json({ data: item })
 })

@@ -1,0 +1,233 @@
+// `node bench/opencode.ts [--binary FILE] [--sessions N] [--rounds N] [--share X]`: asks Portico and `opencode serve` of the npm package `opencode-ai`
+// the same, in turns. Without --binary the package is installed into a temporary folder. Opencode's own files lie in
+// such a folder, too, and what it would ask of the network is switched off. --share makes rounds shorter, to try things. Linux only.
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { type BenchRequest, LoadClient, median } from './harness/load.ts'
+import { printedUrl } from './harness/server.ts'
+import { startPortico } from './servers.ts'
+
+const PACKAGE = 'opencode-ai@1.18.33'
+const CONNECTIONS = [1, 16, 64]
+const GOAL_AT = 16
+const GOAL_MB = 170
+const TICK_US = 10_000
+/** How long after the sessions were made the memory is looked at again. */
+const REST_MS = 20_000
+const PAGE = 50
+const TITLE = 'A session of the benchmarks'
+const TEXT = 'Read the README and say what this project is.'
+
+interface Side {
+  readonly name: 'Portico' | 'opencode'
+  readonly url: string
+  readonly pid: number
+  readonly ids: string[]
+  /** Microseconds of CPU time used so far, by all threads and, for opencode, child processes. */
+  cpu(): Promise<number> | number
+}
+
+interface Case {
+  readonly name: string
+  /** Requests of a round. They differ, so that rounds take about as long. */
+  readonly requests: Readonly<Record<Side['name'], number>>
+  /** At so many requests per second of Portico for each of opencode. */
+  readonly goal: number
+  request(side: Side, turn: number): BenchRequest
+}
+
+const isOurs = ({ name }: Side): boolean => name === 'Portico'
+const prefix = (side: Side): string => (isOurs(side) ? '/api/session' : '/session')
+const post = (path: string, body: object): BenchRequest => ({ method: 'POST', path, body: JSON.stringify(body) })
+const one = (side: Side, turn: number): string => `${prefix(side)}/${side.ids[turn % side.ids.length]}`
+
+const CASES: readonly Case[] = [
+  {
+    ...{ name: `list of ${PAGE}`, requests: { Portico: 1_600, opencode: 64 }, goal: 28 },
+    request: (side) => ({ method: 'GET', path: `${prefix(side)}?limit=${PAGE}` }),
+  },
+  {
+    ...{ name: 'get', requests: { Portico: 6_400, opencode: 320 }, goal: 15 },
+    request: (side, turn) => ({ method: 'GET', path: one(side, turn) }),
+  },
+  {
+    ...{ name: 'admission', requests: { Portico: 3_200, opencode: 192 }, goal: 15 },
+    request: (side, turn) =>
+      isOurs(side)
+        ? post(`${one(side, turn)}/prompt`, { text: TEXT, resume: false })
+        : post(`${one(side, turn)}/message`, {
+            ...{ noReply: true, model: { providerID: 'openai', modelID: 'gpt-bench' } },
+            parts: [{ type: 'text', text: TEXT }],
+          }),
+  },
+  { ...{ name: 'create', requests: { Portico: 3_200, opencode: 64 }, goal: 70 }, request: create },
+]
+
+const { values } = parseArgs({
+  options: {
+    binary: { type: 'string' },
+    sessions: { type: 'string', default: '10000' },
+    rounds: { type: 'string', default: '5' },
+    share: { type: 'string', default: '1' },
+  },
+})
+const [sessions, rounds, share] = [values.sessions, values.rounds, values.share].map(Number) as [number, number, number]
+
+await using ground = new AsyncDisposableStack()
+const folder = await mkdtemp(join(tmpdir(), 'portico-opencode-'))
+ground.defer(() => rm(folder, { recursive: true, force: true }))
+const { portico, project } = ground.use(await startPortico())
+const binary = values.binary ?? install()
+const sides: readonly [Side, Side] = [
+  { name: 'Portico', url: portico.url, pid: portico.process.pid ?? 0, ids: [], cpu: () => portico.cpu() },
+  await startOpencode(),
+]
+const version = execFileSync(binary, ['--version'], { encoding: 'utf8', env: environment() }).trim()
+print(`Portico on Node ${process.version}, opencode ${version}, ${sessions} sessions, load average ${load()}`)
+for (const side of sides) await fill(side)
+for (const { name, pid } of sides) print(`  ${name}: ${memory(pid)} MB resident`)
+await delay(REST_MS)
+for (const { name, pid } of sides)
+  print(
+    `  ${name}: ${memory(pid)} MB after a rest${name === 'Portico' ? goalOf(memory(pid) < GOAL_MB, `under ${GOAL_MB}`) : ''}`,
+  )
+for (const each of CASES) for (const connections of CONNECTIONS) await compare(each, connections)
+
+async function compare(each: Case, connections: number): Promise<void> {
+  const both = sides.map((side) => contestant(each, side, connections))
+  for (const { round } of both) await round()
+  for (let n = 0; n < rounds; n++) {
+    // Who begins changes, so that whatever the first one leaves behind hits both.
+    for (const side of n % 2 === 0 ? both : both.toReversed()) side.kept.push(await side.round())
+  }
+  for (const { client } of both) await client[Symbol.asyncDispose]()
+  print(
+    `\n${each.name}, ${connections} at once, load average ${load()}      requests/s (range)        CPU µs per request (range)`,
+  )
+  const [ours, theirs] = both.map(({ side, kept }) => {
+    const [speed, cpu] = [kept.map(({ speed }) => speed), kept.map(({ cpu }) => cpu)]
+    print(`  ${side.name.padEnd(12)}${spread(speed).padStart(32)}${spread(cpu).padStart(34)}`)
+    return { speed: median(speed), cpu: median(cpu) }
+  }) as [Measured, Measured]
+  const ratio = ours.speed / theirs.speed
+  const goal = connections === GOAL_AT ? goalOf(ratio >= each.goal, `at least ${each.goal} times the requests`) : ''
+  print(`  ratio       ${ratio.toFixed(1).padStart(32)}${(theirs.cpu / ours.cpu).toFixed(1).padStart(34)}${goal}`)
+}
+
+interface Measured {
+  readonly speed: number
+  readonly cpu: number
+}
+
+function contestant(each: Case, side: Side, connections: number) {
+  const client = new LoadClient(side.url, connections)
+  const requests = Math.max(connections, Math.ceil(each.requests[side.name] * share))
+  let turn = 0
+  const round = async (): Promise<Measured> => {
+    const before = await side.cpu()
+    const { requestsPerSecond } = await client.load(requests, connections, () => each.request(side, turn++))
+    return { speed: requestsPerSecond, cpu: ((await side.cpu()) - before) / requests }
+  }
+  return { side, client, round, kept: [] as Measured[] }
+}
+
+function create(side: Side): BenchRequest {
+  return post(prefix(side), isOurs(side) ? { title: TITLE, location: { directory: project } } : { title: TITLE })
+}
+
+async function fill(side: Side): Promise<void> {
+  await using client = new LoadClient(side.url, GOAL_AT)
+  const begun = performance.now()
+  let left = sessions
+  const worker = async (): Promise<void> => {
+    while (left-- > 0) {
+      const { status, text } = await client.send(create(side))
+      if (status !== 200) throw new Error(`A session was not made: ${status} ${text}`)
+      const answer = JSON.parse(text) as { readonly id: string; readonly data?: { readonly id: string } }
+      side.ids.push(answer.data?.id ?? answer.id)
+    }
+  }
+  await Promise.all(Array.from({ length: GOAL_AT }, worker))
+  print(`  ${side.name}: ${side.ids.length} sessions made in ${Math.round((performance.now() - begun) / 1_000)} s`)
+}
+
+/** Path of the binary that the package brings for this machine. */
+function install(): string {
+  const words = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--no-save', PACKAGE]
+  execFileSync('npm', words, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+  return join(folder, 'node_modules', `opencode-${process.platform}-${process.arch}`, 'bin', 'opencode')
+}
+
+async function startOpencode(): Promise<Side> {
+  const cwd = join(folder, 'project')
+  await mkdir(cwd)
+  const words = ['serve', '--hostname', '127.0.0.1', '--port', '0']
+  const child = spawn(binary, words, { cwd, env: environment(), stdio: ['ignore', 'pipe', 'ignore'] })
+  // Also when this process ends early.
+  process.once('exit', () => child.kill())
+  ground.defer(async () => {
+    const exit = once(child, 'exit')
+    if (child.exitCode === null && child.signalCode === null && child.kill()) await exit
+  })
+  const pid = child.pid ?? 0
+  return { name: 'opencode', url: await printedUrl(child, binary), pid, ids: [], cpu: () => ticks(pid) * TICK_US }
+}
+
+/** All that opencode sees: folders of its own, and no reason to ask the network. */
+function environment(): NodeJS.ProcessEnv {
+  const config = { autoupdate: false, share: 'disabled', snapshot: false, lsp: false, formatter: false }
+  return {
+    ...{ PATH: process.env.PATH, HOME: folder, OPENCODE_CONFIG_CONTENT: JSON.stringify(config) },
+    ...{ XDG_DATA_HOME: join(folder, 'data'), XDG_CONFIG_HOME: join(folder, 'config') },
+    ...{ XDG_CACHE_HOME: join(folder, 'cache'), XDG_STATE_HOME: join(folder, 'state') },
+    ...{ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_SHARE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1' },
+    ...{ OPENCODE_DISABLE_LSP_DOWNLOAD: '1', OPENCODE_DISABLE_DEFAULT_PLUGINS: '1' },
+  }
+}
+
+/** CPU time of a process, of its children that live, and of those that have ended. */
+function ticks(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // After the name, which may hold anything: user and system time are the 12th and 13th, then those of ended children.
+  const own = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 15)
+    .map(Number)
+  return [...own, ...children(pid).map(ticks)].reduce((sum, value) => sum + value, 0)
+}
+
+/** Resident megabytes of a process and its children. */
+function memory(pid: number): number {
+  const kilobytes = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+  return children(pid).reduce((sum, child) => sum + memory(child), Math.round(kilobytes / 1_024))
+}
+
+function children(pid: number): number[] {
+  const threads = readdirSync(`/proc/${pid}/task`)
+  const texts = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'))
+  return texts.flatMap((text) => text.split(' ').filter(Boolean).map(Number))
+}
+
+function spread(values: readonly number[]): string {
+  const digits = (value: number): string => value.toFixed(value < 100 ? 1 : 0)
+  return `${digits(median(values))} (${digits(Math.min(...values))} to ${digits(Math.max(...values))})`
+}
+
+function goalOf(met: boolean, goal: string): string {
+  return `   goal: ${goal}: ${met ? 'met' : 'MISSED'}`
+}
+
+function load(): string {
+  return (loadavg()[0] ?? 0).toFixed(0)
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
