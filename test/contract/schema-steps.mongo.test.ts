@@ -6,7 +6,8 @@ import { storeSchema as identity } from '#services/identity/open.ts'
 import { storeSchema as inference } from '#services/inference/open.ts'
 import { storeSchema as session } from '#services/session/open.ts'
 import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
-import { migrateMongo } from '#shared/stores/mongo-schema.ts'
+import { migrateMongo, prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
+import { OlderStoreError } from '#shared/stores/schema-step.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { layOutDatabase } from '#test/support/older-stores.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
@@ -120,4 +121,27 @@ test('a process that is paused in any step changes nothing once another has run 
       assert.deepEqual(await dump(other.db), served, `paused at ${at}`)
     })
   await Promise.all([...kinds].map(pausedAt))
+})
+
+test('a process that is killed while it makes the form of its data leaves that to the next; who starts beside it waits', {
+  skip: skipWithoutMongo,
+}, async () => {
+  const schema = session.mongo
+  const half = schema.steps.length >> 1
+  const killed = new Error('killed')
+  const dies = { version: half + 1, name: 'dies', up: () => Promise.reject(killed) }
+  await using mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
+  try {
+    const cut = prepareMongoSchema(mongo, { ...schema, steps: [...schema.steps.slice(0, half), dies] })
+    await assert.rejects(cut, killed)
+    await Promise.all([prepareMongoSchema(mongo, schema), prepareMongoSchema(mongo, schema)])
+    const [found] = await mongo.db.collection('store_versions').find().toArray()
+    assert.deepEqual([found?.version, found?.making], [schema.steps.at(-1)?.version, undefined])
+    await mongo.db
+      .collection<{ _id: string }>('store_versions')
+      .updateOne({ _id: schema.name }, { $set: { version: 1 } })
+    await assert.rejects(prepareMongoSchema(mongo, schema), OlderStoreError)
+  } finally {
+    await mongo.db.dropDatabase()
+  }
 })

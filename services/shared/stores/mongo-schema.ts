@@ -36,6 +36,8 @@ interface VersionDocument {
   /** The service. */
   readonly _id: string
   readonly version: number
+  /** Nothing has been stored yet: whoever needs the data makes its form, or goes on with that. */
+  readonly making?: boolean
   readonly holder: string | null
   /** By the server's clock: until then nobody else runs steps. */
   readonly heldUntil: Date
@@ -55,14 +57,14 @@ const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
  * processes may do so at once.
  */
 export async function prepareMongoSchema(mongo: Mongo, schema: MongoSchema): Promise<void> {
-  const version = await versionOf(mongo.db, schema)
-  if (version === 'empty') await runSteps(mongo, schema, () => {})
+  const { version, isMade } = await versionOf(mongo.db, schema)
+  if (!isMade) await runSteps(mongo, schema, () => {})
   else requireLatest(placeOf(mongo.db, schema), version, schema.steps)
 }
 
 /** Whether the service has stored anything in that database. */
 export async function isMongoStored({ db }: Mongo, schema: MongoSchema): Promise<boolean> {
-  return (await versionOf(db, schema)) !== 'empty'
+  return (await versionOf(db, schema)).isMade
 }
 
 /**
@@ -78,8 +80,7 @@ async function runSteps(mongo: Mongo, schema: MongoSchema, report: ReportStep): 
   const place = placeOf(db, schema)
   const holder = randomText(16)
   for (;;) {
-    const version = await versionOf(db, schema)
-    const done = version === 'empty' ? 0 : version
+    const { version: done } = await versionOf(db, schema)
     refuseNewer(place, done, schema.steps)
     const next = schema.steps.find((step) => step.version > done)
     if (next === undefined) return
@@ -100,7 +101,9 @@ async function runSteps(mongo: Mongo, schema: MongoSchema, report: ReportStep): 
     } finally {
       clearInterval(renewing)
       // Whoever has lost the lease leaves the version to the one who has it.
-      await versions(db).updateOne(held, { $set: { version: reached, holder: null } }, LIMIT)
+      const isLast = reached === schema.steps.at(-1)?.version
+      const made = isLast ? { $unset: { making: true as const } } : {}
+      await versions(db).updateOne(held, { $set: { version: reached, holder: null }, ...made }, LIMIT)
     }
   }
 }
@@ -118,7 +121,7 @@ async function number(db: Db, name: string, version: number): Promise<void> {
   try {
     await versions(db).updateOne(
       { _id: name },
-      { $setOnInsert: { version, holder: null, heldUntil: new Date(0) } },
+      { $setOnInsert: { version, making: version === 0, holder: null, heldUntil: new Date(0) } },
       { upsert: true, ...LIMIT },
     )
   } catch (error) {
@@ -151,11 +154,11 @@ async function hold(db: Db, { holder, ...of }: Held, session?: ClientSession): P
 }
 
 /** Data of the time before versions has the first form, without a number; what nobody finished making is empty. */
-async function versionOf(db: Db, { name, collection }: MongoSchema): Promise<number | 'empty'> {
+async function versionOf(db: Db, { name, collection }: MongoSchema): Promise<{ version: number; isMade: boolean }> {
   const found = await versions(db).findOne({ _id: name }, LIMIT)
-  if (found !== null) return found.version === 0 ? 'empty' : found.version
+  if (found !== null) return { version: found.version, isMade: found.version > 0 && found.making !== true }
   const collections = await db.listCollections({ name: collection }, { nameOnly: true, ...LIMIT }).toArray()
-  return collections.length === 0 ? 'empty' : 1
+  return collections.length === 0 ? { version: 0, isMade: false } : { version: 1, isMade: true }
 }
 
 function versions(db: Db): Collection<VersionDocument> {
