@@ -21,7 +21,7 @@ export async function settleChildren(session: SessionClient, totals: Totals): Pr
     const { id, parentID } = (body as { data: { id: string; parentID: string } }).data
     below.set(parentID, [...(below.get(parentID) ?? []), id])
     if (!below.has(id)) below.set(id, [])
-    await quiet(child)
+    await quiet(child, true)
     addTotals(totals, await child.client.messages(id), true)
   }
   for (const [id, made] of below) {
@@ -50,7 +50,7 @@ export async function settleOffspring({ history }: SessionClient, totals: Totals
       continue
     }
     await sendInput(made, { kind: 'words', count: 2, slowMs: 0 }, 'steer')
-    await quiet(made)
+    await quiet(made, false)
     const all = await made.client.messages(sessionId)
     const own = all.slice(former.length)
     addTotals(totals, own, false)
@@ -65,11 +65,12 @@ async function listed(session: SessionClient, suffix: string): Promise<number> {
   return (body as { data?: unknown[] } | undefined)?.data?.length ?? 0
 }
 
-async function quiet(session: SessionClient): Promise<void> {
+/** Waits until nothing runs; what may take too long is interrupted. */
+async function quiet(session: SessionClient, isLong: boolean): Promise<void> {
   for (const since = Date.now(); !(await wait(session, 1_000)); ) {
     if (session.client.dead) return
     if (Date.now() - since > PATIENCE_MS) return void session.history.problems.push(`${session.path} is busy for ever`)
-    await interrupt(session)
+    if (isLong) await interrupt(session)
   }
 }
 

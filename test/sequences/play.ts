@@ -113,7 +113,10 @@ async function playOne(
   await settleOffspring(session, totals)
   tallyUp(tally, evidence)
   countMade(tally, history)
-  if (await interrupt(session)) problems.push('an interrupt is said to have ended something in an idle session')
+  // What was not answered may wake it still.
+  const isWoken = history.wakes.some(({ status }) => status === undefined)
+  if ((await interrupt(session)) && !isWoken)
+    problems.push('an interrupt is said to have ended something in an idle session')
   world.follower.forget(sessionId)
   const found = [...history.problems, ...problems]
   return found.length === 0 ? [] : [...found.slice(0, 8), storyOf(evidence)]
