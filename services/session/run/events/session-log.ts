@@ -3,7 +3,10 @@ import type { EventLog } from '#services/session/ports/event-log.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { EventHub } from './event-hub.ts'
 
-/** What a reader of one session's log gets: `missed` where events have expired, `synced` once it has all that was written before. */
+/**
+ * What a reader of one session's log gets: `missed` where events have expired, or where the log has no event of the given number
+ * and is read from its beginning (a session was made anew under the id), `synced` once it has all that was written before.
+ */
 export type LogItem =
   | { readonly type: 'missed' }
   | { readonly type: 'event'; readonly event: Omit<DurableEvent, 'position'> }
@@ -35,9 +38,16 @@ export async function* readSessionLog(
     const live = follow ? hub.subscribe(workspace, undefined, signal, { sessionId }) : undefined
     try {
       await live?.next()
+      let known = true
+      if (round === 0 && seq > 0) {
+        const { events } = await store.listEvents(workspace, sessionId, { afterSeq: seq - 1, limit: 1 })
+        known = events[0]?.seq === seq
+        if (!known) seq = 0
+      }
       for (;;) {
         const { events, missed } = await store.listEvents(workspace, sessionId, { afterSeq: seq, limit: PAGE })
-        if (missed) yield { type: 'missed' }
+        if (missed || !known) yield { type: 'missed' }
+        known = true
         for (const event of events) {
           seq = event.seq
           yield { type: 'event', event }
