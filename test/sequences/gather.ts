@@ -11,7 +11,7 @@ import type { SessionClient } from './session-client.ts'
 import type { World } from './world.ts'
 
 /** So long events may take to come, and titles to be found. */
-const REST_MS = 30_000
+const REST_MS = 60_000
 
 /** Everything that is known of a session that is over, once nothing more is written; undefined: it does not come to rest. */
 export async function gather(
@@ -31,7 +31,13 @@ export async function gather(
   return {
     ...{ history, messages, typed, ...still, seen: world.follower.of(sessionId) },
     approvals: (await approvals(session)).map(({ resource }) => resource),
-    ...{ lines: linesOf(history.calls), home: world.places.home, first: RULES.strict, takenOver: world.takenOver },
+    ...{
+      lines: linesOf(history.calls),
+      home: world.places.home,
+      first: RULES.strict,
+      takenOver: world.takenOver,
+      clockMs: world.clockMs,
+    },
   }
 }
 

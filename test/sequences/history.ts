@@ -201,14 +201,15 @@ export function stoppers({ interrupts, replies }: Pick<History, 'interrupts' | '
 export function valuesDuring<T>(
   events: readonly WireEvent[],
   asked: Asked,
+  clockMs: number,
   first: T,
   pick: (event: WireEvent) => T | undefined,
 ): T[] {
   let values = [first]
   for (const event of events) {
     const value = pick(event)
-    if (value === undefined || event.created > asked.answered + CLOCK_MS) continue
-    values = event.created + CLOCK_MS < asked.sent ? [value] : [...values, value]
+    if (value === undefined || event.created > asked.answered + clockMs) continue
+    values = event.created + clockMs < asked.sent ? [value] : [...values, value]
   }
   return values
 }

@@ -6,6 +6,7 @@ import { dropDatabase, freshDatabaseName } from '#test/support/mongo.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { type Product, startReplicas, startSingle } from '#test/support/product.ts'
 import { Follower } from './follow.ts'
+import { CLOCK_MS } from './history.ts'
 import type { Scene } from './session-client.ts'
 import type { Place, Restart } from './step.ts'
 
@@ -16,6 +17,8 @@ export interface World extends Scene, AsyncDisposable {
   readonly problems: string[]
   /** Whether a run may have been taken over from an owner that could not write any more: it ended, or lost its lease. */
   readonly takenOver: boolean
+  /** For so long, in milliseconds, what is written at a time may not be there yet. */
+  readonly clockMs: number
   restart(how: Restart['how']): Promise<void>
 }
 
@@ -24,6 +27,8 @@ const ENVIRONMENT = { PORTICO_PERMISSION_TIMEOUT: '1' }
 const PROBE_MS = 2_000
 /** Stopping takes at most 4 s for what is open, and a little more. */
 const STOP_MS = 40_000
+/** A transaction on MongoDB takes no longer, on a machine however busy. */
+const COMMIT_MS = 5_000
 /** A server that is silent so long will not answer any more. */
 const FROZEN_MS = 15_000
 
@@ -75,7 +80,7 @@ export async function openWorld({ mongo, environment = {} }: WorldSetting): Prom
   let restarted = false
   const owned = stack.move()
   return {
-    ...{ ...scene, follower, problems },
+    ...{ ...scene, follower, problems, clockMs: mongo === undefined ? CLOCK_MS : COMMIT_MS },
     get dead() {
       return scene.dead
     },

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WireMessage } from '#test/support/instance-client.ts'
-import { CLOCK_MS, type Copy, valuesDuring } from '../history.ts'
+import { type Copy, valuesDuring } from '../history.ts'
 import type { Evidence } from './judge.ts'
 
 /** Forks and exports have the settled history of their time, and what was said of the session then. */
 export function judgeCopies(evidence: Evidence): string[] {
-  const { history, messages } = evidence
+  const { history, messages, clockMs } = evidence
   const refused = history.emptyForks.flatMap(({ sent }) => {
-    const first = messages.find((message) => settledAt(message) + CLOCK_MS < sent)
+    const first = messages.find((message) => settledAt(message) + clockMs < sent)
     return first === undefined ? [] : [`a fork was refused as empty, though ${first.id} was there`]
   })
   return [
@@ -20,7 +20,7 @@ export function judgeCopies(evidence: Evidence): string[] {
   ]
 }
 
-function judgeMessages(copy: Copy, { messages }: Evidence): string[] {
+function judgeMessages(copy: Copy, { messages, clockMs }: Evidence): string[] {
   const isFork = copy.kind === 'fork'
   const history = isFork ? upToBoundary(copy, messages) : messages
   if (history === undefined) return [`ends at a message that is not there: ${JSON.stringify(copy.info.fork)}`]
@@ -29,7 +29,7 @@ function judgeMessages(copy: Copy, { messages }: Evidence): string[] {
   for (const message of history) {
     const copied = copy.messages[at]
     if (copied !== undefined && isDeepStrictEqual(isFork ? { ...copied, id: message.id } : copied, message)) at++
-    else if (settledAt(message) + CLOCK_MS < copy.asked.sent) problems.push(`lacks ${message.type} ${message.id}`)
+    else if (settledAt(message) + clockMs < copy.asked.sent) problems.push(`lacks ${message.type} ${message.id}`)
   }
   if (at < copy.messages.length)
     problems.push(`has what its history has not: ${JSON.stringify(copy.messages[at]).slice(0, 500)}`)
@@ -51,14 +51,14 @@ function settledAt({ type, time }: WireMessage): number {
   return type === 'assistant' ? (time.completed ?? Infinity) : time.created
 }
 
-function judgeInfo({ kind, info, asked }: Copy, { history, events, home, first }: Evidence): string[] {
+function judgeInfo({ kind, info, asked }: Copy, { history, events, home, first, clockMs }: Evidence): string[] {
   const problems: string[] = []
   const hold = (name: string, value: unknown, values: readonly unknown[]) => {
     if (!values.some((one) => isDeepStrictEqual(one, value)))
       problems.push(`has ${name} ${JSON.stringify(value)}, and not one of ${JSON.stringify(values)}`)
   }
   const during = (type: string, member: string, begin: unknown) =>
-    valuesDuring(events, asked, begin, (event) => (event.type === type ? event.data[member] : undefined))
+    valuesDuring(events, asked, clockMs, begin, (event) => (event.type === type ? event.data[member] : undefined))
   hold('agent', info.agent, during('session.agent.selected', 'agent', undefined))
   hold('model', info.model, during('session.model.selected', 'model', undefined))
   hold('metadata', info.metadata, during('session.metadata.updated', 'metadata', undefined))

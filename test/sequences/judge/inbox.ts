@@ -1,5 +1,5 @@
 import type { WireEvent } from '../follow.ts'
-import { before, beforeTime, CLOCK_MS } from '../history.ts'
+import { before, beforeTime } from '../history.ts'
 import type { Evidence } from './judge.ts'
 
 /** What was accepted enters once and in order, is listed while it waits, and what was cancelled in time never enters. */
@@ -51,7 +51,7 @@ function judgeOrder(events: readonly WireEvent[]): string[] {
 const ENDS = ['session.inbox.delivered', 'session.inbox.cancelled']
 
 /** A list has all that waited all the time, and nothing that did not wait at any time, in the order of admission. */
-function judgeLists({ history, events }: Evidence): string[] {
+function judgeLists({ history, events, clockMs }: Evidence): string[] {
   const admissions = events.filter(({ type }) => type === 'session.inbox.enqueued')
   const ends = new Map(
     events.flatMap(({ type, data, created }) => (ENDS.includes(type) ? [[data.inboxID, created]] : [])),
@@ -61,8 +61,8 @@ function judgeLists({ history, events }: Evidence): string[] {
     const may: unknown[] = []
     for (const { data, created } of admissions) {
       const ended = ends.get(data.inboxID) ?? Infinity
-      if (created + CLOCK_MS < asked.sent && asked.answered + CLOCK_MS < ended) must.push(data.inboxID)
-      if (created <= asked.answered + CLOCK_MS && asked.sent <= ended + CLOCK_MS) may.push(data.inboxID)
+      if (created + clockMs < asked.sent && asked.answered + clockMs < ended) must.push(data.inboxID)
+      if (created <= asked.answered + clockMs && asked.sent <= ended + clockMs) may.push(data.inboxID)
     }
     const inOrder = may.filter((id) => ids.includes(String(id)))
     if (must.every((id) => ids.includes(String(id))) && inOrder.join() === ids.join()) return []

@@ -29,6 +29,8 @@ export interface Evidence {
   readonly first: unknown
   /** Whether a run may have been taken over from an owner that could not write any more. */
   readonly takenOver: boolean
+  /** For so long, in milliseconds, what is written at a time may not be there yet. */
+  readonly clockMs: number
 }
 
 /** Holds a session to the contract; answers what is wrong. */

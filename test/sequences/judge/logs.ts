@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WireEvent } from '../follow.ts'
-import { CLOCK_MS } from '../history.ts'
 import type { Evidence } from './judge.ts'
 
 /** The stream brought every event of the log, in its order; and whoever read the log from a number got what follows it. */
-export function judgeLogs({ history, events, seen }: Evidence): string[] {
+export function judgeLogs({ history, events, seen, clockMs }: Evidence): string[] {
   const problems = differences('the stream', events, seen)
   for (const { after, asked, events: read } of history.logs) {
     const all = events.filter(({ durable: { seq } }) => seq > after)
-    const least = all.filter(({ created }) => created + CLOCK_MS < asked.sent).length
+    const least = all.filter(({ created }) => created + clockMs < asked.sent).length
     if (read.length < least) problems.push(`the log after ${after} had ${read.length} events instead of ${least}`)
     problems.push(...differences(`the log after ${after}`, all.slice(0, read.length), read))
   }
