@@ -210,8 +210,12 @@ export async function openSessionService(
   const local = opening.use(await connectLocal(service.routes))
   const client = createClient(SessionService, local.transport)
   const resources = opening.move()
-  const messages = async (sessionId = 'ses_1'): Promise<Message[]> =>
-    (await client.listMessages({ sessionId, order: 2, pageSize: 200 }, asKey)).messages
+  const messages = async (sessionId = 'ses_1', pageToken = ''): Promise<Message[]> => {
+    const page = await client.listMessages({ sessionId, order: 2, pageSize: 200, pageToken }, asKey)
+    return page.nextPageToken === ''
+      ? page.messages
+      : [...page.messages, ...(await messages(sessionId, page.nextPageToken))]
+  }
   const steps = async (id?: string): Promise<AssistantMessage[]> =>
     (await messages(id)).flatMap(({ kind }) => (kind.case === 'assistant' ? [kind.value] : []))
   let prompts = 0

@@ -83,9 +83,9 @@ forEachTransport((name, connect) => {
     assert.deepEqual(short(await list(service)), [['msg_1', 'STEER', 'prompt']])
   })
 
-  test(`long lists are whole, up to 1,000 items (${name})`, async () => {
+  test(`the longest list is whole (${name})`, async () => {
     await using service = await withSession(connect)
-    const admissions = Array.from({ length: 1_005 }, (_, n) =>
+    const admissions = Array.from({ length: 1_000 }, (_, n) =>
       service.client.promptSession(
         { sessionId, messageId: `msg_${n}`, text: 'a', parked: true, delivery: 1 + (n % 2) },
         service.as(),
