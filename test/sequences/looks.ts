@@ -70,12 +70,17 @@ async function seeInbox(session: SessionClient): Promise<void> {
   session.history.inboxes.push({ asked, ids: data.map(({ id }) => id) })
 }
 
-/** Reads the log from somewhere in its middle. */
+/** Reads the log, and then again from the event in its middle. */
 async function seeLog(session: SessionClient): Promise<void> {
-  const after = 3 * session.history.logs.length + (session.history.inputs.length % 5)
-  const asked = asking()
-  const events = await readLog(session, after)
-  if (events !== undefined) session.history.logs.push({ asked, after, events })
+  let after = 0
+  for (let round = 0; round < 2; round++) {
+    const asked = asking()
+    const events = await readLog(session, after)
+    const middle = events?.[events.length >> 1]
+    if (events === undefined || middle === undefined) return
+    session.history.logs.push({ asked, after, events })
+    after = middle.durable.seq
+  }
 }
 
 interface Synced {
