@@ -4,8 +4,8 @@ import { Rejection } from '#shared/rejection.ts'
 import type { EventHub } from './event-hub.ts'
 
 /**
- * What a reader of one session's log gets: `missed` where events have expired, or where the log has no event of the given number
- * and is read from its beginning (a session was made anew under the id), `synced` once it has all that was written before.
+ * What a reader of one session's log gets: `missed` where events have expired, or where the log ends before the given number and
+ * is read from its beginning (a session was made anew under the id), `synced` once it has all that was written before.
  */
 export type LogItem =
   | { readonly type: 'missed' }
@@ -41,7 +41,7 @@ export async function* readSessionLog(
       let known = true
       if (round === 0 && seq > 0) {
         const { events } = await store.listEvents(workspace, sessionId, { afterSeq: seq - 1, limit: 1 })
-        known = events[0]?.seq === seq
+        known = events.length > 0
         if (!known) seq = 0
       }
       for (;;) {
