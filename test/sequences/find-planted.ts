@@ -11,7 +11,7 @@ const ROUNDS = 10
 /** Tests that the judges find a fault. */
 export function testPlanted({ title, does, problem, ...plant }: Planted): void {
   test(`sequences find a planted fault: ${title}`, async () => {
-    const sequence = does.map((one) => ({ ...one, pause: 0, ahead: false })) as Sequence
+    const sequence = does.map((one) => ({ pause: 0, ...one, ahead: false })) as Sequence
     // A few at once, and again: which of two things is first may be a matter of luck.
     const sequences = Array.from({ length: 6 }, () => sequence)
     const problems: string[] = []

@@ -16,7 +16,7 @@ const child = (...tools: ToolKind[]) => ({ do: 'child', deep: false, work: { kin
 export interface Planted extends Plant {
   readonly title: string
   /** What a client does that finds it. */
-  readonly does: readonly Action[]
+  readonly does: readonly (Action & { readonly pause?: number })[]
   readonly problem: RegExp
 }
 
@@ -145,9 +145,8 @@ export const OPERATION_PLANTS: readonly Planted[] = [
     to: 'let afterSeq = 3',
     does: [
       { ...hello, parked: true },
-      { do: 'wait', ms: 300 },
-      { do: 'look', at: 'inbox' },
-      { do: 'wait', ms: 300 },
+      { do: 'look', at: 'inbox', pause: 300 },
+      { do: 'join', pause: 300 },
     ],
     problem: /the inbox was said to have/,
   },
