@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { test } from 'node:test'
 import { createLogger } from '#shared/telemetry/logging.ts'
 import { withRequestId } from '#shared/telemetry/request-scope.ts'
@@ -38,4 +40,23 @@ test('censors members named like secrets, at the top, one level down and among h
   const text = JSON.stringify(lines[0])
   assert.doesNotMatch(text, /hush/)
   assert.match(text, /\*\/\*/)
+})
+
+test('once a flush has ended all lines are written, in order', async () => {
+  const program = `import { createLogger } from ${JSON.stringify(new URL('logging.ts', import.meta.url).href)}
+    const logger = createLogger({ service: 'session', level: 'info' })
+    for (let n = 0; n < 100; n++) logger.info({ n }, 'x'.repeat(2_000))
+    logger.flush(() => process.kill(process.pid, 'SIGKILL'))`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program])
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk
+  })
+  await once(child, 'close')
+  const lines = output.trimEnd().split('\n')
+  const numbers = lines.map((line) => (JSON.parse(line) as { n: number }).n)
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 100 }, (_, n) => n),
+  )
 })

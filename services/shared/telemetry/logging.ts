@@ -38,7 +38,8 @@ export function createLogger(options: {
       redact: { paths: quoted.flatMap((name) => [name.slice(0), `*${name}`, `*.headers${name}`]), censor: '***' },
       mixin: requestFields,
     },
-    options.destination ?? pino.destination({ fd: 1, sync: false }),
+    // With a length of 0 a flush would wait for nothing.
+    options.destination ?? pino.destination({ fd: 1, sync: false, minLength: 1 }),
   )
 }
 
