@@ -144,6 +144,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
 
   test('what was admitted through a service that is stopped then is finished by the other', async () => {
     const sessionId = await runInA('/slow 60\n/length 60')
+    await waitFor('the run to begin', async () => (await throughA.messages(sessionId)).length > 1)
     await throughA.prompt(sessionId, { text: '/length 3', delivery: 'queue' })
     assert.equal(await a.session().stop(), 0)
     await throughB.wait(sessionId)
