@@ -4,12 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as delay, setImmediate } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
+import { longestTurn, ownMs } from './harness/longest-turn.ts'
 
 const { values } = parseArgs({ options: { sessions: { type: 'string', default: '1000000' } } })
 const W = 'wrk_0123456789abcdefghij'
@@ -77,7 +78,7 @@ try {
 /** Milliseconds of this thread for a page, and the longest between two turns of the event loop. */
 async function cost(store: SessionStore, query: Partial<SessionQuery>): Promise<{ ms: number; heldMs: number }> {
   let reading = true
-  const watching = watch(() => reading)
+  const watching = longestTurn(() => reading)
   for (let round = 0; round < WATCHED; round++) await read(store, query)
   reading = false
   const heldMs = await watching
@@ -95,23 +96,6 @@ async function read(store: SessionStore, query: Partial<SessionQuery>): Promise<
   let count = 0
   for await (const batch of store.listSessions(W, { order: 'descending', ...query, limit: 51 })) count += batch.length
   if (count > 51) throw new Error('A page is too long')
-}
-
-/** The longest that this thread worked between two turns of the event loop, in milliseconds: its own time, not that of others. */
-async function watch(goesOn: () => boolean): Promise<number> {
-  let longest = 0
-  for (let last = ownMs(); goesOn(); ) {
-    await setImmediate()
-    const now = ownMs()
-    longest = Math.max(longest, now - last)
-    last = now
-  }
-  return longest
-}
-
-function ownMs(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1_000
 }
 
 /** A store with so many sessions, a second apart. */

@@ -3,17 +3,17 @@
 // such a folder, too, and what it would ask of the network is switched off. --share makes rounds shorter, to try things. Linux only.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type BenchRequest, LoadClient, median } from './harness/load.ts'
+import { installOpencode, opencodeEnvironment } from './harness/opencode-install.ts'
+import { memory, ticks } from './harness/process-usage.ts'
 import { printedUrl } from './harness/server.ts'
 import { startPortico } from './servers.ts'
 
-const PACKAGE = 'opencode-ai@1.18.33'
 const CONNECTIONS = [1, 16, 64]
 const GOAL_AT = 16
 const GOAL_MB = 170
@@ -83,12 +83,12 @@ await using ground = new AsyncDisposableStack()
 const folder = await mkdtemp(join(tmpdir(), 'portico-opencode-'))
 ground.defer(() => rm(folder, { recursive: true, force: true }))
 const { portico, project } = ground.use(await startPortico())
-const binary = values.binary ?? install()
+const binary = values.binary ?? installOpencode(folder)
 const sides: readonly [Side, Side] = [
   { name: 'Portico', url: portico.url, pid: portico.process.pid ?? 0, ids: [], cpu: () => portico.cpu() },
   await startOpencode(),
 ]
-const version = execFileSync(binary, ['--version'], { encoding: 'utf8', env: environment() }).trim()
+const version = execFileSync(binary, ['--version'], { encoding: 'utf8', env: opencodeEnvironment(folder) }).trim()
 print(`Portico on Node ${process.version}, opencode ${version}, ${sessions} sessions, load average ${load()}`)
 for (const side of sides) await fill(side)
 for (const { name, pid } of sides) print(`  ${name}: ${memory(pid)} MB resident`)
@@ -157,18 +157,11 @@ async function fill(side: Side): Promise<void> {
   print(`  ${side.name}: ${side.ids.length} sessions made in ${Math.round((performance.now() - begun) / 1_000)} s`)
 }
 
-/** Path of the binary that the package brings for this machine. */
-function install(): string {
-  const words = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--no-save', PACKAGE]
-  execFileSync('npm', words, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
-  return join(folder, 'node_modules', `opencode-${process.platform}-${process.arch}`, 'bin', 'opencode')
-}
-
 async function startOpencode(): Promise<Side> {
   const cwd = join(folder, 'project')
   await mkdir(cwd)
   const words = ['serve', '--hostname', '127.0.0.1', '--port', '0']
-  const child = spawn(binary, words, { cwd, env: environment(), stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = spawn(binary, words, { cwd, env: opencodeEnvironment(folder), stdio: ['ignore', 'pipe', 'ignore'] })
   // Also when this process ends early.
   process.once('exit', () => child.kill())
   ground.defer(async () => {
@@ -177,42 +170,6 @@ async function startOpencode(): Promise<Side> {
   })
   const pid = child.pid ?? 0
   return { name: 'opencode', url: await printedUrl(child, binary), pid, ids: [], cpu: () => ticks(pid) * TICK_US }
-}
-
-/** All that opencode sees: folders of its own, and no reason to ask the network. */
-function environment(): NodeJS.ProcessEnv {
-  const config = { autoupdate: false, share: 'disabled', snapshot: false, lsp: false, formatter: false }
-  return {
-    ...{ PATH: process.env.PATH, HOME: folder, OPENCODE_CONFIG_CONTENT: JSON.stringify(config) },
-    ...{ XDG_DATA_HOME: join(folder, 'data'), XDG_CONFIG_HOME: join(folder, 'config') },
-    ...{ XDG_CACHE_HOME: join(folder, 'cache'), XDG_STATE_HOME: join(folder, 'state') },
-    ...{ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_SHARE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1' },
-    ...{ OPENCODE_DISABLE_LSP_DOWNLOAD: '1', OPENCODE_DISABLE_DEFAULT_PLUGINS: '1' },
-  }
-}
-
-/** CPU time of a process, of its children that live, and of those that have ended. */
-function ticks(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // After the name, which may hold anything: user and system time are the 12th and 13th, then those of ended children.
-  const own = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 15)
-    .map(Number)
-  return [...own, ...children(pid).map(ticks)].reduce((sum, value) => sum + value, 0)
-}
-
-/** Resident megabytes of a process and its children. */
-function memory(pid: number): number {
-  const kilobytes = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
-  return children(pid).reduce((sum, child) => sum + memory(child), Math.round(kilobytes / 1_024))
-}
-
-function children(pid: number): number[] {
-  const threads = readdirSync(`/proc/${pid}/task`)
-  const texts = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'))
-  return texts.flatMap((text) => text.split(' ').filter(Boolean).map(Number))
 }
 
 function spread(values: readonly number[]): string {

@@ -4,12 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setImmediate } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
 import { Calendar } from '#services/session/domain/stats/calendar.ts'
 import { Stats } from '#services/session/domain/stats/stats.ts'
 import { systemClock } from '#shared/clock.ts'
+import { longestTurn } from './harness/longest-turn.ts'
 
 const { values } = parseArgs({ options: { steps: { type: 'string', default: '1000000' } } })
 const W = 'wrk_0123456789abcdefghij'
@@ -28,7 +28,7 @@ try {
     ['a thousandth of the time', { calls: true, from: 0, to: steps }],
   ] as const) {
     let reading = true
-    const watching = watch(() => reading)
+    const watching = longestTurn(() => reading)
     const cpu = process.cpuUsage()
     const began = performance.now()
     const stats = new Stats(Calendar.of('America/New_York') as Calendar)
@@ -45,23 +45,6 @@ try {
   }
 } finally {
   await rm(folder, { recursive: true })
-}
-
-/** The longest that this thread worked between two turns of the event loop, in milliseconds: its own time, not that of others. */
-async function watch(goesOn: () => boolean): Promise<number> {
-  let longest = 0
-  for (let last = ownMs(); goesOn(); ) {
-    await setImmediate()
-    const now = ownMs()
-    longest = Math.max(longest, now - last)
-    last = now
-  }
-  return longest
-}
-
-function ownMs(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1_000
 }
 
 /** A step each second, with one call of a tool. */

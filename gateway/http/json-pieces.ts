@@ -1,18 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Response } from 'express'
 import { type Call, callOf } from '../call.ts'
+import { JSON_HEADERS } from './respond.ts'
 
 /** Text is collected up to about so many characters before it is written. */
 const COLLECTED = 65_536
-
-const HEADERS = [
-  'content-type',
-  'application/json; charset=utf-8',
-  'cache-control',
-  'no-store',
-  'x-content-type-options',
-  'nosniff',
-] as const
 
 /**
  * Sends a JSON answer whose text is made piece by piece, as the client takes it. Headers go out after the first piece: whoever fails before
@@ -25,7 +17,7 @@ export async function sendPieces(response: Response, pieces: AsyncIterable<strin
   try {
     let next = await iterator.next()
     if (call.over) return
-    response.writeHead(200, [...HEADERS, ...call.headers])
+    response.writeHead(200, [...JSON_HEADERS, ...call.headers])
     if (response.req.method === 'HEAD') next = { done: true, value: undefined }
     let collected = ''
     for (; next.done !== true; next = await iterator.next()) {

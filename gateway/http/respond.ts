@@ -2,14 +2,14 @@ import type { Response } from 'express'
 import { callOf } from '../call.ts'
 import { withRetryAfter } from '../errors/public-error.ts'
 
-const JSON_HEADERS = [
+/** Headers of every JSON answer, names and values in turn. */
+export const JSON_HEADERS = [
   'content-type',
   'application/json; charset=utf-8',
   'cache-control',
   'no-store',
   'x-content-type-options',
   'nosniff',
-  'content-length',
 ] as const
 
 /**
@@ -20,7 +20,7 @@ export function sendJson(response: Response, status: number, body: unknown, head
   const text = JSON.stringify(body)
   const size = Buffer.byteLength(text)
   const own = status === 503 ? withRetryAfter(headers) : headers
-  response.writeHead(status, [...JSON_HEADERS, String(size), ...callOf(response).headers, ...own])
+  response.writeHead(status, [...JSON_HEADERS, 'content-length', String(size), ...callOf(response).headers, ...own])
   // Pure ASCII is cheaper to write as Latin-1.
   response.end(text, size === text.length ? 'latin1' : 'utf8')
 }

@@ -1,0 +1,23 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+
+const PACKAGE = 'opencode-ai@1.18.33'
+
+/** Path of the binary that the package brings for this machine, which is installed into the folder. */
+export function installOpencode(folder: string): string {
+  const words = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--no-save', PACKAGE]
+  execFileSync('npm', words, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+  return join(folder, 'node_modules', `opencode-${process.platform}-${process.arch}`, 'bin', 'opencode')
+}
+
+/** All that opencode sees: folders of its own, and no reason to ask the network. */
+export function opencodeEnvironment(folder: string): NodeJS.ProcessEnv {
+  const config = { autoupdate: false, share: 'disabled', snapshot: false, lsp: false, formatter: false }
+  return {
+    ...{ PATH: process.env.PATH, HOME: folder, OPENCODE_CONFIG_CONTENT: JSON.stringify(config) },
+    ...{ XDG_DATA_HOME: join(folder, 'data'), XDG_CONFIG_HOME: join(folder, 'config') },
+    ...{ XDG_CACHE_HOME: join(folder, 'cache'), XDG_STATE_HOME: join(folder, 'state') },
+    ...{ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_SHARE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1' },
+    ...{ OPENCODE_DISABLE_LSP_DOWNLOAD: '1', OPENCODE_DISABLE_DEFAULT_PLUGINS: '1' },
+  }
+}
