@@ -60,7 +60,8 @@ export interface IdentityStore extends AsyncDisposable {
 
   /** The key with this hash in any workspace: the caller is not known yet. Undefined: there is none. */
   findKey(hash: string): Promise<OwnedApiKey | undefined>
-  getKey(workspace: string, keyId: string): Promise<ApiKey | undefined>
+  /** The key of this id in a workspace, with its organization. */
+  getKey(workspace: string, keyId: string): Promise<OwnedApiKey | undefined>
   /** Oldest first, after a place in that order (0: from the start); at most `limit` (1 or more). */
   listKeys(workspace: string, after: number, limit: number): Promise<{ items: readonly ListedApiKey[]; more: boolean }>
   /** Writes a key that is enabled. Throws when the workspace is not there, or the id or the hash is in use. */

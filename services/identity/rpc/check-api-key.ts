@@ -15,8 +15,8 @@ export function checkApiKey(dependencies: {
   const { store, clock } = dependencies
   return async (request, context) => {
     const { workspaceId } = principalOf(context)
-    const key = await store.getKey(workspaceId, parseKeyId(request.keyId))
-    if (key === undefined || !isUsable(key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
+    const found = await store.getKey(workspaceId, parseKeyId(request.keyId))
+    if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
     return {}
   }
 }

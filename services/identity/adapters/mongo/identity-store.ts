@@ -50,13 +50,11 @@ export class MongoIdentityStore implements IdentityStore {
   }
 
   async findKey(hash: string): Promise<OwnedApiKey | undefined> {
-    const document = await this.#collections.apiKeys.findOne({ hash }, LIMIT)
-    return document === null ? undefined : { organizationId: document.organizationId, key: toKey(document) }
+    return owned(await this.#collections.apiKeys.findOne({ hash }, LIMIT))
   }
 
-  async getKey(workspace: string, keyId: string): Promise<ApiKey | undefined> {
-    const document = await this.#collections.apiKeys.findOne({ _id: { workspace, id: keyId } }, LIMIT)
-    return document === null ? undefined : toKey(document)
+  async getKey(workspace: string, keyId: string): Promise<OwnedApiKey | undefined> {
+    return owned(await this.#collections.apiKeys.findOne({ _id: { workspace, id: keyId } }, LIMIT))
   }
 
   async listKeys(
@@ -120,4 +118,8 @@ export class MongoIdentityStore implements IdentityStore {
     await this.#collections.apiKeys.insertOne(document, { session, ...LIMIT })
     return toKey(document)
   }
+}
+
+function owned(document: ApiKeyDocument | null): OwnedApiKey | undefined {
+  return document === null ? undefined : { organizationId: document.organizationId, key: toKey(document) }
 }

@@ -48,7 +48,7 @@ export class SqliteIdentityStore implements IdentityStore {
       const found = this.#bootstrapWorkspace()
       const { id: workspaceId, organization_id: organizationId } = found ?? this.#createBootstrapWorkspace(bootstrap)
       const keys = bootstrap.keys.map((key) => {
-        const there = this.#readByHash(key.hash)?.key
+        const there = this.#readOwned(BY_HASH, key.hash)?.key
         if (there !== undefined || (found !== undefined && !key.given)) return there
         return this.#insertKey(workspaceId, key)
       })
@@ -57,11 +57,11 @@ export class SqliteIdentityStore implements IdentityStore {
   }
 
   async findKey(hash: string): Promise<OwnedApiKey | undefined> {
-    return this.#readByHash(hash)
+    return this.#readOwned(BY_HASH, hash)
   }
 
-  async getKey(workspace: string, keyId: string): Promise<ApiKey | undefined> {
-    return this.#readKey(workspace, keyId)
+  async getKey(workspace: string, keyId: string): Promise<OwnedApiKey | undefined> {
+    return this.#readOwned(BY_ID, workspace, keyId)
   }
 
   async listKeys(
@@ -83,7 +83,7 @@ export class SqliteIdentityStore implements IdentityStore {
       this.#file
         .statement('UPDATE api_keys SET disabled = ? WHERE workspace_id = ? AND id = ?')
         .run(disabled ? 1 : 0, workspace, keyId)
-      return this.#readKey(workspace, keyId)
+      return this.#readOwned(BY_ID, workspace, keyId)?.key
     })
   }
 
@@ -123,13 +123,8 @@ export class SqliteIdentityStore implements IdentityStore {
     return { id, workspaceId: workspace, kind, name, prefix, disabled: false, timeCreated, timeExpires }
   }
 
-  #readKey(workspace: string, keyId: string): ApiKey | undefined {
-    const row = this.#file.statement(BY_ID).get(workspace, keyId) as unknown as KeyRow | undefined
-    return row && toKey(row)
-  }
-
-  #readByHash(hash: string): OwnedApiKey | undefined {
-    const row = this.#file.statement(BY_HASH).get(hash) as unknown as KeyRow | undefined
+  #readOwned(sql: typeof BY_HASH | typeof BY_ID, ...values: string[]): OwnedApiKey | undefined {
+    const row = this.#file.statement(sql).get(...values) as unknown as KeyRow | undefined
     return row && { organizationId: row.organization_id, key: toKey(row) }
   }
 }

@@ -1,0 +1,78 @@
+import type { JsonObject } from '#shared/json.ts'
+
+/** An access token was given out. */
+export interface ExchangeAccepted {
+  readonly type: 'exchange-accepted'
+  readonly policyId: string
+  readonly policyRevision: number
+  readonly issuerId: string
+  readonly issuerRevision: number
+  /** The key that the token acts as. */
+  readonly target: { readonly workspaceId: string; readonly keyId: string }
+  /** `sub` of the token that was exchanged. */
+  readonly subject: string
+  /** `jti` of the access token. */
+  readonly tokenId: string
+  /** When the access token expires, in milliseconds since the epoch. */
+  readonly timeExpires: number
+  /** Where the request came from, as the gateway says it; never longer than 64 characters. */
+  readonly clientNetwork: string
+}
+
+/** An exchange of a known policy was refused. */
+export interface ExchangeRefused {
+  readonly type: 'exchange-refused'
+  readonly policyId: string
+  /** Undefined: the issuer of the policy has been deleted. */
+  readonly issuerId: string | undefined
+  /** The true reason. */
+  readonly reason: string
+  /** What the token has where the policy asks for something else; only of a token whose signature was verified. */
+  readonly found: string | undefined
+  readonly clientNetwork: string
+}
+
+/** More exchanges were refused, for one reason, than are recorded one by one. Times are milliseconds since the epoch. */
+export interface ExchangesRefused {
+  readonly type: 'exchanges-refused'
+  readonly policyId: string
+  readonly issuerId: string | undefined
+  readonly reason: string
+  readonly count: number
+  readonly timeFirst: number
+  readonly timeLast: number
+}
+
+/** What can be changed. */
+export type AuditedResource = 'issuer' | 'policy' | 'api-key' | 'organization'
+
+/** Somebody changed something. What it was and what it became never hold a secret; an inline key set is there by its digest. */
+export interface Changed {
+  readonly type: 'changed'
+  readonly actor: Actor
+  readonly resource: AuditedResource
+  readonly resourceId: string
+  /** Undefined: it was created. */
+  readonly before: JsonObject | undefined
+  /** Undefined: it was deleted. */
+  readonly after: JsonObject | undefined
+}
+
+/** Who made a change: an admin by a key, or the operator at the command line or by settings. */
+export type Actor = { readonly kind: 'api-key'; readonly keyId: string } | { readonly kind: 'operator' }
+
+/** Who makes a change, and when, in milliseconds since the epoch. */
+export interface By {
+  readonly actor: Actor
+  readonly time: number
+}
+
+export type AuditEvent = ExchangeAccepted | ExchangeRefused | ExchangesRefused | Changed
+
+/** Something that happened in an organization. */
+export interface AuditEntry {
+  readonly organizationId: string
+  /** Milliseconds since the epoch. */
+  readonly time: number
+  readonly event: AuditEvent
+}

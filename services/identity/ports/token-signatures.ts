@@ -1,0 +1,24 @@
+import type { PublicKey, SignatureAlgorithm } from '../domain/public-key.ts'
+
+/** What was signed (RFC 7515 section 5.2): the first two parts of the token with their dot, in ASCII, and the bytes of the third. */
+export interface SignedParts {
+  readonly algorithm: SignatureAlgorithm
+  readonly input: string
+  readonly signature: Uint8Array
+}
+
+/** Verifies the signatures of tokens. */
+export interface SignatureVerifier {
+  /**
+   * Whether one of the keys has signed that. A key of another kind than the algorithm's, or one that is none at all, has not. Never
+   * throws. What is made of a key is kept for as long as the object of the key lives.
+   */
+  verify(parts: SignedParts, keys: readonly PublicKey[]): Promise<boolean>
+}
+
+/** Signs tokens with one private key; made by whoever holds the key. */
+export interface TokenSigner {
+  readonly kid: string
+  /** The compact form of a token with these claims, and the header that access tokens have. */
+  sign(claims: Readonly<Record<string, unknown>>): Promise<string>
+}
