@@ -1,6 +1,7 @@
 import type { Client, Transport } from '@connectrpc/connect'
 import { Health } from '#gen/grpc/health/v1/health_pb.js'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
@@ -21,6 +22,8 @@ export interface Clients {
   readonly catalog: Client<typeof CatalogService>
   readonly inference: Client<typeof InferenceService>
   readonly identity: Client<typeof IdentityService>
+  /** Of the identity service as well. */
+  readonly federation: Client<typeof FederationService>
   readonly health: Readonly<Record<keyof Transports, Client<typeof Health>>>
 }
 
@@ -31,6 +34,7 @@ export function createClients(transports: Transports): Clients {
     catalog: createClient(CatalogService, namedTransport('catalog', transports.catalog)),
     inference: createClient(InferenceService, namedTransport('inference', transports.inference)),
     identity: createClient(IdentityService, namedTransport('identity', transports.identity)),
+    federation: createClient(FederationService, namedTransport('identity', transports.identity)),
     health: {
       session: createClient(Health, transports.session),
       catalog: createClient(Health, transports.catalog),

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { StoreConfig } from '#shared/config/store-config.ts'
@@ -18,7 +19,7 @@ import { createRoutes } from './routes.ts'
 import { type BootstrapResult, bootstrap } from './run/bootstrap.ts'
 
 /** What this process serves. */
-export const services = [IdentityService] as const
+export const services = [IdentityService, FederationService] as const
 
 /** The form of what the service stores. */
 export const storeSchema: StoreSchema = {

@@ -1,3 +1,4 @@
+import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
@@ -26,5 +27,10 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     listApiKeys: listApiKeys(dependencies),
     updateApiKey: updateApiKey(dependencies),
   }
-  return { domain: 'identity', reasons, services: [route(IdentityService, implementation)] }
+  const federation = {}
+  return {
+    domain: 'identity',
+    reasons,
+    services: [route(IdentityService, implementation), route(FederationService, federation)],
+  }
 }

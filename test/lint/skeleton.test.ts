@@ -4,15 +4,16 @@ import { basename } from 'node:path'
 import { test } from 'node:test'
 import type { DescService } from '@bufbuild/protobuf'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 
-const SERVICES: Readonly<Record<string, DescService>> = {
-  catalog: CatalogService,
-  identity: IdentityService,
-  inference: InferenceService,
-  session: SessionService,
+const SERVICES: Readonly<Record<string, readonly DescService[]>> = {
+  catalog: [CatalogService],
+  identity: [IdentityService, FederationService],
+  inference: [InferenceService],
+  session: [SessionService],
 }
 
 /** What each file of a service exports; a name that ends in `?` may be missing. */
@@ -42,7 +43,7 @@ const isProduct = (path: string): boolean => path.endsWith('.ts') && !path.endsW
 
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replace(/^-/, '')
 
-function problemsOf(name: string, service: DescService): string[] {
+function problemsOf(name: string, services: readonly DescService[]): string[] {
   const folder = `services/${name}`
   const problems: string[] = []
   const note = (at: string, words: string, what: readonly string[]): void => {
@@ -78,7 +79,7 @@ function problemsOf(name: string, service: DescService): string[] {
   const loose = globSync(`${folder}/adapters/*.ts`).filter(isProduct)
   if (loose.length > 0) problems.push(`${folder}/adapters has files in no folder`)
   const handlers = new Set(globSync(`${folder}/rpc/**/*.ts`).map((path) => basename(path)))
-  for (const { name: method, localName } of service.methods) {
+  for (const { name: method, localName } of services.flatMap(({ methods }) => methods)) {
     if (!handlers.has(`${kebab(method)}.ts`)) problems.push(`${folder}/rpc has no ${kebab(method)}.ts for ${localName}`)
   }
   for (const path of globSync(`${folder}/rpc/**/convert.ts`)) {
@@ -92,7 +93,7 @@ function problemsOf(name: string, service: DescService): string[] {
 }
 
 test('the four services have the same files, and the same names for the same thing', () => {
-  const problems = Object.entries(SERVICES).flatMap(([name, service]) => problemsOf(name, service))
+  const problems = Object.entries(SERVICES).flatMap(([name, services]) => problemsOf(name, services))
   assert.deepEqual(problems, [])
 })
 

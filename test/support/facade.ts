@@ -10,6 +10,7 @@ import type { Operation } from '#gateway/operation.ts'
 import { PeerReadiness } from '#gateway/readiness.ts'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/grpc/health/v1/health_pb.js'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
@@ -26,6 +27,7 @@ export interface Stubs {
   readonly catalog?: Partial<ServiceImpl<typeof CatalogService>>
   readonly inference?: Partial<ServiceImpl<typeof InferenceService>>
   readonly identity?: Partial<ServiceImpl<typeof IdentityService>>
+  readonly federation?: Partial<ServiceImpl<typeof FederationService>>
   /** Default: each service serves. */
   readonly health?: Partial<ServiceImpl<typeof Health>>
   /** Reasons that the stubs reject with. */
@@ -130,6 +132,7 @@ function stubRoutes(stubs: Stubs): Routes {
       route(InferenceService, complete(InferenceService, stubs.inference)),
       route(Health, complete(Health, { check: () => ({ status: Status.SERVING }), ...stubs.health })),
       route(IdentityService, complete(IdentityService, { authenticate, ...stubs.identity })),
+      route(FederationService, complete(FederationService, stubs.federation)),
     ],
   }
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { CallOptions, Client } from '@connectrpc/connect'
+import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { type CreateApiKeyRequestSchema, IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
@@ -24,6 +25,7 @@ export interface TestIdentity extends AsyncDisposable {
   /** Where the store lies. */
   readonly directory: string
   readonly client: Client<typeof IdentityService>
+  readonly federation: Client<typeof FederationService>
   readonly organizationId: string
   readonly workspaceId: string
   /** The service's time in milliseconds; a test moves it. */
@@ -46,11 +48,12 @@ export async function openIdentity(connect: Connect): Promise<TestIdentity> {
   const service = await open(config, { clock, logger: silentLogger })
   const connection = await connect(service.routes)
   const client = createClient(IdentityService, connection.transport)
+  const federation = createClient(FederationService, connection.transport)
   const { organizationId, workspaceId } = service.bootstrap
   const as = (kind: PrincipalKind, apiKeyId = ''): CallOptions =>
     callOptions({ principal: { organizationId, workspaceId, apiKeyId, kind } })
   return {
-    ...{ routes: service.routes, directory, client, organizationId, workspaceId, clock, as },
+    ...{ routes: service.routes, directory, client, federation, organizationId, workspaceId, clock, as },
     async create(request = {}) {
       const whole = { kind: Principal_Kind.WORKSPACE, name: 'a key', ...request }
       const { apiKey, secret } = await client.createApiKey(whole as typeof request, as('local-operator'))
