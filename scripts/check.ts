@@ -31,6 +31,9 @@ const STEPS: readonly (readonly [title: string, ...commands: string[]])[] = [
   ['types', 'tsc --noEmit'],
 ]
 
+/** A test that fails may leave something open that keeps its process, and so the whole run, from ending. */
+const MOST_MS = 30 * 60_000
+
 try {
   const files = process.argv.slice(2)
   const ok = files.length > 0 || (await stepsPass())
@@ -81,7 +84,11 @@ async function test(files: readonly string[]): Promise<boolean> {
   // Three for two cores: many files wait most of their time.
   const words = ['--test', '--test-concurrency=3', '--test-timeout=180000', '--test-reporter=spec', ...patterns]
   // Not spawnSync: while this process were blocked, nobody would read what mongod prints, and it would stop.
-  const [status] = await once(spawn(process.execPath, words, { stdio: 'inherit', env: environment }), 'exit')
+  const runner = spawn(process.execPath, words, { stdio: 'inherit', env: environment })
+  // It then names the files that have not ended.
+  const late = setTimeout(() => runner.kill('SIGTERM'), MOST_MS)
+  const [status] = await once(runner, 'exit')
+  clearTimeout(late)
   await mongo.stop()
   const minutes = ((performance.now() - started) / 60_000).toFixed(1)
   process.stdout.write(lastWords(mongo, status === 0, minutes, (words) => styleText('red', words)))

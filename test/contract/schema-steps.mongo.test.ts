@@ -24,7 +24,7 @@ const COLLECTION_WRITES = [
   'dropIndex',
 ]
 
-/** Where a process is paused: at the first call of one kind. */
+/** Where a process is paused, its renewals of the lease included: at the first call of one kind. */
 interface Pause {
   readonly at: string
   readonly reached: PromiseWithResolvers<void>
@@ -33,17 +33,29 @@ interface Pause {
 
 /** Connections that report each kind of write, and pause before the first one of `pause`'s kind. */
 function pausing(mongo: Mongo, seen: Set<string>, pause?: Pause): Mongo {
+  let isPaused = false
+  const leaseWrites = new Set<Promise<unknown>>()
   const before = async (kind: string) => {
     const isFirst = !seen.has(kind)
     seen.add(kind)
     if (pause?.at !== kind || !isFirst) return
+    isPaused = true
+    await Promise.allSettled(leaseWrites)
     pause.reached.resolve()
     await pause.over.promise
+    isPaused = false
   }
   const collection = (name: string) => {
     const real = mongo.db.collection(name)
-    // The lease itself is written there.
-    if (name === 'store_versions') return real
+    if (name === 'store_versions') {
+      const updateOne = async (...values: unknown[]) => {
+        if (isPaused) await pause?.over.promise
+        const write: Promise<unknown> = Reflect.apply(real.updateOne, real, values)
+        leaseWrites.add(write)
+        return write.finally(() => leaseWrites.delete(write))
+      }
+      return Object.assign(Object.create(real), { updateOne })
+    }
     const watched = COLLECTION_WRITES.map((method) => [
       method,
       async (...values: unknown[]) => {

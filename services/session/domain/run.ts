@@ -96,8 +96,9 @@ export interface CutOff {
  */
 export function endCutOff(revision: Revision, { heldUntil, leaseMs, renewMs, upMs }: CutOff): void {
   const { wake, interruptRequested } = revision.state
-  const cutOffAt = Math.max(revision.leaseNow - upMs, heldUntil - leaseMs + renewMs)
-  if (wake === undefined || wake.at <= cutOffAt) parkInputs(revision)
+  // The times of wakes are whole milliseconds: one of the millisecond in which this process was ready may be later.
+  const readyAt = Math.floor(revision.leaseNow - upMs)
+  if (wake === undefined || wake.at < readyAt || wake.at <= heldUntil - leaseMs + renewMs) parkInputs(revision)
   endRun(revision, 'interrupted', undefined, interruptRequested ? 'user' : 'shutdown')
 }
 

@@ -98,8 +98,8 @@ async function drain(run: Drain, isOwn: boolean): Promise<void> {
 /** Ends a run that a stop or crash cut off. */
 function endCutOff({ tenure, owned, clock, leaseMs, startedAt }: Drain): Promise<void> {
   const { heldUntil } = tenure.lease
-  const upMs = clock.monotonic() - startedAt
-  return owned.endCutOff({ heldUntil, leaseMs, renewMs: leaseMs * RENEW_SHARE, upMs })
+  const renewMs = leaseMs * RENEW_SHARE
+  return owned.endCutOff(() => ({ heldUntil, leaseMs, renewMs, upMs: clock.monotonic() - startedAt }))
 }
 
 /** Whether the lease before this one was of this process, too: what it left was not cut off by the end of a process. */

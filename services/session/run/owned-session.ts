@@ -107,9 +107,9 @@ export class OwnedSession {
     return this.#revise(nothing, (revision) => endRun(revision, outcome, error))
   }
 
-  /** See `endCutOff`. */
-  endCutOff(cutOff: CutOff): Promise<void> {
-    return this.#revise(nothing, (revision) => endCutOff(revision, cutOff))
+  /** See `endCutOff`. `cutOff` is called when the store has come to the write: until then prompts are accepted. */
+  endCutOff(cutOff: () => CutOff): Promise<void> {
+    return this.#revise(nothing, (revision) => endCutOff(revision, cutOff()))
   }
 
   /** See `abandonRun`. */

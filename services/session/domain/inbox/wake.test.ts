@@ -122,6 +122,7 @@ test('a run that was cut off ends as interrupted; what was woken before that is 
   const cases: [string, CutOff, at: number, due: boolean][] = [
     ['given back, woken before this process', { ...lease, heldUntil: 0, upMs: 5_000 }, NOW - 5_001, false],
     ['given back, woken since', { ...lease, heldUntil: 0, upMs: 5_000 }, NOW - 4_999, true],
+    ['and in the same millisecond', { ...lease, heldUntil: 0, upMs: 5_000.9 }, NOW - 5_001, true],
     ['woken while its owner lived', { ...lease, heldUntil: NOW - 1_000, upMs: 90_000 }, NOW - 13_000, false],
     ['woken before the owner had to renew', { ...lease, heldUntil: NOW - 1_000, upMs: 90_000 }, NOW - 11_000, false],
     ['woken when it did not', { ...lease, heldUntil: NOW - 1_000, upMs: 90_000 }, NOW - 10_999, true],
