@@ -43,7 +43,7 @@ export interface AuditLog {
   ): Promise<{ items: readonly ListedAuditEntry[]; more: boolean }>
   /**
    * Removes entries of all organizations from before a time, in milliseconds since the epoch: at most `limit` (1 or more) in one call.
-   * Returns how many. What was appended since is never removed, whatever time is given later: the time only goes forward.
+   * Returns how many.
    */
   expire(before: number, limit: number): Promise<number>
 }

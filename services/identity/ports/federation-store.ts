@@ -13,7 +13,7 @@ export interface ExchangeGround {
   readonly key: ApiKey | undefined
 }
 
-/** An issuer, and what became of fetching its keys. Undefined: nothing is known since its keys come from where they do. */
+/** An issuer, and what became of fetching its keys. Undefined: nobody has tried since its last change. */
 export interface ListedIssuer {
   readonly issuer: Issuer
   readonly health: KeyHealth | undefined
@@ -46,7 +46,7 @@ export interface FederationStore {
   /** Everything that an exchange needs, in one read; undefined: no organization has such a policy. Any text may be asked for. */
   findPolicy(policyId: string): Promise<ExchangeGround | undefined>
 
-  /** The issuer of this id; `decide` returns what it is to be, or throws; it is given how many the organization has. */
+  /** Writes an issuer that `decide` makes up, or refuses, knowing how many the organization has. Throws when the id is in use. */
   createIssuer(
     organizationId: string,
     issuerId: string,

@@ -1,10 +1,18 @@
-import type { KeyHealth } from '../domain/issuer.ts'
-
 /** Which keys were fetched: those of an issuer as one of its revisions says. */
 export interface FetchedIssuer {
   readonly organizationId: string
   readonly issuerId: string
   readonly revision: number
+}
+
+/** An attempt to fetch keys. Times are milliseconds since the epoch. */
+export interface FetchAttempt {
+  /** When it ended. */
+  readonly time: number
+  /** Why it failed, in a line of at most 300 characters for an admin; undefined: it succeeded. */
+  readonly failure: string | undefined
+  /** After a failure: before that time nobody fetches again. */
+  readonly timeNextTry: number | undefined
 }
 
 /**
@@ -13,10 +21,8 @@ export interface FetchedIssuer {
  */
 export interface IssuerHealth {
   /**
-   * Records an attempt. What is undefined in `health` stays as an earlier record of the same revision, by whichever process, said; except
-   * that a success removes the time of the next try. Of two records at once the one with the later times stays. A record of a
-   * revision other than the issuer's is ignored, as is one of an issuer that is gone. No entry of the audit log is written, and no
-   * revision raised.
+   * Records an attempt: a success beside the last failure, a failure beside the last success. A record of a revision other than the
+   * issuer's is ignored, as is one of an issuer that is gone. Nothing is written to the audit log, and no revision raised.
    */
-  record(issuer: FetchedIssuer, health: KeyHealth): Promise<void>
+  record(issuer: FetchedIssuer, attempt: FetchAttempt): Promise<void>
 }

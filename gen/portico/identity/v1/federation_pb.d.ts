@@ -48,7 +48,7 @@ export declare type Issuer = Message<"portico.identity.v1.Issuer"> & {
 
   /**
    * What became of the last attempts to fetch its keys, by any process. Absent for inline keys, and until the first attempt
-   * since its keys come from where they come from now.
+   * after a change of the issuer.
    *
    * @generated from field: portico.identity.v1.KeyHealth key_health = 6;
    */
