@@ -15,10 +15,3 @@ export interface SignatureVerifier {
    */
   verify(parts: SignedParts, keys: readonly PublicKey[]): Promise<boolean>
 }
-
-/** Signs tokens with one private key; made by whoever holds the key. */
-export interface TokenSigner {
-  readonly kid: string
-  /** The compact form of a token with these claims, and the header that access tokens have. */
-  sign(claims: Readonly<Record<string, unknown>>): Promise<string>
-}

@@ -32,7 +32,18 @@ const FIRST = [
   'CREATE UNIQUE INDEX IF NOT EXISTS api_keys_seq ON api_keys (workspace_id, seq)',
 ]
 
+const SIGNING_KEYS = `CREATE TABLE IF NOT EXISTS signing_keys (
+  seq INTEGER NOT NULL PRIMARY KEY,
+  kid TEXT NOT NULL UNIQUE,
+  x TEXT NOT NULL,
+  y TEXT NOT NULL,
+  sealed BLOB NOT NULL,
+  time_created INTEGER NOT NULL,
+  time_used INTEGER NOT NULL
+) STRICT`
+
 /** The steps of `identity.sqlite`. */
 export const STEPS: readonly SqliteStep[] = [
   { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
+  { version: 2, name: 'signing keys', up: (database) => database.exec(SIGNING_KEYS) },
 ]

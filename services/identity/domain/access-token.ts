@@ -1,0 +1,91 @@
+/** The key that an access token acts as. */
+export interface TokenTarget {
+  readonly workspaceId: string
+  readonly keyId: string
+}
+
+/** What an exchange gives a token for. */
+export interface Grant {
+  /** `sub` of the token that was exchanged. */
+  readonly subject: string
+  /** When that token expires, in seconds since the epoch; a fraction is cut off. */
+  readonly subjectExpires: number
+  readonly policyId: string
+  readonly issuerId: string
+  readonly target: TokenTarget
+  /** When the target key expires, in milliseconds since the epoch; undefined: never. */
+  readonly keyExpires: number | undefined
+}
+
+/** The claims of an access token (RFC 9068, and what the specification adds). Times are seconds since the epoch. */
+export interface AccessTokenClaims {
+  readonly iss: string
+  readonly aud: string
+  readonly sub: string
+  readonly client_id: string
+  readonly exp: number
+  readonly iat: number
+  readonly jti: string
+  readonly scope: 'inference'
+  /** For whoever holds the token; never read here. */
+  readonly federation_policy_id: string
+  readonly federation_issuer_id: string
+  /** What the token acts as; the policy may be gone by the time it is used. */
+  readonly portico_key: { readonly workspace_id: string; readonly key_id: string }
+}
+
+/** What is read of an access token. `expires` is in seconds since the epoch. */
+export interface AccessToken {
+  readonly target: TokenTarget
+  readonly expires: number
+}
+
+/** Longest life of an access token, in seconds. */
+export const MAX_TOKEN_SECONDS = 900
+/** Longest access token, in characters: a subject of 512 characters, each written as six bytes, leaves room for the rest. */
+export const MAX_TOKEN_LENGTH = 8_192
+
+/** What the tokens of an issuer, which is an origin, are meant for. */
+export const audienceOf = (issuer: string): string => `${issuer}/api/v1`
+
+/**
+ * The claims of a token that is made now (milliseconds since the epoch): it lives for 15 minutes, but no longer than the token that was
+ * exchanged and the key that it acts as. Undefined: that is less than a second.
+ */
+export function claimsOf(
+  grant: Grant,
+  { issuer, tokenId, now }: { readonly issuer: string; readonly tokenId: string; readonly now: number },
+): AccessTokenClaims | undefined {
+  const iat = Math.floor(now / 1_000)
+  const keyExpires = (grant.keyExpires ?? Number.POSITIVE_INFINITY) / 1_000
+  const exp = Math.floor(Math.min(iat + MAX_TOKEN_SECONDS, grant.subjectExpires, keyExpires))
+  // The second that has begun does not count: a token must not be over before its holder has used it.
+  if (!(exp * 1_000 - now >= 1_000)) return undefined
+  return {
+    iss: issuer,
+    aud: audienceOf(issuer),
+    sub: grant.subject,
+    client_id: grant.policyId,
+    exp,
+    iat,
+    jti: tokenId,
+    scope: 'inference',
+    federation_policy_id: grant.policyId,
+    federation_issuer_id: grant.issuerId,
+    portico_key: { workspace_id: grant.target.workspaceId, key_id: grant.target.keyId },
+  }
+}
+
+/** Reads the claims of a token whose signature is ours; undefined: it was not made for this issuer, or is no access token. */
+export function readClaims(claims: unknown, issuer: string): AccessToken | undefined {
+  if (!isObject(claims) || claims.iss !== issuer || claims.aud !== audienceOf(issuer)) return undefined
+  const { exp, portico_key: key } = claims
+  if (!Number.isSafeInteger(exp) || !isObject(key)) return undefined
+  const { workspace_id: workspaceId, key_id: keyId } = key
+  if (typeof workspaceId !== 'string' || typeof keyId !== 'string') return undefined
+  return { target: { workspaceId, keyId }, expires: exp as number }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,72 @@
+/** A key that signs access tokens, as it is stored. Times are milliseconds since the epoch. */
+export interface SigningKey {
+  /** Names the key in tokens and in the key set. */
+  readonly kid: string
+  /** The coordinates of the public point on P-256, in base64url. */
+  readonly x: string
+  readonly y: string
+  /** The private half, encrypted. */
+  readonly sealed: Uint8Array
+  readonly timeCreated: number
+  /** It signs from then on, until the next one does. */
+  readonly timeUsed: number
+}
+
+/** For how long anybody may keep the published keys without asking again, in milliseconds. */
+export const KEY_SET_MAX_AGE_MS = 300_000
+/**
+ * How long a key is published before it signs: long enough for every kept copy of the key set to be renewed, also by those
+ * whose clock, or whose replica of Portico, is minutes behind.
+ */
+const PUBLISHED_AHEAD_MS = 3 * KEY_SET_MAX_AGE_MS
+/**
+ * How long a key is published after the next one has begun to sign: as long as its last token lives (15 minutes), twice over, for
+ * replicas that learn late that it is no longer theirs to use.
+ */
+const KEPT_MS = 1_800_000
+/** After so long a key is followed by another one. */
+const PERIOD_MS = 30 * 86_400_000
+
+/** The key that signs at a moment. Where the clock is behind the first key's, that one does. Undefined: there is none. */
+export function signerAt(keys: readonly SigningKey[], now: number): SigningKey | undefined {
+  const inOrder = keys.toSorted((one, two) => one.timeUsed - two.timeUsed)
+  return inOrder.findLast((key) => key.timeUsed <= now) ?? inOrder[0]
+}
+
+/** The key that is published and does not sign yet; undefined: there is none. */
+export function nextSigner(keys: readonly SigningKey[], now: number): SigningKey | undefined {
+  const signer = signerAt(keys, now)
+  return keys.find((key) => key !== signer && key.timeUsed > now)
+}
+
+/**
+ * The keys after what is due at a moment: a next one is made of `candidate` when the signer has served for 30 days, or when
+ * one is `wanted` now, unless one is on its way already; keys whose last token has expired are left out. The very first key signs at
+ * once. Undefined: nothing is due.
+ */
+export function keysAfter(
+  keys: readonly SigningKey[],
+  candidate: Pick<SigningKey, 'kid' | 'x' | 'y' | 'sealed'>,
+  { now, wanted = false }: { readonly now: number; readonly wanted?: boolean },
+): readonly SigningKey[] | undefined {
+  const kept = keys.filter((key) => !isOver(key, keys, now))
+  if (keys.length === 0) return [{ ...candidate, timeCreated: now, timeUsed: now }]
+  if (wanted ? nextSigner(keys, now) === undefined : isNextDue(keys, now)) {
+    return [...kept, { ...candidate, timeCreated: now, timeUsed: now + PUBLISHED_AHEAD_MS }]
+  }
+  return kept.length === keys.length ? undefined : kept
+}
+
+/** Whether `keysAfter` has anything to do. */
+export function isAnyDue(keys: readonly SigningKey[], now: number): boolean {
+  return keys.length === 0 || isNextDue(keys, now) || keys.some((key) => isOver(key, keys, now))
+}
+
+function isNextDue(keys: readonly SigningKey[], now: number): boolean {
+  const newest = Math.max(...keys.map((key) => key.timeUsed))
+  return newest + PERIOD_MS - PUBLISHED_AHEAD_MS <= now
+}
+
+function isOver(key: SigningKey, keys: readonly SigningKey[], now: number): boolean {
+  return keys.some((other) => other.timeUsed > key.timeUsed && other.timeUsed + KEPT_MS <= now)
+}

@@ -1,0 +1,161 @@
+import type { KeyObject } from 'node:crypto'
+import { isAnyDue, keysAfter, nextSigner, type SigningKey, signerAt } from '#services/identity/domain/signing-key.ts'
+import type { SigningKeys } from '#services/identity/ports/signing-keys.ts'
+import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import { SharedReads } from '../shared-reads.ts'
+import type { KeySeal } from './key-seal.ts'
+import { makeSigningKey, privateKeyOf, publicKeyOf } from './signing-key-pair.ts'
+
+/** What is known of the keys may be so old, in milliseconds, before it is read again; they are published for much longer before use. */
+const FRESH_MS = 30_000
+
+/** A key that signs. */
+export interface Signer {
+  /** First part of every token that it signs. */
+  readonly header: string
+  readonly privateKey: KeyObject
+}
+
+interface HeldKey extends SigningKey {
+  readonly header: string
+  readonly publicKey: KeyObject
+  privateKey?: KeyObject | undefined
+}
+
+export interface KeyRingOptions {
+  readonly store: SigningKeys
+  /** Undefined: no key was given to encrypt them with, so that this process makes and uses none. */
+  readonly seal: KeySeal | undefined
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/**
+ * The signing keys as this process knows them. Whoever uses them has them read again once they are half a minute old, and makes the
+ * next key, for all processes, when that is due; nothing happens while nobody asks. Private keys never leave it but as objects.
+ */
+export class KeyRing {
+  readonly #options: KeyRingOptions
+  readonly #refreshes: SharedReads<void>
+  #held: ReadonlyMap<string, HeldKey> = new Map()
+  #readAt = Number.NEGATIVE_INFINITY
+
+  private constructor(options: KeyRingOptions) {
+    this.#options = options
+    this.#refreshes = new SharedReads(() => this.#refresh())
+  }
+
+  /**
+   * Makes the first key where there is none, and encrypts anew what was not encrypted with the first of the given keys. Throws
+   * ConfigError when none of them opens what is stored.
+   */
+  static async open(options: KeyRingOptions): Promise<KeyRing> {
+    const ring = new KeyRing(options)
+    const { store, seal, logger } = options
+    if (seal !== undefined) {
+      requireOpen(await store.list(), seal)
+      await store.revise((keys) => sealedAnew(keys, seal))
+    }
+    await ring.#refresh()
+    // Several may have made the first key at once, of which one was taken.
+    if (seal !== undefined) requireOpen([...ring.#held.values()], seal)
+    else logger.info('PORTICO_KEY_ENCRYPTION_KEY is not set: no access tokens are signed')
+    return ring
+  }
+
+  /** The key that signs now. Throws SIGNING_UNAVAILABLE where there is none that this process can use. */
+  async signer(): Promise<Signer> {
+    const { clock, seal, logger } = this.#options
+    if (clock.monotonic() - this.#readAt >= FRESH_MS) await this.#refreshes.read('')
+    const key = signerAt([...this.#held.values()], clock.now()) as HeldKey | undefined
+    if (key === undefined || seal === undefined) throw new Rejection('SIGNING_UNAVAILABLE')
+    key.privateKey ??= privateKeyOf(key, seal)
+    const { header, privateKey } = key
+    if (privateKey === undefined) {
+      logger.error({ kid: key.kid }, 'The signing key was encrypted with another PORTICO_KEY_ENCRYPTION_KEY')
+      throw new Rejection('SIGNING_UNAVAILABLE')
+    }
+    return { header, privateKey }
+  }
+
+  /** What verifies a token with this first part; undefined: no key of ours signs such tokens. */
+  async verifier(header: string): Promise<KeyObject | undefined> {
+    const found = this.#held.get(header)
+    if (found !== undefined || !isOurHeader(header)) return found?.publicKey
+    await this.#refreshes.read('')
+    return this.#held.get(header)?.publicKey
+  }
+
+  /** All keys that are to be published: those in use or with tokens that may be valid, and the next one. */
+  async published(): Promise<readonly SigningKey[]> {
+    await this.#refreshes.read('')
+    return [...this.#held.values()]
+  }
+
+  /** Makes the next key unless one is on its way. Returns that; it is published from now on, and signs later. */
+  async rotate(): Promise<SigningKey> {
+    const { clock } = this.#options
+    await this.#revise(true)
+    const now = clock.now()
+    const keys = [...this.#held.values()]
+    const next = nextSigner(keys, now) ?? signerAt(keys, now)
+    if (next === undefined) throw new Rejection('SIGNING_UNAVAILABLE')
+    return next
+  }
+
+  async #refresh(): Promise<void> {
+    const { store, seal, clock } = this.#options
+    const begun = clock.monotonic()
+    const keys = await store.list()
+    if (seal !== undefined && isAnyDue(keys, clock.now())) await this.#revise(false)
+    else this.#hold(keys, begun)
+  }
+
+  async #revise(wanted: boolean): Promise<void> {
+    const { store, seal, clock } = this.#options
+    if (seal === undefined) throw new Rejection('SIGNING_UNAVAILABLE')
+    const begun = clock.monotonic()
+    const candidate = makeSigningKey(seal)
+    this.#hold(await store.revise((keys) => keysAfter(keys, candidate, { now: clock.now(), wanted })), begun)
+  }
+
+  #hold(keys: readonly SigningKey[], readAt: number): void {
+    const before = this.#held
+    this.#held = new Map(
+      keys.map((key) => {
+        const header = headerOf(key.kid)
+        return [header, before.get(header) ?? { ...key, header, publicKey: publicKeyOf(key) }]
+      }),
+    )
+    this.#readAt = readAt
+  }
+}
+
+function requireOpen(keys: readonly SigningKey[], seal: KeySeal): void {
+  if (keys.some(({ kid, sealed }) => seal.open(kid, sealed) === undefined)) throw seal.wrong()
+}
+
+function sealedAnew(keys: readonly SigningKey[], seal: KeySeal): readonly SigningKey[] | undefined {
+  const opened = keys.map(({ kid, sealed }) => seal.open(kid, sealed))
+  // One that a process with another key has made meanwhile stays as it is, and is looked at afterwards.
+  if (opened.every((one) => one?.isCurrent !== false)) return undefined
+  return keys.map((key, index) => {
+    const one = opened[index]
+    return one?.isCurrent === false ? { ...key, sealed: seal.seal(key.kid, one.bytes) } : key
+  })
+}
+
+/** The first part of all tokens that a key signs; what differs from it by a byte is no token of that key. */
+function headerOf(kid: string): string {
+  return Buffer.from(JSON.stringify({ typ: 'at+jwt', alg: 'ES256', kid })).toString('base64url')
+}
+
+const SAMPLE = headerOf(`sig_${'0'.repeat(24)}`)
+const PREFIX = Buffer.from('{"typ":"at+jwt","alg":"ES256","kid":"sig_').toString('base64url').slice(0, -2)
+
+/** Whether it may be the first part of tokens of a key that another process has made: others are not asked for. */
+function isOurHeader(header: string): boolean {
+  return header.length === SAMPLE.length && header.startsWith(PREFIX)
+}

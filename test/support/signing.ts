@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { STEPS } from '#services/identity/adapters/sqlite/schema.ts'
+import { SqliteSigningKeys } from '#services/identity/adapters/sqlite/signing-keys.ts'
+import type { Grant } from '#services/identity/domain/access-token.ts'
+import type { SigningKeys } from '#services/identity/ports/signing-keys.ts'
+import { AccessTokens } from '#services/identity/run/access-token/access-tokens.ts'
+import { KeyRing } from '#services/identity/run/access-token/key-ring.ts'
+import { KeySeal } from '#services/identity/run/access-token/key-seal.ts'
+import type { Clock } from '#shared/clock.ts'
+import { SqliteFile } from '#shared/stores/sqlite.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import { silentLogger } from '#test/support/transports.ts'
+
+/** Keys to encrypt with, in base64. */
+export const [KEY_A, KEY_B] = ['a', 'b'].map((letter) => Buffer.alloc(32, letter).toString('base64')) as [
+  string,
+  string,
+]
+
+/** Who the tokens of these tests are from. */
+export const ISSUER = 'https://portico.example'
+
+/** One of several replicas. */
+export interface Replica {
+  readonly ring: KeyRing
+  readonly tokens: AccessTokens
+}
+
+/** A store of signing keys, and replicas that use it. */
+export interface SigningStore extends AsyncDisposable {
+  readonly directory: string
+  readonly store: SigningKeys
+  /** How often the keys were read. */
+  readonly reads: { count: number }
+  /** The time of all replicas in milliseconds; a test moves it. */
+  readonly clock: Clock & { time: number }
+  /** Opens one with these keys to encrypt with; none: it cannot sign. */
+  replica(keys?: readonly string[], logger?: Logger): Promise<Replica>
+}
+
+/** A store of its own; its clock stands at 2026-01-01. */
+export async function openSigningStore(): Promise<SigningStore> {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-signing-'))
+  const file = new SqliteFile(join(directory, 'identity.sqlite'), { steps: STEPS, exclusive: false })
+  const keys = new SqliteSigningKeys(file)
+  const reads = { count: 0 }
+  const store: SigningKeys = {
+    list() {
+      reads.count += 1
+      return keys.list()
+    },
+    revise: (decide) => keys.revise(decide),
+  }
+  const clock = { time: Date.UTC(2026, 0, 1), now: () => clock.time, monotonic: () => clock.time }
+  return {
+    ...{ directory, store, reads, clock },
+    async replica(given = [KEY_A], logger = silentLogger) {
+      const seal = given.length === 0 ? undefined : new KeySeal({ keys: given, source: 'THE_SETTING' })
+      const ring = await KeyRing.open({ store, seal, clock, logger })
+      return { ring, tokens: new AccessTokens({ ring, issuer: ISSUER, clock }) }
+    },
+    async [Symbol.asyncDispose]() {
+      await file[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+/** What an exchange at a moment gives a token for; the subject token lives for a day. */
+export function grantAt(now: number, more: Partial<Grant> = {}): Grant {
+  return {
+    ...{ subject: 'a workload', subjectExpires: now / 1_000 + 86_400, policyId: 'a policy', issuerId: 'iss_one' },
+    ...{ target: { workspaceId: 'wrk_one', keyId: 'key_one' }, keyExpires: undefined, ...more },
+  }
+}
+
+/** Makes a token now. */
+export async function mintNow(
+  { clock }: SigningStore,
+  { tokens }: Replica,
+  more: Partial<Grant> = {},
+): Promise<string> {
+  const minted = await tokens.mint(grantAt(clock.time, more))
+  if (minted === undefined) throw new Error('no token was made')
+  return minted.token
+}
