@@ -24,7 +24,7 @@ export function createApp(facade: Facade, operations: readonly Operation[] = OPE
   app.use(requireOneHost)
   app.use(requireKnownExpectation)
   app.use(cors(facade.config))
-  app.use(authenticate(facade))
+  app.use(authenticate(facade, operations))
   addRoutes(app, operations, facade)
   app.use(refuseUnknownRoute)
   app.use(answerError(facade))

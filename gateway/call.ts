@@ -2,14 +2,19 @@ import type { CallOptions } from '@connectrpc/connect'
 import type { Response } from 'express'
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions, NO_DEADLINE, type Principal } from '#shared/rpc/call-context.ts'
+import type { Credential, Credentials } from './credentials.ts'
 
 /** Which of the three public interfaces a request belongs to; it decides how errors look. */
 export type Family = 'instance' | 'gateway' | 'oauth'
 
-/** The family of a path; what lies outside of `/api/v1` belongs to the instance API. */
+/**
+ * The family of a path; what lies outside of `/api/v1` belongs to the instance API. The key set is no part of OAuth: whoever verifies access
+ * tokens reads it as the other lists of `/api/v1`.
+ */
 export function familyOf(path: string): Family {
+  if (/^\/\.well-known\/oauth-authorization-server(?:$|\?)/.test(path)) return 'oauth'
   if (!path.startsWith('/api/v1')) return 'instance'
-  if (path.startsWith('/api/v1/oauth/')) return 'oauth'
+  if (path.startsWith('/api/v1/oauth/') && !/^\/jwks(?:$|\?)/.test(path.slice(13))) return 'oauth'
   return path.length === 7 || path[7] === '/' || path[7] === '?' ? 'gateway' : 'instance'
 }
 
@@ -23,8 +28,12 @@ const OVER = new Error('The request is over')
 export class Call {
   readonly family: Family
   readonly requestId: string
+  /** Whose requests count together with this one. */
+  readonly clientNetwork: () => string
   /** Set by authentication. */
   principal: Principal | undefined
+  /** What the caller showed who it is by. */
+  credential: Credential | undefined
   /** Headers for the answer, names and values in turn, whatever the answer is. */
   readonly headers: string[]
   /** Reference id of the internal error that was answered, for the access log. */
@@ -38,9 +47,10 @@ export class Call {
   #controller: AbortController | undefined
   #over = false
 
-  constructor(family: Family, requestId: string) {
+  constructor(family: Family, requestId: string, clientNetwork: () => string) {
     this.family = family
     this.requestId = requestId
+    this.clientNetwork = clientNetwork
     this.headers = ['x-request-id', requestId]
   }
 
@@ -76,6 +86,17 @@ export class Call {
   requirePrincipal(): Principal {
     if (this.principal === undefined) throw new Rejection('AUTH_MISSING')
     return this.principal
+  }
+
+  /**
+   * Refuses a caller whose credential the operation does not take, with KEY_KIND_FORBIDDEN, and one without any where it takes some, with
+   * AUTH_MISSING.
+   */
+  requireOneOf(credentials: Credentials): void {
+    if (credentials.length === 0) return
+    if (this.credential === undefined) throw new Rejection('AUTH_MISSING')
+    if (!credentials.includes(this.credential))
+      throw new Rejection('KEY_KIND_FORBIDDEN', { credential: this.credential })
   }
 }
 

@@ -31,6 +31,7 @@ test('every problem is reported at once, with the values', () => {
     PORTICO_PORT: '12abc',
     PORTICO_AUTH: 'oauth',
     PORTICO_CORS_ORIGINS: 'https://a.example,https://b.example/path',
+    PORTICO_TRUSTED_PROXIES: '10.0.0.0/8, 10.0.0.0/33',
     PORTICO_BODY_LIMIT_BYTES: '12',
   }
   assert.throws(
@@ -40,6 +41,7 @@ test('every problem is reported at once, with the values', () => {
         '  PORTICO_PORT: must be a whole number, not 12abc',
         '  PORTICO_AUTH: must be none, basic or bearer, not oauth',
         '  PORTICO_CORS_ORIGINS: must be origins such as https://example.com, not https://b.example/path',
+        '  PORTICO_TRUSTED_PROXIES: must be addresses and networks such as 10.0.0.0/8, not 10.0.0.0/33',
         '  PORTICO_BODY_LIMIT_BYTES: must be at least 1024, not 12',
       ])
       return true

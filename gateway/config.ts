@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type Environment, readEnvironment } from '#shared/config/config.ts'
 import { integerVariable, mustBe, portVariable } from '#shared/config/variables.ts'
 import packageJson from '../package.json' with { type: 'json' }
+import { isNetwork } from './auth/client-network.ts'
 import { isLoopbackHost } from './http/origin.ts'
 
 /** How the instance API authenticates. */
@@ -19,6 +20,8 @@ export interface Config {
   readonly auth: Auth
   /** Origins whose pages may call, beside this server's own and, in the mode `none`, those of this machine. */
   readonly corsOrigins: readonly string[]
+  /** Addresses and networks of proxies whose `X-Forwarded-For` says who a client is. */
+  readonly trustedProxies: readonly string[]
   /** Largest JSON body, in bytes. */
   readonly bodyLimit: number
   /** Largest body of a prompt, whose files lie in it, in bytes. */
@@ -45,7 +48,8 @@ const schema = z
       .regex(/^[^:]*$/, 'must not contain a colon')
       .default('portico'),
     PORTICO_BASIC_PASSWORD: z.string().optional(),
-    PORTICO_CORS_ORIGINS: z.string().default('').transform(splitOrigins).pipe(z.array(originSchema())),
+    PORTICO_CORS_ORIGINS: z.string().default('').transform(splitList).pipe(z.array(originSchema())),
+    PORTICO_TRUSTED_PROXIES: z.string().default('').transform(splitList).pipe(z.array(networkSchema())),
     PORTICO_BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(1_048_576),
     PORTICO_PROMPT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(33_554_432),
     PORTICO_IMPORT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(268_435_456),
@@ -70,6 +74,7 @@ const schema = z
           ? { mode: 'basic', username: env.PORTICO_BASIC_USERNAME, password: env.PORTICO_BASIC_PASSWORD ?? '' }
           : { mode: env.PORTICO_AUTH },
       corsOrigins: env.PORTICO_CORS_ORIGINS,
+      trustedProxies: env.PORTICO_TRUSTED_PROXIES,
       bodyLimit: env.PORTICO_BODY_LIMIT_BYTES,
       promptLimit: env.PORTICO_PROMPT_LIMIT_BYTES,
       importLimit: env.PORTICO_IMPORT_LIMIT_BYTES,
@@ -87,11 +92,15 @@ export function readConfig(env: Environment): Config {
   return readEnvironment(schema, env, ['PORTICO_BASIC_PASSWORD'])
 }
 
-function splitOrigins(list: string): string[] {
+function splitList(list: string): string[] {
   return list
     .split(',')
-    .map((origin) => origin.trim())
-    .filter((origin) => origin !== '')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+function networkSchema() {
+  return z.string().refine(isNetwork, mustBe('addresses and networks such as 10.0.0.0/8'))
 }
 
 function originSchema() {

@@ -13,8 +13,14 @@ const OF_HTTP: readonly AnyReason[] = [
   'HEADERS_TOO_LARGE',
   'NOT_READY',
 ]
-const OF_CALLERS: readonly AnyReason[] = ['AUTH_MISSING', 'CREDENTIAL_REFUSED', 'WRONG_KEYS', 'HEADER_INVALID']
-const OF_MODES: readonly AnyReason[] = ['HOST_FORBIDDEN', 'ORIGIN_FORBIDDEN', 'KEY_KIND_FORBIDDEN']
+const OF_CALLERS: readonly AnyReason[] = [
+  'AUTH_MISSING',
+  'CREDENTIAL_REFUSED',
+  'WRONG_KEYS',
+  'KEY_KIND_FORBIDDEN',
+  'HEADER_INVALID',
+]
+const OF_MODES: readonly AnyReason[] = ['HOST_FORBIDDEN', 'ORIGIN_FORBIDDEN']
 const OF_BODIES: readonly AnyReason[] = [
   'BODY_MISSING',
   'BODY_MALFORMED',
@@ -26,21 +32,21 @@ const OF_BODIES: readonly AnyReason[] = [
 /** Any service may be away. */
 const OF_SERVICES: readonly AnyReason[] = ['STORE_UNAVAILABLE', 'SERVICE_CLOSING']
 
-/** Whether a caller has to say who it is: everything under `/api` but the token endpoint. */
-export function needsCaller({ family, path }: Operation): boolean {
-  return family !== 'oauth' && path.startsWith('/api/')
+/** Whether services are called, if only to authenticate. */
+function callsServices({ path }: Operation): boolean {
+  return path.startsWith('/api/')
 }
 
 /** Every reason that an operation may be refused with: its own, and those that follow from what it takes. */
 export function errorsOf(operation: Operation): readonly AnyReason[] {
-  const { params, query, headers, body, callers, family, errors } = operation
-  const caller = needsCaller(operation)
+  const { params, query, headers, body, credentials, family, errors } = operation
+  const caller = credentials.length > 0
   return [
     ...new Set<AnyReason>([
       ...OF_HTTP,
-      ...(caller ? [...OF_CALLERS, ...OF_SERVICES] : []),
+      ...(caller ? OF_CALLERS : []),
+      ...(callsServices(operation) ? OF_SERVICES : []),
       ...(caller && family === 'instance' ? OF_MODES : []),
-      ...(callers === undefined ? [] : (['KEY_KIND_FORBIDDEN'] as const)),
       ...(params === undefined ? [] : (['PATH_INVALID'] as const)),
       ...(query === undefined ? [] : (['QUERY_INVALID'] as const)),
       ...(headers === undefined ? [] : (['HEADER_INVALID'] as const)),
@@ -58,7 +64,7 @@ export function statusesOf({ family }: Operation, reason: AnyReason): readonly n
 
 /** Statuses of an operation's answer when a service that it calls does not answer at all, or not in time. */
 export function outageStatusesOf(operation: Operation): readonly number[] {
-  if (!needsCaller(operation)) return []
+  if (!callsServices(operation)) return []
   const codes = [Code.Unavailable, Code.DeadlineExceeded]
   return [...new Set(codes.map((code) => publicError(operation.family, new ConnectError('Outage', code)).status))]
 }

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { z } from 'zod'
+import { OF_SESSIONS } from './credentials.ts'
 import { noContent, stream } from './kinds.ts'
 import { operation } from './operation.ts'
 
-const common = { id: 'a.get', method: 'get', family: 'instance', summary: 'A', errors: [] } as const
+const common = {
+  id: 'a.get',
+  method: 'get',
+  family: 'instance',
+  credentials: OF_SESSIONS,
+  summary: 'A',
+  errors: [],
+} as const
 
 test('what an operation says has to fit together, or it does not compile', () => {
   const answer = z.strictObject({ id: z.string() })
@@ -14,6 +22,9 @@ test('what an operation says has to fit together, or it does not compile', () =>
   const present = (id: string) => ({ id })
   operation({ ...common, path, params, answer, handle, present })
   operation({ ...common, path: '/api/a', answer: noContent, handle })
+  const { credentials: _, ...undeclared } = common
+  // @ts-expect-error without the credentials that it takes
+  operation({ ...undeclared, path, params, answer, handle, present })
   // @ts-expect-error without a schema for what it answers
   operation({ ...common, path: '/api/a', handle, present })
   // @ts-expect-error without a function that makes what it answers

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { AnyReason } from '#shared/rejection.ts'
-import type { PrincipalKind } from '#shared/rpc/call-context.ts'
 import type { Call, Family } from './call.ts'
 import type { Clients } from './clients.ts'
+import type { Credentials } from './credentials.ts'
 import type { ShownReason } from './errors/public-error.ts'
 import type { Facade } from './facade.ts'
 import type {
@@ -40,8 +40,8 @@ export interface Operation {
   readonly path: string
   /** Which table shows its errors. */
   readonly family: Family
-  /** Who may call; default: whoever authentication lets pass. Others get KEY_KIND_FORBIDDEN. */
-  readonly callers?: readonly PrincipalKind[]
+  /** What a caller may show who it is by; others get KEY_KIND_FORBIDDEN. */
+  readonly credentials: Credentials
   /** One line for the reader of the document. */
   readonly summary: string
   readonly description?: string
@@ -52,8 +52,8 @@ export interface Operation {
   readonly headers?: Members
   /** A schema means JSON. */
   readonly body?: z.ZodType | FormBody | RawBody | ListBody
-  /** The setting that says how long the body may be; default: `bodyLimit`. */
-  readonly limit?: 'bodyLimit' | 'promptLimit' | 'importLimit'
+  /** How long the body may be, in bytes, or the setting that says it; default: `bodyLimit`. */
+  readonly limit?: 'bodyLimit' | 'promptLimit' | 'importLimit' | number
   /** How long a call to a service may take, in milliseconds; default: 30 s, and no limit for streams. */
   readonly deadlineMs?: number
   readonly answer: Answer

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { z } from 'zod'
 import { openFacade } from '#test/support/facade.ts'
+import { ANYBODY } from './credentials.ts'
 import { form, raw } from './kinds.ts'
 import { operation } from './operation.ts'
 
-const common = { method: 'post', family: 'instance', summary: 'S', errors: [] } as const
+const common = { method: 'post', family: 'instance', credentials: ANYBODY, summary: 'S', errors: [] } as const
 
 const operations = [
   operation({

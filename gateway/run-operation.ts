@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Request, Response } from 'express'
 import { z } from 'zod'
-import { Rejection } from '#shared/rejection.ts'
 import { type Call, callOf, DEADLINE_MS } from './call.ts'
+import type { Config } from './config.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
 import { readForm, readJson, readRaw } from './http/body.ts'
@@ -23,12 +23,12 @@ import type { Input, Operation } from './operation.ts'
 export function runOperation(operation: Operation, facade: Facade) {
   const read = partsReader(operation, facade)
   const send = sender(operation, facade)
-  const { answer, callers, deadlineMs = streams(operation) ? undefined : DEADLINE_MS, publicField } = operation
+  const { answer, credentials, deadlineMs = streams(operation) ? undefined : DEADLINE_MS, publicField } = operation
   const headerOnly = 'kind' in answer && answer.kind === 'events'
   return async function run(request: Request, response: Response): Promise<void> {
     const call = callOf(response)
     call.deadlineMs = deadlineMs
-    if (callers?.includes(call.requirePrincipal().kind) === false) throw new Rejection('KEY_KIND_FORBIDDEN')
+    call.requireOneOf(credentials)
     const { params, query, headers, readBody } = read(request)
     // A stream would never end.
     if (headerOnly && request.method === 'HEAD') return sendEventHeaders(response)
@@ -46,13 +46,17 @@ function streams({ answer }: Operation): boolean {
 
 const STREAMS: ReadonlySet<string> = new Set(['events', 'json or events', 'pieces'])
 
+function limitOf({ limit = 'bodyLimit' }: Operation, config: Config): number {
+  return typeof limit === 'number' ? limit : config[limit]
+}
+
 type BodyReader = (request: Request) => Promise<unknown>
 
 function partsReader(operation: Operation, { config }: Facade) {
   const { params, cursor } = operation
   const query = operation.query && textReader(operation.query, cursor)
   const headers = operation.headers && textReader(operation.headers)
-  const readBody = bodyReader(operation, config[operation.limit ?? 'bodyLimit'])
+  const readBody = bodyReader(operation, limitOf(operation, config))
   return (request: Request) => ({
     params: params === undefined ? NOTHING : check(params, request.params, 'PATH_INVALID'),
     query: query === undefined ? NOTHING : query.query(queryOf(request)),

@@ -12,7 +12,7 @@ import {
 import { publicError } from '#gateway/errors/public-error.ts'
 import { errorSchemas, instanceError } from '#gateway/errors/schemas.ts'
 import type { Operation } from '#gateway/operation.ts'
-import { errorsOf, needsCaller, outageStatusesOf, statusesOf } from '#gateway/operation-errors.ts'
+import { errorsOf, outageStatusesOf, statusesOf } from '#gateway/operation-errors.ts'
 import { OPERATIONS } from '#gateway/operations.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -37,6 +37,13 @@ export function openapiDocument(operations: readonly Operation[] = OPERATIONS): 
       components: {
         securitySchemes: {
           key: { type: 'http', scheme: 'bearer', description: 'An API key' },
+          managementKey: { type: 'http', scheme: 'bearer', description: 'A management key' },
+          accessToken: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: 'What `POST /api/v1/oauth/token` gives for a token of a trusted issuer',
+          },
           password: { type: 'http', scheme: 'basic', description: 'With PORTICO_AUTH=basic' },
         },
       },
@@ -73,9 +80,13 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
 }
 
 /** On `/api` the server's setting says which; without one, nothing is needed on the machine itself. */
-function securityOf(operation: Operation): NonNullable<ZodOpenApiOperationObject['security']> {
-  if (!needsCaller(operation)) return []
-  return operation.family === 'gateway' ? [{ key: [] }] : [{}, { password: [] }, { key: [] }]
+function securityOf({ credentials }: Operation): NonNullable<ZodOpenApiOperationObject['security']> {
+  return [
+    ...(credentials.includes('local-operator') ? [{}, { password: [] }] : []),
+    ...(credentials.includes('workspace') ? [{ key: [] }] : []),
+    ...(credentials.includes('management') ? [{ managementKey: [] }] : []),
+    ...(credentials.includes('access-token') ? [{ accessToken: [] }] : []),
+  ]
 }
 
 function bodyOf({ body }: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {

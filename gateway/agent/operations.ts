@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { OF_SESSIONS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { nameParameter } from '../records/ids.ts'
 import { fromLocationRef, locationHeaders, locationQuery, locationRef, toDirectory } from '../records/location.ts'
@@ -12,6 +13,7 @@ export const listAgents = operation({
   method: 'get',
   path: '/api/agent',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Agents of a location, the default one first',
   ...location,
   answer: z.strictObject({ location: locationRef, data: z.array(agentInfo) }),
@@ -26,6 +28,7 @@ export const getAgent = operation({
   method: 'get',
   path: '/api/agent/{agentID}',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'One agent of a location',
   params: z.object({ agentID: nameParameter('agentID', 'Agent') }),
   ...location,

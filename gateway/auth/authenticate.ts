@@ -1,39 +1,47 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { NextFunction, Request, Response } from 'express'
 import type { Principal as ProtoPrincipal } from '#gen/portico/identity/v1/identity_pb.js'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import type { AuthenticateRequestSchema } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { Rejection, reasonOf } from '#shared/rejection.ts'
 import type { Principal, PrincipalKind } from '#shared/rpc/call-context.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { type Call, callOf } from '../call.ts'
 import type { Config } from '../config.ts'
+import { OF_SESSIONS } from '../credentials.ts'
 import { BEARER_CHALLENGE } from '../errors/challenge.ts'
 import type { Facade } from '../facade.ts'
 import { isLoopbackHost, requireAllowedOrigin, requireOwnHost } from '../http/origin.ts'
+import type { Operation } from '../operation.ts'
 import { WrongKeys } from './wrong-keys.ts'
 
 const BASIC_CHALLENGE = 'Basic realm="Secure Area"'
+/** In characters. */
+const MAX_KEY_LENGTH = 512
 const LOCAL_OPERATOR = { credential: { case: 'localOperator', value: {} } } as const
 
 /**
- * Authenticates each request: `/api/v1` by an API key, `/api` as PORTICO_AUTH says, and
- * leaves everything else, the token endpoint among it, alone. The state of a key is read on each request; who sent many wrong ones
- * is refused with WRONG_KEYS when the next one is wrong, too.
+ * Authenticates each request: `/api/v1` by an API key or an access token, `/api` as PORTICO_AUTH says, and leaves everything else, the token
+ * endpoint and what else asks for no credential among it, alone. The state of a key, that of an access token's as well, is read on each
+ * request; who sent many wrong ones is refused with WRONG_KEYS when the next one is wrong, too.
  */
-export function authenticate(facade: Facade) {
+export function authenticate(facade: Facade, operations: readonly Operation[]) {
   const { clock, config, logger } = facade
   const wrongKeys = new WrongKeys(clock, logger)
+  const open = new Set(operations.filter(({ credentials }) => credentials.length === 0).map(({ path }) => path))
   return async function authenticateRequest(request: Request, response: Response, next: NextFunction): Promise<void> {
     const call = callOf(response)
     const gateway = call.family === 'gateway'
     if (!gateway && (call.family !== 'instance' || !request.path.startsWith('/api'))) return next()
+    if (open.has(request.path)) return next()
     requireOneAuthorization(request)
     try {
-      if (gateway) await byApiKey(facade, call, request)
+      if (gateway) await byBearer(facade, call, request)
       else await byMode(facade, config.auth, call, request)
     } catch (error) {
       const wrong = (error instanceof Rejection ? error : reasonOf(error))?.reason === 'CREDENTIAL_REFUSED'
-      const seconds = wrong ? wrongKeys.add(request.socket.remoteAddress ?? '') : undefined
+      const seconds = wrong ? wrongKeys.add(call.clientNetwork()) : undefined
       throw seconds === undefined ? error : new Rejection('WRONG_KEYS', { retry_after: String(seconds) })
     }
     next()
@@ -62,27 +70,27 @@ async function byMode(facade: Facade, auth: Config['auth'], call: Call, request:
       requirePassword(request, auth)
       return identify(facade, call, LOCAL_OPERATOR)
     case 'bearer':
-      await byApiKey(facade, call, request)
-      if (call.principal?.kind === 'management') throw new Rejection('KEY_KIND_FORBIDDEN')
+      await byBearer(facade, call, request)
+      call.requireOneOf(OF_SESSIONS)
   }
 }
 
-async function byApiKey(facade: Facade, call: Call, request: Request): Promise<void> {
+async function byBearer(facade: Facade, call: Call, request: Request): Promise<void> {
   const header = request.headers.authorization
   if (header === undefined) throw new Rejection('AUTH_MISSING', { challenge: BEARER_CHALLENGE })
-  const key = /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(header)?.[1]
+  const given = /^Bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1]
   // To a credential of another scheme a challenge names no error (RFC 6750 section 3.1).
   if (!/^Bearer(?: |$)/i.test(header)) throw new Rejection('CREDENTIAL_REFUSED', { challenge: BEARER_CHALLENGE })
-  if (key === undefined) throw new Rejection('CREDENTIAL_REFUSED')
-  await identify(facade, call, { credential: { case: 'apiKey', value: key } })
+  if (given === undefined) throw new Rejection('CREDENTIAL_REFUSED')
+  if (given.length > MAX_KEY_LENGTH) throw new Rejection('CREDENTIAL_REFUSED')
+  await identify(facade, call, { credential: { case: 'apiKey', value: given } })
 }
 
-type Credential = typeof LOCAL_OPERATOR | { readonly credential: { readonly case: 'apiKey'; readonly value: string } }
-
-async function identify(facade: Facade, call: Call, credential: Credential): Promise<void> {
+async function identify(facade: Facade, call: Call, credential: MessageInitShape<typeof AuthenticateRequestSchema>) {
   const { principal } = await facade.clients.identity.authenticate(credential, call.options())
   if (principal === undefined) throw new Error('identity answered without a principal')
   call.principal = fromProto(principal)
+  call.credential = call.principal.kind
 }
 
 const kinds = enumTable<PrincipalKind, Principal_Kind>({

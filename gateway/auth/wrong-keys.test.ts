@@ -29,19 +29,6 @@ test('after 20 within any minute an address has to wait until the first of them 
   assert.deepEqual(wrong('10.0.0.2'), [undefined], 'another address is another one')
 })
 
-test('the addresses of one /64 are one sender, and so are the two forms of an IPv4 address', () => {
-  const { wrong } = open()
-  wrong('2001:db8:1:2::1', 10)
-  wrong('2001:DB8:1:2:ffff::9', 10)
-  assert.deepEqual(wrong('2001:0db8:0001:0002:3:4:5:6'), [60])
-  assert.deepEqual(wrong('2001:db8:1:3::1'), [undefined])
-  wrong('fe80::1%eth0', 20)
-  assert.deepEqual(wrong('fe80::2'), [60])
-  wrong('::ffff:10.0.0.1', 20)
-  assert.deepEqual(wrong('10.0.0.1'), [60])
-  assert.deepEqual(wrong('::1'), [undefined])
-})
-
 test('one line a minute is logged, without any key', () => {
   const { wrong, pass, log } = open()
   wrong('10.0.0.1', 50)
@@ -56,8 +43,8 @@ test('one line a minute is logged, without any key', () => {
 test('as many addresses as there are, memory is bounded: the longest silent ones are forgotten', () => {
   const { keys, wrong } = open()
   wrong('10.0.0.1', 20)
-  for (let i = 0; i < 9_999; i++) keys.add(`2001:db8:${(i >> 8).toString(16)}:${(i & 255).toString(16)}::1`)
+  for (let i = 0; i < 9_999; i++) keys.add(`2001:db8:${i}::/64`)
   assert.deepEqual(wrong('10.0.0.1'), [60])
-  for (let i = 0; i < 10_000; i++) keys.add(`2001:db9:${(i >> 8).toString(16)}:${(i & 255).toString(16)}::1`)
+  for (let i = 0; i < 10_000; i++) keys.add(`2001:db9:${i}::/64`)
   assert.deepEqual(wrong('10.0.0.1'), [undefined])
 })

@@ -1,18 +1,17 @@
-import { isIPv6 } from 'node:net'
 import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
 
-/** Wrong keys that one address may send within the window. */
+/** Wrong keys that one client may send within the window. */
 const MOST = 20
 const WINDOW_MS = 60_000
-/** Addresses that are remembered; when there are more, the one that was wrong longest ago is forgotten. */
-const ADDRESSES = 10_000
+/** Clients that are remembered; when there are more, the one that was wrong longest ago is forgotten. */
+const CLIENTS = 10_000
 
 /** Remembers who sent wrong keys in the last minute, so that keys can't be guessed by asking often. */
 export class WrongKeys {
   readonly #clock: Clock
   readonly #logger: Logger
-  /** Address → when it was wrong, oldest first; the address that was wrong last comes last. */
+  /** Client network → when it was wrong, oldest first; the one that was wrong last comes last. */
   readonly #times = new Map<string, number[]>()
   #loggedAt = Number.NEGATIVE_INFINITY
 
@@ -22,15 +21,14 @@ export class WrongKeys {
   }
 
   /**
-   * An address sent a wrong key. Returns undefined when that is to be answered as what it is, else in how many seconds the
-   * address may be wrong again.
+   * A client of this network sent a wrong key. Returns undefined when that is to be answered as what it is, else in how many seconds the
+   * network may be wrong again.
    */
-  add(address: string): number | undefined {
+  add(network: string): number | undefined {
     const now = this.#clock.monotonic()
-    const from = networkOf(address)
-    const times = (this.#times.get(from) ?? []).filter((time) => time > now - WINDOW_MS)
-    this.#times.delete(from)
-    this.#times.set(from, times)
+    const times = (this.#times.get(network) ?? []).filter((time) => time > now - WINDOW_MS)
+    this.#times.delete(network)
+    this.#times.set(network, times)
     if (times.length < MOST) {
       times.push(now)
       this.#forget()
@@ -39,7 +37,7 @@ export class WrongKeys {
     if (now >= this.#loggedAt + WINDOW_MS) {
       this.#loggedAt = now
       this.#logger.warn(
-        { address: from },
+        { address: network },
         'An address sends wrong keys or passwords and gets status 429; others are not logged for a minute',
       )
     }
@@ -47,25 +45,9 @@ export class WrongKeys {
   }
 
   #forget(): void {
-    for (const address of this.#times.keys()) {
-      if (this.#times.size <= ADDRESSES) return
-      this.#times.delete(address)
+    for (const network of this.#times.keys()) {
+      if (this.#times.size <= CLIENTS) return
+      this.#times.delete(network)
     }
   }
-}
-
-/** What one sender has: an IPv4 address, or the first 64 bits of an IPv6 address, within which it can choose freely. */
-function networkOf(address: string): string {
-  if (!isIPv6(address)) return address
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined) return mapped
-  const [head = '', tail = ''] = address.replace(/%.*$/, '').split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const after = tail === '' ? [] : tail.split(':')
-  // `::` stands for as many zeros as are missing of eight groups.
-  while (groups.length + after.length < 8) groups.push('0')
-  return `${[...groups, ...after]
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`
 }

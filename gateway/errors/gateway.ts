@@ -15,7 +15,13 @@ export const gatewayErrors = {
       ...failure(429, 'Too many wrong keys or passwords came from this address'),
       headers: ['retry-after', metadata.retry_after ?? '60'],
     }),
-    KEY_KIND_FORBIDDEN: () => failure(403, 'Management keys cannot perform this operation'),
+    KEY_KIND_FORBIDDEN: ({ metadata }) =>
+      failure(
+        403,
+        metadata.credential === 'management'
+          ? 'Management keys cannot perform this operation'
+          : 'Only management keys can perform this operation',
+      ),
     ROUTE_NOT_FOUND: () => failure(404, 'Resource not found'),
     METHOD_NOT_ALLOWED: ({ metadata }) => ({
       ...failure(405, 'Method not allowed'),
@@ -48,6 +54,7 @@ export const gatewayErrors = {
     SECRET_REFUSED: () => failure(503, 'Service temporarily unavailable'),
     NOT_READY: () => failure(503, 'The server is starting or stopping'),
     // Keys are not managed here yet, and pages may call from anywhere: they need a key.
+    TOO_MANY_EXCHANGES: 'internal',
     HOST_FORBIDDEN: 'internal',
     ORIGIN_FORBIDDEN: 'internal',
     INVALID_CURSOR: 'internal',

@@ -8,7 +8,10 @@ export const instanceErrors = {
     AUTH_MISSING: unauthorized,
     CREDENTIAL_REFUSED: unauthorized,
     PRINCIPAL_MISSING: unauthorized,
-    KEY_KIND_FORBIDDEN: () => forbidden('Management keys have no access to sessions'),
+    KEY_KIND_FORBIDDEN: ({ metadata }) =>
+      forbidden(
+        `${metadata.credential === 'access-token' ? 'Access tokens' : 'Management keys'} have no access to sessions`,
+      ),
     WRONG_KEYS: ({ metadata }) => ({
       ...tagged(429, 'TooManyRequestsError', 'Too many wrong keys or passwords came from this address'),
       headers: ['retry-after', metadata.retry_after ?? '60'],
@@ -87,6 +90,7 @@ export const instanceErrors = {
     TOOL_CALL_STARTED: 'internal',
     TOOL_ACCESS_CHANGED: 'internal',
     LEASE_LOST: 'internal',
+    TOO_MANY_EXCHANGES: 'internal',
     MANAGEMENT_KEY_REQUIRED: 'internal',
     API_KEY_NOT_FOUND: 'internal',
     // Federation is managed, and tokens are exchanged, elsewhere.

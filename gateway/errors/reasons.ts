@@ -13,6 +13,9 @@ export type RequestReason =
 /** Why a caller may be refused. */
 export type CallerReason = 'AUTH_MISSING' | 'WRONG_KEYS' | 'KEY_KIND_FORBIDDEN' | 'HOST_FORBIDDEN' | 'ORIGIN_FORBIDDEN'
 
+/** Why a token is not exchanged, whatever it is. */
+export type ExchangeReason = 'TOO_MANY_EXCHANGES'
+
 /** Why what a request carries may be refused. */
 export type InputReason =
   | 'BODY_MISSING'
@@ -26,6 +29,6 @@ export type InputReason =
 
 declare module '#shared/rejection.ts' {
   interface ReasonsOf {
-    gateway: RequestReason | CallerReason | InputReason
+    gateway: RequestReason | CallerReason | InputReason | ExchangeReason
   }
 }

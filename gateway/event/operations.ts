@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { OF_SESSIONS } from '../credentials.ts'
 import { events, stream } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { name, sessionID, sessionParameter } from '../records/ids.ts'
@@ -42,6 +43,7 @@ export const subscribeToEvents = operation({
   method: 'get',
   path: '/api/event',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'The events of the workspace as they happen',
   query: z.object({
     ...filter,
@@ -79,6 +81,7 @@ export const readSessionLog = operation({
   method: 'get',
   path: '/api/experimental/session/{sessionID}/log',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'The durable events of a session: past ones and, on request, future ones',
   params: z.object({ sessionID: sessionParameter }),
   query: z.object({

@@ -2,6 +2,7 @@ import type { NextFunction, Request, Response } from 'express'
 import { randomId } from '#shared/ids.ts'
 import { withRequestId } from '#shared/telemetry/request-scope.ts'
 import { openSpan } from '#shared/telemetry/tracing.ts'
+import { ClientNetworks } from '../auth/client-network.ts'
 import { Call, familyOf } from '../call.ts'
 import type { Facade } from '../facade.ts'
 
@@ -9,11 +10,12 @@ const REQUEST_ID = /^[\w.:+/=-]{1,128}$/
 
 /** Gives the request its id, its span and its abort signal, and logs it when it is over. */
 export function beginCall({ clock, config, logger }: Facade) {
+  const networks = new ClientNetworks(config.trustedProxies)
   return function beginRequest(request: Request, response: Response, next: NextFunction): void {
     const { method, path } = request
     const given = request.headers['x-request-id']
     const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomId('req')
-    const call = new Call(familyOf(path), requestId)
+    const call = new Call(familyOf(path), requestId, () => networks.of(request))
     response.locals.call = call
     const started = clock.monotonic()
     const span = openSpan(method, {

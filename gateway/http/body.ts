@@ -5,7 +5,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { askForBody } from './expectation.ts'
 import { JsonGauge } from './json-gauge.ts'
 import { notJson, parseInTurns } from './json-parser.ts'
-import { isJsonType } from './media-type.ts'
+import { FORM_TYPE, isTypeInUtf8, JSON_TYPE } from './media-type.ts'
 
 /** A body of more bytes is decoded, parsed and checked in turns of their own, so that others are answered in between. */
 const LARGE = 1_048_576
@@ -19,7 +19,7 @@ const MANY = 10_000
  * is wrong with the request.
  */
 export async function readJson(request: Request, limit: number): Promise<unknown> {
-  requireBody(request, limit, JSON_TYPE, isJsonType)
+  requireBody(request, limit, JSON_TYPE)
   const gauge = new JsonGauge()
   const bytes = await readBytes(request, limit, gauge)
   if (bytes.length === 0) throw new Rejection('BODY_MISSING')
@@ -28,24 +28,24 @@ export async function readJson(request: Request, limit: number): Promise<unknown
 
 /** Reads the text of a form, as {@link readJson} reads JSON. Rejects with BODY_MALFORMED when it is not UTF-8. */
 export async function readForm(request: Request, limit: number): Promise<string> {
-  const bytes = await readRaw(request, limit, 'application/x-www-form-urlencoded')
+  requireBody(request, limit, FORM_TYPE)
+  const bytes = await readBytes(request, limit)
+  if (bytes.length === 0) throw new Rejection('BODY_MISSING')
   if (!isUtf8(bytes)) throw new Rejection('BODY_MALFORMED', { problem: 'the body is not UTF-8' })
   return bytes.toString('utf8')
 }
 
 /** Reads the bytes of a body of some type; parameters of the type are ignored. Rejects as {@link readJson} does. */
 export async function readRaw(request: Request, limit: number, type: string): Promise<Buffer> {
-  requireBody(request, limit, type, (given) => given.split(';', 1)[0]?.trim().toLowerCase() === type)
+  requireBody(request, limit, type, (expected, given) => given.split(';', 1)[0]?.trim().toLowerCase() === expected)
   const bytes = await readBytes(request, limit)
   if (bytes.length === 0) throw new Rejection('BODY_MISSING')
   return bytes
 }
 
-const JSON_TYPE = 'application/json'
-
 /** The bytes of a JSON body as they arrive. Rejects as {@link readJson} does. */
 export async function* readPieces(request: Request, limit: number): AsyncGenerator<Buffer> {
-  requireBody(request, limit, JSON_TYPE, isJsonType)
+  requireBody(request, limit, JSON_TYPE)
   let size = 0
   try {
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
@@ -63,12 +63,12 @@ export async function* readPieces(request: Request, limit: number): AsyncGenerat
   if (size === 0) throw new Rejection('BODY_MISSING')
 }
 
-function requireBody(request: Request, limit: number, expected: string, fits: (type: string) => boolean): void {
+function requireBody(request: Request, limit: number, expected: string, fits = isTypeInUtf8): void {
   const type = request.headers['content-type']
   const length = request.headers['content-length']
   const empty = length === '0' || (length === undefined && request.headers['transfer-encoding'] === undefined)
   if (empty) throw new Rejection('BODY_MISSING')
-  if (type === undefined || !fits(type)) throw new Rejection('CONTENT_TYPE_UNSUPPORTED', { expected })
+  if (type === undefined || !fits(expected, type)) throw new Rejection('CONTENT_TYPE_UNSUPPORTED', { expected })
   const encoding = request.headers['content-encoding']
   const transfer = request.headers['transfer-encoding']
   if ((encoding ?? 'identity') !== 'identity' || (transfer ?? 'chunked').toLowerCase() !== 'chunked') {

@@ -18,13 +18,18 @@ const NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
 
 /**
  * Lets pages of the configured origins read answers, and send any header; in the mode `none` those of loopback hosts too,
- * on `/api`.
+ * on `/api`. The token endpoint is for no page, whatever origins are configured.
  * Preflight requests carry no credentials and are answered before authentication (instance facts 3.14).
  */
 export function cors(config: Config) {
   return function allowOrigins(request: Request, response: Response, next: NextFunction): void {
     const { origin } = request.headers
     const call = callOf(response)
+    // A page has no token to exchange, and what it could read would be one.
+    if (call.family === 'oauth') {
+      next()
+      return
+    }
     if (origin !== undefined) {
       const local = config.auth.mode === 'none' && call.family === 'instance' ? isLoopbackHost : undefined
       call.headers.push('vary', 'Origin')

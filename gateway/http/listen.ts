@@ -10,6 +10,7 @@ import type { Config } from '../config.ts'
 import { publicError } from '../errors/public-error.ts'
 import { createHttpServer } from './http-server.ts'
 import { Lifecycle } from './lifecycle.ts'
+import { JSON_HEADERS } from './respond.ts'
 
 /** How often a port that drains looks for connections on which nothing goes on, in milliseconds. */
 const SWEEP_MS = 50
@@ -110,9 +111,7 @@ class PortInUseError extends ConfigError {
 
 function answerStarting(request: IncomingMessage, response: ServerResponse): void {
   const send = (status: number, body: unknown, headers: readonly string[] = []): void =>
-    void response
-      .writeHead(status, ['content-type', 'application/json; charset=utf-8', ...headers])
-      .end(JSON.stringify(body))
+    void response.writeHead(status, [...JSON_HEADERS, ...headers]).end(JSON.stringify(body))
   const { url = '' } = request
   const { status, body, headers } = publicError(familyOf(url), new Rejection('NOT_READY'))
   if (url === '/livez') send(200, { status: 'alive' })

@@ -2,16 +2,20 @@ const TOKEN = "[\\w!#$%&'*+.^`|~-]+"
 const QUOTED = '"(?:[^"\\\\]|\\\\.)*"'
 const PARAMETER = new RegExp(`\\s*;\\s*(?:(${TOKEN})\\s*=\\s*(${TOKEN}|${QUOTED}))?`, 'y')
 
+export const JSON_TYPE = 'application/json'
+export const FORM_TYPE = 'application/x-www-form-urlencoded'
+
 /**
- * Whether a content type is JSON in UTF-8. Parameters that nobody knows pass (RFC 9110 section 8.3.1); a `charset` must be
+ * Whether a content type is this one, in UTF-8. Parameters that nobody knows pass (RFC 9110 section 8.3.1); a `charset` must be
  * UTF-8, each time that it is given.
  */
-export function isJsonType(contentType: string): boolean {
+export function isTypeInUtf8(type: string, contentType: string): boolean {
   // What nearly every client sends.
-  if (contentType === 'application/json') return true
-  const type = /^application\/json(?=\s*(?:;|$))/i.exec(contentType)?.[0]
-  if (type === undefined) return false
-  for (let at = type.length; at < contentType.length; at = PARAMETER.lastIndex) {
+  if (contentType === type) return true
+  const { length } = type
+  if (contentType.slice(0, length).toLowerCase() !== type || !/^\s*(?:;|$)/.test(contentType.slice(length)))
+    return false
+  for (let at = length; at < contentType.length; at = PARAMETER.lastIndex) {
     PARAMETER.lastIndex = at
     const match = PARAMETER.exec(contentType)
     if (match === null) return contentType.slice(at).trim() === ''

@@ -42,7 +42,11 @@ export function textReader(schema: Members, cursor?: Cursor): TextReader {
       }
       return checked(texts, 'HEADER_INVALID')
     },
-    form: (text) => checked(readMembers(new Given(text, 'BODY_INVALID'), members), 'BODY_INVALID'),
+    form(text) {
+      const given = new Given(text, 'BODY_INVALID')
+      given.requireEachOnce()
+      return checked(readMembers(given, members), 'BODY_INVALID')
+    },
   }
 }
 
@@ -71,6 +75,11 @@ function readMembers(given: Given, members: readonly Member[], cursor?: Cursor):
   return texts
 }
 
+/** Of a form. */
+const MOST_PARAMETERS = 32
+/** In characters: so much of a name that no schema has is repeated in an error. */
+const LONGEST_NAME = 64
+
 /** Texts by name, as sent. */
 class Given {
   readonly #values = new Map<string, string[]>()
@@ -82,6 +91,14 @@ class Given {
       const values = this.#values.get(name)
       if (values === undefined) this.#values.set(name, [value])
       else values.push(value)
+    }
+  }
+
+  /** Refuses too many names, and what is given more than once, named by the schema or not (RFC 6749 section 3.2). */
+  requireEachOnce(): void {
+    if (this.#values.size > MOST_PARAMETERS) throw this.#invalid('', `has more than ${MOST_PARAMETERS} parameters`)
+    for (const [name, { length }] of this.#values) {
+      if (length > 1) throw this.#invalid(name.slice(0, LONGEST_NAME), 'must be given only once')
     }
   }
 

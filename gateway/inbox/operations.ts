@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { timedId } from '#shared/ids.ts'
+import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { inboxParameter, sessionParameter } from '../records/ids.ts'
@@ -16,6 +17,7 @@ export const addSynthetic = operation({
   method: 'post',
   path: '/api/session/{sessionID}/synthetic',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Adds a text that is not from a user and starts a run, unless `resume` is false',
   description: 'The model receives it as input. With an id that was sent before, returns the item that it admitted.',
   params: ofSession,
@@ -36,6 +38,7 @@ export const listInboxItems = operation({
   method: 'get',
   path: '/api/session/{sessionID}/inbox',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Admitted items that have not entered the conversation yet, in order of admission',
   description: 'At most the oldest 1,000 items, with at most 40 MiB of content together.',
   params: ofSession,
@@ -50,6 +53,7 @@ export const updateInboxItem = operation({
   method: 'patch',
   path: '/api/session/{sessionID}/inbox/{inboxID}',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Changes when an item enters the conversation; `steer` starts a run',
   params,
   body: updateItemBody,
@@ -64,6 +68,7 @@ export const cancelInboxItem = operation({
   method: 'delete',
   path: '/api/session/{sessionID}/inbox/{inboxID}',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Cancels an item that has not entered the conversation; no effect on one that has, or that never existed',
   params,
   answer: noContent,

@@ -1,3 +1,4 @@
+import { OF_SESSIONS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { locationHeaders, locationQuery, toDirectory } from '../records/location.ts'
 import { fromLocation } from './mappers.ts'
@@ -8,6 +9,7 @@ export const getLocation = operation({
   method: 'get',
   path: '/api/location',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Resolves the requested or the default location',
   query: locationQuery,
   headers: locationHeaders,

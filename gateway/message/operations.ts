@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { OF_SESSIONS } from '../credentials.ts'
 import { piecesOf } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { messageParameter, sessionParameter } from '../records/ids.ts'
@@ -13,6 +14,7 @@ export const listMessages = operation({
   method: 'get',
   path: '/api/session/{sessionID}/message',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'The history of a session, a page at a time',
   description:
     'A page has fewer messages than `limit` where they would have more than 4 MiB together with their files, but at least one; ' +
@@ -31,6 +33,7 @@ export const getMessage = operation({
   method: 'get',
   path: '/api/session/{sessionID}/message/{messageID}',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'One message of a session',
   params: z.object({ sessionID: sessionParameter, messageID: messageParameter }),
   answer: z.strictObject({ data: message }),
@@ -45,6 +48,7 @@ export const getContext = operation({
   method: 'get',
   path: '/api/session/{sessionID}/context',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'The messages of a session since its last compaction',
   description:
     'In order, beginning with the compaction; all of them where there is none. A stored message that cannot be read is an ' +

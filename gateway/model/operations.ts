@@ -1,12 +1,19 @@
 import { z } from 'zod'
 import type { Clients } from '../clients.ts'
+import { OF_SESSIONS } from '../credentials.ts'
 import { type Input, operation } from '../operation.ts'
 import { nameParameter } from '../records/ids.ts'
 import { fromLocationRef, locationHeaders, locationQuery, locationRef, toDirectory } from '../records/location.ts'
 import { fromModel, fromProvider } from './mappers.ts'
 import { modelInfo, providerInfo } from './schemas.ts'
 
-const common = { method: 'get', family: 'instance', query: locationQuery, headers: locationHeaders } as const
+const common = {
+  method: 'get',
+  family: 'instance',
+  credentials: OF_SESSIONS,
+  query: locationQuery,
+  headers: locationHeaders,
+} as const
 
 export const listModels = operation({
   ...common,

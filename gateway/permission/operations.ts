@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { nameParameter, sessionParameter } from '../records/ids.ts'
@@ -21,6 +22,7 @@ export const listPermissionRequests = operation({
   method: 'get',
   path: '/api/permission/request',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Unanswered permission requests of the workspace',
   answer: list,
   errors: [],
@@ -33,6 +35,7 @@ export const listSessionPermissions = operation({
   method: 'get',
   path: '/api/session/{sessionID}/permission',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Unanswered permission requests of a session',
   params: ofSession,
   answer: list,
@@ -47,6 +50,7 @@ export const getSessionPermission = operation({
   method: 'get',
   path: '/api/session/{sessionID}/permission/{requestID}',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'One permission request',
   params,
   answer: z.strictObject({ data: permissionRequest }),
@@ -61,6 +65,7 @@ export const replyToSessionPermission = operation({
   method: 'post',
   path: '/api/session/{sessionID}/permission/{requestID}/reply',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Replies to a permission request',
   params,
   body: z.strictObject({ reply: permissionReply, message: z.string().nullish() }),
@@ -78,6 +83,7 @@ export const listSavedPermissions = operation({
   method: 'get',
   path: '/api/permission/saved',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'What was allowed for good, at most 10,000',
   query: z.object({ projectID: z.string().min(1).optional().meta({ description: 'Only approvals of this project' }) }),
   answer: z.strictObject({ data: z.array(savedApproval) }),
@@ -95,6 +101,7 @@ export const removeSavedPermission = operation({
   method: 'delete',
   path: '/api/permission/saved/{id}',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Takes an approval back; one that is not there is no error',
   params: z.object({ id: nameParameter('id', 'Approval') }),
   answer: noContent,

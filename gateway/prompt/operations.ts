@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { timedId } from '#shared/ids.ts'
+import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sessionParameter } from '../records/ids.ts'
@@ -15,6 +16,7 @@ export const promptSession = operation({
   method: 'post',
   path: '/api/session/{sessionID}/prompt',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Admits one input and starts a run, unless `resume` is false',
   description:
     'A response means that the input is durable. With an id that was sent before, returns the input that it admitted. ' +
@@ -45,6 +47,7 @@ export const interruptSession = operation({
   method: 'post',
   path: '/api/session/{sessionID}/interrupt',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Ends the current run of the session',
   params,
   query: z.object({
@@ -64,6 +67,7 @@ export const resumeSession = operation({
   method: 'post',
   path: '/api/session/{sessionID}/resume',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Has the session run without an input, and waits until it is idle',
   description:
     'What is parked runs, and a run that was interrupted or has failed goes on. A client that does not wait ends nothing.',
@@ -82,6 +86,7 @@ export const waitForSession = operation({
   method: 'post',
   path: '/api/experimental/session/{sessionID}/wait',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Waits until the session is idle, however long it takes',
   params,
   deadlineMs: WAIT_ROUND_MS,
@@ -95,6 +100,7 @@ export const waitForSessionOf1x = operation({
   method: 'post',
   path: '/api/session/{sessionID}/wait',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'experimental.session.wait, at the path that clients of 1.x use',
   params,
   deadlineMs: WAIT_ROUND_MS,

@@ -1,5 +1,6 @@
 import { timedText } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { OF_USERS } from '../credentials.ts'
 import { jsonOrEvents, stream } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { type CreateResponseBody, createResponseBody } from './body.ts'
@@ -23,7 +24,7 @@ export const createResponse = operation({
   method: 'post',
   path: '/api/v1/responses',
   family: 'gateway',
-  callers: ['workspace', 'personal', 'local-operator'],
+  credentials: OF_USERS,
   summary: 'Generates a response, as one JSON object or as a stream of events',
   headers: responsesHeaders,
   body: createResponseBody,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { ANYBODY, OF_SESSIONS } from '../credentials.ts'
 import { byStatus } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { health, liveness, notReady, openapi, ready, serverInfo } from './schemas.ts'
@@ -8,6 +9,7 @@ export const getInfo = operation({
   method: 'get',
   path: '/api/info',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Identity, URLs and paths of the server',
   description: 'Available only when the server is ready.',
   answer: serverInfo,
@@ -23,6 +25,7 @@ export const getHealth = operation({
   method: 'get',
   path: '/api/health',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Whether the server takes requests',
   description: 'Answers only when it does.',
   answer: health,
@@ -36,6 +39,7 @@ export const getLiveness = operation({
   method: 'get',
   path: '/livez',
   family: 'instance',
+  credentials: ANYBODY,
   summary: 'Whether the process answers',
   answer: liveness,
   errors: [],
@@ -48,6 +52,7 @@ export const getReadiness = operation({
   method: 'get',
   path: '/readyz',
   family: 'instance',
+  credentials: ANYBODY,
   summary: 'Whether requests should be sent here, and the state of each service',
   answer: byStatus({ 200: ready, 503: notReady }),
   errors: [],
@@ -68,6 +73,7 @@ export const getOpenapi = operation({
   method: 'get',
   path: '/openapi.json',
   family: 'instance',
+  credentials: ANYBODY,
   summary: 'This document',
   answer: openapi,
   errors: [],

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sessionParameter } from '../records/ids.ts'
@@ -14,6 +15,7 @@ export const updateSession = operation({
   method: 'patch',
   path: '/api/session/{sessionID}',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Changes the title, the metadata or the permissions',
   description: 'What is given replaces the whole; what is absent or null stays as it is.',
   params,
@@ -29,6 +31,7 @@ export const viewSession = operation({
   method: 'post',
   path: '/api/session/{sessionID}/view',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Records that the end of a run was seen',
   description: '`time.viewed` moves up to the given time, never back, nor past `time.idle`.',
   params,
@@ -44,6 +47,7 @@ export const switchAgent = operation({
   method: 'post',
   path: '/api/session/{sessionID}/agent',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Selects the agent for subsequent provider calls',
   params,
   body: switchAgentBody,
@@ -58,6 +62,7 @@ export const switchModel = operation({
   method: 'post',
   path: '/api/session/{sessionID}/model',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Selects the model for subsequent provider calls',
   params,
   body: switchModelBody,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { timedId } from '#shared/ids.ts'
+import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sessionID, sessionParameter } from '../records/ids.ts'
@@ -23,6 +24,7 @@ export const listSessions = operation({
   method: 'get',
   path: '/api/session',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Sessions of the workspace, a page at a time',
   query: listSessionsQuery,
   // A cursor carries order and filters (instance facts 3.9).
@@ -38,6 +40,7 @@ export const createSession = operation({
   method: 'post',
   path: '/api/session',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Creates a session',
   description: 'With the id of an existing session, returns that session unchanged.',
   query: locationQuery,
@@ -60,6 +63,7 @@ export const listActiveSessions = operation({
   method: 'get',
   path: '/api/session/active',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Running sessions',
   answer: z.strictObject({ data: z.record(sessionID, sessionActive) }),
   errors: [],
@@ -74,6 +78,7 @@ export const getSession = operation({
   method: 'get',
   path: '/api/session/{sessionID}',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'One session',
   params,
   answer,
@@ -90,6 +95,7 @@ export const forkSession = operation({
   method: 'post',
   path: '/api/session/{sessionID}/fork',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Makes a session of the history of another one',
   description:
     'Copies what is settled. The new session has ids and costs of its own; it is seen when all of it is there.',
@@ -111,6 +117,7 @@ export const removeSession = operation({
   method: 'delete',
   path: '/api/session/{sessionID}',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Removes a session and all below it',
   params,
   answer: noContent,
@@ -123,6 +130,7 @@ export const moveSession = operation({
   method: 'post',
   path: '/api/session/{sessionID}/move',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Moves a session to another project directory, at the boundary of the delivery',
   description:
     "The directory is trimmed, may be relative to the session's, and may begin with `~`. An answer means that the move is " +

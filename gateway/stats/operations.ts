@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { OF_SESSIONS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { fromSessionStats, toGetSessionStats } from './mappers.ts'
 import { sessionStats, statsQuery } from './schemas.ts'
@@ -8,6 +9,7 @@ export const getSessionStats = operation({
   method: 'get',
   path: '/api/experimental/session/stats',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'What sessions did in a range of time',
   description: 'Days are those of the time zone. A fork does not count again what it copied.',
   query: statsQuery,

@@ -4,11 +4,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test from 'node:test'
 import { z } from 'zod'
+import { OF_SESSIONS } from '#gateway/credentials.ts'
 import { events, noContent, stream } from '#gateway/kinds.ts'
 import { operation } from '#gateway/operation.ts'
 import { AnswerJudge } from '#test/support/answer-judge.ts'
 
-const common = { method: 'get', family: 'instance', summary: 'S' } as const
+const common = { method: 'get', family: 'instance', credentials: OF_SESSIONS, summary: 'S' } as const
 const thing = z.strictObject({ id: z.string(), inner: z.strictObject({ n: z.int() }) })
 
 const operations = [

@@ -50,6 +50,17 @@ for (const [name, env, path, right, wrong, body] of APIS) {
   })
 }
 
+test('behind a trusted proxy each of its clients has wrong keys of its own', async () => {
+  await using facade = await openFacade({}, { PORTICO_TRUSTED_PROXIES: '127.0.0.0/8, ::1' })
+  const wrong = async (forwarded: string): Promise<number> => {
+    const headers = { authorization: 'Bearer sk-portico-wrong', 'x-forwarded-for': forwarded }
+    return (await facade.fetch('/api/v1/responses', { headers })).status
+  }
+  for (let i = 0; i < 20; i++) assert.equal(await wrong(`198.51.100.${i}, 192.0.2.7`), 401)
+  assert.equal(await wrong('192.0.2.7'), 429)
+  assert.equal(await wrong('192.0.2.8'), 401)
+})
+
 function ask(facade: TestFacade, path: string, authorization: string): Promise<Response> {
   return facade.fetch(path, { headers: { authorization } })
 }

@@ -46,7 +46,11 @@ export interface TestFacade extends AsyncDisposable {
 }
 
 /** Keys that the stub of the identity service knows. */
-export const TEST_KEYS = { workspace: 'sk-portico-test', management: 'mk-portico-test' }
+export const TEST_KEYS = {
+  workspace: 'sk-portico-test',
+  personal: 'pk-portico-test',
+  management: 'mk-portico-test',
+}
 
 /**
  * Starts a facade over stubs. `env` is its environment; by default it listens on a free port in the mode `none`. The stubs
@@ -144,6 +148,9 @@ const authenticate: ServiceImpl<typeof IdentityService>['authenticate'] = ({ cre
   }
   if (credential.value === TEST_KEYS.workspace) {
     return { principal: { ...ids, apiKeyId: 'key_1', kind: Principal_Kind.WORKSPACE } }
+  }
+  if (credential.value === TEST_KEYS.personal) {
+    return { principal: { ...ids, apiKeyId: 'key_3', kind: Principal_Kind.PERSONAL } }
   }
   if (credential.value === TEST_KEYS.management) {
     return { principal: { ...ids, apiKeyId: 'key_2', kind: Principal_Kind.MANAGEMENT } }

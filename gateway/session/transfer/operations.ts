@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { OF_SESSIONS } from '#gateway/credentials.ts'
 import { piecesOf } from '#gateway/kinds.ts'
 import { operation } from '#gateway/operation.ts'
 import { sessionParameter } from '#gateway/records/ids.ts'
@@ -13,6 +14,7 @@ export const exportSession = operation({
   method: 'get',
   path: '/api/experimental/session/{sessionID}/export',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Export a session with all its settled messages',
   description:
     'A stored message that cannot be read is an UnknownError; a failure after the first byte ends the connection.',
@@ -32,6 +34,7 @@ export const importSession = operation({
   method: 'post',
   path: '/api/experimental/session/import',
   family: 'instance',
+  credentials: OF_SESSIONS,
   summary: 'Import a session that was exported',
   description:
     '`info` comes before `messages`. All of it is there afterwards, or nothing. Location, project, subpath, fork and revert of `info` are ' +

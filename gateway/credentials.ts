@@ -1,0 +1,21 @@
+import type { PrincipalKind } from '#shared/rpc/call-context.ts'
+
+/** What a caller may show who it is by: a key of some kind, an access token, or, on `/api`, that it sits at the machine. */
+export type Credential = PrincipalKind | 'access-token'
+
+/** What an operation takes. */
+export type Credentials = readonly Credential[]
+
+/** None is asked for. */
+export const ANYBODY: Credentials = []
+/** Of `/api`: as `PORTICO_AUTH` says. */
+export const OF_SESSIONS: Credentials = ['local-operator', 'workspace', 'personal']
+/** Of `/api/v1`, where keys are used; an access token is used like the workspace key that it was issued for. */
+export const OF_USERS: Credentials = ['workspace', 'personal', 'access-token']
+/** Of `/api/v1`, where an organization is managed. */
+export const OF_MANAGERS: Credentials = ['management']
+
+/** Whether a bearer credential has the form of an access token: three parts in base64url, the first of which is a JSON object. */
+export function isAccessToken(credential: string): boolean {
+  return /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/.test(credential)
+}

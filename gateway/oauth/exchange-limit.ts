@@ -1,0 +1,105 @@
+import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { RecentCounts, STEP_MS } from './recent-counts.ts'
+
+/** Client networks that are remembered; when there are more, the one that was silent longest is forgotten. */
+const NETWORKS = 10_000
+/** How long exchanges are counted before they are reported, in milliseconds. */
+const REPORT_MS = 100
+/** How long after a report that failed the next one is tried, in milliseconds. */
+const RETRY_MS = 1_000
+/** Networks of one report. */
+const MOST_REPORTED = 1_000
+
+/** What one client network exchanged within the last steps of time, newest first. */
+export interface Counted {
+  readonly network: string
+  readonly counts: readonly number[]
+}
+
+/** Adds what was let through here, and returns for each of these networks, in order, what was let through anywhere. */
+export type ReportExchanges = (admitted: Counted[]) => Promise<readonly Counted[]>
+
+interface Client {
+  /** Let through anywhere, as far as it is known here. */
+  readonly known: RecentCounts
+  /** Let through here, and not reported yet. */
+  readonly unreported: RecentCounts
+}
+
+/**
+ * Lets each client network exchange so many tokens within any minute. The replicas of the facade share their counts: each counts for itself,
+ * reports what it has let through at most 0.1 s later, and learns what the others did. Where reports fail, each goes on with its own count.
+ */
+export class ExchangeLimit {
+  readonly #clock: Clock
+  readonly #limit: number
+  readonly #report: ReportExchanges
+  /** The network that was let through last comes last. */
+  readonly #clients = new Map<string, Client>()
+  readonly #toReport = new Map<string, Client>()
+  #reporting = false
+
+  constructor({ clock, limit, report }: { clock: Clock; limit: number; report: ReportExchanges }) {
+    this.#clock = clock
+    this.#limit = limit
+    this.#report = report
+  }
+
+  /** Counts an exchange, or refuses it with TOO_MANY_EXCHANGES. */
+  admit(network: string): void {
+    const step = this.#step()
+    const client = this.#clients.get(network) ?? { known: new RecentCounts(), unreported: new RecentCounts() }
+    if (client.known.total(step) >= this.#limit) {
+      const ms = client.known.stepBelow(step, this.#limit) * STEP_MS - this.#clock.monotonic()
+      throw new Rejection('TOO_MANY_EXCHANGES', { retry_after: String(Math.max(1, Math.ceil(ms / 1_000))) })
+    }
+    client.known.add(step)
+    client.unreported.add(step)
+    this.#clients.delete(network)
+    this.#clients.set(network, client)
+    this.#toReport.set(network, client)
+    if (this.#clients.size > NETWORKS) this.#forget(this.#clients.keys().next().value ?? '')
+    if (!this.#reporting) this.#reportIn(REPORT_MS)
+  }
+
+  #forget(network: string): void {
+    this.#clients.delete(network)
+    this.#toReport.delete(network)
+  }
+
+  #step(): number {
+    return Math.floor(this.#clock.monotonic() / STEP_MS)
+  }
+
+  #reportIn(ms: number): void {
+    this.#reporting = true
+    setTimeout(() => void this.#reportNow(), ms).unref()
+  }
+
+  async #reportNow(): Promise<void> {
+    const reported = [...this.#toReport].slice(0, MOST_REPORTED)
+    const admitted = reported.map(([network, { unreported }]) => ({ network, counts: unreported.take(this.#step()) }))
+    for (const [network] of reported) this.#toReport.delete(network)
+    let next = REPORT_MS
+    try {
+      const totals = await this.#report(admitted)
+      const step = this.#step()
+      for (const [i, [, client]] of reported.entries()) {
+        client.known.take(step)
+        client.known.addAll(step, totals[i]?.counts ?? [])
+        client.known.addAll(step, client.unreported.at(step))
+      }
+    } catch {
+      // What was let through meanwhile is reported by its age once that is possible.
+      const step = this.#step()
+      for (const [i, [network, client]] of reported.entries()) {
+        client.unreported.addAll(step, admitted[i]?.counts ?? [])
+        if (this.#clients.has(network)) this.#toReport.set(network, client)
+      }
+      next = RETRY_MS
+    }
+    this.#reporting = false
+    if (this.#toReport.size > 0) this.#reportIn(next)
+  }
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { ANYBODY, type Credential, OF_MANAGERS, OF_SESSIONS, OF_USERS } from '#gateway/credentials.ts'
+import type { Operation } from '#gateway/operation.ts'
+import { OPERATIONS } from '#gateway/operations.ts'
+import { openFacade, TEST_KEYS, type TestFacade } from '#test/support/facade.ts'
+
+/** Which keys show what. */
+const BEARERS: Readonly<Partial<Record<Credential, string>>> = {
+  workspace: TEST_KEYS.workspace,
+  personal: TEST_KEYS.personal,
+  management: TEST_KEYS.management,
+}
+
+async function statusOf(facade: TestFacade, { method, path }: Operation, bearer?: string): Promise<number> {
+  const target = path.replace(/\{(\w+)\}/g, (_, name: string) => `${name.slice(0, 3).toLowerCase()}_1`)
+  const answer = await facade.fetch(target, {
+    method: method.toUpperCase(),
+    headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` },
+  })
+  await answer.body?.cancel()
+  return answer.status
+}
+
+test('each operation takes the credentials that it declares, and no others, in every mode', async () => {
+  await using bearer = await openFacade({}, { PORTICO_AUTH: 'bearer' })
+  await using none = await openFacade()
+  for (const operation of OPERATIONS) {
+    const { id, credentials, family } = operation
+    for (const facade of family === 'instance' ? [bearer] : [bearer, none]) {
+      const anonymous = await statusOf(facade, operation)
+      assert.equal(anonymous === 401, credentials.length > 0, `${id} without a credential: ${anonymous}`)
+      for (const [credential, key] of Object.entries(BEARERS)) {
+        const status = await statusOf(facade, operation, key)
+        const takes = credentials.length === 0 || credentials.includes(credential as Credential)
+        assert.equal(status === 403, !takes, `${id} with ${credential}: ${status}`)
+        assert.notEqual(status, 401, `${id} with ${credential}`)
+      }
+    }
+  }
+})
+
+test('sessions are for keys of users, and what of /api/v1 a workspace key may use takes access tokens as well', () => {
+  for (const { id, path, credentials } of OPERATIONS) {
+    if (path.startsWith('/api/v1/')) assert.ok([ANYBODY, OF_USERS, OF_MANAGERS].includes(credentials), id)
+    else if (path.startsWith('/api/')) assert.equal(credentials, OF_SESSIONS, id)
+    else assert.equal(credentials, ANYBODY, id)
+  }
+})
