@@ -1,0 +1,61 @@
+import { isIP } from 'node:net'
+import type { FederationNetwork } from '#services/identity/domain/issuer-keys/address.ts'
+import { FetchProblem } from './fetch-problem.ts'
+import type { Networks } from './networks.ts'
+import type { ResolveName } from './resolve-name.ts'
+
+/** Where a connection may go: the addresses that were checked, all of the public internet or all of one network. */
+export interface Destination {
+  readonly addresses: readonly string[]
+  /** Undefined: the public internet. */
+  readonly network: FederationNetwork | undefined
+}
+
+/** Who decides where connections may go. */
+export interface DestinationRules {
+  readonly networks: Networks
+  readonly resolveByDns: ResolveName
+  /** For the hosts that the operator lists. */
+  readonly resolveBySystem: ResolveName
+}
+
+/** Most addresses of a name that are looked at. */
+const MOST_ADDRESSES = 16
+
+/**
+ * Finds out where a URL leads, and refuses it unless every address it has is permitted. Whoever connects has to use these addresses: a
+ * name that is looked up again may lead elsewhere. Throws FetchProblem.
+ */
+export async function destinationOf(url: URL, rules: DestinationRules, signal: AbortSignal): Promise<Destination> {
+  const { networks } = rules
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const listed = networks.lists(url.host)
+  const resolve = listed ? rules.resolveBySystem : rules.resolveByDns
+  const addresses = isIP(host) === 0 ? await resolved(host, resolve, signal) : [host]
+  const [first, ...others] = new Set(addresses.map((address) => placeOf(address, url, networks)))
+  if (first === undefined || first === 'forbidden' || others.length > 0) {
+    throw new FetchProblem(`${url.host} has an address that issuers may not have`)
+  }
+  return { addresses, network: first === 'public' ? undefined : first }
+}
+
+function placeOf(address: string, url: URL, networks: Networks): FederationNetwork | 'public' | 'forbidden' {
+  const permitted = networks.permitted(address)
+  if (permitted !== undefined) return permitted
+  return url.port === '' && networks.isPublic(address) ? 'public' : 'forbidden'
+}
+
+async function resolved(name: string, resolve: ResolveName, signal: AbortSignal): Promise<readonly string[]> {
+  try {
+    return (await resolve(name, signal)).slice(0, MOST_ADDRESSES)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw new FetchProblem(`${name} cannot be resolved${codeOf(error)}`)
+  }
+}
+
+/** What an error of the system is called, as the end of a sentence; empty when it has no name. */
+export function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? ` (${code})` : ''
+}

@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { type RequestOptions, request as startRequest } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { secretIn } from '#shared/config/secret-file.ts'
+import { codeOf, type Destination, type DestinationRules, destinationOf } from './destination.ts'
+import { FetchProblem } from './fetch-problem.ts'
+
+/** What a URL answered. */
+export interface FetchedJson {
+  readonly value: unknown
+  /** Length of its text. */
+  readonly bytes: number
+  /** For how long it may be kept, as it says itself; undefined: it does not say. */
+  readonly maxAgeSeconds: number | undefined
+}
+
+/** What a Kubernetes API server shows of its tokens: nothing else of it is asked with its credential. */
+const KUBERNETES_PATHS = ['/.well-known/openid-configuration', '/openid/v1/jwks']
+
+/**
+ * Asks an https URL for JSON, once: over a connection of its own, to an address that was checked, without proxies, redirects or
+ * compression. Throws FetchProblem, or what the signal aborts with.
+ */
+export async function fetchJson(
+  url: URL,
+  options: { readonly rules: DestinationRules; readonly mostBytes: number; readonly signal: AbortSignal },
+): Promise<FetchedJson> {
+  const { rules, mostBytes, signal } = options
+  try {
+    const destination = await destinationOf(url, rules, signal)
+    const response = await respond(url, await optionsOf(url, destination, signal))
+    checkHead(response, mostBytes)
+    const text = await read(response, mostBytes)
+    return { value: parse(text), bytes: text.length, maxAgeSeconds: maxAgeOf(response.headers['cache-control']) }
+  } catch (error) {
+    signal.throwIfAborted()
+    const problem = error instanceof FetchProblem ? error.message : `cannot be reached${codeOf(error)}`
+    throw new FetchProblem(`${shown(url)}: ${problem}`, { cause: error })
+  }
+}
+
+/** A URL as admins are shown it: without its query, and not all of a long one. */
+export function shown(url: URL): string {
+  return `${url.origin}${url.pathname}`.slice(0, 200)
+}
+
+async function optionsOf(url: URL, { addresses, network }: Destination, signal: AbortSignal): Promise<RequestOptions> {
+  const host = network?.hosts[url.host]
+  const tokenFile = KUBERNETES_PATHS.includes(url.pathname) ? host?.tokenFile : undefined
+  const token = tokenFile === undefined ? undefined : secretIn(await fileOf(tokenFile))
+  const found = addresses.map((address) => ({ address, family: isIP(address) }))
+  // The name is looked up no more: its addresses may be others by now, and were not checked.
+  const lookup: LookupFunction = (_name, { all }, callback) => {
+    const [first] = found
+    if (all === true) callback(null, found)
+    else callback(null, first?.address ?? '', first?.family)
+  }
+  return {
+    lookup,
+    signal,
+    // A new agent of its own: no connection is reused, and no proxy of the environment is asked.
+    agent: false,
+    rejectUnauthorized: true,
+    ...(network?.caFile === undefined ? {} : { ca: await fileOf(network.caFile) }),
+    headers: {
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'portico',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+  }
+}
+
+async function fileOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw new FetchProblem(`a file of PORTICO_FEDERATION_NETWORKS cannot be read${codeOf(error)}`)
+  }
+}
+
+async function respond(url: URL, options: RequestOptions): Promise<IncomingMessage> {
+  const request = startRequest(url, options)
+  const responded = once(request, 'response')
+  // Whatever comes after the response is an error of the response as well.
+  request.on('error', () => {})
+  request.end()
+  const [response] = (await responded) as [IncomingMessage]
+  return response
+}
+
+function checkHead(response: IncomingMessage, mostBytes: number): void {
+  const { statusCode, headers } = response
+  const encoding = headers['content-encoding']
+  const [type = ''] = (headers['content-type'] ?? '').split(';', 1)
+  let problem: string | undefined
+  if (statusCode !== 200) problem = `answered with status ${statusCode}`
+  else if (encoding !== undefined && encoding.toLowerCase() !== 'identity') problem = 'answered compressed'
+  else if (!/^application\/([^\s/]+\+)?json$/i.test(type.trim())) problem = 'answered with no content type of JSON'
+  else if (Number(headers['content-length'] ?? 0) > mostBytes) problem = tooLong(mostBytes)
+  if (problem === undefined) return
+  response.destroy()
+  throw new FetchProblem(problem)
+}
+
+async function read(response: IncomingMessage, mostBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    // Leaving the loop destroys the response, and its connection.
+    if (bytes > mostBytes) throw new FetchProblem(tooLong(mostBytes))
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function tooLong(mostBytes: number): string {
+  return `answered with more than ${mostBytes / 1_024} KB`
+}
+
+function parse(text: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(text))
+  } catch {
+    throw new FetchProblem('answered with what is not JSON')
+  }
+}
+
+function maxAgeOf(cacheControl: string | undefined): number | undefined {
+  if (cacheControl === undefined) return undefined
+  if (/(^|[\s,])no-(store|cache)([\s,]|$)/i.test(cacheControl)) return 0
+  const [, seconds] = /(?:^|[\s,])max-age\s*=\s*"?(\d{1,10})/i.exec(cacheControl) ?? []
+  return seconds === undefined ? undefined : Number(seconds)
+}

@@ -1,0 +1,55 @@
+import type { Issuer } from '#services/identity/domain/issuer.ts'
+import { addressProblem } from '#services/identity/domain/issuer-keys/address.ts'
+import { type KeySet, readKeySet } from '#services/identity/domain/issuer-keys/key-set.ts'
+import { isObject } from '#shared/json.ts'
+import type { DestinationRules } from './destination.ts'
+import { fetchJson, shown } from './fetch-json.ts'
+import { FetchProblem } from './fetch-problem.ts'
+
+/** The keys of an issuer, fetched. */
+export interface FetchedKeySet {
+  readonly set: KeySet
+  /** Length of its text. */
+  readonly bytes: number
+  /** For how long they may be kept, as they say themselves; undefined: they do not say. */
+  readonly maxAgeSeconds: number | undefined
+}
+
+const MOST_DISCOVERY_BYTES = 64 * 1_024
+const MOST_KEY_SET_BYTES = 256 * 1_024
+
+/**
+ * Fetches the keys of an issuer from its URL, or from the one that its discovery document names (OpenID Connect Discovery 1.0,
+ * section 4). Throws FetchProblem, or what the signal aborts with.
+ */
+export async function fetchKeySet(
+  { url: issuerUrl, keySource }: Pick<Issuer, 'url' | 'keySource'>,
+  rules: DestinationRules,
+  signal: AbortSignal,
+): Promise<FetchedKeySet> {
+  const address = keySource.kind === 'url' ? keySource.url : await discover(issuerUrl, rules, signal)
+  const url = checked(address, 'key set', rules)
+  const { value, bytes, maxAgeSeconds } = await fetchJson(url, { rules, mostBytes: MOST_KEY_SET_BYTES, signal })
+  const set = readKeySet(value)
+  if ('problem' in set) throw new FetchProblem(`${shown(url)}: the key set ${set.problem}`)
+  return { set, bytes, maxAgeSeconds }
+}
+
+async function discover(issuerUrl: string, rules: DestinationRules, signal: AbortSignal): Promise<string> {
+  checked(issuerUrl, 'issuer', rules)
+  // The issuer's path is kept, and one slash stands between.
+  const url = new URL(`${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`)
+  const { value } = await fetchJson(url, { rules, mostBytes: MOST_DISCOVERY_BYTES, signal })
+  const document = isObject(value) ? value : {}
+  // Otherwise whoever may write below one address of a host could speak for the issuer at another.
+  if (document.issuer !== issuerUrl) throw new FetchProblem(`${shown(url)}: it is the document of another issuer`)
+  if (typeof document.jwks_uri !== 'string') throw new FetchProblem(`${shown(url)}: it has no jwks_uri`)
+  return document.jwks_uri
+}
+
+/** The URL of an address that may be asked. What was saved is checked again: the settings may permit less by now. */
+function checked(address: string, kind: 'issuer' | 'key set', { networks }: DestinationRules): URL {
+  const problem = addressProblem(address, kind, networks, undefined)
+  if (problem !== undefined) throw new FetchProblem(`the address of the ${kind} ${problem}`)
+  return new URL(address)
+}

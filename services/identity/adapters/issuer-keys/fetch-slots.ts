@@ -1,0 +1,55 @@
+interface Waiting {
+  readonly organizationId: string
+  readonly begin: () => void
+}
+
+/** Bounds how much is fetched at once: in all, and for one organization, so that it delays no other. */
+export class FetchSlots {
+  readonly #most: number
+  readonly #mostOfOrganization: number
+  readonly #runningOf = new Map<string, number>()
+  readonly #waiting: Waiting[] = []
+  #running = 0
+
+  constructor(most: number, mostOfOrganization: number) {
+    this.#most = most
+    this.#mostOfOrganization = mostOfOrganization
+  }
+
+  /** Does the work once there is room for it; in the order of the calls, as far as there is room for their organizations. */
+  async run<T>(organizationId: string, work: () => Promise<T>): Promise<T> {
+    if (!this.#hasRoom(organizationId)) {
+      await new Promise<void>((begin) => this.#waiting.push({ organizationId, begin }))
+    } else this.#take(organizationId)
+    try {
+      return await work()
+    } finally {
+      this.#release(organizationId)
+    }
+  }
+
+  #hasRoom(organizationId: string): boolean {
+    return this.#running < this.#most && this.#of(organizationId) < this.#mostOfOrganization
+  }
+
+  #of(organizationId: string): number {
+    return this.#runningOf.get(organizationId) ?? 0
+  }
+
+  #take(organizationId: string): void {
+    this.#running += 1
+    this.#runningOf.set(organizationId, this.#of(organizationId) + 1)
+  }
+
+  #release(organizationId: string): void {
+    this.#running -= 1
+    const left = this.#of(organizationId) - 1
+    if (left === 0) this.#runningOf.delete(organizationId)
+    else this.#runningOf.set(organizationId, left)
+    const next = this.#waiting.findIndex((one) => this.#hasRoom(one.organizationId))
+    if (next === -1) return
+    const [{ organizationId: its, begin }] = this.#waiting.splice(next, 1) as [Waiting]
+    this.#take(its)
+    begin()
+  }
+}

@@ -1,0 +1,161 @@
+import { LRUCache } from 'lru-cache'
+import type { Issuer, IssuerSettings } from '#services/identity/domain/issuer.ts'
+import { addressProblem, type FederationNetwork } from '#services/identity/domain/issuer-keys/address.ts'
+import { candidatesOf, inlineKeySetProblem, readInlineKeySet } from '#services/identity/domain/issuer-keys/key-set.ts'
+import type { FetchAttempt, IssuerHealth } from '#services/identity/ports/issuer-health.ts'
+import type { IssuerKeyAnswer, IssuerKeys, IssuerProblem, KeyHint } from '#services/identity/ports/issuer-keys.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import type { DestinationRules } from './destination.ts'
+import { type FetchedKeySet, fetchKeySet } from './fetch-key-set.ts'
+import { FetchProblem } from './fetch-problem.ts'
+import { FetchSlots } from './fetch-slots.ts'
+import { IssuerEntry, type Patience } from './issuer-entry.ts'
+import { Networks } from './networks.ts'
+import { type ResolveName, resolveByDns, resolveBySystem } from './resolve-name.ts'
+
+/** Limits of what fetching may take. */
+export interface FetchLimits {
+  /** Longest time of one fetch, discovery included. */
+  readonly fetchMs: number
+  readonly patience: Patience
+  /** How many fetches may run at once, in all and for one organization. */
+  readonly most: number
+  readonly mostOfOrganization: number
+}
+
+/** What the keys of issuers need from outside. */
+export interface IssuerKeysDependencies {
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly health: IssuerHealth
+  readonly networks: readonly FederationNetwork[]
+  /** The origin that our own tokens name as their issuer. */
+  readonly ownOrigin: string | undefined
+  /** Default: DNS. */
+  readonly resolveByDns?: ResolveName
+  readonly limits?: Partial<FetchLimits>
+}
+
+const LIMITS: FetchLimits = {
+  fetchMs: 5_000,
+  patience: { unknownMs: 5_500, knownMs: 500 },
+  most: 32,
+  mostOfOrganization: 4,
+}
+
+/** Least recently used entries are forgotten beyond either: their keys are fetched again. */
+const MOST_ENTRIES = 10_000
+const MOST_BYTES = 32 * 1_024 * 1_024
+/** What an entry takes besides its keys. */
+const ENTRY_BYTES = 1_024
+const MOST_FAILURE_CHARACTERS = 300
+
+interface Held {
+  readonly revision: number
+  readonly candidates: (hint: KeyHint) => Promise<IssuerKeyAnswer>
+}
+
+/** Fetches the keys of issuers over https, keeps them in this process, and records how each fetch went. */
+export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
+  readonly #dependencies: IssuerKeysDependencies
+  readonly #limits: FetchLimits
+  readonly #rules: DestinationRules
+  readonly #slots: FetchSlots
+  readonly #held = new LRUCache<string, Held>({ max: MOST_ENTRIES, maxSize: MOST_BYTES })
+  readonly #closing = new AbortController()
+  readonly #running = new Set<Promise<unknown>>()
+
+  constructor(dependencies: IssuerKeysDependencies) {
+    this.#dependencies = dependencies
+    this.#limits = { ...LIMITS, ...dependencies.limits }
+    const networks = new Networks(dependencies.networks)
+    this.#rules = { networks, resolveByDns: dependencies.resolveByDns ?? resolveByDns, resolveBySystem }
+    this.#slots = new FetchSlots(this.#limits.most, this.#limits.mostOfOrganization)
+  }
+
+  async candidates(issuer: Issuer, hint: KeyHint): Promise<IssuerKeyAnswer> {
+    // Never by `iss` or the key's id: what one organization says of its issuer is nothing to another one.
+    const place = `${issuer.organizationId} ${issuer.id}`
+    const held = this.#held.get(place)
+    if (held?.revision === issuer.revision) return await held.candidates(hint)
+    const made =
+      issuer.keySource.kind === 'inline' ? inline(issuer.revision, issuer.keySource.jwks) : this.#fetching(issuer)
+    const bytes = issuer.keySource.kind === 'inline' ? issuer.keySource.jwks.length : 0
+    this.#held.set(place, made, { size: ENTRY_BYTES + bytes })
+    return await made.candidates(hint)
+  }
+
+  problemOf({ url, keySource }: IssuerSettings): IssuerProblem | undefined {
+    const { ownOrigin } = this.#dependencies
+    const { networks } = this.#rules
+    const issuerProblem = addressProblem(url, 'issuer', networks, ownOrigin)
+    if (issuerProblem !== undefined) return { field: 'issuer_url', problem: issuerProblem }
+    if (keySource.kind === 'discovery') return undefined
+    if (keySource.kind === 'url') {
+      const problem = addressProblem(keySource.url, 'key set', networks, ownOrigin)
+      return problem === undefined ? undefined : { field: 'jwks_url', problem }
+    }
+    const problem = inlineKeySetProblem(keySource.jwks)
+    return problem === undefined ? undefined : { field: 'jwks', problem }
+  }
+
+  /** Aborts what is being fetched. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new FetchProblem('the server is stopping'))
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+  }
+
+  #fetching(issuer: Issuer): Held {
+    const { clock } = this.#dependencies
+    const place = `${issuer.organizationId} ${issuer.id}`
+    const entry = new IssuerEntry({
+      clock,
+      patience: this.#limits.patience,
+      fetch: () => this.#follow(this.#slots.run(issuer.organizationId, () => this.#fetch(issuer))),
+      report: (attempt, bytes) => {
+        void this.#follow(this.#record(issuer, attempt))
+        if (bytes === 0 || this.#held.peek(place) !== held) return
+        // The size of what is held already is only counted anew when it is put there anew.
+        this.#held.delete(place)
+        this.#held.set(place, held, { size: ENTRY_BYTES + bytes })
+      },
+    })
+    const held = { revision: issuer.revision, candidates: (hint: KeyHint) => entry.candidates(hint) }
+    return held
+  }
+
+  async #fetch(issuer: Issuer): Promise<FetchedKeySet> {
+    const limit = AbortSignal.timeout(this.#limits.fetchMs)
+    try {
+      return await fetchKeySet(issuer, this.#rules, AbortSignal.any([limit, this.#closing.signal]))
+    } catch (error) {
+      if (!limit.aborted || error instanceof FetchProblem) throw error
+      throw new FetchProblem(`the keys did not arrive within ${this.#limits.fetchMs / 1_000} s`, { cause: error })
+    }
+  }
+
+  async #record({ organizationId, id: issuerId, revision }: Issuer, attempt: FetchAttempt): Promise<void> {
+    const { health, logger } = this.#dependencies
+    const failure = attempt.failure?.slice(0, MOST_FAILURE_CHARACTERS)
+    if (failure !== undefined)
+      logger.info({ organizationId, issuerId, failure }, 'Fetching the keys of an issuer failed')
+    try {
+      await health.record({ organizationId, issuerId, revision }, { ...attempt, failure })
+    } catch (error) {
+      logger.warn({ issuerId, error }, 'How fetching the keys of an issuer went could not be recorded')
+    }
+  }
+
+  #follow<T>(work: Promise<T>): Promise<T> {
+    const followed = work.finally(() => this.#running.delete(followed))
+    this.#running.add(followed)
+    return followed
+  }
+}
+
+function inline(revision: number, jwks: string): Held {
+  const set = readInlineKeySet(jwks)
+  const keys = 'problem' in set ? { keys: [], unusable: [] } : set
+  return { revision, candidates: async (hint) => ({ kind: 'found', keys: candidatesOf(keys, hint) }) }
+}

@@ -1,0 +1,122 @@
+import { candidatesOf, type KeySet, lacks } from '#services/identity/domain/issuer-keys/key-set.ts'
+import type { FetchAttempt } from '#services/identity/ports/issuer-health.ts'
+import type { IssuerKeyAnswer, KeyHint } from '#services/identity/ports/issuer-keys.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { FetchedKeySet } from './fetch-key-set.ts'
+import { settleWithin } from './settle-within.ts'
+
+/** For how long keys are fresh; an issuer may say less, but not less than the first. */
+const LEAST_FRESH_MS = 60_000
+const MOST_FRESH_MS = 600_000
+/** For how long after they were fetched known keys are used while newer ones can't be fetched. */
+const MOST_AGE_MS = 3_600_000
+/** For how long after a fetch the keys that it did not bring are not asked for. */
+const COOLDOWN_MS = 30_000
+/** Waiting time after a failure; each further one doubles it. */
+const FIRST_WAIT_MS = 1_000
+const LONGEST_WAIT_MS = 60_000
+
+/** How long whoever asks for keys waits for a fetch. */
+export interface Patience {
+  /** Where nothing is known. */
+  readonly unknownMs: number
+  /** Where known keys are fresh no more. */
+  readonly knownMs: number
+}
+
+/** What an entry needs from outside. */
+export interface EntryDependencies {
+  readonly clock: Clock
+  readonly patience: Patience
+  /** Fetches the keys once there is room. Rejects with an error whose message is for admins; never hangs. */
+  readonly fetch: () => Promise<FetchedKeySet>
+  /** Is called after every fetch, with the size of what it brought. */
+  readonly report: (attempt: FetchAttempt, bytes: number) => void
+}
+
+/** The fetched keys of one revision of an issuer, and when they may be fetched again. */
+export class IssuerEntry {
+  readonly #dependencies: EntryDependencies
+  #known: { readonly set: KeySet; readonly time: number; readonly freshMs: number } | undefined
+  #pending: Promise<void> | undefined
+  #failures = 0
+  #nextTry = Number.NEGATIVE_INFINITY
+  #problem = 'the keys are still being fetched'
+
+  constructor(dependencies: EntryDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /** As the port says. */
+  async candidates(hint: KeyHint): Promise<IssuerKeyAnswer> {
+    const { patience } = this.#dependencies
+    const known = this.#usable()
+    if (known === undefined || lacks(known.set, hint)) {
+      if (known !== undefined && this.#failures === 0 && this.#age(known) < COOLDOWN_MS) return found(known.set, hint)
+      const before = this.#known
+      const fetching = this.#fetch()
+      if (fetching !== undefined) await settleWithin(fetching, patience.unknownMs)
+      return this.#known === before || this.#known === undefined ? this.#unavailable() : found(this.#known.set, hint)
+    }
+    if (this.#age(known) >= known.freshMs / 2) {
+      const fetching = this.#fetch()
+      // A key that its issuer has taken back is not to be accepted because nobody has looked for a while.
+      if (fetching !== undefined && this.#failures === 0 && this.#age(known) >= known.freshMs) {
+        await settleWithin(fetching, patience.knownMs)
+      }
+    }
+    return found((this.#known ?? known).set, hint)
+  }
+
+  /** The keys that may still be used, fresh or not. */
+  #usable() {
+    return this.#known !== undefined && this.#age(this.#known) < MOST_AGE_MS ? this.#known : undefined
+  }
+
+  #age({ time }: { readonly time: number }): number {
+    return this.#dependencies.clock.monotonic() - time
+  }
+
+  #unavailable(): IssuerKeyAnswer {
+    const wait = Math.max(this.#nextTry - this.#dependencies.clock.monotonic(), FIRST_WAIT_MS)
+    return { kind: 'unavailable', problem: this.#problem, retryAfterSeconds: Math.ceil(wait / 1_000) }
+  }
+
+  /** The fetch that runs, or a new one; undefined: it is too early for one. Never rejects. */
+  #fetch(): Promise<void> | undefined {
+    if (this.#pending !== undefined) return this.#pending
+    if (this.#dependencies.clock.monotonic() < this.#nextTry) return undefined
+    this.#pending = this.#attempt().finally(() => {
+      this.#pending = undefined
+    })
+    return this.#pending
+  }
+
+  async #attempt(): Promise<void> {
+    const { clock, fetch, report } = this.#dependencies
+    try {
+      const { set, bytes, maxAgeSeconds } = await fetch()
+      const freshMs = Math.min(
+        Math.max((maxAgeSeconds ?? Number.POSITIVE_INFINITY) * 1_000, LEAST_FRESH_MS),
+        MOST_FRESH_MS,
+      )
+      this.#known = { set, time: clock.monotonic(), freshMs }
+      this.#failures = 0
+      this.#nextTry = Number.NEGATIVE_INFINITY
+      // Its issuer has spoken, and nothing that it signs is accepted: whoever administers it has to know why.
+      const failure = set.keys.length === 0 ? ['No key can be used', ...set.unusable].join('; ') : undefined
+      report({ time: clock.now(), failure, timeNextTry: undefined }, bytes)
+    } catch (error) {
+      const wait = Math.min(FIRST_WAIT_MS * 2 ** this.#failures, LONGEST_WAIT_MS)
+      this.#failures += 1
+      this.#nextTry = clock.monotonic() + wait
+      this.#problem = error instanceof Error ? error.message : String(error)
+      const time = clock.now()
+      report({ time, failure: this.#problem, timeNextTry: time + wait }, 0)
+    }
+  }
+}
+
+function found(set: KeySet, hint: KeyHint): IssuerKeyAnswer {
+  return { kind: 'found', keys: candidatesOf(set, hint) }
+}

@@ -1,0 +1,39 @@
+import { lookup, Resolver } from 'node:dns/promises'
+
+/** Finds the IP addresses of a name; rejects when there are none, or when the signal aborts. */
+export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonly string[]>
+
+const RESOLVER = { timeout: 1_000, tries: 2 }
+
+/**
+ * Asks DNS. The system's resolver is not used: it occupies a thread for as long as a server does not answer, and signatures are
+ * verified in the same few threads.
+ */
+export const resolveByDns: ResolveName = async (name, signal) => {
+  signal.throwIfAborted()
+  const resolver = new Resolver(RESOLVER)
+  const cancel = (): void => resolver.cancel()
+  signal.addEventListener('abort', cancel)
+  try {
+    const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+    const found = [four, six].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    if (found.length === 0 && four.status === 'rejected') throw four.reason
+    return found
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+/** Asks the system, which also knows its hosts file and search domains: for names that the operator lists. */
+export const resolveBySystem: ResolveName = async (name, signal) => {
+  signal.throwIfAborted()
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  try {
+    const found = await Promise.race([lookup(name, { all: true }), aborted.promise])
+    return found.map(({ address }) => address)
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

@@ -1,0 +1,80 @@
+import { isObject } from '#shared/json.ts'
+import type { PublicKey, SignatureAlgorithm } from '../public-key.ts'
+import { type IssuerKey, readKey } from './read-key.ts'
+
+/** The keys of an issuer that may verify subject tokens. */
+export interface KeySet {
+  readonly keys: readonly IssuerKey[]
+  /** Why others of its keys are not used, a line for each, for people; the first few. */
+  readonly unusable: readonly string[]
+}
+
+/** Why something is not a key set; completes a sentence that begins with what it is. */
+export interface KeySetProblem {
+  readonly problem: string
+}
+
+const MOST_KEYS = 100
+const MOST_CANDIDATES = 4
+const MOST_REASONS = 5
+
+/**
+ * Reads a JWK set (RFC 7517 section 5) that was parsed. One bad key spoils no other. A set without a key that can be used is a set all
+ * the same: its issuer says that nothing is signed. What is not a set says nothing.
+ */
+export function readKeySet(value: unknown): KeySet | KeySetProblem {
+  const members = isObject(value) ? value.keys : undefined
+  if (!Array.isArray(members)) return { problem: 'has no list of keys' }
+  if (members.length > MOST_KEYS) return { problem: `has ${members.length} keys, more than ${MOST_KEYS}` }
+  if (!members.every(isObject)) return { problem: 'has keys that are not objects' }
+  const read = members.map(readKey)
+  const unusable = read.flatMap((one, index) => ('unusable' in one ? [`key ${index + 1}: ${one.unusable}`] : []))
+  return {
+    keys: read.filter((one) => 'key' in one),
+    unusable: unusable.slice(0, MOST_REASONS),
+  }
+}
+
+/** Reads a key set that is saved with an issuer. */
+export function readInlineKeySet(text: string): KeySet | KeySetProblem {
+  try {
+    return readKeySet(JSON.parse(text))
+  } catch {
+    return { problem: 'is not JSON' }
+  }
+}
+
+/**
+ * Why a text can't be saved as an issuer's key set; no value of the text is in it. Undefined: it can. Stricter than what is said of a
+ * published set: it needs a key that can be used, and may have no private one, since every admin sees it.
+ */
+export function inlineKeySetProblem(text: string): string | undefined {
+  const set = readInlineKeySet(text)
+  if ('problem' in set) return set.problem
+  const { keys } = JSON.parse(text) as { keys: readonly Record<string, unknown>[] }
+  const leaked = keys.map(readKey).findIndex((one) => 'unusable' in one && one.isPrivate)
+  if (leaked >= 0) return `has a private or symmetric key (key ${leaked + 1}): nobody else may have that one`
+  if (set.keys.length === 0) return ['has no key that can be used', ...set.unusable].join('; ')
+  return undefined
+}
+
+/** What the header of a token says of its key. */
+interface Hint {
+  readonly algorithm: SignatureAlgorithm
+  readonly kid: string | undefined
+}
+
+/**
+ * The keys to try on a token, at most 4: those that it names; when it names none, the only one that fits its algorithm, and none where
+ * several fit.
+ */
+export function candidatesOf({ keys }: KeySet, { algorithm, kid }: Hint): readonly PublicKey[] {
+  const fitting = keys.filter((key) => key.algorithm === algorithm && (kid === undefined || key.kid === kid))
+  if (kid === undefined && fitting.length > 1) return []
+  return fitting.slice(0, MOST_CANDIDATES).map(({ key }) => key)
+}
+
+/** Whether the token names a key, or needs one, that the set does not have: a later set may. */
+export function lacks({ keys }: KeySet, { algorithm, kid }: Hint): boolean {
+  return !keys.some((key) => key.algorithm === algorithm && (kid === undefined || key.kid === kid))
+}

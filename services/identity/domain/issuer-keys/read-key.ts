@@ -1,0 +1,81 @@
+import type { PublicKey, SignatureAlgorithm } from '../public-key.ts'
+
+/** A key of an issuer that may verify subject tokens. */
+export interface IssuerKey {
+  /** Undefined: the key has no id. */
+  readonly kid: string | undefined
+  readonly algorithm: SignatureAlgorithm
+  readonly key: PublicKey
+}
+
+/** What a member of a key set is: a key, or none that is used, with the reason for people. */
+export type ReadKey = IssuerKey | { readonly unusable: string; readonly isPrivate: boolean }
+
+type Jwk = Readonly<Record<string, unknown>>
+
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+const LEAST_RSA_BITS = 2_048
+const MOST_RSA_BITS = 4_096
+/** An exponent lies between these, and is odd: 1 signs nothing, 3 was broken too often, a long one makes verifying slow. */
+const LOW_EXPONENT = 3n
+const HIGH_EXPONENT = 2n ** 33n
+
+/**
+ * Reads a member of a key set. Only a public key that is meant for signatures by ES256 or RS256 is used: a `use`, `key_ops`
+ * or `alg` that says otherwise keeps it out, and so does a private part, since that key is no secret any more.
+ */
+export function readKey(jwk: Jwk): ReadKey {
+  const { kid, kty, alg, use, key_ops: operations } = jwk
+  if (PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name))) {
+    return { unusable: 'it holds a private or symmetric key', isPrivate: true }
+  }
+  if (kid !== undefined && typeof kid !== 'string') return unusable('its kid is not a string')
+  if (use !== undefined && use !== 'sig') return unusable('its use is not sig')
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) {
+    return unusable('its key_ops do not include verify')
+  }
+  const key = kty === 'RSA' ? readRsa(jwk) : kty === 'EC' ? readP256(jwk) : 'its kty is neither RSA nor EC'
+  if (typeof key === 'string') return unusable(key)
+  const algorithm = key.kty === 'RSA' ? 'RS256' : 'ES256'
+  if (alg !== undefined && alg !== algorithm) return unusable(`its alg is not ${algorithm}`)
+  return { kid, algorithm, key }
+}
+
+function readRsa({ n, e }: Jwk): PublicKey | string {
+  const modulus = numberIn(n, MOST_RSA_BITS)
+  const exponent = numberIn(e, MOST_RSA_BITS)
+  if (modulus === undefined || exponent === undefined) return 'its n or e is not a number in base64url, or too long'
+  const bits = modulus.toString(2).length
+  if (bits < LEAST_RSA_BITS || bits > MOST_RSA_BITS) return `it has ${bits} bits, and needs 2048 to 4096`
+  if (modulus % 2n === 0n) return 'its n is even'
+  if (exponent % 2n === 0n || exponent <= LOW_EXPONENT || exponent >= HIGH_EXPONENT) {
+    return 'its e is not odd, above 3 and below 2^33'
+  }
+  return { kty: 'RSA', n: n as string, e: e as string }
+}
+
+/** The curve P-256 (FIPS 186-4, D.1.2.3): y² = x³ − 3x + b modulo p. */
+const P = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n
+const B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn
+
+function readP256({ crv, x, y }: Jwk): PublicKey | string {
+  if (crv !== 'P-256') return 'its crv is not P-256'
+  const [first, second] = [numberIn(x, 256), numberIn(y, 256)]
+  if (first === undefined || second === undefined || first >= P || second >= P) return 'its x or y is no coordinate'
+  if ((second * second - first * first * first + 3n * first - B) % P !== 0n) return 'its point is not on the curve'
+  return { kty: 'EC', crv, x: x as string, y: y as string }
+}
+
+/** The number that base64url digits say; undefined: they say none, or one of more bytes than those bits have, and one. */
+function numberIn(text: unknown, bits: number): bigint | undefined {
+  // Some languages only write signed numbers, with a byte of zeros in front.
+  const mostDigits = Math.ceil((bits + 8) / 6)
+  if (typeof text !== 'string' || text.length > mostDigits || !/^[\w-]+$/.test(text) || text.length % 4 === 1) {
+    return undefined
+  }
+  return BigInt(`0x${Buffer.from(text, 'base64url').toString('hex')}`)
+}
+
+function unusable(reason: string): ReadKey {
+  return { unusable: reason, isPrivate: false }
+}
