@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { EventRecord } from '../common/event-record.ts'
+import type { EventRecord } from '#services/session/adapters/common/event-record.ts'
 import { EventRing } from './event-ring.ts'
 
 const event = (place: string) => ({ place, record: { data: place } as unknown as EventRecord })

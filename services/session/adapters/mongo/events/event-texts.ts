@@ -1,9 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import {
+  completeEvent,
+  type EventRecord,
+  type EventSource,
+  parseEvent,
+} from '#services/session/adapters/common/event-record.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { mongoProblem } from '#shared/stores/mongo-problem.ts'
-import { completeEvent, type EventRecord, type EventSource, parseEvent } from '../common/event-record.ts'
-import { type Collections, keyOf, partKey } from './collections.ts'
-import { isOwned } from './hidden/hidden-sessions.ts'
+import { type Collections, keyOf, partKey } from '../collections.ts'
+import { isOwned } from '../hidden/hidden-sessions.ts'
 
 type Complete = ReturnType<typeof completeEvent>
 

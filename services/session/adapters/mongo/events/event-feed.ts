@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { changesAfter, endOfLog, isLost } from './change-stream.ts'
-import type { Collections } from './collections.ts'
+import { changesAfter, endOfLog, isLost } from '../change-stream.ts'
+import type { Collections } from '../collections.ts'
 import { EventRing } from './event-ring.ts'
 
 const PIPELINE = [{ $match: { operationType: 'insert' } }]

@@ -1,5 +1,5 @@
-import { type EventRecord, isDeletion } from '../common/event-record.ts'
-import type { Place } from './change-stream.ts'
+import { type EventRecord, isDeletion } from '#services/session/adapters/common/event-record.ts'
+import type { Place } from '../change-stream.ts'
 
 /** So many events, and characters of them, are kept for readers at most. */
 const MAX_EVENTS = 1_000

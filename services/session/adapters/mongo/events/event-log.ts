@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { type EventRecord, isDeletion, isKept } from '#services/session/adapters/common/event-record.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type EventRecord, isDeletion, isKept } from '../common/event-record.ts'
-import { changesAfter, isKnown, isLost, type Place } from './change-stream.ts'
-import type { Collections } from './collections.ts'
+import { changesAfter, isKnown, isLost, type Place } from '../change-stream.ts'
+import type { Collections } from '../collections.ts'
 import { EventFeed } from './event-feed.ts'
 import { EventTexts } from './event-texts.ts'
 
