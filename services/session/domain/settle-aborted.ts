@@ -1,6 +1,6 @@
 import { type DurableEventData, type Usage, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
-import type { AssistantMessage, AssistantPart, StructuredError } from './message.ts'
+import type { AssistantMessage, AssistantPart, StructuredError, ToolPart } from './message.ts'
 import type { PermissionRequest } from './permission/permission.ts'
 import { closeRequest } from './permission/permission-answers.ts'
 import type { Revision } from './revision.ts'
@@ -13,6 +13,12 @@ export const TOOL_ABORTED: StructuredError = {
   message: 'The tool call was cut off; what it has done is unknown',
 }
 
+/** The error of a tool call that was cut off, and is known not to have begun. */
+const TOOL_NOT_BEGUN: StructuredError = {
+  type: 'aborted',
+  message: 'The tool call was cut off before it began; it has done nothing',
+}
+
 /** Settles what an owner that is gone left behind: unfinished steps with their tool calls, and waiting requests. */
 export function settleAborted(
   revision: Revision,
@@ -20,7 +26,9 @@ export function settleAborted(
   waiting: readonly PermissionRequest[],
 ): void {
   for (const step of unfinished) {
-    const { message, events } = cutOff(step, STEP_ABORTED, revision.now)
+    // When a call began is written late; one whose permission nobody has given yet had not begun.
+    const asking = new Set(waiting.flatMap(({ messageId, callId }) => (messageId === step.id ? [callId] : [])))
+    const { message, events } = cutOff(step, STEP_ABORTED, revision.now, ({ callId }) => asking.has(callId))
     revision.update(step, message)
     revision.count(message)
     // The answer was complete, and what it used was to be added when the step ends.
@@ -30,17 +38,24 @@ export function settleAborted(
   for (const { id } of waiting) closeRequest(revision, id, 'reject')
 }
 
-/** A step that ends with an error before its time: its tool calls that have not ended become `aborted`. */
+/**
+ * A step that ends with an error before its time: its tool calls that have not ended become `aborted`. Of calls that were called,
+ * `notBegun` says which are known not to have begun.
+ */
 export function cutOff(
   step: AssistantMessage,
   error: StructuredError,
   now: number,
+  notBegun: (part: ToolPart) => boolean,
 ): { readonly message: AssistantMessage; readonly events: readonly DurableEventData[] } {
-  const parts = step.parts.map((part) => settledPart(part, now))
+  const parts = step.parts.map((part) => settledPart(part, now, notBegun))
   const finish = step.finish ?? 'error'
   return {
     message: { ...step, parts, finish, error, retry: undefined, timeCompleted: now },
-    events: [...toolEvents(step), { type: 'step-failed', messageId: step.id, error, finish, ...usageOf(step) }],
+    events: [
+      ...toolEvents(step, notBegun),
+      { type: 'step-failed', messageId: step.id, error, finish, ...usageOf(step) },
+    ],
   }
 }
 
@@ -48,18 +63,25 @@ function usageOf({ costNanos, tokens }: AssistantMessage): { readonly usage?: Us
   return costNanos === undefined || tokens === undefined ? {} : { usage: { costNanos, tokens } }
 }
 
-function settledPart(part: AssistantPart, now: number): AssistantPart {
+function settledPart(part: AssistantPart, now: number, notBegun: (part: ToolPart) => boolean): AssistantPart {
   if (part.type === 'reasoning') return { ...part, timeCompleted: part.timeCompleted ?? now }
   if (!isUnfinishedTool(part)) return part
-  return { ...part, state: 'error', error: TOOL_ABORTED, timeCompleted: now }
+  return { ...part, state: 'error', error: errorOf(part, notBegun), timeCompleted: now }
 }
 
-function toolEvents(message: AssistantMessage): DurableEventData[] {
-  return message.parts.filter(isUnfinishedTool).map(({ callId, content, metadata }) => {
-    return { type: 'tool-failed', messageId: message.id, callId, error: TOOL_ABORTED, content, metadata }
+function toolEvents(message: AssistantMessage, notBegun: (part: ToolPart) => boolean): DurableEventData[] {
+  return message.parts.filter(isUnfinishedTool).map((part) => {
+    const { callId, content, metadata } = part
+    const error = errorOf(part, notBegun)
+    return { type: 'tool-failed', messageId: message.id, callId, error, content, metadata }
   })
 }
 
-function isUnfinishedTool(part: AssistantPart): part is Extract<AssistantPart, { type: 'tool' }> {
+/** A call is made only once the answer is complete. */
+function errorOf(part: ToolPart, notBegun: (part: ToolPart) => boolean): StructuredError {
+  return part.state === 'streaming' || notBegun(part) ? TOOL_NOT_BEGUN : TOOL_ABORTED
+}
+
+function isUnfinishedTool(part: AssistantPart): part is ToolPart {
   return part.type === 'tool' && (part.state === 'streaming' || part.state === 'running')
 }

@@ -246,7 +246,8 @@ test('an interrupt withdraws what waits for a permission', async () => {
   await service.client.interruptSession({ sessionId: 'ses_1' }, asKey)
   await service.wait()
   assert.deepEqual((await service.client.listPermissionRequests({ sessionId: 'ses_1' }, asKey)).requests, [])
-  assert.equal((await service.calls())[0]?.error?.type, 'aborted')
+  const { type, message } = (await service.calls())[0]?.error ?? {}
+  assert.deepEqual([type, message], ['aborted', 'The tool call was cut off before it began; it has done nothing'])
   assert.equal(await service.outcome(), Outcome.INTERRUPTED)
 })
 

@@ -144,6 +144,7 @@ test('after a kill in the middle of a tool its call is ended, then recorded as a
     [3, undefined],
     [4, 'aborted'],
   ])
+  assert.match((await after.calls())[1]?.error?.message ?? '', /what it has done is unknown/)
   assert.deepEqual(peers.started, [])
   assert.equal(peers.requests.length, 1)
   assert.equal(await after.outcome(), Outcome.SUCCEEDED)
@@ -216,7 +217,8 @@ test('after a kill while permission was requested, the request is gone and the m
   await using after = await openSessionService({ directory })
   await after.wait()
   assert.deepEqual((await after.client.listPermissionRequests({ sessionId: 'ses_1' }, asKey)).requests, [])
-  assert.equal((await after.calls())[0]?.error?.type, 'aborted')
+  const { type, message } = (await after.calls())[0]?.error ?? {}
+  assert.deepEqual([type, message], ['aborted', 'The tool call was cut off before it began; it has done nothing'])
   assert.equal(await after.outcome(), Outcome.SUCCEEDED)
 })
 

@@ -59,7 +59,8 @@ function hasRun({ part }: Call): boolean {
 /** A call that was cut off may have run or not; one that was not even begun has not. */
 function mayHaveRun({ part }: Call, takenOver: boolean): boolean {
   if (part.state?.status === 'completed') return true
-  const type = part.state?.error?.type ?? ''
+  const { type = '', message = '' } = part.state?.error ?? {}
+  if (message.includes('before it began')) return false
   if (/^(permission\.|tool\.(refused|not_found|input_invalid|access_changed))/.test(type)) return false
   // What its owner had not written down yet is lost.
   return type !== 'aborted' || takenOver || part.time?.ran !== undefined

@@ -142,7 +142,7 @@ export class StepDraft {
 
   /** The step ends with an error before its time. */
   cutOff(error: StructuredError, now: number): readonly DurableEventData[] {
-    const { message, events } = cutOff(this.message, error, now)
+    const { message, events } = cutOff(this.message, error, now, ({ timeRan }) => timeRan === undefined)
     this.#message = message
     this.#parts = [...message.parts]
     return events
