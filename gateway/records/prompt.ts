@@ -64,9 +64,11 @@ export const synthetic = {
 }
 
 /** `Session.Inbox.Delivery`. */
-export const delivery = z
-  .enum(['steer', 'queue'])
-  .meta({ id: 'Session.Inbox.Delivery', description: 'At the next step boundary, or when the session is idle' })
+export const delivery = z.enum(['steer', 'queue']).meta({
+  id: 'Session.Inbox.Delivery',
+  description:
+    '`steer`: at the next step boundary, all that wait together. `queue`: when the session is idle and no steer waits, one at a time',
+})
 
 const deliveries = enumTable({ steer: Delivery.STEER, queue: Delivery.QUEUE })
 

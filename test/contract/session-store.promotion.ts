@@ -48,15 +48,34 @@ export function promotionCases(test: StoreTest): void {
     assert.deepEqual(await store.promote(lease, 'step'), { messages: [], admitter: undefined })
   })
 
-  test('an idle boundary lets in every steer and the oldest queued item, in order of admission', async (fixture) => {
+  test('an idle boundary lets in every steer, and where none waits the oldest queued item', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
+    await admit(store, 'queue', 'msg_q1')
     await admit(store, 'steer', 'msg_s1')
-    await admit(store, 'queue', 'msg_q1', 'msg_q2')
+    await admit(store, 'queue', 'msg_q2')
     await admit(store, 'steer', 'msg_s2')
-    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_s1', 'msg_q1', 'msg_s2'])
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_s1', 'msg_s2'])
+    assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q1'])
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q2'])
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), [])
+  })
+
+  test('a session that is woken runs what is parked steers first, then one queued item after the other', async (fixture) => {
+    const { store, longMs } = fixture
+    await store.createSession(W, newSession())
+    for (const id of ['msg_q1', 'msg_q2']) {
+      await store.admitPrompt(W, admission(id, { delivery: 'queue', wake: false }))
+    }
+    await store.admitPrompt(W, admission('msg_s1', { wake: false }))
+    await admit(store, 'steer', 'msg_s2')
+    for (const entered of [['msg_s1', 'msg_s2'], ['msg_q1'], ['msg_q2']]) {
+      const lease = await acquire(store, longMs)
+      const { messages, next } = await store.beginStep(lease, { messages: [], lastSeq: 1_000_000 })
+      assert.deepEqual([names(messages), next], [entered, { type: 'step' }])
+      await store.endRun(lease, 'succeeded')
+    }
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
   })
 
   test('of many steers some enter at once, in order, and the session stays due until all have', async (fixture) => {

@@ -182,7 +182,9 @@ export function runCases(test: StoreTest): void {
     assert.deepEqual(names(await messages(store)), ['idle'])
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     await admit(store, 'steer', 'msg_2')
-    assert.deepEqual(names((await store.promote(await acquire(store, longMs), 'idle')).messages), ['msg_1', 'msg_2'])
+    const next = await acquire(store, longMs)
+    assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_2'])
+    assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_1'])
   })
 
   test('what an older owner left is settled: tool calls, the step, requests', async (fixture) => {

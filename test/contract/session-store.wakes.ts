@@ -111,7 +111,8 @@ export function wakeCases(test: StoreTest): void {
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
     await admit(store, 'steer', 'msg_s3')
     const last = await acquire(store, longMs)
-    assert.deepEqual(names((await store.promote(last, 'idle')).messages), ['msg_q', 'msg_s3'])
+    assert.deepEqual(names((await store.promote(last, 'idle')).messages), ['msg_s3'])
+    assert.deepEqual(names((await store.promote(last, 'idle')).messages), ['msg_q'])
   })
 
   test('a lease says until when the one before it lasted, unless that was given back', async (fixture) => {

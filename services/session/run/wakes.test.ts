@@ -66,7 +66,8 @@ test('what is admitted while an interrupted run ends is run next, and its tools 
   await service.wait()
   assert.deepEqual(await course(service), [
     ...['msg_1', 'assistant', 'interrupted'],
-    ...['msg_2', 'msg_3', 'assistant', 'assistant', 'succeeded'],
+    ...['msg_2', 'assistant', 'assistant', 'succeeded'],
+    ...['msg_3', 'assistant', 'succeeded'],
   ])
   assert.equal(peers.ended.length, 1)
   assert.deepEqual(fences, peers.ended, 'the catalog refuses a fence that was ended')
@@ -162,7 +163,7 @@ test('what is admitted after a rejected permission, while the run still ends, is
   await service.prompt('Three', queued)
   release()
   await service.wait()
-  const rest = ['msg_2', 'msg_3', 'assistant', 'succeeded']
+  const rest = ['msg_2', 'assistant', 'succeeded', 'msg_3', 'assistant', 'succeeded']
   assert.deepEqual(await course(service), ['msg_1', 'assistant', 'interrupted', ...rest])
 })
 
@@ -206,6 +207,6 @@ test('what waited when a permission was rejected waits for the next wake', async
   assert.deepEqual(await course(service), ['msg_1', 'assistant', 'interrupted'])
   await service.prompt('Two', { messageId: 'msg_2' })
   await service.wait()
-  const rest = ['msg_2', 'msg_3', 'assistant', 'succeeded']
+  const rest = ['msg_2', 'assistant', 'succeeded', 'msg_3', 'assistant', 'succeeded']
   assert.deepEqual(await course(service), ['msg_1', 'assistant', 'interrupted', ...rest])
 })

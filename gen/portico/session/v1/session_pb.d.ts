@@ -799,14 +799,14 @@ export enum Delivery {
   UNSPECIFIED = 0,
 
   /**
-   * At the next step boundary.
+   * At the next step boundary, all that wait together.
    *
    * @generated from enum value: DELIVERY_STEER = 1;
    */
   STEER = 1,
 
   /**
-   * When the session is idle.
+   * When the session is idle and no steer waits, one at a time.
    *
    * @generated from enum value: DELIVERY_QUEUE = 2;
    */

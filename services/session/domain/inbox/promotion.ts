@@ -15,12 +15,11 @@ export interface Promotion {
 const NOTHING: Promotion = { messages: [], control: false, more: false }
 
 /**
- * Makes messages of inbox items, each with its events, in order of admission: at a `step` boundary of every steer; at an
- * `idle` boundary of the oldest queued item too. A control item splits that: what was admitted before it comes first, then it
- * comes alone. Begins the run when inputs were promoted and none has begun; a due session stays due only when items are
- * left. Nothing is promoted into a run that is to be interrupted, nor when nothing is due and no run has begun: an interrupt
- * came first. Of many steers those come first that were read, so that no write takes long; a queued item that waits behind them
- * has its turn at the next idle boundary.
+ * Makes messages of inbox items, each with its events, in order of admission: of every steer; where none waits, at an `idle`
+ * boundary of the oldest queued item. A control item splits that: what was admitted before it comes first, then it comes
+ * alone. Begins the run when inputs were promoted and none has begun; a due session stays due only when items are left.
+ * Nothing is promoted into a run that is to be interrupted, nor when nothing is due and no run has begun: an interrupt came
+ * first. Of many steers those come first that were read, so that no write takes long.
  */
 export function promoteItems(revision: Revision, waiting: WaitingInputs, boundary: 'step' | 'idle'): Promotion {
   const { due, wake, running, interruptRequested } = revision.state
@@ -53,12 +52,15 @@ export function mayEnter(waiting: WaitingInputs, steersOnly: boolean): readonly 
   return [...steers, ...(input < 0 ? queued : queued.slice(0, input))].sort((a, b) => a.seq - b.seq)
 }
 
-/** The inputs that a boundary lets in together, or the control item that is next. */
+/** The steers that a boundary lets in together, the queued input that has its turn, or the control item that is next. */
 function nextItems(candidates: readonly WaitingInput[], boundary: 'step' | 'idle'): readonly WaitingInput[] {
   const oldest = boundary === 'idle' ? candidates.find(({ item }) => item.delivery === 'queue') : undefined
   const items = candidates.filter((each) => each.item.delivery === 'steer' || each === oldest)
   const control = items.findIndex(({ item }) => isControl(item))
-  return control < 0 ? items : items.slice(0, Math.max(control, 1))
+  if (control === 0) return items.slice(0, 1)
+  const inputs = control < 0 ? items : items.slice(0, control)
+  const steers = inputs.filter((each) => each !== oldest)
+  return steers.length > 0 ? steers : inputs
 }
 
 function deliver(revision: Revision, item: InboxItem): StoredMessage {

@@ -73,10 +73,37 @@ test('what is due for steers leaves queued inputs where they are, until somethin
   assert.equal(second.state.due, false)
   const other = revisionOf(steersOnly)
   admitPrompt(other, NEW, admission('msg_4'))
-  assert.deepEqual(
-    promoteItems(other, rest, 'idle').messages.map(({ message }) => message.id),
-    ['msg_2', 'msg_3'],
-  )
+  for (const [left, entered] of [
+    [rest, ['msg_3']],
+    [inbox(item(2, 'prompt', 'queue')), ['msg_2']],
+  ] as const) {
+    const { messages } = promoteItems(other, left, 'idle')
+    assert.deepEqual(
+      messages.map(({ message }) => message.id),
+      entered,
+    )
+  }
+})
+
+test('no queued input enters while a steer waits, but what a control item holds up holds nothing up', () => {
+  const cases: [items: WaitingInput[], entered: string[]][] = [
+    [
+      [item(1, 'prompt', 'queue'), item(2, 'prompt', 'steer'), item(3, 'prompt', 'steer')],
+      ['msg_2', 'msg_3'],
+    ],
+    [[item(1, 'prompt', 'steer'), item(2, 'prompt', 'queue')], ['msg_1']],
+    [[item(1, 'prompt', 'queue'), item(2, 'prompt', 'queue')], ['msg_1']],
+    [[item(1, 'prompt', 'queue'), item(2, 'move', 'steer'), item(3, 'prompt', 'steer')], ['msg_1']],
+    [[item(1, 'prompt', 'queue'), item(2, 'prompt', 'steer'), item(3, 'move', 'steer')], ['msg_2']],
+    [[item(1, 'move', 'queue'), item(2, 'prompt', 'steer')], ['msg_1']],
+    [[item(1, 'prompt', 'steer'), item(2, 'move', 'queue')], ['msg_1']],
+  ]
+  for (const [items, entered] of cases) {
+    const revision = revisionOf(woken(NOW))
+    const { messages } = promoteItems(revision, inbox(...items), 'idle')
+    const ids = messages.map(({ message }) => message.id)
+    assert.deepEqual([ids, revision.state.due], [entered, true], items.map((each) => each.item.delivery).join())
+  }
 })
 
 test('a resume is for the account of who asks; a run that goes on, and ends by itself, is only joined', () => {
