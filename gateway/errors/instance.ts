@@ -75,6 +75,8 @@ export const instanceErrors = {
       tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
     INBOX_FULL: ({ metadata, message }) =>
       tagged(409, 'ConflictError', message, { resource: metadata.session_id ?? '' }),
+    INBOX_ITEM_CANCELLED: ({ metadata, message }) =>
+      tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
     INBOX_ITEM_CONFLICT: ({ metadata, message }) =>
       tagged(409, 'ConflictError', message, { resource: metadata.message_id ?? '' }),
     STORE_UNAVAILABLE: ({ domain }) => unavailable('The store is unavailable; try again later', domain),

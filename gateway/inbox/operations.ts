@@ -19,12 +19,14 @@ export const addSynthetic = operation({
   family: 'instance',
   credentials: OF_SESSIONS,
   summary: 'Adds a text that is not from a user and starts a run, unless `resume` is false',
-  description: 'The model receives it as input. With an id that was sent before, returns the item that it admitted.',
+  description:
+    'The model receives it as input. With an id that was sent before, returns the item that it admitted, unless that was ' +
+    'cancelled.',
   params: ofSession,
   body: syntheticBody,
   limit: 'promptLimit',
   answer: z.strictObject({ data: inboxSynthetic }),
-  errors: ['SESSION_NOT_FOUND', 'PROMPT_CONFLICT', 'INBOX_FULL', 'REQUEST_INVALID'],
+  errors: ['SESSION_NOT_FOUND', 'PROMPT_CONFLICT', 'INBOX_ITEM_CANCELLED', 'INBOX_FULL', 'REQUEST_INVALID'],
   handle: ({ session }, { params, body, call, facade: { clock } }) =>
     session.addSyntheticInput(
       toAddSyntheticInput(params.sessionID, body, () => timedId('msg', clock)),

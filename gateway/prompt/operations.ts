@@ -19,8 +19,8 @@ export const promptSession = operation({
   credentials: OF_SESSIONS,
   summary: 'Admits one input and starts a run, unless `resume` is false',
   description:
-    'A response means that the input is durable. With an id that was sent before, returns the input that it admitted. ' +
-    'At most 1,000 items wait in a session.',
+    'A response means that the input is durable. With an id that was sent before, returns the input that it admitted, unless ' +
+    'that was cancelled. At most 1,000 items wait in a session.',
   params,
   body: promptBody,
   limit: 'promptLimit',
@@ -28,6 +28,7 @@ export const promptSession = operation({
   errors: [
     'SESSION_NOT_FOUND',
     'PROMPT_CONFLICT',
+    'INBOX_ITEM_CANCELLED',
     'INBOX_FULL',
     'ATTACHMENT_INVALID',
     'REQUEST_INVALID',

@@ -18,10 +18,11 @@ export const reasons = {
   PERMISSION_REQUEST_NOT_FOUND: { code: Code.NotFound, message: 'Permission request not found: {request_id}' },
   PROMPT_CONFLICT: { code: Code.AlreadyExists, message: 'The id {message_id} was used for something else' },
   INBOX_FULL: { code: Code.FailedPrecondition, message: '{limit} items wait in session {session_id} already' },
-  INBOX_ITEM_CONFLICT: {
+  INBOX_ITEM_CANCELLED: {
     code: Code.FailedPrecondition,
-    message: 'The item {message_id} does not wait, or its delivery is {delivery} already',
+    message: 'The item {message_id} was cancelled and never runs; to send it again, give it another id',
   },
+  INBOX_ITEM_CONFLICT: { code: Code.FailedPrecondition, message: 'The item {message_id} {problem}' },
   DESTINATION_INVALID: { code: Code.InvalidArgument, message: '{problem}: {directory}' },
   ATTACHMENT_INVALID: { code: Code.InvalidArgument, message: '{problem}' },
   LEASE_LOST: { code: Code.Aborted, message: 'The lease of session {session_id} was lost' },

@@ -66,8 +66,8 @@ export function inboxItemCases(test: StoreTest): void {
     await admit(store, 'steer', 'msg_3')
     clock.advance(5)
     const events = await eventsOf(store, 2, async () => {
-      assert.equal(await store.changeDelivery(W, 'ses_1', 'msg_2', 'steer'), true)
-      assert.equal(await store.changeDelivery(W, 'ses_1', 'msg_3', 'queue'), true)
+      assert.equal(await store.changeDelivery(W, 'ses_1', 'msg_2', 'steer'), undefined)
+      assert.equal(await store.changeDelivery(W, 'ses_1', 'msg_3', 'queue'), undefined)
     })
     assert.deepEqual(
       events.map(({ data }) => data),
@@ -88,14 +88,16 @@ export function inboxItemCases(test: StoreTest): void {
     await store.createSession(W, newSession('ses_2'))
     await admit(store, 'queue', 'msg_1', 'msg_cancelled')
     await store.cancelItem(W, 'ses_1', 'msg_cancelled')
-    for (const [session, id, delivery] of [
-      ['ses_1', 'msg_1', 'queue'],
-      ['ses_1', 'msg_first', 'queue'],
-      ['ses_1', 'msg_cancelled', 'steer'],
-      ['ses_1', 'msg_unknown', 'steer'],
-      ['ses_2', 'msg_1', 'steer'],
+    for (const [session, id, delivery, unchanged] of [
+      ['ses_1', 'msg_1', 'queue', 'same'],
+      ['ses_1', 'msg_first', 'queue', 'delivered'],
+      ['ses_1', 'msg_first', 'steer', 'delivered'],
+      ['ses_1', 'msg_cancelled', 'steer', 'cancelled'],
+      ['ses_1', 'msg_unknown', 'steer', 'unknown'],
+      ['ses_2', 'msg_1', 'steer', 'unknown'],
     ] as const) {
-      assert.equal(await store.changeDelivery(W, session, id, delivery), false, `${session} ${id} ${delivery}`)
+      const said = await store.changeDelivery(W, session, id, delivery)
+      assert.equal(said, unchanged, `${session} ${id} ${delivery}`)
     }
     assert.deepEqual(await waiting(fixture), ['msg_1 queue'])
     await assert.rejects(store.changeDelivery(OTHER, 'ses_1', 'msg_1', 'steer'), refusal('SESSION_NOT_FOUND'))
@@ -137,14 +139,41 @@ export function inboxItemCases(test: StoreTest): void {
     assert.equal((await get(store)).location.directory, '/project')
   })
 
-  test('an input that was cancelled keeps its id', async (fixture) => {
+  test('what was cancelled keeps its id: it is refused when it is sent again, and wakes nobody', async (fixture) => {
     const { store } = fixture
-    await begin(fixture)
-    await admit(store, 'queue', 'msg_1')
-    await store.cancelItem(W, 'ses_1', 'msg_1')
-    await admit(store, 'queue', 'msg_1')
-    assert.deepEqual(await waiting(fixture), [])
-    await assert.rejects(store.admitPrompt(W, admission('msg_1', { text: 'other' })), refusal('PROMPT_CONFLICT'))
+    await store.createSession(W, newSession())
+    await store.createSession(W, newSession('ses_2'))
+    const again = [
+      () => store.admitPrompt(W, admission('msg_prompt')),
+      () => store.admitSynthetic(W, syntheticAdmission('msg_synthetic', { text: 'Hi' })),
+      () => store.moveSession(W, moveAdmission('msg_move')),
+    ]
+    const ids = ['msg_prompt', 'msg_synthetic', 'msg_move']
+    for (const admit of again) await admit()
+    // One after the other, and in one batch.
+    await store.cancelItem(W, 'ses_1', 'msg_prompt')
+    const rest = ids.slice(1).map((id) => store.cancelItem(W, 'ses_1', id))
+    await store.requestInterrupt(W, 'ses_1')
+    const refused = again.map((admit, i) =>
+      assert.rejects(admit(), refusal('INBOX_ITEM_CANCELLED', { message_id: ids[i] ?? '' }), ids[i]),
+    )
+    await Promise.all([...rest, ...refused])
+    const other = store.admitPrompt(W, admission('msg_prompt', { text: 'other' }))
+    await assert.rejects(other, refusal('INBOX_ITEM_CANCELLED'))
+    const elsewhere = store.admitPrompt(W, admission('msg_prompt', { sessionId: 'ses_2' }))
+    await assert.rejects(elsewhere, refusal('PROMPT_CONFLICT'))
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
+    assert.deepEqual([await waiting(fixture), names(await messages(store))], [[], []])
+  })
+
+  test('what is cancelled and sent again at once is refused', async (fixture) => {
+    const { store } = fixture
+    await store.createSession(W, newSession())
+    await store.admitPrompt(W, admission('msg_1', { wake: false }))
+    const cancelled = store.cancelItem(W, 'ses_1', 'msg_1')
+    await assert.rejects(store.admitPrompt(W, admission('msg_1')), refusal('INBOX_ITEM_CANCELLED'))
+    await cancelled
+    assert.equal(await store.isBusy(W, 'ses_1'), false)
   })
 
   test('changes that are made at once see each other', async (fixture) => {
@@ -158,7 +187,7 @@ export function inboxItemCases(test: StoreTest): void {
       store.cancelItem(W, 'ses_1', 'msg_2'),
       store.changeDelivery(W, 'ses_1', 'msg_2', 'steer'),
     ])
-    assert.deepEqual(changed, [true, false, false, undefined, false])
+    assert.deepEqual(changed, [undefined, 'same', 'cancelled', undefined, 'cancelled'])
     assert.deepEqual(await waiting(fixture), [])
   })
 

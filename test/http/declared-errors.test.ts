@@ -76,6 +76,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'session.prompt': {
     SESSION_NOT_FOUND: { ...noSession('/prompt'), body: { text: 'Hi' } },
     PROMPT_CONFLICT: { path: `${known}/prompt`, body: { id: 'msg_known', text: 'other' } },
+    INBOX_ITEM_CANCELLED: { path: `${known}/prompt`, body: { id: 'msg_gone', text: 'Hi' } },
     INBOX_FULL: { path: `${full}/prompt`, body: { text: 'Hi', resume: false } },
     ATTACHMENT_INVALID: { path: `${known}/prompt`, body: { text: 'Hi', files: [{ uri: 'https://example.com' }] } },
     REQUEST_INVALID: { path: `${known}/prompt`, body: { text: 'Hi', agents: [{ name: long }] } },
@@ -84,6 +85,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'session.synthetic': {
     SESSION_NOT_FOUND: { ...noSession('/synthetic'), body: { text: 'Hi' } },
     PROMPT_CONFLICT: { path: `${known}/synthetic`, body: { id: 'msg_known', text: 'other' } },
+    INBOX_ITEM_CANCELLED: { path: `${known}/synthetic`, body: { id: 'msg_gone', text: 'Hi' } },
     INBOX_FULL: { path: `${full}/synthetic`, body: { text: 'Hi', resume: false } },
     REQUEST_INVALID: { path: `${known}/synthetic`, body: { text: 'Hi', description: 'x'.repeat(17_000) } },
   },
@@ -195,6 +197,8 @@ test('the real services answer each provocation with the error that is declared'
   await using locked = await openPortico({ PORTICO_AUTH: 'bearer' })
   await portico.post('/api/session', { id: 'ses_known' })
   await portico.post(`${known}/prompt`, { id: 'msg_known', text: 'Hi', resume: false })
+  await portico.post(`${known}/prompt`, { id: 'msg_gone', text: 'Hi', resume: false })
+  await portico.fetch(`${known}/inbox/msg_gone`, { method: 'DELETE' })
   await portico.post('/api/session', { id: 'ses_full' })
   const fill = () => portico.post(`${full}/synthetic`, { text: 'Hi', resume: false })
   for (let n = 0; n < 1_000; n += 50) await Promise.all(Array.from({ length: 50 }, fill))

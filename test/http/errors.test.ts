@@ -44,6 +44,7 @@ const SERVICE_REASONS: Record<string, [Record<string, string>, number, object]> 
   SESSION_EXISTS: [{ session_id: 's' }, 409, { _tag: 'ConflictError', message: 'M', resource: 's' }],
   MESSAGE_EXISTS: [{ message_id: 'm' }, 409, { _tag: 'ConflictError', message: 'M', resource: 'm' }],
   PROMPT_CONFLICT: [{ message_id: 'm' }, 409, { _tag: 'ConflictError', message: 'M', resource: 'm' }],
+  INBOX_ITEM_CANCELLED: [{ message_id: 'm' }, 409, { _tag: 'ConflictError', message: 'M', resource: 'm' }],
   INBOX_FULL: [{ session_id: 's' }, 409, { _tag: 'ConflictError', message: 'M', resource: 's' }],
   PEER_UNAVAILABLE: [
     { peer: 'catalog' },

@@ -36,13 +36,9 @@ async function waiting(portico: Portico, path: string): Promise<string[]> {
   return data.map(({ id, delivery }) => `${id} ${delivery}`)
 }
 
-const conflict = (id: string, delivery: string) => ({
+const conflict = (id: string, problem: string) => ({
   status: 409,
-  body: {
-    _tag: 'ConflictError',
-    message: `The item ${id} does not wait, or its delivery is ${delivery} already`,
-    resource: id,
-  },
+  body: { _tag: 'ConflictError', message: `The item ${id} ${problem}`, resource: id },
 })
 
 const noSession = {
@@ -129,8 +125,11 @@ test('the delivery of what waits can be changed, which has the session run when 
   await call(portico, 'POST', `${path}/prompt`, { id: 'msg_1', text: 'Hi', delivery: 'queue', resume: false })
   const change = (delivery: string, id = 'msg_1') => call(portico, 'PATCH', `${path}/inbox/${id}`, { delivery })
   const done = { status: 204, body: '' }
-  assert.deepEqual(await change('queue'), conflict('msg_1', 'queue'))
-  assert.deepEqual(await change('queue', 'msg_none'), conflict('msg_none', 'queue'))
+  await call(portico, 'POST', `${path}/prompt`, { id: 'msg_2', text: 'Hi', resume: false })
+  await call(portico, 'DELETE', `${path}/inbox/msg_2`)
+  assert.deepEqual(await change('queue'), conflict('msg_1', 'has the delivery queue already'))
+  assert.deepEqual(await change('queue', 'msg_2'), conflict('msg_2', 'was cancelled'))
+  assert.deepEqual(await change('queue', 'msg_none'), conflict('msg_none', 'was never in the inbox of this session'))
   const events = await eventsDuring(portico, 'ses_a', 'session.inbox.delivered', async () => {
     assert.deepEqual(await change('steer'), done)
   })
@@ -144,7 +143,9 @@ test('the delivery of what waits can be changed, which has the session run when 
     ],
   )
   await settled(portico)
-  assert.deepEqual(await change('queue'), conflict('msg_1', 'queue'))
+  for (const delivery of ['queue', 'steer']) {
+    assert.deepEqual(await change(delivery), conflict('msg_1', 'has entered the conversation already'))
+  }
   for (const body of [{}, { delivery: 'now' }, { delivery: 'steer', more: 1 }, { delivery: null }]) {
     const { status, body: error } = await call(portico, 'PATCH', `${path}/inbox/msg_1`, body)
     assert.deepEqual([status, (error as { _tag: string })._tag], [400, 'InvalidRequestError'], JSON.stringify(body))
@@ -182,6 +183,29 @@ test('what is cancelled never runs, and cancelling is repeated without effect', 
     status: 400,
     body: { _tag: 'InvalidRequestError', message: 'Invalid inbox ID', field: 'inboxID' },
   })
+})
+
+test('what was cancelled is refused when it is sent again, and not said to have been admitted', async () => {
+  await using portico = await openPortico()
+  const path = await open(portico)
+  for (const [route, id] of [
+    ['prompt', 'msg_1'],
+    ['synthetic', 'msg_2'],
+  ]) {
+    const sent = { id, text: 'Hi' }
+    assert.equal((await call(portico, 'POST', `${path}/${route}`, { ...sent, resume: false })).status, 200)
+    await call(portico, 'DELETE', `${path}/inbox/${id}`)
+    assert.deepEqual(await call(portico, 'POST', `${path}/${route}`, sent), {
+      status: 409,
+      body: {
+        _tag: 'ConflictError',
+        message: `The item ${id} was cancelled and never runs; to send it again, give it another id`,
+        resource: id,
+      },
+    })
+  }
+  await settled(portico)
+  assert.deepEqual((await call(portico, 'GET', `${path}/message`)).body, { data: [], cursor: {} })
 })
 
 test('however many inputs wait, a resume lets all of them in before the model is asked', async () => {

@@ -139,6 +139,8 @@ export interface History {
   readonly resumes: Asked[]
   readonly moves: { readonly asked: Asked; readonly directory: string }[]
   readonly cancels: { readonly asked: Asked; readonly id: string }[]
+  /** Inputs that were sent again. */
+  readonly repeats: { readonly asked: Asked; readonly id: string }[]
   readonly replies: SentReply[]
   /** Approvals that were taken back, each once it was seen. */
   readonly forgotten: { readonly asked: Asked; readonly resource: string }[]
@@ -165,6 +167,7 @@ export function newHistory(sessionId: string, scratch: string, problems: string[
     ...{ sessionId, calls: join(scratch, `${sessionId}.calls`), problems, woken: false, removal: undefined },
     ...{ inputs: [], wakes: [], interrupts: [], goOns: [], resumes: [], moves: [], cancels: [], replies: [] },
     ...{
+      repeats: [],
       forgotten: [],
       waits: [],
       updates: [],

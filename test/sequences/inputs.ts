@@ -34,7 +34,9 @@ export async function sendInput(
 export async function repeat(session: SessionClient, back: number, other: boolean, parked: boolean): Promise<void> {
   const sent = known(session, back)
   if (sent === undefined) return
-  await admit(session, sent, asking(), other ? `${sent.text}\nAnd something else.` : sent.text, parked)
+  const asked = asking()
+  if (!other) session.history.repeats.push({ asked, id: sent.id })
+  await admit(session, sent, asked, other ? `${sent.text}\nAnd something else.` : sent.text, parked)
 }
 
 async function admit(session: SessionClient, sent: SentInput, asked: Asked, text: string, parked: boolean) {
@@ -50,6 +52,8 @@ async function admit(session: SessionClient, sent: SentInput, asked: Asked, text
     session.expect(409, answer)
     return
   }
+  // What was cancelled is not accepted again.
+  if (sent.cancelled && answer.asked.status === 409) return
   if (!session.expect(200, answer)) return
   const admitted = (answer.body as { data?: { id: string; payload?: { text?: string } } } | undefined)?.data
   if (admitted?.payload?.text !== text || (id !== undefined && admitted.id !== id))

@@ -56,6 +56,14 @@ export const RUN_PLANTS: readonly Planted[] = [
     does: [prompt('steer', 'brief'), step, prompt('queue', 'quick')],
     problem: /\(queue\) joined a run that went on/,
   },
+  {
+    title: 'a queued prompt enters together with a steer',
+    file: 'services/session/domain/inbox/promotion.ts',
+    from: 'return steers.length > 0 ? steers : inputs',
+    to: 'return inputs',
+    does: [{ ...prompt('queue', 'quick'), parked: true }, prompt('steer', 'quick')],
+    problem: /\(queue\) entered while/,
+  },
 ]
 
 /** A fault of each other operation. */
@@ -103,8 +111,8 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'a move is not made while inputs wait',
     file: 'services/session/domain/inbox/promotion.ts',
-    from: 'return control < 0 ? items : items.slice(0, Math.max(control, 1))',
-    to: 'return items.some(({ item }) => !isControl(item)) ? items.filter(({ item }) => !isControl(item)) : items',
+    from: 'if (control === 0) return items.slice(0, 1)\n  const inputs = control < 0 ? items : items.slice(0, control)',
+    to: 'if (items.every(({ item }) => isControl(item))) return items\n  const inputs = items.filter(({ item }) => !isControl(item))',
     does: [
       prompt('steer', 'brief'),
       step,
@@ -168,6 +176,18 @@ export const OPERATION_PLANTS: readonly Planted[] = [
     to: '',
     does: [{ ...hello, parked: true }, { do: 'cancel', back: 0 }, hello],
     problem: /was cancelled and has run|ran before/,
+  },
+  {
+    title: 'what was cancelled is accepted again',
+    file: 'services/session/domain/inbox/inputs.ts',
+    from: "if (input.state === 'cancelled') return undefined",
+    to: '',
+    does: [
+      { ...hello, parked: true },
+      { do: 'cancel', back: 0 },
+      { ...again, back: 0, pause: 300 },
+    ],
+    problem: /was cancelled, and accepted/,
   },
   {
     title: 'permissions are reported, and not changed',

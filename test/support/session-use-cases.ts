@@ -1,4 +1,4 @@
-import { cancelItem, changeDelivery } from '#services/session/domain/inbox/inbox-changes.ts'
+import { cancelItem, changeDelivery, type Unchanged } from '#services/session/domain/inbox/inbox-changes.ts'
 import { admitPrompt, admitSynthetic } from '#services/session/domain/inbox/inputs.ts'
 import { moveSession } from '#services/session/domain/inbox/move-session.ts'
 import { promoteItems } from '#services/session/domain/inbox/promotion.ts'
@@ -27,6 +27,7 @@ import type { ModelRef, NewSession, Outcome, Session } from '#services/session/d
 import { isBusy } from '#services/session/domain/session-state.ts'
 import type { Lease, LeaseState } from '#services/session/ports/lease.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
+import { notAdmitted } from '#services/session/rpc/inbox/parse-admission.ts'
 import { type Conversation, OwnedSession } from '#services/session/run/owned-session.ts'
 import { Rejection } from '#shared/rejection.ts'
 
@@ -52,8 +53,8 @@ export function withUseCases(port: SessionStore): UseCases {
   }) as unknown as UseCases
 }
 
-function refuse(id: string, { taken }: AdmissionReads): never {
-  throw taken === undefined ? new Rejection('INBOX_FULL', {}) : new Rejection('PROMPT_CONFLICT', { message_id: id })
+function refuse(sessionId: string, id: string, reads: AdmissionReads): never {
+  throw notAdmitted(sessionId, id, reads)
 }
 
 function casesOf(port: SessionStore) {
@@ -68,28 +69,34 @@ function casesOf(port: SessionStore) {
       port.revise(
         { workspace, sessionId },
         (reads) => reads.admissionReads(admission.id),
-        (revision, reads) => admitPrompt(revision, reads, admission) ?? refuse(admission.id, reads),
+        (revision, reads) => admitPrompt(revision, reads, admission) ?? refuse(sessionId, admission.id, reads),
       ),
     admitSynthetic: (workspace: string, { sessionId, ...admission }: InSession<SyntheticAdmission>) =>
       port.revise(
         { workspace, sessionId },
         (reads) => reads.admissionReads(admission.id),
-        (revision, reads) => admitSynthetic(revision, reads, admission) ?? refuse(admission.id, reads),
+        (revision, reads) => admitSynthetic(revision, reads, admission) ?? refuse(sessionId, admission.id, reads),
       ),
     moveSession: (workspace: string, { sessionId, ...admission }: InSession<MoveAdmission>, stranded = false) =>
       port.revise(
         { workspace, sessionId },
         (reads) => reads.moveReads(admission.id),
-        (revision, reads) => moveSession(revision, reads, admission, stranded) || refuse(admission.id, reads),
+        (revision, reads) =>
+          moveSession(revision, reads, admission, stranded) || refuse(sessionId, admission.id, reads),
       ),
-    changeDelivery: (workspace: string, sessionId: string, id: string, delivery: Delivery): Promise<boolean> =>
+    changeDelivery: (
+      workspace: string,
+      sessionId: string,
+      id: string,
+      delivery: Delivery,
+    ): Promise<Unchanged | undefined> =>
       port.revise(
         { workspace, sessionId },
-        (reads) => reads.waitingItem(id),
-        (revision, waiting) => changeDelivery(revision, waiting, delivery),
+        (reads) => reads.item(id),
+        (revision, known) => changeDelivery(revision, known, delivery),
       ),
     cancelItem: (workspace: string, sessionId: string, id: string): Promise<void> =>
-      port.revise({ workspace, sessionId }, (reads) => reads.waitingItem(id), cancelItem),
+      port.revise({ workspace, sessionId }, (reads) => reads.item(id), cancelItem),
     inbox: (workspace: string, sessionId: string, after: number, limit: number): Promise<readonly WaitingInput[]> =>
       port.inspect(
         { workspace, sessionId },

@@ -79,11 +79,17 @@ export interface MoveAdmission extends Admission {
   readonly move: SessionLocation
 }
 
+/** An item of an inbox, and what became of it: it waits, has entered the conversation, or was cancelled. */
+export interface KnownItem {
+  readonly item: InboxItem
+  readonly state: 'waiting' | 'delivered' | 'cancelled'
+}
+
 /** What an id of the workspace names already. */
 export interface TakenId {
   readonly sessionId: string
-  /** The item as it was admitted, whatever became of it; undefined: a message that was none. */
-  readonly input: { readonly item: InboxItem; readonly digest: string } | undefined
+  /** The item as it was admitted; undefined: a message that was none. */
+  readonly input: (KnownItem & { readonly digest: string }) | undefined
 }
 
 /** An inbox item with what clients do not see. */

@@ -1,7 +1,7 @@
 import type { StepReads } from '../domain/begin-step.ts'
 import type { ChangeKind } from '../domain/change.ts'
 import type { MoveReads } from '../domain/inbox/move-session.ts'
-import type { AdmissionReads, TakenId, WaitingInput, WaitingInputs } from '../domain/inbox.ts'
+import type { AdmissionReads, KnownItem, TakenId, WaitingInput, WaitingInputs } from '../domain/inbox.ts'
 import type { AssistantMessage } from '../domain/message.ts'
 import type { CreateSession } from '../domain/new-session.ts'
 import type { KnownRequest, PermissionRequest } from '../domain/permission/permission.ts'
@@ -23,8 +23,8 @@ export interface SessionReads {
   takenId(id: string): Maybe<TakenId | undefined>
   /** What an admission under an id is decided from. */
   admissionReads(id: string): Maybe<AdmissionReads>
-  /** An item of the session's inbox, while it waits. */
-  waitingItem(id: string): Maybe<WaitingInput | undefined>
+  /** An item that was admitted to the session, whatever became of it. */
+  item(id: string): Maybe<KnownItem | undefined>
   /** What has its turn at the next boundaries. */
   waiting(): Maybe<WaitingInputs>
   /** What a move under an id is decided from. */

@@ -1,5 +1,5 @@
 import type { WireEvent } from '../follow.ts'
-import { before, beforeTime } from '../history.ts'
+import { before, beforeTime, CLOCK_MS } from '../history.ts'
 import type { Evidence } from './judge.ts'
 
 /** What was accepted enters once and in order, is listed while it waits, and what was cancelled in time never enters. */
@@ -7,7 +7,10 @@ export function judgeInbox(evidence: Evidence): string[] {
   return [...judgeOrder(evidence.events), ...judgeLists(evidence), ...judgeCancels(evidence)]
 }
 
-/** Items of one delivery enter in the order of their admission; a queued one never joins a run that goes on. */
+/**
+ * Items of one delivery enter in the order of their admission; a queued one never joins a run that goes on, nor does a queued
+ * input enter while a steer waits that no control item holds up.
+ */
 function judgeOrder(events: readonly WireEvent[]): string[] {
   const problems: string[] = []
   const deliveries = new Map<unknown, unknown>()
@@ -38,6 +41,9 @@ function judgeOrder(events: readonly WireEvent[]): string[] {
       if (first !== data.inboxID) problems.push(`${data.inboxID} (${delivery}) ran before ${first}, or twice`)
       if (delivery === 'queue' && ++queued > 1) problems.push(`${data.inboxID} ran together with another queued item`)
       if (delivery === 'queue' && stepped) problems.push(`${data.inboxID} (queue) joined a run that went on`)
+      const [steer] = waiting.steer ?? []
+      if (delivery === 'queue' && !controls.has(data.inboxID) && steer !== undefined && !controls.has(steer))
+        problems.push(`${data.inboxID} (queue) entered while ${steer} (steer) waited`)
       // A control item enters by itself, and what comes next is at a boundary of its own.
       if (controls.has(data.inboxID)) queued = 0
     } else if (type === 'session.step.started' || type.startsWith('session.execution.')) {
@@ -70,12 +76,18 @@ function judgeLists({ history, events, clockMs }: Evidence): string[] {
   })
 }
 
-/** Who cancels an input that was accepted, and is answered, has it never run from then on. */
+/** Who cancels an input that was accepted, and is answered, has it never run from then on; nobody is said that it will. */
 function judgeCancels({ history, events }: Evidence): string[] {
-  return history.cancels.flatMap(({ asked, id }) => {
+  const repeated = history.repeats.flatMap(({ asked, id }) => {
+    const gone = events.find(({ type, data }) => type === 'session.inbox.cancelled' && data.inboxID === id)
+    const accepted = asked.status === 200 && gone !== undefined && gone.created + CLOCK_MS < asked.sent
+    return accepted ? [`${id} was cancelled, and accepted when it was sent again`] : []
+  })
+  const entered = history.cancels.flatMap(({ asked, id }) => {
     const accepted = history.inputs.some((sent) => sent.id === id && before(sent.asked, asked))
     const entered = events.find(({ type, data }) => type === 'session.inbox.delivered' && data.inboxID === id)
     const late = entered !== undefined && asked.status === 204 && beforeTime(asked, entered.created)
     return accepted && late ? [`${id} was cancelled, and entered the conversation later`] : []
   })
+  return [...repeated, ...entered]
 }

@@ -1942,9 +1942,9 @@ export declare const SessionService: GenService<{
   },
   /**
    * Admits one input durably and wakes the session, unless it is parked. The same id with the same content returns the
-   * first admission again and wakes the session too, whatever became of the input; with other content, or where the id
-   * names something else, it rejects with PROMPT_CONFLICT. Attachments that can't be read reject with
-   * ATTACHMENT_INVALID.
+   * first admission again and wakes the session too, also when the input is a message by now; with other content, or where
+   * the id names something else, it rejects with PROMPT_CONFLICT, and with INBOX_ITEM_CANCELLED when the input was cancelled.
+   * Attachments that can't be read reject with ATTACHMENT_INVALID.
    *
    * @generated from rpc portico.session.v1.SessionService.PromptSession
    */
@@ -1974,8 +1974,8 @@ export declare const SessionService: GenService<{
     output: typeof ListInboxItemsResponseSchema;
   },
   /**
-   * Changes the delivery of an inbox item; DELIVERY_STEER wakes the session. Rejects with INBOX_ITEM_CONFLICT when the item
-   * does not wait, or has this delivery already.
+   * Changes the delivery of an inbox item; DELIVERY_STEER wakes the session. Rejects with INBOX_ITEM_CONFLICT, which says why,
+   * when the item does not wait, or has this delivery already.
    *
    * @generated from rpc portico.session.v1.SessionService.ChangeInboxDelivery
    */

@@ -1,4 +1,4 @@
-import type { Admitter, Delivery, InboxItem, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
+import type { Admitter, Delivery, InboxItem, KnownItem, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
 import type { Write } from '#services/session/domain/revision.ts'
 
 /** An inbox item: waiting, delivered as a message of the same id, or cancelled. It is kept whatever became of it. */
@@ -9,7 +9,7 @@ export interface InboxRecord {
   /** Order of admission. */
   readonly seq: number
   readonly kind: InboxItem['type']
-  readonly state: 'waiting' | 'delivered' | 'cancelled'
+  readonly state: KnownItem['state']
   readonly delivery: Delivery
   /** JSON: what an item of this kind holds. */
   readonly data: string
@@ -58,9 +58,13 @@ function toInboxItem({ kind, id, sessionId, data, delivery, timeCreated }: Inbox
   return { type: kind, id, sessionId, delivery, timeCreated, [kind]: JSON.parse(data) } as InboxItem
 }
 
+export function toKnownItem(record: InboxRecord): KnownItem {
+  return { item: toInboxItem(record), state: record.state }
+}
+
 /** What the record's id names. */
 export function toTakenId(record: InboxRecord): TakenId {
-  return { sessionId: record.sessionId, input: { item: toInboxItem(record), digest: record.digest } }
+  return { sessionId: record.sessionId, input: { ...toKnownItem(record), digest: record.digest } }
 }
 
 /** Steers enter together so many at once, with so many characters: a write of them takes no long time. */

@@ -13,7 +13,8 @@ import { blobUses, evictions } from './blobs/blob-uses.ts'
 import { type Collections, keyOf, partKey, type Table } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { noticeOf } from './notices.ts'
-import { MongoReads, type ServerState, type Transaction } from './reads.ts'
+import { MongoReads } from './reads.ts'
+import type { ServerState, Transaction, Unwritten } from './transaction.ts'
 
 /** A document of any collection. */
 interface AnyDocument extends Document {
@@ -33,7 +34,7 @@ export class MongoBatch implements Transaction {
   readonly #workspace: string
   readonly #sessionId: string
   readonly #pending = new Map<Table, Operation[]>()
-  readonly #added = new Map<string, InboxRecord>()
+  readonly #unwritten = new Map<string, Unwritten>()
   #found: Promise<ServerState | undefined> | undefined
 
   constructor(collections: Collections, workspace: string, sessionId: string, session: ClientSession) {
@@ -50,8 +51,8 @@ export class MongoBatch implements Transaction {
     return this.#found
   }
 
-  added(id: string): InboxRecord | undefined {
-    return this.#added.get(id)
+  unwritten(id: string): Unwritten | undefined {
+    return this.#unwritten.get(id)
   }
 
   /** Writes a new session with a revision of it; `base` is below its numbers. */
@@ -115,7 +116,7 @@ export class MongoBatch implements Transaction {
       await collection.bulkWrite(operations, { session: this.session, maxTimeMS: MAX_TIME_MS })
     }
     this.#pending.clear()
-    this.#added.clear()
+    this.#unwritten.clear()
   }
 
   #addWrites(revision: Revision): void {
@@ -143,8 +144,10 @@ export class MongoBatch implements Transaction {
         return ['inbox', insert(this.#remember(inboxRecord(workspace, write)))]
       case 'deliver':
       case 'cancel':
+        this.#unwritten.set(write.id, 'changed')
         return ['inbox', update(write.id, settledUpdate(write))]
       case 'redeliver':
+        this.#unwritten.set(write.id, 'changed')
         return ['inbox', update(write.id, { delivery: write.delivery })]
       case 'insert':
         return ['messages', insert(messageRecord(workspace, this.#sessionId, write))]
@@ -186,7 +189,7 @@ export class MongoBatch implements Transaction {
   }
 
   #remember(record: InboxRecord): InboxRecord {
-    this.#added.set(record.id, record)
+    this.#unwritten.set(record.id, record)
     return record
   }
 

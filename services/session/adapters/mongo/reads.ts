@@ -1,45 +1,33 @@
 import type { ClientSession, Filter } from 'mongodb'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
-import type { WaitingInput, WaitingInputs } from '#services/session/domain/inbox.ts'
+import type { KnownItem, WaitingInput, WaitingInputs } from '#services/session/domain/inbox.ts'
 import { type AdmissionReads, type Delivery, MOST_WAITING, type TakenId } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
-import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { FirstSteers, type InboxRecord, inOrder, toTakenId, toWaitingInput } from '../common/inbox-record.ts'
+import {
+  FirstSteers,
+  type InboxRecord,
+  inOrder,
+  toKnownItem,
+  toTakenId,
+  toWaitingInput,
+} from '../common/inbox-record.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from '../common/session-record.ts'
 import { type Collections, type Keyed, keyOf, SERVER_NOW, type SessionDocument } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { readStored } from './message-documents.ts'
+import type { ServerState, Transaction } from './transaction.ts'
 
 const STATE_PROJECTION = {
   ...Object.fromEntries(STATE_FIELDS.map((field) => [field, 1])),
   base: 1,
   leaseNow: SERVER_NOW,
-}
-
-/** The transaction that is read in. */
-export interface Transaction {
-  readonly session: ClientSession
-  /** An inbox item that the transaction adds but has not written yet. */
-  added(id: string): InboxRecord | undefined
-  /** Deletes what is left under an id that names nothing any more. */
-  evict(id: string): Promise<void>
-  /** Writes what is not written yet. */
-  flush(): Promise<void>
-}
-
-/** The state of a session, and the server's time. */
-export interface ServerState {
-  readonly state: SessionState
-  /** See SessionDocument. */
-  readonly base: number
-  readonly leaseNow: number
 }
 
 /** What is read of one session, in a transaction or outside of any; `state` before what is read by the session's id. */
@@ -87,8 +75,9 @@ export class MongoReads implements SessionReads {
   }
 
   async takenId(id: string): Promise<TakenId | undefined> {
-    const added = this.#transaction?.added(id)
-    if (added !== undefined) return toTakenId(added)
+    const unwritten = this.#transaction?.unwritten(id)
+    if (unwritten === 'changed') await this.#transaction?.flush()
+    else if (unwritten !== undefined) return toTakenId(unwritten)
     const _id = keyOf(this.#workspace, id)
     const { inbox, messages } = this.#collections
     // The id of a message that was no input is never another's: what any reader sees will do, and it costs no time.
@@ -115,11 +104,11 @@ export class MongoReads implements SessionReads {
     return { taken, full: count === MOST_WAITING }
   }
 
-  async waitingItem(id: string): Promise<WaitingInput | undefined> {
+  async item(id: string): Promise<KnownItem | undefined> {
     await this.#transaction?.flush()
-    const filter = { _id: keyOf(this.#workspace, id), ...this.#own(), state: 'waiting' } as const
+    const filter = { _id: keyOf(this.#workspace, id), ...this.#own() }
     const item = await this.#collections.inbox.findOne<InboxRecord>(filter, this.#options)
-    return item === null ? undefined : toWaitingInput(item)
+    return item === null ? undefined : toKnownItem(item)
   }
 
   async moveReads(id: string): Promise<MoveReads> {

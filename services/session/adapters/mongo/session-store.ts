@@ -29,9 +29,10 @@ import { MongoStaging } from './hidden/staging.ts'
 import { MongoLeases } from './leases.ts'
 import { MongoNotices } from './notices.ts'
 import { type MongoJob, MongoQueue } from './queue.ts'
-import { MongoReads, type ServerState } from './reads.ts'
+import { MongoReads } from './reads.ts'
 import { SCHEMA } from './schema.ts'
 import { MongoSessionLists } from './session-lists.ts'
+import type { ServerState } from './transaction.ts'
 
 /**
  * Sessions in MongoDB, shared by any number of processes; their form is made where there is none.

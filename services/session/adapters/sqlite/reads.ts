@@ -4,6 +4,7 @@ import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
 import {
   type AdmissionReads,
   type Delivery,
+  type KnownItem,
   MOST_WAITING,
   type TakenId,
   type WaitingInput,
@@ -14,7 +15,7 @@ import type { KnownRequest, PermissionRequest } from '#services/session/domain/p
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { FirstSteers, type InboxRecord, inOrder, toWaitingInput } from '../common/inbox-record.ts'
+import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import {
@@ -70,9 +71,8 @@ export class SqliteReads implements SessionReads {
     return { taken: this.takenId(id), full }
   }
 
-  waitingItem(id: string): WaitingInput | undefined {
-    const where = "workspace = ? AND id = ? AND state = 'waiting'"
-    return this.#all<InboxRecord>('inbox', where, this.#workspace, id).map(toWaitingInput)[0]
+  item(id: string): KnownItem | undefined {
+    return this.#all<InboxRecord>('inbox', 'workspace = ? AND id = ?', this.#workspace, id).map(toKnownItem)[0]
   }
 
   moveReads(id: string): MoveReads {

@@ -14,9 +14,9 @@ import { wake } from './wake.ts'
 
 /**
  * Puts a user's input into the inbox, and with `wake` makes the session due. The same id again with the same digest returns
- * the first item, whatever became of it, and with `wake` makes the session due all the same: an interrupt may have parked other
- * inputs. Undefined: the id has another digest, belongs to another session, or names something that is no input of a user; or it
- * is new, and the inbox is full.
+ * the first item, be it a message by now, and with `wake` makes the session due all the same: an interrupt may have parked other
+ * inputs. Undefined: the id has another digest, belongs to another session, or names something that is no input of a user, or
+ * one that was cancelled and never runs; or it is new, and the inbox is full.
  */
 export function admitPrompt(
   revision: Revision,
@@ -60,6 +60,7 @@ function admit(
   if (taken !== undefined) {
     const { input } = taken
     if (taken.sessionId !== sessionId || input?.digest !== digest || input.item.type !== item.type) return undefined
+    if (input.state === 'cancelled') return undefined
   }
   if (taken === undefined && full) return undefined
   if (wakes) wake(revision)

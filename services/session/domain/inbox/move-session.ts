@@ -16,7 +16,7 @@ export interface MoveReads extends AdmissionReads {
 /**
  * Has a session move: puts that into the inbox and makes the session due. A session at rest whose directory cannot be used
  * (`stranded`) moves at once, older moves that wait are cancelled, and what else waits is due there. The same id again changes
- * nothing. False: the id names something else, or the inbox is full.
+ * nothing. False: the id names something else, or a move that was cancelled; or the inbox is full.
  */
 export function moveSession(
   revision: Revision,
@@ -30,7 +30,7 @@ export function moveSession(
   if (taken !== undefined || !stranded || isBusy(revision.state, revision.leaseNow)) {
     return admitMove(revision, { taken, full }, admission) !== undefined
   }
-  for (const older of moves) cancelItem(revision, older)
+  for (const { item } of moves) cancelItem(revision, { item, state: 'waiting' })
   switchLocation(revision, id, move)
   wake(revision)
   return true

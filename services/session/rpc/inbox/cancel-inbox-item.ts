@@ -13,8 +13,8 @@ export function cancelInboxItem(dependencies: {
     const { workspaceId } = principalOf(context)
     await store.revise(
       { workspace: workspaceId, sessionId },
-      (reads) => reads.waitingItem(messageId),
-      (revision, waiting) => cancelItem(revision, waiting),
+      (reads) => reads.item(messageId),
+      (revision, known) => cancelItem(revision, known),
     )
     return {}
   }

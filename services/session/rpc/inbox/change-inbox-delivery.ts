@@ -1,10 +1,16 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { changeDelivery } from '#services/session/domain/inbox/inbox-changes.ts'
+import { changeDelivery, type Unchanged } from '#services/session/domain/inbox/inbox-changes.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { parseSetDelivery } from './parse-admission.ts'
+
+const PROBLEMS: Readonly<Partial<Record<Unchanged, string>>> = {
+  unknown: 'was never in the inbox of this session',
+  delivered: 'has entered the conversation already',
+  cancelled: 'was cancelled',
+}
 
 /** Changes when an item that waits enters the conversation. */
 export function changeInboxDelivery(dependencies: {
@@ -16,10 +22,12 @@ export function changeInboxDelivery(dependencies: {
     const delivery = parseSetDelivery(asked)
     await store.revise(
       { workspace: workspaceId, sessionId },
-      (reads) => reads.waitingItem(messageId),
-      (revision, waiting) => {
-        if (changeDelivery(revision, waiting, delivery)) return
-        throw new Rejection('INBOX_ITEM_CONFLICT', { message_id: messageId, delivery })
+      (reads) => reads.item(messageId),
+      (revision, known) => {
+        const unchanged = changeDelivery(revision, known, delivery)
+        if (unchanged === undefined) return
+        const problem = PROBLEMS[unchanged] ?? `has the delivery ${delivery} already`
+        throw new Rejection('INBOX_ITEM_CONFLICT', { message_id: messageId, problem })
       },
     )
     return {}

@@ -107,9 +107,12 @@ forEachTransport((name, connect) => {
       client.changeInboxDelivery({ sessionId, messageId, delivery }, as)
     await change(Delivery.QUEUE)
     assert.deepEqual(short(await list(service)), [['msg_1', 'QUEUE', 'prompt']])
-    for (const messageId of ['msg_1', 'msg_unknown']) {
+    for (const [messageId, problem] of [
+      ['msg_1', 'has the delivery queue already'],
+      ['msg_unknown', 'was never in the inbox of this session'],
+    ] as const) {
       const { reason, metadata } = await refusalOf(change(Delivery.QUEUE, messageId))
-      assert.deepEqual([reason, metadata], ['INBOX_ITEM_CONFLICT', { message_id: messageId, delivery: 'queue' }])
+      assert.deepEqual([reason, metadata], ['INBOX_ITEM_CONFLICT', { message_id: messageId, problem }])
     }
     assert.equal((await refusalOf(change(Delivery.UNSPECIFIED))).reason, 'REQUEST_INVALID')
     assert.equal((await refusalOf(change(Delivery.STEER, 'msg_1', service.as('wrk_2')))).reason, 'SESSION_NOT_FOUND')

@@ -28,8 +28,11 @@ export function digestOf(sent: readonly unknown[]): string {
   return hash('sha256', JSON.stringify(sent, inOrder), 'base64url')
 }
 
-/** The refusal of an id that names something else, or of one more item where too many wait. */
+/** The refusal of an id that names something else or was cancelled, or of one more item where too many wait. */
 export function notAdmitted(sessionId: string, messageId: string, { taken }: AdmissionReads): Rejection {
+  if (taken?.sessionId === sessionId && taken.input?.state === 'cancelled') {
+    return new Rejection('INBOX_ITEM_CANCELLED', { message_id: messageId })
+  }
   if (taken !== undefined) return new Rejection('PROMPT_CONFLICT', { message_id: messageId })
   return new Rejection('INBOX_FULL', { session_id: sessionId, limit: `${MOST_WAITING}` })
 }
