@@ -10,7 +10,7 @@ import { InstanceClient } from '#test/support/instance-client.ts'
 import { dropDatabase, freshDatabaseName, mongoUri } from '#test/support/mongo.ts'
 import { KEYS, scratchDirectory } from '#test/support/processes.ts'
 import { type Product, startSingle, startSplit } from '#test/support/product.ts'
-import { waitUntil } from '#test/support/wait-until.ts'
+import { waitFor, waitUntil } from '#test/support/wait-until.ts'
 
 describe('the product in one process on SQLite', () => {
   whatItDoes((setting) => startSingle(setting))
@@ -115,6 +115,18 @@ function whatItDoes(start: (setting: { dataDirectory: string; project: string })
     await client.wait(sessionId)
     const parts = (await client.messages(sessionId)).flatMap(({ content = [] }) => content)
     assert.equal(parts.find(({ type }) => type === 'tool')?.state?.status, 'completed')
+  })
+
+  test('a run that fails leaves one line in the log, which says why and nothing of what was said', async () => {
+    const sessionId = await client.createSession()
+    await client.prompt(sessionId, { text: '/fail 400\nA secret' })
+    await client.wait(sessionId)
+    const lines = () => product.processes().flatMap((one) => one.output().split('\n'))
+    const own = () => lines().filter((line) => line.includes(sessionId) && line.includes('A run has failed'))
+    await waitFor('the line', () => own().length > 0)
+    assert.equal(own().length, 1)
+    assert.match(own()[0] ?? '', /provider\.refused/)
+    assert.ok(lines().every((line) => !line.includes('A secret')))
   })
 
   test('the stream of one session and its log report the same, and both can be read on from any event', async () => {

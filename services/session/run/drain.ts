@@ -83,7 +83,7 @@ function report({ logger }: RunDependencies, { lease, reason, loss }: Tenure, er
 type Drain = Omit<RunContext, 'principal' | 'session'>
 
 async function drain(run: Drain, isOwn: boolean): Promise<void> {
-  const { tenure, owned } = run
+  const { tenure, owned, logger } = run
   const { lease } = tenure
   const attributes = { 'gen_ai.conversation.id': lease.sessionId }
   if (lease.attempt > MOST_ATTEMPTS) return giveUp(run)
@@ -93,6 +93,9 @@ async function drain(run: Drain, isOwn: boolean): Promise<void> {
   }
   const { outcome, error } = await inSpan('session.run', { attributes }, () => doRun(run))
   await owned.endRun(outcome, error)
+  // Of what nobody foresaw there is a line already; the message may be a provider's, and is the client's.
+  if (outcome !== 'failed' || error === INTERNAL) return
+  logger.warn({ sessionId: lease.sessionId, reason: error?.type }, 'A run has failed')
 }
 
 /** Ends a run that a stop or crash cut off. */
