@@ -1,0 +1,66 @@
+import type { JsonObject, JsonValue } from '#shared/json.ts'
+import { claimOf, shown, type Verdict, verdict } from './step.ts'
+
+/** Most characters, counted as Unicode does, of `sub`, of each `aud` and of each scope. */
+export const MAX_CHARACTERS = 512
+/** Most values of `aud`. */
+export const MAX_AUDIENCES = 64
+export const MAX_SCOPES = 16
+
+/** What the rules of a policy look at. */
+export interface RequiredClaims {
+  readonly issuer: string
+  readonly subject: string
+  /** One at least; a single value is a list of one. */
+  readonly audience: readonly string[]
+}
+
+/**
+ * The claims that every subject token carries: `iss`, `sub` and `aud` in their types and within their limits. Undefined: one
+ * is missing, mistyped or too long, or the scopes are too many or too long, whether or not a policy looks at them.
+ */
+export function requiredClaims(claims: JsonObject): RequiredClaims | undefined {
+  const [issuer, subject, aud] = [claimOf(claims, 'iss'), claimOf(claims, 'sub'), claimOf(claims, 'aud')]
+  const audience = Array.isArray(aud) ? aud : [aud]
+  if (typeof issuer !== 'string' || !isText(subject) || subject === '') return undefined
+  if (audience.length === 0 || audience.length > MAX_AUDIENCES || !audience.every(isText)) return undefined
+  return hasBoundedScopes(claims) ? { issuer, subject, audience } : undefined
+}
+
+/** Whether the claims that every token carries are there, within their limits. */
+export function checkClaims(claims: JsonObject): Verdict {
+  const { iss, sub, aud, scopes } = claims
+  const expected =
+    `iss and sub strings, aud a string or 1 to ${MAX_AUDIENCES} strings, at most ${MAX_SCOPES} scopes, ` +
+    `sub, each aud and each scope at most ${MAX_CHARACTERS} characters`
+  const present = Object.fromEntries(
+    Object.entries({ iss, sub, aud, scopes }).filter(([name]) => Object.hasOwn(claims, name)),
+  )
+  return verdict(requiredClaims(claims) !== undefined, expected, shown(present as JsonObject))
+}
+
+/** The scopes of a token: none when it carries none; undefined: the claim is no list of strings. */
+export function scopesOf(claims: JsonObject): readonly string[] | undefined {
+  const scopes = claimOf(claims, 'scopes') ?? []
+  if (claimOf(claims, 'scopes') === null || !Array.isArray(scopes)) return undefined
+  return scopes.every((scope) => typeof scope === 'string') ? scopes : undefined
+}
+
+/** The token type: empty when the token carries none; undefined: the claim is no string. */
+export function tokenTypeOf(claims: JsonObject): string | undefined {
+  if (!Object.hasOwn(claims, 'token_type')) return ''
+  return typeof claims.token_type === 'string' ? claims.token_type : undefined
+}
+
+function hasBoundedScopes(claims: JsonObject): boolean {
+  const scopes = claimOf(claims, 'scopes')
+  if (!Array.isArray(scopes)) return true
+  return scopes.length <= MAX_SCOPES && scopes.every((scope) => typeof scope !== 'string' || isText(scope))
+}
+
+/** A string that is not too long. */
+function isText(value: JsonValue | undefined): value is string {
+  if (typeof value !== 'string') return false
+  // One of two code units may be one character: the shorter way decides for all but the longest texts.
+  return value.length <= MAX_CHARACTERS || (value.length <= 2 * MAX_CHARACTERS && [...value].length <= MAX_CHARACTERS)
+}

@@ -1,0 +1,39 @@
+import type { JsonObject } from '#shared/json.ts'
+import { readStrictJson } from './strict-json.ts'
+
+/** A subject token, taken apart. Nothing of it is verified yet. */
+export interface SubjectToken {
+  /** What was signed: the first two parts as they were sent, with their dot. */
+  readonly input: string
+  readonly signature: Uint8Array
+  readonly header: JsonObject
+  readonly claims: JsonObject
+}
+
+/** A token, or why a text is none; `problem` completes a sentence about the token. */
+export type TokenRead = { readonly token: SubjectToken } | { readonly problem: string }
+
+/**
+ * Takes a signed JWT in the compact form apart: three parts of base64url, of which header and payload are JSON objects.
+ * Each part must be written in the one way that encoders write it (no padding, no space, no line end, no stray bits
+ * in the last character), so that one token has one text.
+ */
+export function readSubjectToken(compact: string): TokenRead {
+  const parts = compact.split('.', 4)
+  const [header, payload, signature] = parts.map(decodeBase64url)
+  if (parts.length !== 3) return { problem: 'must have three parts' }
+  if (header === undefined || payload === undefined || signature === undefined) {
+    return { problem: 'must have three parts of base64url' }
+  }
+  const readHeader = readStrictJson(header)
+  if ('problem' in readHeader) return { problem: `has a header that ${readHeader.problem}` }
+  const readClaims = readStrictJson(payload)
+  if ('problem' in readClaims) return { problem: `has a payload that ${readClaims.problem}` }
+  const input = compact.slice(0, compact.lastIndexOf('.'))
+  return { token: { input, signature, header: readHeader.value, claims: readClaims.value } }
+}
+
+function decodeBase64url(part: string): Buffer | undefined {
+  const bytes = Buffer.from(part, 'base64url')
+  return part !== '' && bytes.toString('base64url') === part ? bytes : undefined
+}

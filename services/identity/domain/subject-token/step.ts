@@ -1,0 +1,59 @@
+import type { JsonObject, JsonValue } from '#shared/json.ts'
+
+/** What an exchange checks, in the order in which it does. */
+export const STEPS = [
+  'form',
+  'policy',
+  'plan',
+  'key',
+  'header',
+  'claims',
+  'issuer',
+  'signature',
+  'expiry',
+  'subject',
+  'audience',
+  'scopes',
+  'token_type',
+  'condition',
+  'lifetime',
+  'single_use',
+] as const
+
+export type StepName = (typeof STEPS)[number]
+
+/**
+ * What became of a step. `skipped`: the policy does not ask for it, or what it needs is missing. `expected` and `found` are
+ * for people: JSON where they are values of claims, at most 1,024 characters.
+ */
+export interface Verdict {
+  readonly verdict: 'passed' | 'failed' | 'skipped'
+  readonly expected?: string
+  readonly found?: string
+}
+
+/** A step of an exchange, and what became of it. */
+export interface Step extends Verdict {
+  readonly name: StepName
+}
+
+export const SKIPPED: Verdict = { verdict: 'skipped' }
+
+/** What became of a step; `found` undefined: there was nothing. */
+export function verdict(passes: boolean, expected: string, found: string | undefined): Verdict {
+  return { verdict: passes ? 'passed' : 'failed', expected: cut(expected), ...(found && { found: cut(found) }) }
+}
+
+/** A claim; undefined: the token does not carry it. What every object inherits is no claim. */
+export function claimOf(claims: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(claims, name) ? claims[name] : undefined
+}
+
+/** The value of a claim for people. */
+export function shown(value: JsonValue | undefined): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value)
+}
+
+function cut(text: string): string {
+  return text.length <= 1024 ? text : `${text.slice(0, 1023).toWellFormed()}…`
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsonObject, JsonValue } from '#shared/json.ts'
+import { checkLifetime, lifetimeOf } from './lifetime.ts'
+import { checkExpiry } from './times.ts'
+
+const NOW = 1_800_000_000
+const passes = (claims: JsonObject, maxAge?: number, now = NOW * 1000): boolean =>
+  checkExpiry(claims, now, maxAge).verdict === 'passed'
+const lifetime = (exp: number, keyExpires?: number, now = NOW * 1000) => lifetimeOf({ exp }, keyExpires, now)
+const wrong: readonly JsonValue[] = ['1900000000', null, true, [1_900_000_000], {}, -1, Number.NaN]
+
+test('exp missing, of a wrong type, negative, 0, past or equal to now is refused', () => {
+  assert.ok(passes({ exp: NOW + 1 }))
+  assert.ok(!passes({}))
+  for (const exp of [...wrong, 0, -0, NOW - 1, NOW, NOW - 0.001]) assert.ok(!passes({ exp }), JSON.stringify(exp))
+})
+
+test('exp of 2^40 and beyond is refused: milliseconds, 2^53 + 1 and what is infinite', () => {
+  assert.ok(passes({ exp: 2 ** 40 - 1 }))
+  for (const exp of [2 ** 40, NOW * 1000, 2 ** 53 + 1, 1e308, JSON.parse('1e999')])
+    assert.ok(!passes({ exp }), `${exp}`)
+})
+
+test('an access token lives 900 seconds at most, whole ones, and no longer than the subject token and the key', () => {
+  assert.deepEqual(lifetime(NOW + 5000), { issued: NOW, expires: NOW + 900 })
+  assert.deepEqual(lifetime(NOW + 900.9), { issued: NOW, expires: NOW + 900 })
+  assert.deepEqual(lifetime(NOW + 60.9), { issued: NOW, expires: NOW + 60 })
+  assert.deepEqual(lifetime(NOW + 60, NOW * 1000 + 30_999), { issued: NOW, expires: NOW + 30 })
+  assert.deepEqual(lifetime(2 ** 40 - 1, NOW * 1000 + 901_000), { issued: NOW, expires: NOW + 900 })
+  assert.deepEqual(lifetime(NOW + 1), { issued: NOW, expires: NOW + 1 })
+})
+
+test('with under a second left there is no access token', () => {
+  assert.equal(lifetime(NOW + 0.9), undefined)
+  assert.equal(lifetime(NOW + 1, undefined, NOW * 1000 + 1), undefined)
+  assert.equal(lifetime(NOW + 60, NOW * 1000 + 999), undefined)
+  assert.equal(lifetime(NOW + 60, NOW * 1000 - 5000), undefined)
+  assert.equal(checkLifetime({ exp: NOW + 0.9 }, undefined, NOW * 1000).verdict, 'failed')
+  assert.equal(checkLifetime({ exp: NOW + 9 }, undefined, NOW * 1000).verdict, 'passed')
+})
+
+test('nbf in the future and nbf or iat of a wrong type are refused', () => {
+  const exp = NOW + 300
+  assert.ok(passes({ exp, nbf: NOW, iat: NOW }))
+  assert.ok(!passes({ exp, nbf: NOW + 61 }))
+  for (const value of [...wrong, Infinity, 2 ** 40]) {
+    assert.ok(!passes({ exp, nbf: value }), JSON.stringify(value))
+    assert.ok(!passes({ exp, iat: value }), JSON.stringify(value))
+  }
+})
+
+test('iat after exp is refused, and with a maximum age a token without iat or with an old one', () => {
+  assert.ok(!passes({ exp: NOW + 30, iat: NOW + 31 }))
+  assert.ok(passes({ exp: NOW + 30, iat: NOW + 30 }))
+  assert.ok(passes({ exp: NOW + 30, iat: 0 }))
+  assert.ok(!passes({ exp: NOW + 30 }, 600))
+  assert.ok(passes({ exp: NOW + 30, iat: NOW - 600 }, 600))
+  assert.ok(!passes({ exp: NOW + 30, iat: NOW - 601 }, 600))
+})
+
+test('nbf and iat may lie 60 seconds ahead; exp has no tolerance, nor does the lifetime gain by it', () => {
+  const exp = NOW + 300
+  assert.ok(passes({ exp, nbf: NOW + 60, iat: NOW + 60 }))
+  assert.ok(!passes({ exp, iat: NOW + 60.5 }))
+  assert.ok(!passes({ exp: NOW }, undefined, NOW * 1000))
+  assert.ok(passes({ exp: NOW }, undefined, NOW * 1000 - 1))
+  assert.deepEqual(lifetime(NOW + 10), { issued: NOW, expires: NOW + 10 })
+})
+
+test('what was expected and found is shown in seconds', () => {
+  assert.deepEqual(checkExpiry({ exp: NOW - 1, iat: NOW - 2, sub: 'a' }, NOW * 1000 + 999, 60), {
+    verdict: 'failed',
+    expected: `exp after ${NOW}, nbf and iat not after ${NOW + 60}, iat not before ${NOW - 60}`,
+    found: `{"exp":${NOW - 1},"iat":${NOW - 2}}`,
+  })
+})

@@ -1,0 +1,47 @@
+import type { JsonObject, JsonValue } from '#shared/json.ts'
+import { claimOf, shown, type Verdict, verdict } from './step.ts'
+
+/** How far `nbf` and `iat` may lie ahead, in seconds: the clocks of issuers are fast at times. `exp` has no tolerance. */
+const SKEW = 60
+/** No time of a token is later, in seconds: about the year 36800. Milliseconds by mistake do not pass for seconds. */
+const END_OF_TIME = 2 ** 40
+
+/** What a token says about its time, in seconds since the epoch; fractions count. */
+export interface TokenTimes {
+  readonly expires: number
+  readonly issued: number | undefined
+  readonly notBefore: number | undefined
+}
+
+/** The times of a token; undefined: `exp` is missing, one has no meaning, or it was issued after it expired. */
+export function timesOf(claims: JsonObject): TokenTimes | undefined {
+  const [exp, iat, nbf] = [claimOf(claims, 'exp'), claimOf(claims, 'iat'), claimOf(claims, 'nbf')]
+  if (!isTime(exp) || !isOptionalTime(iat) || !isOptionalTime(nbf)) return undefined
+  return iat === undefined || iat <= exp ? { expires: exp, issued: iat, notBefore: nbf } : undefined
+}
+
+/**
+ * Whether a token is good at a time, in milliseconds since the epoch. With a maximum age (in seconds) it must say when it was
+ * issued.
+ */
+export function checkExpiry(claims: JsonObject, now: number, maxAgeSeconds: number | undefined): Verdict {
+  const times = timesOf(claims)
+  const passes = times !== undefined && isCurrent(times, now / 1000, maxAgeSeconds)
+  const { exp, iat, nbf } = claims
+  const age = maxAgeSeconds === undefined ? '' : `, iat not before ${Math.floor(now / 1000) - maxAgeSeconds}`
+  const expected = `exp after ${Math.floor(now / 1000)}, nbf and iat not after ${Math.floor(now / 1000) + SKEW}${age}`
+  return verdict(passes, expected, shown({ exp, iat, nbf } as JsonObject))
+}
+
+function isCurrent({ expires, issued, notBefore }: TokenTimes, now: number, maxAge: number | undefined): boolean {
+  if (expires <= now || (notBefore ?? 0) > now + SKEW || (issued ?? 0) > now + SKEW) return false
+  return maxAge === undefined || (issued !== undefined && issued >= now - maxAge)
+}
+
+function isTime(value: JsonValue | undefined): value is number {
+  return typeof value === 'number' && value >= 0 && value < END_OF_TIME
+}
+
+function isOptionalTime(value: JsonValue | undefined): value is number | undefined {
+  return value === undefined || isTime(value)
+}
