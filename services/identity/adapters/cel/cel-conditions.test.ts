@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Condition, ConditionClaims } from '#services/identity/ports/conditions.ts'
+import { CelConditions } from './cel-conditions.ts'
+
+const conditions = new CelConditions()
+const claims: ConditionClaims = {
+  subject: 'repo:acme/app:ref:refs/heads/main',
+  audience: ['https://portico.test', 'other'],
+  scopes: ['read', 'inference:write'],
+  tokenType: 'jobs@acme.test',
+}
+
+function read(text: string): Condition {
+  const condition = conditions.read(text)
+  assert.ok(!('problem' in condition), 'problem' in condition ? `${text}: ${condition.problem}` : '')
+  return condition
+}
+
+function problemOf(text: string): string {
+  const condition = conditions.read(text)
+  return 'problem' in condition ? condition.problem : 'none'
+}
+
+test('ordinary conditions are accepted and evaluated', () => {
+  for (const [text, expected] of [
+    ['subject.startsWith("repo:acme/")', true],
+    ['subject.startsWith("repo:other/")', false],
+    ['"read" in scopes && audience.size() == 2', true],
+    ['token_type == "jobs" || token_type.endsWith("@acme.test")', true],
+    ['scopes.exists(s, s.startsWith("inference:"))', true],
+    ['scopes.all(s, s.contains("r") && size(s) < 16)', true],
+    ['scopes.exists_one(s, s == "read") && !("admin" in scopes)', true],
+    ['scopes.filter(s, s != "read") == ["inference:write"]', true],
+    ['"read!" in scopes.map(s, s + "!")', true],
+    ['["repo:acme/a", "repo:acme/b"].exists(p, subject.startsWith(p + ":"))', false],
+    ['audience[0] == "https://portico.test" && audience[1] != "x"', true],
+    ['(size(scopes) * 2 + 1 - 3 >= 2) == true ? subject != "" : false', true],
+    ['// only the main branch\nsubject.endsWith(":refs/heads/main")', true],
+    ['"\\u00e9" == "é" && \'\'\'a\'\'\' == r"a" && size("\u{1f600}") == 1', true],
+  ] as const) {
+    assert.equal(read(text).evaluate(claims), expected, text)
+  }
+})
+
+test('a condition that fails is an error and no yes, unless the rest decides', () => {
+  assert.equal(read('scopes[5] == "read"').evaluate(claims), 'error')
+  assert.equal(read('!(scopes[5] == "read")').evaluate(claims), 'error')
+  assert.equal(read('scopes.all(s, scopes[2] != s)').evaluate(claims), 'error')
+  assert.equal(read('scopes[5] == "read" || true').evaluate(claims), true)
+  assert.equal(read('scopes[5] == "read" && false').evaluate(claims), false)
+})
+
+test('what a condition looks at is known', () => {
+  const used = (text: string) => {
+    const { usesSubject, usesScopes, usesTokenType } = read(text)
+    return [usesSubject, usesScopes, usesTokenType]
+  }
+  assert.deepEqual(used('"a" in audience'), [false, false, false])
+  assert.deepEqual(used('audience.exists(a, a == subject)'), [true, false, false])
+  assert.deepEqual(used('true || "x" in scopes'), [false, true, false])
+  assert.deepEqual(used('scopes.map(s, s + token_type) == [subject]'), [true, true, true])
+})
+
+test('what is not in the list is refused when a condition is saved, with its place', () => {
+  for (const [text, problem] of [
+    ['subject.matches("^(a+)+$")', 'must not use matches() (line 1, character 1)'],
+    ['subject == "a" &&\n  dyn(subject).matches("a")', 'must not use matches() (line 2, character 3)'],
+    ['"a,b".split(",") == ["a"]', 'must not use split() (line 1, character 1)'],
+    ['cel.bind(x, subject, x == "a")', 'must not use bind() (line 1, character 1)'],
+    ['dyn(subject) == "a"', 'must not use dyn() (line 1, character 1)'],
+    ['string(1) == subject', 'must not use string() (line 1, character 1)'],
+    ['type(subject) == string', 'must not use type() (line 1, character 1)'],
+    ['timestamp("2026-01-01T00:00:00Z").getHours() == 1', 'must not use getHours() (line 1, character 1)'],
+    ['duration("1s") == duration("1s")', 'must not use duration() (line 1, character 1)'],
+    ['subject.size(1) == 1', 'is not a condition: found no matching overload'],
+    ['has(subject.x)', 'must not use has() (line 1, character 1)'],
+    ['1.5 > 1.0', 'must have no literals but strings, integers, true and false (line 1, character 1)'],
+    ['1u == 1u', 'must have no literals but strings, integers, true and false (line 1, character 1)'],
+    ['null == null', 'must have no literals but strings, integers, true and false (line 1, character 1)'],
+    ['b"a" == b"a"', 'must have no literals but strings, integers, true and false (line 1, character 1)'],
+    ['{"a": 1}.size() == 1', 'is not a condition: Exceeded maxMapEntries'],
+    ['{}.size() == 0', 'must not use maps (line 1, character 1)'],
+    ['int == int', 'must not use int (line 1, character 1)'],
+    ['[subject, []] == []', 'must not mix types in a list (line 1, character 1)'],
+    [
+      'scopes.exists(s, audience.exists(a, a == s))',
+      'must not use exists() within another macro (line 1, character 18)',
+    ],
+    ['scopes.map(s, s).exists(s, s == "")', 'must not use exists() on what map() has made (line 1, character 1)'],
+    ['[scopes.map(s, s)][0].exists(s, true)', 'must not use exists() on what map() has made (line 1, character 1)'],
+    ['scopes.exists(subject, subject == "a")', 'must not call the variable of exists() like one of the claims'],
+    ['[].all(e, true)', 'must not use all() on an empty list (line 1, character 1)'],
+    ['[].all(e, e > 0)', 'cannot be read'],
+    ['scopes + audience == scopes', 'must use + on integers only (line 1, character 1)'],
+  ] as const) {
+    assert.ok(problemOf(text).startsWith(problem), `${text}: ${problemOf(text)}`)
+  }
+})
+
+test('what implementations of CEL evaluate differently is refused when a condition is saved', () => {
+  for (const [text, problem] of [
+    ['"\u{1f600}" < "\uffff"', 'must use < on integers only'],
+    ['true > false', 'must use > on integers only'],
+    ['9223372036854775808 == 1', 'must not have an integer beyond 64 bits'],
+    ['0xffffffffffffffff == 1', 'must not have an integer beyond 64 bits'],
+    ['size(scopes) + 9223372036854775807 > 0', 'must not calculate beyond 64 bits'],
+    ['size(scopes) == -1', 'must not use negation'],
+    ['size(scopes) / 2 == 1', 'must not use division'],
+    ['size(scopes) % 2 == 1', 'must not use remainders'],
+    ['r"\\" == subject || r"\\" == token_type', 'is not a condition'],
+    ['r"a\\d" == subject', 'must not have a backslash in a raw string'],
+    ['true == "a" in scopes', 'must not have a comparison on the right of another'],
+    ['true ? false ? true : false : true', 'must not have a choice in the middle of another'],
+  ] as const) {
+    assert.ok(problemOf(text).startsWith(problem), `${text}: ${problemOf(text)}`)
+  }
+})
+
+test('what is no text of a condition, is not typed right or is no yes or no is refused', () => {
+  for (const [text, problem] of [
+    ['', 'is not a condition: Unexpected token: EOF (line 1, character 1)'],
+    ['subject ==', 'is not a condition: Unexpected token: EOF (line 1, character 11)'],
+    ['true @', 'is not a condition: Unexpected character: @ (line 1, character 6)'],
+    ['email == "a"', 'is not a condition: Unknown variable: email (line 1, character 1)'],
+    ['subject', 'must be true or false (bool), and is of type string'],
+    ['size(subject)', 'must be true or false (bool), and is of type int'],
+    ['subject == 1', 'is not a condition: no such overload: string == int'],
+    ['"a" in subject', 'is not a condition: no such overload: string in string'],
+    ['scopes.all(s, s.foo == 1)', 'is not a condition: '],
+    ['audience[0].startsWith(1)', 'is not a condition: found no matching overload'],
+    ['"\u{1f600}" == "a" &&\n "é" == 1', 'is not a condition: no such overload: string == int (line 2, character 2)'],
+    ['('.repeat(1900), 'is not a condition: Exceeded maxDepth'],
+    ['!'.repeat(1990), 'is not a condition: '],
+    [`"${'a'.repeat(1999)}"`, 'must have at most 2000 characters'],
+  ] as const) {
+    assert.ok(problemOf(text).startsWith(problem), `${text.slice(0, 40)}: ${problemOf(text)}`)
+  }
+})
+
+test('characters of a condition are those of Unicode', () => {
+  read(`subject == "${'\u{1f600}'.repeat(1987)}"`)
+  assert.equal(problemOf(`subject == "${'\u{1f600}'.repeat(1988)}"`), 'must have at most 2000 characters')
+})
+
+const many = (text: string, count: number, operator: string) => Array(count).fill(text).join(operator)
+
+test('a condition that could take too long on the largest claims is refused, with the place', () => {
+  for (const text of [
+    `scopes.exists(s, ${many('size(s) == 1', 6, ' || ')})`,
+    `scopes.exists(s, ${many('s.contains("aaaaaaaab")', 40, ' || ')})`,
+    `scopes.exists(s, s.contains("b${'a'.repeat(250)}"))`,
+    `audience.exists(a, ${many('a in scopes', 10, ' || ')})`,
+    'audience.exists(a, scopes[9] == a || scopes[10] == a)',
+    `size(${many('subject', 150, ' + ')}) == 1`,
+    many('scopes[9]==""', 100, '||'),
+    'audience.exists(a, token_type.contains(a))',
+  ]) {
+    assert.match(problemOf(text), /^could take too long on large claims \(line 1, character \d+\)$/, text)
+  }
+  assert.match(problemOf(`subject == "a" || scopes.exists(s, ${many('size(s) == 1', 6, ' || ')})`), /character 19\)$/)
+})
+
+test('what was read is kept, up to a bound of characters', () => {
+  const small = new CelConditions()
+  const first = small.read('subject == "a"')
+  assert.equal(small.read('subject == "a"'), first)
+  for (let index = 0; index < 300; index += 1) small.read(`subject == "${'a'.repeat(1900)}${index}"`)
+  assert.notEqual(small.read('subject == "a"'), first)
+})
