@@ -69,7 +69,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   resources.use(lockStores(config.session.store))
   requireWholeStores(config.session.store)
   await migrateStores(config.session.store, [sessionSchema, inferenceSchema, identitySchema], reportStep)
-  const identity = resources.use(await openIdentity(config.identity, { clock, logger }))
+  const identity = resources.use(await openIdentity(config.identity, { clock, logger, gatewayOrigin: listener.url }))
   const { createdManagementKey, createdApiKey, workspaceId } = identity.bootstrap
   let shown = false
   resources.defer(() => {

@@ -15,7 +15,8 @@ const problemsOf = (env: Record<string, string>) => {
 
 test('nothing set means SQLite in ./data and keys that the first start makes up', () => {
   const store = { kind: 'sqlite', directory: resolve('data') }
-  assert.deepEqual(readConfig({}), { store, managementKey: undefined, apiKey: undefined })
+  const nothing = { managementKey: undefined, apiKey: undefined, publicOrigin: undefined, encryptionKeys: [] }
+  assert.deepEqual(readConfig({}), { store, ...nothing })
 })
 
 test('a bootstrap key has 16 to 512 visible ASCII characters, and the message never repeats it', () => {
@@ -42,4 +43,25 @@ test('one key cannot be both bootstrap keys', () => {
   assert.deepEqual(problemsOf({ PORTICO_BOOTSTRAP_API_KEY: key, PORTICO_BOOTSTRAP_MANAGEMENT_KEY: key }), [
     { variable: 'PORTICO_BOOTSTRAP_API_KEY', problem: 'must differ from PORTICO_BOOTSTRAP_MANAGEMENT_KEY' },
   ])
+})
+
+test('tokens name the origin of the public URL, without its path', () => {
+  const originOf = (PORTICO_PUBLIC_URL: string) => readConfig({ PORTICO_PUBLIC_URL }).publicOrigin
+  assert.equal(originOf('https://Portico.example:443/some/path/'), 'https://portico.example')
+  assert.equal(originOf('http://127.0.0.1:4096'), 'http://127.0.0.1:4096')
+  assert.deepEqual(problemsOf({ PORTICO_PUBLIC_URL: 'portico.example' }), [
+    { variable: 'PORTICO_PUBLIC_URL', problem: 'must be an http:// or https:// URL' },
+  ])
+})
+
+test('keys to encrypt with are 32 bytes in base64 each, and the message never repeats one', () => {
+  const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)].map((key) => key.toString('base64')) as [string, string]
+  assert.deepEqual(readConfig({ PORTICO_KEY_ENCRYPTION_KEY: one }).encryptionKeys, [one])
+  assert.deepEqual(readConfig({ PORTICO_KEY_ENCRYPTION_KEY: `${one}, ${two}` }).encryptionKeys, [one, two])
+  const problem = 'must be 32 bytes in base64 (openssl rand -base64 32), or up to 4 such keys, separated by commas'
+  const short = Buffer.alloc(31, 1).toString('base64')
+  for (const bad of ['secret', short, one.slice(0, -1), `${one},`, `${one},${short}`, Array(5).fill(one).join()]) {
+    const problems = problemsOf({ PORTICO_KEY_ENCRYPTION_KEY: bad })
+    assert.deepEqual(problems, [{ variable: 'PORTICO_KEY_ENCRYPTION_KEY', problem }])
+  }
 })

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { type Environment, readEnvironment } from '#shared/config/config.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
+import { urlVariable } from '#shared/config/variables.ts'
+import { isEncryptionKey } from './domain/signing-key.ts'
 
 /** Settings of the identity service. */
 export interface Config {
@@ -8,7 +10,14 @@ export interface Config {
   /** Keys that the operator chose; undefined: made up on the first start. */
   readonly managementKey: string | undefined
   readonly apiKey: string | undefined
+  /** Origin that access tokens name as their issuer; undefined: where the gateway listens. */
+  readonly publicOrigin: string | undefined
+  /** What signing keys are encrypted with: the first encrypts, all of them decrypt. None: see `open.ts`. */
+  readonly encryptionKeys: readonly string[]
 }
+
+/** The key before a change and the one after it are two; more are there when one was changed twice in a row. */
+const MOST_ENCRYPTION_KEYS = 4
 
 const key = () =>
   z
@@ -21,6 +30,15 @@ const schema = z
     ...storeVariables,
     PORTICO_BOOTSTRAP_MANAGEMENT_KEY: key(),
     PORTICO_BOOTSTRAP_API_KEY: key(),
+    PORTICO_PUBLIC_URL: urlVariable().optional(),
+    PORTICO_KEY_ENCRYPTION_KEY: z
+      .string()
+      .transform((list) => list.split(',').map((text) => text.trim()))
+      .refine(
+        (keys) => keys.length <= MOST_ENCRYPTION_KEYS && keys.every(isEncryptionKey),
+        'must be 32 bytes in base64 (openssl rand -base64 32), or up to 4 such keys, separated by commas',
+      )
+      .default([]),
   })
   .refine(
     (values) => {
@@ -30,11 +48,17 @@ const schema = z
     { path: ['PORTICO_BOOTSTRAP_API_KEY'], message: 'must differ from PORTICO_BOOTSTRAP_MANAGEMENT_KEY' },
   )
 
-const secrets = [...storeSecrets, 'PORTICO_BOOTSTRAP_MANAGEMENT_KEY', 'PORTICO_BOOTSTRAP_API_KEY']
+const secrets = [
+  ...storeSecrets,
+  'PORTICO_BOOTSTRAP_MANAGEMENT_KEY',
+  'PORTICO_BOOTSTRAP_API_KEY',
+  'PORTICO_KEY_ENCRYPTION_KEY',
+]
 
 /**
  * Reads the settings of the identity service. `PORTICO_BOOTSTRAP_MANAGEMENT_KEY` and `PORTICO_BOOTSTRAP_API_KEY` are
  * keys that exist after each start, for containers and tests; without them the first start makes keys up.
+ * `PORTICO_KEY_ENCRYPTION_KEY` is changed by giving the new key before the old one, or, with several processes, first behind it.
  */
 export function readConfig(env: Environment): Config {
   const values = readEnvironment(schema, env, secrets)
@@ -42,5 +66,7 @@ export function readConfig(env: Environment): Config {
     store: storeOf(values),
     managementKey: values.PORTICO_BOOTSTRAP_MANAGEMENT_KEY,
     apiKey: values.PORTICO_BOOTSTRAP_API_KEY,
+    publicOrigin: values.PORTICO_PUBLIC_URL && new URL(values.PORTICO_PUBLIC_URL).origin,
+    encryptionKeys: values.PORTICO_KEY_ENCRYPTION_KEY,
   }
 }

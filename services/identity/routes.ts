@@ -8,11 +8,17 @@ import { authenticate } from './rpc/authenticate.ts'
 import { checkApiKey } from './rpc/check-api-key.ts'
 import { createApiKey } from './rpc/create-api-key.ts'
 import { listApiKeys } from './rpc/list-api-keys.ts'
+import { listSigningKeys } from './rpc/signing-key/list-signing-keys.ts'
+import { rotateSigningKey } from './rpc/signing-key/rotate-signing-key.ts'
 import { updateApiKey } from './rpc/update-api-key.ts'
+import type { AccessTokens } from './run/access-token/access-tokens.ts'
+import type { KeyRing } from './run/access-token/key-ring.ts'
 
 /** What the handlers need. */
 export interface HandlerDependencies {
   readonly store: IdentityStore
+  readonly ring: KeyRing
+  readonly tokens: AccessTokens
   readonly clock: Clock
   /** Where the local operator acts. */
   readonly bootstrap: { readonly organizationId: string; readonly workspaceId: string }
@@ -27,7 +33,10 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     listApiKeys: listApiKeys(dependencies),
     updateApiKey: updateApiKey(dependencies),
   }
-  const federation = {}
+  const federation = {
+    listSigningKeys: listSigningKeys(dependencies),
+    rotateSigningKey: rotateSigningKey(dependencies),
+  }
   return {
     domain: 'identity',
     reasons,

@@ -8,6 +8,7 @@ import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { type CreateApiKeyRequestSchema, IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
 import { open } from '#services/identity/open.ts'
+import type { Clock } from '#shared/clock.ts'
 import { callOptions, type PrincipalKind } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
@@ -29,7 +30,7 @@ export interface TestIdentity extends AsyncDisposable {
   readonly organizationId: string
   readonly workspaceId: string
   /** The service's time in milliseconds; a test moves it. */
-  readonly clock: { time: number }
+  readonly clock: Clock & { time: number }
   /** Options of a call by somebody of the bootstrap workspace. */
   as(kind: PrincipalKind, apiKeyId?: string): CallOptions
   /** Makes a key as the local operator. */

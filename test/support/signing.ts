@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { folderEncryptionKey } from '#services/identity/adapters/files/encryption-key.ts'
 import { STEPS } from '#services/identity/adapters/sqlite/schema.ts'
 import { SqliteSigningKeys } from '#services/identity/adapters/sqlite/signing-keys.ts'
 import type { Grant } from '#services/identity/domain/access-token.ts'
@@ -68,6 +69,22 @@ export async function openSigningStore(): Promise<SigningStore> {
   }
 }
 
+/** Makes and verifies tokens beside an identity service whose store lies in a folder, as another replica would. */
+export async function openBeside(
+  directory: string,
+  clock: Clock,
+  issuer = 'http://127.0.0.1:4096',
+): Promise<Replica & AsyncDisposable> {
+  const file = new SqliteFile(join(directory, 'identity.sqlite'), { steps: STEPS, exclusive: false })
+  const seal = new KeySeal({ keys: [folderEncryptionKey(directory, true)], source: 'the folder' })
+  const ring = await KeyRing.open({ store: new SqliteSigningKeys(file), seal, clock, logger: silentLogger })
+  return {
+    ring,
+    tokens: new AccessTokens({ ring, issuer, clock }),
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+  }
+}
+
 /** What an exchange at a moment gives a token for; the subject token lives for a day. */
 export function grantAt(now: number, more: Partial<Grant> = {}): Grant {
   return {
@@ -78,8 +95,8 @@ export function grantAt(now: number, more: Partial<Grant> = {}): Grant {
 
 /** Makes a token now. */
 export async function mintNow(
-  { clock }: SigningStore,
-  { tokens }: Replica,
+  { clock }: { readonly clock: { readonly time: number } },
+  { tokens }: Pick<Replica, 'tokens'>,
   more: Partial<Grant> = {},
 ): Promise<string> {
   const minted = await tokens.mint(grantAt(clock.time, more))

@@ -12,6 +12,11 @@ export interface SigningKey {
   readonly timeUsed: number
 }
 
+/** Whether a text is a key to encrypt signing keys with: 32 bytes in base64. */
+export function isEncryptionKey(text: string): boolean {
+  return /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(text)
+}
+
 /** For how long anybody may keep the published keys without asking again, in milliseconds. */
 export const KEY_SET_MAX_AGE_MS = 300_000
 /**

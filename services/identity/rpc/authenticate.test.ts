@@ -4,6 +4,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { openIdentity, type TestIdentity, testKeys } from '#test/support/identity.ts'
 import { refusalOf } from '#test/support/rejects.ts'
+import { mintNow, openBeside } from '#test/support/signing.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 
 const refused = {
@@ -16,6 +17,9 @@ const refused = {
 
 const present = ({ client }: TestIdentity, key: string) =>
   client.authenticate({ credential: { case: 'apiKey', value: key } })
+
+const presentToken = ({ client }: TestIdentity, token: string) =>
+  client.authenticate({ credential: { case: 'accessToken', value: token } })
 
 forEachTransport((name, connect) => {
   test(`a key answers its organization, workspace, id and kind (${name})`, async () => {
@@ -65,6 +69,55 @@ forEachTransport((name, connect) => {
     await present(identity, expiring.secret)
     identity.clock.time += 1
     assert.deepEqual(await refusalOf(present(identity, expiring.secret)), refused)
+  })
+
+  test(`an access token answers the principal of the key that it acts as (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    await using beside = await openBeside(identity.directory, identity.clock)
+    const { keyId, secret } = await identity.create()
+    const token = await mintNow(identity, beside, { target: { workspaceId: identity.workspaceId, keyId } })
+    for (const presented of [token, token]) {
+      assert.deepEqual(await presentToken(identity, presented), await present(identity, secret))
+    }
+  })
+
+  test(`a token whose key is disabled, expired or gone is refused from the next call on, as one that has expired is (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    await using beside = await openBeside(identity.directory, identity.clock)
+    const { workspaceId, clock } = identity
+    const tokenFor = (keyId: string) => mintNow(identity, beside, { target: { workspaceId, keyId } })
+
+    const { keyId } = await identity.create()
+    const token = await tokenFor(keyId)
+    for (const disabled of [true, false, true, false]) {
+      await identity.client.updateApiKey({ keyId, disabled }, identity.as('management'))
+      if (disabled) assert.deepEqual(await refusalOf(presentToken(identity, token)), refused)
+      else await presentToken(identity, token)
+    }
+    const expiring = await identity.create({ expireTime: timestampFromMs(clock.time + 60_000) })
+    const second = await tokenFor(expiring.keyId)
+    clock.time += 59_999
+    await presentToken(identity, second)
+    clock.time += 1
+    assert.deepEqual(await refusalOf(presentToken(identity, second)), refused)
+    await presentToken(identity, token)
+    clock.time += 900_000
+    assert.deepEqual(await refusalOf(presentToken(identity, token)), refused)
+    assert.deepEqual(await refusalOf(presentToken(identity, await tokenFor('key_ofnobody'))), refused)
+    const elsewhere = await mintNow(identity, beside, { target: { workspaceId: 'wrk_other', keyId } })
+    assert.deepEqual(await refusalOf(presentToken(identity, elsewhere)), refused)
+  })
+
+  test(`what is no token of ours, and a key in its place, get that answer too (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    for (const text of ['', 'eyJ.eyJ.x', 'x'.repeat(20_000), testKeys.workspace, 'ключ']) {
+      assert.deepEqual(await refusalOf(presentToken(identity, text)), refused)
+    }
+    await using beside = await openBeside(identity.directory, identity.clock, 'https://another.example')
+    const { keyId } = await identity.create()
+    const token = await mintNow(identity, beside, { target: { workspaceId: identity.workspaceId, keyId } })
+    assert.deepEqual(await refusalOf(presentToken(identity, token)), refused)
+    assert.deepEqual(await refusalOf(present(identity, token)), refused)
   })
 
   test(`a request without a credential is invalid (${name})`, async () => {

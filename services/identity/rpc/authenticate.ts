@@ -5,29 +5,45 @@ import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { isUsable } from '../domain/api-key.ts'
-import type { IdentityStore } from '../ports/identity-store.ts'
+import type { IdentityStore, OwnedApiKey } from '../ports/identity-store.ts'
+import type { AccessTokens } from '../run/access-token/access-tokens.ts'
 import { hashOf } from '../run/secret.ts'
+import { SharedReads } from '../run/shared-reads.ts'
 import { principalToProto } from './convert.ts'
 
 /**
  * Turns a credential into a principal. A key that is unknown, malformed, disabled or expired gets one and the same
- * answer, so that nobody learns which keys exist.
+ * answer, so that nobody learns which keys exist; so does an access token that is none of ours, has expired, or acts as such a key.
  */
 export function authenticate(dependencies: {
   readonly store: IdentityStore
+  readonly tokens: AccessTokens
   readonly clock: Clock
   /** Where the local operator acts. */
   readonly bootstrap: { readonly organizationId: string; readonly workspaceId: string }
 }): ServiceImpl<typeof IdentityService>['authenticate'] {
-  const { store, clock, bootstrap } = dependencies
+  const { store, tokens, clock, bootstrap } = dependencies
   const { organizationId, workspaceId } = bootstrap
   const principal = principalToProto({ organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' })
   // One message for all calls: it never differs, and whoever gets it may not change it.
   const localOperator = create(AuthenticateResponseSchema, { principal })
+  const reads = new SharedReads<OwnedApiKey | undefined>()
+
+  const findKey = (apiKey: string) => {
+    const hash = hashOf(apiKey)
+    return reads.read(hash, () => store.findKey(hash))
+  }
+  const findTarget = async (token: string) => {
+    const target = await tokens.verify(token)
+    if (target === undefined) return undefined
+    const { workspaceId, keyId } = target
+    return reads.read(`${workspaceId} ${keyId}`, () => store.getKey(workspaceId, keyId))
+  }
+
   return async ({ credential }) => {
     if (credential.case === 'localOperator') return localOperator
     check(credential.case !== undefined, 'credential', 'must be set')
-    const found = await store.findKey(hashOf(credential.value))
+    const found = await (credential.case === 'apiKey' ? findKey(credential.value) : findTarget(credential.value))
     if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
     const { id: apiKeyId, kind, workspaceId } = found.key
     return { principal: principalToProto({ organizationId: found.organizationId, workspaceId, apiKeyId, kind }) }

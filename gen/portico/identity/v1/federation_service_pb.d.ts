@@ -1027,6 +1027,13 @@ export declare type ListSigningKeysResponse = Message<"portico.identity.v1.ListS
    * @generated from field: repeated portico.identity.v1.SigningKey keys = 1;
    */
   keys: SigningKey[];
+
+  /**
+   * For how long the answer may be kept. A key is published for longer before it signs.
+   *
+   * @generated from field: int32 max_age_seconds = 2;
+   */
+  maxAgeSeconds: number;
 };
 
 /**
@@ -1141,5 +1148,27 @@ export declare const CountExchangesResponseSchema: GenMessage<CountExchangesResp
  * @generated from service portico.identity.v1.FederationService
  */
 export declare const FederationService: GenService<{
+  /**
+   * Lists the public keys that access tokens are verified with, for everybody. Rejects with SIGNING_UNAVAILABLE where there
+   * are none.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.ListSigningKeys
+   */
+  listSigningKeys: {
+    methodKind: "unary";
+    input: typeof ListSigningKeysRequestSchema;
+    output: typeof ListSigningKeysResponseSchema;
+  },
+  /**
+   * Makes the signing key that follows the present one, unless there is one already. Only for the operator
+   * (OPERATOR_REQUIRED). Rejects with SIGNING_UNAVAILABLE where private keys cannot be encrypted.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.RotateSigningKey
+   */
+  rotateSigningKey: {
+    methodKind: "unary";
+    input: typeof RotateSigningKeyRequestSchema;
+    output: typeof RotateSigningKeyResponseSchema;
+  },
 }>;
 

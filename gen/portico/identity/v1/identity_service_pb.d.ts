@@ -37,6 +37,15 @@ export declare type AuthenticateRequest = Message<"portico.identity.v1.Authentic
      */
     value: LocalOperator;
     case: "localOperator";
+  } | {
+    /**
+     * An access token as presented in an Authorization header; at most 8,192 characters. Its principal is that of the key
+     * that it acts as; the policy and the issuer that it was given out for are not looked at.
+     *
+     * @generated from field: string access_token = 3;
+     */
+    value: string;
+    case: "accessToken";
   } | { case: undefined; value?: undefined };
 };
 
@@ -253,8 +262,9 @@ export declare const UpdateApiKeyResponseSchema: GenMessage<UpdateApiKeyResponse
  */
 export declare const IdentityService: GenService<{
   /**
-   * Turns a credential into a principal. The state of the key is read on each call, so that disabling a key takes
-   * effect at once. Rejects with CREDENTIAL_REFUSED when the key is unknown, disabled or expired.
+   * Turns a credential into a principal. The state of the key, that of an access token's as well, is read on each call, so
+   * that disabling or deleting a key takes effect at once. Rejects with CREDENTIAL_REFUSED when the key is unknown, disabled or
+   * expired, or the token is none of ours or has expired.
    *
    * @generated from rpc portico.identity.v1.IdentityService.Authenticate
    */

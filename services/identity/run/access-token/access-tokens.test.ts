@@ -115,7 +115,7 @@ test('a token of another issuer is none here, though the key is the same', async
   const replica = await signing.replica()
   const { ring } = replica
   const elsewhere = new AccessTokens({ ring, issuer: 'https://other.example', clock: signing.clock })
-  const token = await mintNow(signing, { ring, tokens: elsewhere })
+  const token = await mintNow(signing, { tokens: elsewhere })
   assert.equal(await replica.tokens.verify(token), undefined)
   assert.deepEqual(await elsewhere.verify(token), TARGET)
 })
@@ -125,7 +125,7 @@ test('signatures are remembered within a bound, and what was forgotten is verifi
   const { ring } = await signing.replica()
   const tokens = new AccessTokens({ ring, issuer: ISSUER, clock: signing.clock, mostRemembered: 10 })
   const all: string[] = []
-  for (let index = 0; index < 25; index++) all.push(await mintNow(signing, { ring, tokens }))
+  for (let index = 0; index < 25; index++) all.push(await mintNow(signing, { tokens }))
   for (const token of [...all, ...all]) assert.deepEqual(await tokens.verify(token), TARGET)
   assert.equal(tokens.remembered, 10)
 })

@@ -91,7 +91,7 @@ test('with a wrong key to encrypt with, a replica refuses to start in one line, 
     assert.ok(error instanceof ConfigError)
     assert.match(
       error.message,
-      /^THE_SETTING is not the key that the signing keys in the store are encrypted with: [^\n]+$/,
+      /^THE_SETTING is not the key that the signing keys in the store are encrypted with\. [^\n]+$/,
     )
     assert.ok(!error.message.includes(KEY_B))
     return true

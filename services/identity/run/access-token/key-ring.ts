@@ -38,13 +38,12 @@ export interface KeyRingOptions {
  */
 export class KeyRing {
   readonly #options: KeyRingOptions
-  readonly #refreshes: SharedReads<void>
+  readonly #refreshes = new SharedReads<void>()
   #held: ReadonlyMap<string, HeldKey> = new Map()
   #readAt = Number.NEGATIVE_INFINITY
 
   private constructor(options: KeyRingOptions) {
     this.#options = options
-    this.#refreshes = new SharedReads(() => this.#refresh())
   }
 
   /**
@@ -61,14 +60,14 @@ export class KeyRing {
     await ring.#refresh()
     // Several may have made the first key at once, of which one was taken.
     if (seal !== undefined) requireOpen([...ring.#held.values()], seal)
-    else logger.info('PORTICO_KEY_ENCRYPTION_KEY is not set: no access tokens are signed')
+    else logger.info('PORTICO_KEY_ENCRYPTION_KEY is not set: access tokens are not given out')
     return ring
   }
 
   /** The key that signs now. Throws SIGNING_UNAVAILABLE where there is none that this process can use. */
   async signer(): Promise<Signer> {
     const { clock, seal, logger } = this.#options
-    if (clock.monotonic() - this.#readAt >= FRESH_MS) await this.#refreshes.read('')
+    if (clock.monotonic() - this.#readAt >= FRESH_MS) await this.#reread()
     const key = signerAt([...this.#held.values()], clock.now()) as HeldKey | undefined
     if (key === undefined || seal === undefined) throw new Rejection('SIGNING_UNAVAILABLE')
     key.privateKey ??= privateKeyOf(key, seal)
@@ -84,13 +83,13 @@ export class KeyRing {
   async verifier(header: string): Promise<KeyObject | undefined> {
     const found = this.#held.get(header)
     if (found !== undefined || !isOurHeader(header)) return found?.publicKey
-    await this.#refreshes.read('')
+    await this.#reread()
     return this.#held.get(header)?.publicKey
   }
 
   /** All keys that are to be published: those in use or with tokens that may be valid, and the next one. */
   async published(): Promise<readonly SigningKey[]> {
-    await this.#refreshes.read('')
+    await this.#reread()
     return [...this.#held.values()]
   }
 
@@ -103,6 +102,10 @@ export class KeyRing {
     const next = nextSigner(keys, now) ?? signerAt(keys, now)
     if (next === undefined) throw new Rejection('SIGNING_UNAVAILABLE')
     return next
+  }
+
+  #reread(): Promise<void> {
+    return this.#refreshes.read('keys', () => this.#refresh())
   }
 
   async #refresh(): Promise<void> {

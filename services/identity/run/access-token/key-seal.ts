@@ -55,8 +55,8 @@ class WrongKeyError extends ConfigError {
   constructor(source: string) {
     super([{ variable: source, problem: 'is not the key that the signing keys are encrypted with' }])
     this.message =
-      `${source} is not the key that the signing keys in the store are encrypted with: give that key, or, to change it, the new one ` +
-      'and that one, separated by a comma'
+      `${source} is not the key that the signing keys in the store are encrypted with. To change that key, ` +
+      'PORTICO_KEY_ENCRYPTION_KEY has to hold the new one and the old one, separated by a comma'
   }
 }
 
