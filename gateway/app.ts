@@ -1,5 +1,6 @@
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
 import { Rejection } from '#shared/rejection.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
 import { authenticate } from './auth/authenticate.ts'
 import { callOf } from './call.ts'
 import { explain } from './errors/explain.ts'
@@ -9,6 +10,7 @@ import { cors } from './http/cors.ts'
 import { requireKnownExpectation } from './http/expectation.ts'
 import { requireOneHost } from './http/origin.ts'
 import { sendJson } from './http/respond.ts'
+import { ExchangeLimit } from './oauth/exchange-limit.ts'
 import type { Operation } from './operation.ts'
 import { OPERATIONS } from './operations.ts'
 import { runOperation } from './run-operation.ts'
@@ -33,10 +35,11 @@ export function createApp(facade: Facade, operations: readonly Operation[] = OPE
 
 /** Registers operations by path, so that a known path answers a wrong method with 405 and the methods it has. */
 function addRoutes(app: Express, operations: readonly Operation[], facade: Facade): void {
+  const exchanges = exchangeLimit(facade)
   const byPath = Map.groupBy(operations, ({ path }) => path)
   for (const [path, ofPath] of byPath) {
     const at = app.route(path.replace(/\{(\w+)\}/g, ':$1'))
-    for (const operation of ofPath) at[operation.method](runOperation(operation, facade))
+    for (const operation of ofPath) at[operation.method](runOperation(operation, facade, exchanges))
     const methods = ofPath.map(({ method }) => method.toUpperCase())
     const allow = (methods.includes('GET') ? ['HEAD', ...methods] : methods).toSorted().join(', ')
     at.all((request, response) => {
@@ -44,6 +47,19 @@ function addRoutes(app: Express, operations: readonly Operation[], facade: Facad
       response.writeHead(204, [...callOf(response).headers, 'allow', allow]).end()
     })
   }
+}
+
+/** A count that arrives late is of no use. */
+const COUNT_MS = 1_000
+
+function exchangeLimit({ clients, clock, config }: Facade): ExchangeLimit {
+  return new ExchangeLimit({
+    ...{ clock, limit: config.exchangesPerMinute },
+    async report(admitted) {
+      const options = callOptions({}, { timeoutMs: COUNT_MS })
+      return (await clients.federation.countExchanges({ admitted }, options)).totals
+    },
+  })
 }
 
 function refuseUnknownRoute(): void {

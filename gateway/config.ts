@@ -22,6 +22,8 @@ export interface Config {
   readonly corsOrigins: readonly string[]
   /** Addresses and networks of proxies whose `X-Forwarded-For` says who a client is. */
   readonly trustedProxies: readonly string[]
+  /** Most token exchanges of one client network within any minute. */
+  readonly exchangesPerMinute: number
   /** Largest JSON body, in bytes. */
   readonly bodyLimit: number
   /** Largest body of a prompt, whose files lie in it, in bytes. */
@@ -50,6 +52,7 @@ const schema = z
     PORTICO_BASIC_PASSWORD: z.string().optional(),
     PORTICO_CORS_ORIGINS: z.string().default('').transform(splitList).pipe(z.array(originSchema())),
     PORTICO_TRUSTED_PROXIES: z.string().default('').transform(splitList).pipe(z.array(networkSchema())),
+    PORTICO_EXCHANGES_PER_MINUTE: integerVariable({ min: 1, max: 1_000_000 }).default(600),
     PORTICO_BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(1_048_576),
     PORTICO_PROMPT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(33_554_432),
     PORTICO_IMPORT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(268_435_456),
@@ -75,6 +78,7 @@ const schema = z
           : { mode: env.PORTICO_AUTH },
       corsOrigins: env.PORTICO_CORS_ORIGINS,
       trustedProxies: env.PORTICO_TRUSTED_PROXIES,
+      exchangesPerMinute: env.PORTICO_EXCHANGES_PER_MINUTE,
       bodyLimit: env.PORTICO_BODY_LIMIT_BYTES,
       promptLimit: env.PORTICO_PROMPT_LIMIT_BYTES,
       importLimit: env.PORTICO_IMPORT_LIMIT_BYTES,

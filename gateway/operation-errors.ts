@@ -39,11 +39,12 @@ function callsServices({ path }: Operation): boolean {
 
 /** Every reason that an operation may be refused with: its own, and those that follow from what it takes. */
 export function errorsOf(operation: Operation): readonly AnyReason[] {
-  const { params, query, headers, body, credentials, family, errors } = operation
+  const { params, query, headers, body, counted, credentials, family, errors } = operation
   const caller = credentials.length > 0
   return [
     ...new Set<AnyReason>([
       ...OF_HTTP,
+      ...(counted ? (['TOO_MANY_EXCHANGES'] as const) : []),
       ...(caller ? OF_CALLERS : []),
       ...(callsServices(operation) ? OF_SERVICES : []),
       ...(caller && family === 'instance' ? OF_MODES : []),

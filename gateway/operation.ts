@@ -54,6 +54,8 @@ export interface Operation {
   readonly body?: z.ZodType | FormBody | RawBody | ListBody
   /** How long the body may be, in bytes, or the setting that says it; default: `bodyLimit`. */
   readonly limit?: 'bodyLimit' | 'promptLimit' | 'importLimit' | number
+  /** Each request counts for its client network, and beyond the limit is refused with TOO_MANY_EXCHANGES before anything of it is read. */
+  readonly counted?: true
   /** How long a call to a service may take, in milliseconds; default: 30 s, and no limit for streams. */
   readonly deadlineMs?: number
   readonly answer: Answer

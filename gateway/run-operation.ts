@@ -13,21 +13,29 @@ import { sendJson, sendNothing } from './http/respond.ts'
 import { sendEventHeaders, sendEvents } from './http/sse.ts'
 import { textReader } from './http/texts.ts'
 import type { EventAnswer } from './kinds.ts'
+import type { ExchangeLimit } from './oauth/exchange-limit.ts'
 import type { Input, Operation } from './operation.ts'
 
 /**
- * Makes the handler of an operation. It checks who calls, reads and checks parameters, query, headers and body, in this order, sets the deadline
+ * Makes the handler of an operation. It counts the request where that is limited, checks who calls, reads and checks parameters, query, headers and body, in this order, sets the deadline
  * of calls, has the operation handle them, and sends what it answers. What it throws is the error of the operation's family.
  * Everything that follows from the operation alone is computed here, once.
  */
-export function runOperation(operation: Operation, facade: Facade) {
+export function runOperation(operation: Operation, facade: Facade, exchanges: ExchangeLimit) {
   const read = partsReader(operation, facade)
   const send = sender(operation, facade)
-  const { answer, credentials, deadlineMs = streams(operation) ? undefined : DEADLINE_MS, publicField } = operation
+  const {
+    answer,
+    counted = false,
+    credentials,
+    deadlineMs = streams(operation) ? undefined : DEADLINE_MS,
+    publicField,
+  } = operation
   const headerOnly = 'kind' in answer && answer.kind === 'events'
   return async function run(request: Request, response: Response): Promise<void> {
     const call = callOf(response)
     call.deadlineMs = deadlineMs
+    if (counted) exchanges.admit(call.clientNetwork())
     call.requireOneOf(credentials)
     const { params, query, headers, readBody } = read(request)
     // A stream would never end.

@@ -14,7 +14,7 @@ const MOST_REPORTED = 1_000
 /** What one client network exchanged within the last steps of time, newest first. */
 export interface Counted {
   readonly network: string
-  readonly counts: readonly number[]
+  readonly counts: number[]
 }
 
 /** Adds what was let through here, and returns for each of these networks, in order, what was let through anywhere. */
@@ -79,7 +79,10 @@ export class ExchangeLimit {
 
   async #reportNow(): Promise<void> {
     const reported = [...this.#toReport].slice(0, MOST_REPORTED)
-    const admitted = reported.map(([network, { unreported }]) => ({ network, counts: unreported.take(this.#step()) }))
+    const admitted = reported.map(([network, { unreported }]) => ({
+      network,
+      counts: [...unreported.take(this.#step())],
+    }))
     for (const [network] of reported) this.#toReport.delete(network)
     let next = REPORT_MS
     try {

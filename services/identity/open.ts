@@ -13,11 +13,13 @@ import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './adapters/files/encryption-key.ts'
+import { MemoryExchangeCounts } from './adapters/memory/exchange-counts.ts'
 import { SCHEMA } from './adapters/mongo/schema.ts'
 import { SqliteIdentityStore } from './adapters/sqlite/identity-store.ts'
 import { STEPS } from './adapters/sqlite/schema.ts'
 import { SqliteSigningKeys } from './adapters/sqlite/signing-keys.ts'
 import type { Config } from './config.ts'
+import type { ExchangeCounts } from './ports/exchange-counts.ts'
 import type { IdentityStore } from './ports/identity-store.ts'
 import type { SigningKeys } from './ports/signing-keys.ts'
 import { createRoutes } from './routes.ts'
@@ -57,7 +59,8 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const { clock } = dependencies
   const { kind } = config.store
   await using opening = new AsyncDisposableStack()
-  const { store: opened, signingKeys: openedKeys, mongo } = await openStore(config.store, opening)
+  const place = await openStore(config.store, opening)
+  const { store: opened, signingKeys: openedKeys, exchangeCounts: openedCounts, mongo } = place
   const health = opening.use(watchStore(opened, { name: 'identity', mongo, ...dependencies }))
   await health.begin()
   const store = storePort(tracedPort(opened, 'IdentityStore', { 'db.system.name': kind }), health, {
@@ -67,32 +70,39 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const ring = await KeyRing.open({ store: signingKeys, seal: await sealOf(config, signingKeys), ...dependencies })
   const issuer = config.publicOrigin ?? dependencies.gatewayOrigin ?? DEFAULT_ORIGIN
   const tokens = new AccessTokens({ ring, issuer, clock })
+  const exchangeCounts = storePort(tracedPort(openedCounts, 'ExchangeCounts', { 'db.system.name': kind }), health)
   const result = await bootstrap(store, config, dependencies)
   dependencies.logger.info({ workspaceId: result.workspaceId }, 'Keys and projects belong to this workspace')
   const resources = opening.move()
   return {
-    routes: { ...createRoutes({ store, ring, tokens, clock, bootstrap: result }), store: health },
+    routes: { ...createRoutes({ store, ring, tokens, exchangeCounts, clock, bootstrap: result }), store: health },
     bootstrap: result,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-async function openStore(
-  config: StoreConfig,
-  resources: AsyncDisposableStack,
-): Promise<{ readonly store: IdentityStore; readonly signingKeys: SigningKeys; readonly mongo?: Mongo }> {
+interface Place {
+  readonly store: IdentityStore
+  readonly signingKeys: SigningKeys
+  readonly exchangeCounts: ExchangeCounts
+  readonly mongo?: Mongo
+}
+
+async function openStore(config: StoreConfig, resources: AsyncDisposableStack): Promise<Place> {
   if (config.kind === 'sqlite') {
     const path = join(config.directory, 'identity.sqlite')
     const store = resources.use(new SqliteIdentityStore(path))
     const file = resources.use(new SqliteFile(path, { steps: STEPS, exclusive: false }))
-    return { store, signingKeys: new SqliteSigningKeys(file) }
+    return { store, signingKeys: new SqliteSigningKeys(file), exchangeCounts: new MemoryExchangeCounts() }
   }
   // The driver takes 20 MB, and is not read where it is not used.
   const { openMongo } = await import('#shared/stores/mongo.ts')
+  const { MongoExchangeCounts } = await import('./adapters/mongo/exchange-counts.ts')
   const { MongoIdentityStore } = await import('./adapters/mongo/identity-store.ts')
   const { MongoSigningKeys } = await import('./adapters/mongo/signing-keys.ts')
   const mongo = resources.use(await openMongo(config))
-  return { store: await MongoIdentityStore.open(mongo), signingKeys: new MongoSigningKeys(mongo), mongo }
+  const store = await MongoIdentityStore.open(mongo)
+  return { store, signingKeys: new MongoSigningKeys(mongo), exchangeCounts: new MongoExchangeCounts(mongo.db), mongo }
 }
 
 /**

@@ -2,11 +2,13 @@ import { FederationService } from '#gen/portico/identity/v1/federation_service_p
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
+import type { ExchangeCounts } from './ports/exchange-counts.ts'
 import type { IdentityStore } from './ports/identity-store.ts'
 import { reasons } from './reasons.ts'
 import { authenticate } from './rpc/authenticate.ts'
 import { checkApiKey } from './rpc/check-api-key.ts'
 import { createApiKey } from './rpc/create-api-key.ts'
+import { countExchanges } from './rpc/federation/count-exchanges.ts'
 import { listApiKeys } from './rpc/list-api-keys.ts'
 import { listSigningKeys } from './rpc/signing-key/list-signing-keys.ts'
 import { rotateSigningKey } from './rpc/signing-key/rotate-signing-key.ts'
@@ -19,6 +21,7 @@ export interface HandlerDependencies {
   readonly store: IdentityStore
   readonly ring: KeyRing
   readonly tokens: AccessTokens
+  readonly exchangeCounts: ExchangeCounts
   readonly clock: Clock
   /** Where the local operator acts. */
   readonly bootstrap: { readonly organizationId: string; readonly workspaceId: string }
@@ -36,6 +39,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
   const federation = {
     listSigningKeys: listSigningKeys(dependencies),
     rotateSigningKey: rotateSigningKey(dependencies),
+    countExchanges: countExchanges(dependencies),
   }
   return {
     domain: 'identity',

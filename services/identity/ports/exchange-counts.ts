@@ -1,15 +1,22 @@
-/** How many exchanges were asked for from where. */
-export interface AddressCount {
+/** How long a step is, in milliseconds. */
+export const STEP_MS = 2_000
+/** Steps that are kept: the one that has begun, and those before it that touch the last minute. */
+export const STEPS = 32
+
+/** How many exchanges a client network was let through lately. */
+export interface RecentExchanges {
   /** An IPv4 address, or the /64 of an IPv6 address. */
-  readonly address: string
-  readonly count: number
+  readonly network: string
+  /** By age in steps, newest first; at most STEPS. Those that are left out at the end are 0. */
+  readonly counts: readonly number[]
 }
 
-/** Counts exchanges per address and window for all gateways together. */
+/** Counts exchanges of client networks for all gateways together. */
 export interface ExchangeCounts {
   /**
-   * Adds to the counts of a window, and returns, in the same order, what they are then, with what other processes have added. `window`
-   * numbers the windows; the counts of one that is over are removed some time later. Need not survive a crash.
+   * Adds what was let through, each network once, to the step that is `step` now (its number on the wall clock) and to those before it,
+   * and returns for each network, in the same order, what was added to them by any process. Of processes whose clocks differ each
+   * has its own steps. Need not survive a crash, and is forgotten some time after the last step is over.
    */
-  add(window: number, counts: readonly AddressCount[]): Promise<readonly AddressCount[]>
+  add(step: number, admitted: readonly RecentExchanges[]): Promise<readonly RecentExchanges[]>
 }

@@ -1082,11 +1082,11 @@ export declare const RotateSigningKeyResponseSchema: GenMessage<RotateSigningKey
  */
 export declare type CountExchangesRequest = Message<"portico.identity.v1.CountExchangesRequest"> & {
   /**
-   * How many requests came from each address since the last call of this gateway.
+   * What was let through since the last call of this gateway; each network once.
    *
-   * @generated from field: repeated portico.identity.v1.AddressCount counts = 1;
+   * @generated from field: repeated portico.identity.v1.RecentExchanges admitted = 1;
    */
-  counts: AddressCount[];
+  admitted: RecentExchanges[];
 };
 
 /**
@@ -1096,40 +1096,42 @@ export declare type CountExchangesRequest = Message<"portico.identity.v1.CountEx
 export declare const CountExchangesRequestSchema: GenMessage<CountExchangesRequest>;
 
 /**
- * How many exchanges an address has asked for.
+ * How many exchanges a client network was let through lately.
  *
- * @generated from message portico.identity.v1.AddressCount
+ * @generated from message portico.identity.v1.RecentExchanges
  */
-export declare type AddressCount = Message<"portico.identity.v1.AddressCount"> & {
+export declare type RecentExchanges = Message<"portico.identity.v1.RecentExchanges"> & {
   /**
    * An IPv4 address, or the /64 of an IPv6 address.
    *
-   * @generated from field: string address = 1;
+   * @generated from field: string network = 1;
    */
-  address: string;
+  network: string;
 
   /**
-   * @generated from field: int64 count = 2;
+   * By age, in steps of two seconds, newest first: within the step that has begun, the one before it, and so on.
+   *
+   * @generated from field: repeated uint32 counts = 2;
    */
-  count: bigint;
+  counts: number[];
 };
 
 /**
- * Describes the message portico.identity.v1.AddressCount.
- * Use `create(AddressCountSchema)` to create a new message.
+ * Describes the message portico.identity.v1.RecentExchanges.
+ * Use `create(RecentExchangesSchema)` to create a new message.
  */
-export declare const AddressCountSchema: GenMessage<AddressCount>;
+export declare const RecentExchangesSchema: GenMessage<RecentExchanges>;
 
 /**
  * @generated from message portico.identity.v1.CountExchangesResponse
  */
 export declare type CountExchangesResponse = Message<"portico.identity.v1.CountExchangesResponse"> & {
   /**
-   * How many came from each of these addresses, through all gateways, in the current window.
+   * What each of these networks, in order, was let through by all gateways.
    *
-   * @generated from field: repeated portico.identity.v1.AddressCount totals = 1;
+   * @generated from field: repeated portico.identity.v1.RecentExchanges totals = 1;
    */
-  totals: AddressCount[];
+  totals: RecentExchanges[];
 };
 
 /**
@@ -1169,6 +1171,17 @@ export declare const FederationService: GenService<{
     methodKind: "unary";
     input: typeof RotateSigningKeyRequestSchema;
     output: typeof RotateSigningKeyResponseSchema;
+  },
+  /**
+   * Counts exchanges of client networks for all gateways together. Counts are kept for about a minute, and need not survive
+   * a restart.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.CountExchanges
+   */
+  countExchanges: {
+    methodKind: "unary";
+    input: typeof CountExchangesRequestSchema;
+    output: typeof CountExchangesResponseSchema;
   },
 }>;
 

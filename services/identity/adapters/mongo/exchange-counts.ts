@@ -1,0 +1,59 @@
+import type { Collection, Db, Document } from 'mongodb'
+import { type ExchangeCounts, type RecentExchanges, STEP_MS, STEPS } from '#services/identity/ports/exchange-counts.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+
+/** What a network was let through, in slots that are used in turn: a step has the one of its number modulo their count. */
+interface CountsDocument {
+  readonly _id: string
+  readonly slots: Readonly<Record<string, { readonly step: number; readonly count: number }>>
+  /** When the server removes it. */
+  readonly timeForgotten: Date
+}
+
+const KEPT_MS = 2 * STEPS * STEP_MS
+/** Counts are not worth waiting for the majority. */
+const LIMIT = { maxTimeMS: MAX_TIME_MS, writeConcern: { w: 1 } } as const
+
+/** The counts in MongoDB, one document for each network. */
+export class MongoExchangeCounts implements ExchangeCounts {
+  readonly #documents: Collection<CountsDocument>
+
+  constructor(db: Db) {
+    this.#documents = db.collection('identity.exchange_counts')
+  }
+
+  async add(step: number, admitted: readonly RecentExchanges[]): Promise<readonly RecentExchanges[]> {
+    if (admitted.length === 0) return []
+    const updates = admitted.map(({ network, counts }) => ({
+      updateOne: { filter: { _id: network }, update: [{ $set: changesOf(step, counts) }], upsert: true },
+    }))
+    await this.#documents.bulkWrite(updates, { ordered: false, ...LIMIT })
+    const networks = admitted.map(({ network }) => network)
+    const found = this.#documents.find(
+      { _id: { $in: networks } },
+      { maxTimeMS: MAX_TIME_MS, readConcern: { level: 'local' } },
+    )
+    const slots = new Map((await found.toArray()).map((document) => [document._id, document.slots]))
+    return networks.map((network) => ({ network, counts: countsOf(step, slots.get(network)) }))
+  }
+}
+
+/** A slot that still holds an older step begins anew. */
+function changesOf(now: number, counts: readonly number[]): Document {
+  const changes = counts.flatMap((count, age): [string, Document][] => {
+    if (count === 0) return []
+    const step = now - age
+    const slot = `slots.${step % STEPS}`
+    const there = { $gte: [`$${slot}.step`, step] }
+    const added = { step: `$${slot}.step`, count: { $add: [`$${slot}.count`, count] } }
+    return [[slot, { $cond: [there, added, { step, count }] }]]
+  })
+  return { ...Object.fromEntries(changes), timeForgotten: { $add: ['$$NOW', KEPT_MS] } }
+}
+
+function countsOf(now: number, slots: CountsDocument['slots'] = {}): number[] {
+  return Array.from({ length: STEPS }, (_, age) => {
+    const slot = slots[(now - age) % STEPS]
+    return slot?.step === now - age ? slot.count : 0
+  })
+}

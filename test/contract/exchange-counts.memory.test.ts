@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MemoryExchangeCounts } from '#services/identity/adapters/memory/exchange-counts.ts'
+import { exchangeCountsSuite } from './exchange-counts.suite.ts'
+
+exchangeCountsSuite('memory', async () => {
+  const counts = new MemoryExchangeCounts()
+  return { open: () => counts, async [Symbol.asyncDispose]() {} }
+})
+
+test('as many networks as there are, memory is bounded: the longest silent ones are forgotten', async () => {
+  const counts = new MemoryExchangeCounts()
+  const total = async (network: string) => (await counts.add(1, [{ network, counts: [1] }]))[0]?.counts[0]
+  assert.equal(await total('a'), 1)
+  for (let i = 0; i < 9_999; i++) await total(`${i}`)
+  assert.equal(await total('a'), 2)
+  for (let i = 0; i < 10_000; i++) await total(`other ${i}`)
+  assert.equal(await total('a'), 1)
+})

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { type ExchangeCounts, STEPS } from '#services/identity/ports/exchange-counts.ts'
+
+/** One place where several processes count, where there can be several. */
+export interface CountsPlace extends AsyncDisposable {
+  open(): ExchangeCounts
+}
+
+const NOW = 900_000_000
+
+/** Counts by age without the zeros at the end. */
+function short({ network, counts }: { network: string; counts: readonly number[] }) {
+  assert.ok(counts.length <= STEPS)
+  return { network, counts: counts.slice(0, counts.findLastIndex((count) => count > 0) + 1) }
+}
+
+/** What ExchangeCounts promises, on any adapter. */
+export function exchangeCountsSuite(name: string, create: () => Promise<CountsPlace>, options = {}): void {
+  describe(`ExchangeCounts on ${name}`, options, () => {
+    let place: CountsPlace
+    let one: ExchangeCounts
+    let other: ExchangeCounts
+    beforeEach(async () => {
+      place = await create()
+      one = place.open()
+      other = place.open()
+    })
+    afterEach(() => place[Symbol.asyncDispose]())
+    const add = async (counts: ExchangeCounts, step: number, network: string, ...admitted: number[]) => {
+      const [total] = await counts.add(step, [{ network, counts: admitted }])
+      return total === undefined ? undefined : short(total).counts
+    }
+
+    test('what several processes let through is added up, by network and age', async () => {
+      assert.deepEqual(await add(one, NOW, 'a', 3), [3])
+      assert.deepEqual(await add(other, NOW, 'a', 2, 0, 5), [5, 0, 5])
+      assert.deepEqual(await add(other, NOW, 'b', 1), [1])
+      assert.deepEqual(await add(one, NOW + 2, 'a', 0, 1), [0, 1, 5, 0, 5])
+    })
+
+    test('totals come in the order of the networks, also of one that nobody knows', async () => {
+      await add(one, NOW, 'a', 3)
+      const totals = await other.add(NOW, [
+        { network: 'b', counts: [1] },
+        { network: 'a', counts: [] },
+        { network: 'c', counts: [0, 0] },
+      ])
+      assert.deepEqual(totals.map(short), [
+        { network: 'b', counts: [1] },
+        { network: 'a', counts: [3] },
+        { network: 'c', counts: [] },
+      ])
+      assert.deepEqual(await one.add(NOW, []), [])
+    })
+
+    test('what is older than the steps that are kept does not count, and its place is used again', async () => {
+      await add(one, NOW, 'a', 3)
+      assert.deepEqual(await add(one, NOW + STEPS - 1, 'a', 1), [1, ...Array<number>(STEPS - 2).fill(0), 3])
+      assert.deepEqual(await add(other, NOW + STEPS, 'a', 2), [2, 1])
+      assert.deepEqual(await add(other, NOW + 10 * STEPS, 'a', 4), [4])
+    })
+
+    test('of what is added at once nothing is lost', async () => {
+      const many = Array.from({ length: 40 }, (_, i) => add(i % 2 === 0 ? one : other, NOW, 'a', 1))
+      await Promise.all(many)
+      assert.deepEqual(await add(one, NOW, 'a'), [40])
+    })
+  })
+}
