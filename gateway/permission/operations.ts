@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ReplyPermissionRequestRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
@@ -9,6 +10,7 @@ import {
   permissionRequest,
   toPermissionReply,
 } from '../records/permission-request.ts'
+import { limitedBy } from '../shape.ts'
 
 const ofSession = z.object({ sessionID: sessionParameter })
 const params = ofSession.extend({ requestID: nameParameter('requestID', 'Permission request') })
@@ -68,7 +70,10 @@ export const replyToSessionPermission = operation({
   credentials: OF_SESSIONS,
   summary: 'Replies to a permission request',
   params,
-  body: z.strictObject({ reply: permissionReply, message: z.string().nullish() }),
+  body: z.strictObject({
+    reply: permissionReply,
+    message: limitedBy(ReplyPermissionRequestRequestSchema.field.message, z.string()).nullish(),
+  }),
   answer: noContent,
   errors: ['SESSION_NOT_FOUND', 'PERMISSION_REQUEST_NOT_FOUND', 'REQUEST_INVALID'],
   handle: ({ session }, { params: { sessionID: sessionId, requestID: requestId }, body, call }) =>

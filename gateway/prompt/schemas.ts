@@ -1,24 +1,30 @@
 import { z } from 'zod'
-import { metadata } from '../records/free.ts'
+import { FileInputSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
+import { sentMetadata } from '../records/free.ts'
 import { messageID, name } from '../records/ids.ts'
 import { agentAttachment, delivery, mention } from '../records/prompt.ts'
+import { limitedBy } from '../shape.ts'
 
 const file = z
   .strictObject({
     uri: name.meta({ description: '`data:` or `file:`; at most 20 MiB' }),
-    name: name.nullish(),
-    description: z.string().nullish(),
+    name: limitedBy(FileInputSchema.field.name, name).nullish(),
+    description: limitedBy(FileInputSchema.field.description, z.string()).nullish(),
     mention: mention.nullish(),
   })
   .meta({ id: 'PromptInput.FileAttachment' })
 
 const skill = z.strictObject({ id: name, mention: mention.nullish() }).meta({ id: 'PromptInput.SkillAttachment' })
 
+const sent = PromptSessionRequestSchema.field
+const text = limitedBy(sent.text, z.string())
+
 const beside = {
-  files: z.array(file).nullish(),
-  agents: z.array(agentAttachment).nullish(),
+  files: limitedBy(sent.files, z.array(file)).nullish(),
+  agents: limitedBy(sent.agents, z.array(agentAttachment)).nullish(),
   skills: z.array(skill).nullish(),
-  metadata: metadata.nullish(),
+  metadata: sentMetadata.nullish(),
 }
 
 /** Members that either stand in the body or in its member `prompt`. */
@@ -31,10 +37,10 @@ const SAID = ['text', 'files', 'agents', 'skills', 'metadata'] as const
 export const promptBody = z
   .strictObject({
     id: messageID.nullish(),
-    text: z.string().optional(),
+    text: text.optional(),
     ...beside,
     prompt: z
-      .strictObject({ text: z.string(), ...beside })
+      .strictObject({ text, ...beside })
       .nullish()
       .meta({ deprecated: true }),
     delivery: delivery.nullish(),

@@ -1,11 +1,15 @@
 import type { JsonObject } from '@bufbuild/protobuf'
-import { freeObject } from '../shape.ts'
+import { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import { freeObject, limitedBy } from '../shape.ts'
 
 /** Deepest nesting of free-form JSON of clients, which lies in messages that lie in events. */
 const DEPTH = 24
 
-/** `Session.Metadata`, and that of a prompt. */
+/** Free-form data of a message. */
 export const metadata = freeObject('Free-form data of the client, not interpreted.', DEPTH)
+
+/** `Session.Metadata`, and that of an input that is sent. */
+export const sentMetadata = limitedBy(SessionSchema.field.metadata, metadata)
 
 /** Checked JSON as protobuf takes it. */
 export function toStruct(object: Readonly<Record<string, unknown>>): JsonObject {

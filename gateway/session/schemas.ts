@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { PermissionRulesetSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import { ListSessionsRequestSchema, MoveSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { fork } from '../records/fork.ts'
-import { metadata } from '../records/free.ts'
+import { sentMetadata } from '../records/free.ts'
 import { messageID, name, sessionID } from '../records/ids.ts'
 import { locationRef } from '../records/location.ts'
 import { modelRef } from '../records/model.ts'
@@ -10,16 +12,23 @@ import { delivery } from '../records/prompt.ts'
 import { ruleset } from '../records/ruleset.ts'
 import { time } from '../records/time.ts'
 import { cost, tokenUsage } from '../records/usage.ts'
+import { limitedBy } from '../shape.ts'
+
+const { title: titleField, agent: agentField } = SessionSchema.field
+const title = limitedBy(titleField, z.string())
+const agent = limitedBy(agentField, name)
+const sessionRules = limitedBy(PermissionRulesetSchema.field.rules, ruleset)
+const filters = ListSessionsRequestSchema.field
 
 /** Body of session.create. */
 export const createSessionBody = z.strictObject({
   id: sessionID.nullish(),
-  title: z.string().nullish(),
-  agent: name.nullish(),
+  title: title.nullish(),
+  agent: agent.nullish(),
   model: modelRef.nullish(),
   location: locationRef.nullish(),
-  metadata: metadata.nullish(),
-  permissions: ruleset.nullish(),
+  metadata: sentMetadata.nullish(),
+  permissions: sessionRules.nullish(),
 })
 
 /** Body of session.fork. */
@@ -29,22 +38,25 @@ export const forkSessionBody = z.strictObject({
 
 /** Body of session.update. */
 export const updateSessionBody = z.strictObject({
-  title: z.string().nullish().meta({ description: 'Empty: the agent `title` finds one' }),
-  metadata: metadata.nullish(),
-  permissions: ruleset.nullish(),
+  title: title.nullish().meta({ description: 'Empty: the agent `title` finds one' }),
+  metadata: sentMetadata.nullish(),
+  permissions: sessionRules.nullish(),
 })
 
 /** Body of session.view. */
 export const viewSessionBody = z.strictObject({ idle: time.meta({ description: 'The `time.idle` that was seen' }) })
 
 /** Body of session.switchAgent. */
-export const switchAgentBody = z.strictObject({ agent: name })
+export const switchAgentBody = z.strictObject({ agent })
 
 /** Body of session.switchModel. */
 export const switchModelBody = z.strictObject({ model: modelRef })
 
 /** Body of session.move. */
-export const moveBody = z.strictObject({ directory: name, delivery: delivery.nullish() })
+export const moveBody = z.strictObject({
+  directory: limitedBy(MoveSessionRequestSchema.field.directory, name),
+  delivery: delivery.nullish(),
+})
 
 /** Query of session.list. */
 export const listSessionsQuery = z
@@ -56,10 +68,18 @@ export const listSessionsQuery = z
       .regex(/^(?:ses.*|null)$/s, 'must be a session id (ses…) or "null"')
       .optional()
       .meta({ description: 'Only children of this session; `null`: only root sessions' }),
-    project: z.string().min(1).optional().meta({ description: 'Only sessions of this project' }),
-    subpath: z.string().optional().meta({ description: 'Only sessions of this directory of the project' }),
-    search: z.string().min(1).optional().meta({ description: 'Only sessions whose title contains this' }),
-    directory: z.string().min(1).optional().meta({ description: 'Only sessions of this directory' }),
+    project: limitedBy(filters.projectId, z.string().min(1))
+      .optional()
+      .meta({ description: 'Only sessions of this project' }),
+    subpath: limitedBy(filters.subpath, z.string())
+      .optional()
+      .meta({ description: 'Only sessions of this directory of the project' }),
+    search: limitedBy(filters.search, z.string().min(1))
+      .optional()
+      .meta({ description: 'Only sessions whose title contains this' }),
+    directory: limitedBy(filters.directory, z.string().min(1))
+      .optional()
+      .meta({ description: 'Only sessions of this directory' }),
   })
   .refine(({ subpath, project }) => subpath === undefined || project !== undefined, {
     path: ['subpath'],
@@ -73,7 +93,9 @@ export const sessionInfo = z
     parentID: z.string().optional(),
     fork: fork.optional(),
     projectID: z.string(),
-    agent: z.string().optional().meta({ description: 'Selected agent; absent: the default agent' }),
+    agent: limitedBy(agentField, z.string())
+      .optional()
+      .meta({ description: 'Selected agent; absent: the default agent' }),
     model: modelRef.optional(),
     cost,
     tokens: tokenUsage,
@@ -82,11 +104,11 @@ export const sessionInfo = z
       ...{ created: time, updated: time, idle: time.optional(), viewed: time.optional() },
       archived: time.optional().meta({ description: 'Only of an imported session; it is listed all the same' }),
     }),
-    title: z.string().optional(),
+    title: title.optional(),
     location: locationRef,
     subpath: z.string(),
-    metadata: metadata.optional(),
-    permissions: ruleset.optional(),
+    metadata: sentMetadata.optional(),
+    permissions: sessionRules.optional(),
   })
   .meta({ id: 'Session.Info' })
 

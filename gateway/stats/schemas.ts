@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { GetSessionStatsRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { modelRef } from '../records/model.ts'
 import { time } from '../records/time.ts'
 import { cost, tokenUsage } from '../records/usage.ts'
+import { limitedBy } from '../shape.ts'
 
 const milliseconds = z.string().regex(/^\d{1,15}$/, 'must be milliseconds since the epoch')
 
@@ -9,7 +11,9 @@ const milliseconds = z.string().regex(/^\d{1,15}$/, 'must be milliseconds since 
 export const statsQuery = z.object({
   from: milliseconds.optional().meta({ description: 'Begin of the range; default: the first prompt or step' }),
   to: milliseconds.optional().meta({ description: 'End of the range, which is not part of it; default: now' }),
-  project: z.string().min(1).optional().meta({ description: 'Only sessions of this project' }),
+  project: limitedBy(GetSessionStatsRequestSchema.field.projectId, z.string().min(1))
+    .optional()
+    .meta({ description: 'Only sessions of this project' }),
   timezone: z.string().min(1).optional().meta({ description: 'IANA name of a time zone; default: UTC' }),
   tools: z
     .enum(['none', 'summary', 'detail'])

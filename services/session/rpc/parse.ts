@@ -1,19 +1,19 @@
 import type { ModelRef as ModelRefMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { PermissionRuleset } from '#gen/portico/session/v1/session_pb.js'
-import { Order } from '#gen/portico/session/v1/session_service_pb.js'
+import { type PermissionRuleset, PermissionRulesetSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import { CreateSessionRequestSchema, Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { check, idParser, parseText } from '#shared/rpc/parse.ts'
 import type { PermissionRule } from '../domain/permission/permission.ts'
 import type { ModelRef } from '../domain/session.ts'
 import { effects, orders } from './enums.ts'
 
-const MAX_METADATA_BYTES = 65_536
-const MAX_TITLE_LENGTH = 4_096
-/** Of a directory. */
-export const MAX_PATH_LENGTH = 4_096
-const MAX_AGENT_LENGTH = 256
+const { most: MAX_METADATA_BYTES } = limitOf(SessionSchema.field.metadata)
+const { most: MAX_TITLE_LENGTH } = limitOf(SessionSchema.field.title)
+const { most: MAX_PATH_LENGTH } = limitOf(CreateSessionRequestSchema.field.directory)
+const { least: MIN_AGENT_LENGTH, most: MAX_AGENT_LENGTH } = limitOf(SessionSchema.field.agent)
+const { most: MAX_RULES } = limitOf(PermissionRulesetSchema.field.rules)
 const MAX_MODEL_LENGTH = 256
-const MAX_RULES = 1_000
 const MAX_RULE_LENGTH = 4_096
 
 /** A session id. */
@@ -22,26 +22,26 @@ export const parseSessionId = idParser('session_id', 'ses')
 /** A message id. */
 export const parseMessageId = idParser('message_id', 'msg_')
 
-/** Checks that free-form data is at most 64 KiB as JSON. */
+/** Checks the size of free-form data. */
 export function parseMetadata(metadata: JsonObject | undefined): JsonObject | undefined {
   const bytes = metadata === undefined ? 0 : Buffer.byteLength(JSON.stringify(metadata))
   check(bytes <= MAX_METADATA_BYTES, 'metadata', `must be at most ${MAX_METADATA_BYTES} bytes as JSON`)
   return metadata
 }
 
-/** A title: at most 4,096 characters. */
+/** A title. */
 export function parseTitle(title: string): string {
   return parseText('title', title, 0, MAX_TITLE_LENGTH)
 }
 
-/** A project directory: at most 4,096 characters; undefined: the default one. */
+/** A project directory; undefined: the default one. */
 export function parseDirectory(directory: string | undefined): string | undefined {
   return directory === undefined ? undefined : parseText('directory', directory, 0, MAX_PATH_LENGTH)
 }
 
-/** An agent's name: 1 to 256 characters. Whether there is such an agent is seen when it runs. */
+/** An agent's name. Whether there is such an agent is seen when it runs. */
 export function parseAgentName(field: string, name: string): string {
-  return parseText(field, name, 1, MAX_AGENT_LENGTH)
+  return parseText(field, name, MIN_AGENT_LENGTH, MAX_AGENT_LENGTH)
 }
 
 /** A model's name as it came; its parts have at most 256 characters, and only the variant may be missing. */

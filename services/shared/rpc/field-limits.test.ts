@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { GenerationRequestSchema, MediaPartSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
 
 test('a limit has the unit of its field, and no bound where its proto sets none', () => {
@@ -41,4 +42,12 @@ test('one of several forms is measured when it is there', () => {
   check(create(MediaPartSchema, { source: { case: 'url', value: 'https://e' } }))
   check(data(20_971_520))
   assert.throws(() => check(data(20_971_521)), invalid('data', 'must have at most 20971520 bytes'))
+})
+
+test('free-form data is measured as JSON', () => {
+  assert.equal(limitOf(SessionSchema.field.metadata).unit, 'bytes as JSON')
+  const check = checkLimits(SessionSchema)
+  const given = (length: number) => create(SessionSchema, { agent: 'a', metadata: { a: 'ä'.repeat(length) } })
+  check(given(32_764))
+  assert.throws(() => check(given(32_765)), invalid('metadata', 'must have at most 65536 bytes as JSON'))
 })

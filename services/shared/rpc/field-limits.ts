@@ -1,4 +1,5 @@
 import { type DescField, type DescMessage, getOption, hasOption, type Message, ScalarType } from '@bufbuild/protobuf'
+import { StructSchema } from '@bufbuild/protobuf/wkt'
 import { limit } from '#gen/portico/options/v1/limit_pb.js'
 import { invalid, isWithin } from '#shared/rpc/parse.ts'
 
@@ -6,8 +7,8 @@ import { invalid, isWithin } from '#shared/rpc/parse.ts'
 export interface FieldLimit {
   readonly least: number
   readonly most: number
-  /** Undefined: the field is a number. */
-  readonly unit: 'characters' | 'bytes' | 'items' | undefined
+  /** Undefined: the field is a number. A free-form object is measured as JSON. */
+  readonly unit: 'characters' | 'bytes' | 'bytes as JSON' | 'items' | undefined
 }
 
 /** The limit of a field that has one. */
@@ -36,7 +37,8 @@ export function checkLimits(schema: DescMessage): (message: Message, within?: st
 type Values = Readonly<Record<string, unknown>>
 const UNITS = { [ScalarType.STRING]: 'characters', [ScalarType.BYTES]: 'bytes' } as const
 
-function unitOf({ fieldKind, scalar }: DescField): FieldLimit['unit'] {
+function unitOf({ fieldKind, scalar, message }: DescField): FieldLimit['unit'] {
+  if (fieldKind === 'message' && message.typeName === StructSchema.typeName) return 'bytes as JSON'
   if (fieldKind !== 'scalar') return 'items'
   return scalar === ScalarType.STRING || scalar === ScalarType.BYTES ? UNITS[scalar] : undefined
 }
@@ -55,12 +57,13 @@ function problemOf(value: unknown, { least, most, unit }: FieldLimit): string | 
     if (isWithin(value, least, most)) return undefined
     return value.length < least ? tooLittle(least, unit) : tooMuch(most, unit)
   }
-  const size = typeof value === 'object' ? sizeOf(value as object) : Number(value)
+  const size = typeof value === 'object' ? sizeOf(value as object, unit) : Number(value)
   if (size > most) return tooMuch(most, unit)
   return size >= least ? undefined : tooLittle(least, unit)
 }
 
-function sizeOf(value: object): number {
+function sizeOf(value: object, unit: FieldLimit['unit']): number {
+  if (unit === 'bytes as JSON') return Buffer.byteLength(JSON.stringify(value))
   if (Array.isArray(value)) return value.length
   return value instanceof Uint8Array ? value.byteLength : Object.keys(value).length
 }

@@ -26,7 +26,7 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   sessionId: string;
 
   /**
-   * At most 4,096 characters; absent: none was given.
+   * Absent: none was given.
    *
    * @generated from field: optional string title = 2;
    */
@@ -68,7 +68,7 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   subpath: string;
 
   /**
-   * Free-form data of the client, at most 64 KiB as JSON; absent: none was given.
+   * Free-form data of the client; absent: none was given.
    *
    * @generated from field: google.protobuf.Struct metadata = 8;
    */
@@ -197,7 +197,7 @@ export declare const ForkOriginSchema: GenMessage<ForkOrigin>;
  */
 export declare type PermissionRuleset = Message<"portico.session.v1.PermissionRuleset"> & {
   /**
-   * In order; the last one that matches wins. At most 1,000.
+   * In order; the last one that matches wins. Patterns have at most 4,096 characters.
    *
    * @generated from field: repeated portico.catalog.v1.PermissionRule rules = 1;
    */
@@ -304,14 +304,14 @@ export declare type FileInput = Message<"portico.session.v1.FileInput"> & {
   uri: string;
 
   /**
-   * At most 1,024 characters; absent: the base name of the path, if there is one.
+   * Absent: the base name of the path, if there is one.
    *
    * @generated from field: optional string name = 2;
    */
   name?: string | undefined;
 
   /**
-   * At most 16,384 characters; absent: none.
+   * Absent: none.
    *
    * @generated from field: optional string description = 3;
    */

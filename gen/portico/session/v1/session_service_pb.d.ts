@@ -28,14 +28,14 @@ export declare type CreateSessionRequest = Message<"portico.session.v1.CreateSes
   sessionId: string;
 
   /**
-   * At most 4,096 characters; absent: none.
+   * Limits of title, agent, metadata and permissions are those of a session. Absent: none.
    *
    * @generated from field: optional string title = 2;
    */
   title?: string | undefined;
 
   /**
-   * At most 256 characters; absent: the location's default agent.
+   * Absent: the location's default agent.
    *
    * @generated from field: optional string agent = 3;
    */
@@ -49,21 +49,21 @@ export declare type CreateSessionRequest = Message<"portico.session.v1.CreateSes
   model?: ModelRef | undefined;
 
   /**
-   * Project directory, at most 4,096 characters; absent: the default one.
+   * Project directory; absent: the default one.
    *
    * @generated from field: optional string directory = 5;
    */
   directory?: string | undefined;
 
   /**
-   * Free-form data, at most 64 KiB as JSON; absent: none.
+   * Free-form data; absent: none.
    *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * Evaluated after the agent's rules; at most 1,000 rules, with patterns of at most 4,096 characters. Absent: none.
+   * Evaluated after the agent's rules; absent: none.
    *
    * @generated from field: portico.session.v1.PermissionRuleset permissions = 7;
    */
@@ -224,7 +224,7 @@ export declare type ListSessionsRequest = Message<"portico.session.v1.ListSessio
   order: Order;
 
   /**
-   * Part of the title, at least one character, letter case ignored; absent: any. Filters have at most 4,096 characters each, 8,192 together.
+   * Part of the title, letter case ignored; absent: any. Filters have at most 8,192 characters together.
    *
    * @generated from field: optional string search = 4;
    */
@@ -314,7 +314,7 @@ export declare type GetSessionStatsRequest = Message<"portico.session.v1.GetSess
   endTime?: Timestamp | undefined;
 
   /**
-   * Only sessions that belong to this project now; absent: all. At most 4,096 characters.
+   * Only sessions that belong to this project now; absent: all.
    *
    * @generated from field: optional string project_id = 3;
    */
@@ -410,22 +410,18 @@ export declare type PromptSessionRequest = Message<"portico.session.v1.PromptSes
   messageId: string;
 
   /**
-   * At most 1,048,576 characters.
-   *
    * @generated from field: string text = 3;
    */
   text: string;
 
   /**
-   * At most 32, with 40 MiB of content together.
+   * With 40 MiB of content together at most.
    *
    * @generated from field: repeated portico.session.v1.FileInput files = 4;
    */
   files: FileInput[];
 
   /**
-   * At most 32.
-   *
    * @generated from field: repeated portico.session.v1.AgentAttachment agents = 5;
    */
   agents: AgentAttachment[];
@@ -493,6 +489,8 @@ export declare type AddSyntheticInputRequest = Message<"portico.session.v1.AddSy
   messageId: string;
 
   /**
+   * Its text and description have the limits of a prompt's.
+   *
    * @generated from field: portico.session.v1.SyntheticText synthetic = 3;
    */
   synthetic?: SyntheticText | undefined;
@@ -750,7 +748,7 @@ export declare type SwitchSessionAgentRequest = Message<"portico.session.v1.Swit
   sessionId: string;
 
   /**
-   * 1 to 256 characters.
+   * Limits are those of a session's agent.
    *
    * @generated from field: string agent = 2;
    */
@@ -827,7 +825,7 @@ export declare type MoveSessionRequest = Message<"portico.session.v1.MoveSession
   messageId: string;
 
   /**
-   * 1 to 4,096 characters. It is trimmed, may be relative to the session's directory, and may begin with `~`.
+   * It is trimmed, may be relative to the session's directory, and may begin with `~`.
    *
    * @generated from field: string directory = 3;
    */
@@ -869,21 +867,21 @@ export declare type UpdateSessionRequest = Message<"portico.session.v1.UpdateSes
   sessionId: string;
 
   /**
-   * At most 4,096 characters; empty: the `title` agent is to find one.
+   * Limits are those of a session. Empty: the `title` agent is to find one.
    *
    * @generated from field: optional string title = 2;
    */
   title?: string | undefined;
 
   /**
-   * Replaces the whole; at most 64 KiB as JSON.
+   * Replaces the whole.
    *
    * @generated from field: google.protobuf.Struct metadata = 3;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * Replaces the whole; limits as in CreateSessionRequest.
+   * Replaces the whole.
    *
    * @generated from field: portico.session.v1.PermissionRuleset permissions = 4;
    */
@@ -1228,7 +1226,7 @@ export declare type ReplyPermissionRequestRequest = Message<"portico.session.v1.
   reply: PermissionReply;
 
   /**
-   * With PERMISSION_REPLY_REJECT, for the model; absent or empty: the run ends. At most 4,096 characters.
+   * With PERMISSION_REPLY_REJECT, for the model; absent or empty: the run ends.
    *
    * @generated from field: optional string message = 4;
    */

@@ -1,15 +1,17 @@
 import { hash } from 'node:crypto'
-import { Delivery as DeliveryMessage } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery as DeliveryMessage, FileInputSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { type AdmissionReads, type Delivery, MOST_WAITING } from '#services/session/domain/inbox.ts'
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { deliveries } from '../enums.ts'
 
 /** Most characters of what a user says, or a program adds. */
-export const MAX_TEXT_LENGTH = 1_048_576
+export const { most: MAX_TEXT_LENGTH } = limitOf(PromptSessionRequestSchema.field.text)
 /** Of what describes it. */
-export const MAX_DESCRIPTION_LENGTH = 16_384
+export const { most: MAX_DESCRIPTION_LENGTH } = limitOf(FileInputSchema.field.description)
 
 /** The delivery that was asked for; none: `steer`. */
 export function parseDelivery(delivery: DeliveryMessage): Delivery {

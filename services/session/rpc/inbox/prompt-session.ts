@@ -1,6 +1,10 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { FileInput } from '#gen/portico/session/v1/session_pb.js'
-import type { PromptSessionRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { type FileInput, FileInputSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type PromptSessionRequest,
+  PromptSessionRequestSchema,
+  type SessionService,
+} from '#gen/portico/session/v1/session_service_pb.js'
 import { admitPrompt } from '#services/session/domain/inbox/inputs.ts'
 import type { FileAttachment, Mention, Prompt } from '#services/session/domain/message.ts'
 import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
@@ -10,16 +14,16 @@ import { nothing, type SessionStore } from '#services/session/ports/session-stor
 import { holdingBlobs } from '#services/session/run/removal/holding-blobs.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { check, parseText } from '#shared/rpc/parse.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { parseText } from '#shared/rpc/parse.ts'
 import { findContents, missingBlob } from '../blob-contents.ts'
 import { parseAgentName, parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
-import { digestOf, MAX_DESCRIPTION_LENGTH, MAX_TEXT_LENGTH, notAdmitted, parseDelivery } from './parse-admission.ts'
+import { digestOf, MAX_TEXT_LENGTH, notAdmitted, parseDelivery } from './parse-admission.ts'
 
-const MAX_ATTACHMENTS = 32
-/** Of a file's name. */
-const MAX_NAME_LENGTH = 1_024
+const checkRequest = checkLimits(PromptSessionRequestSchema)
+const checkFile = checkLimits(FileInputSchema)
 /** All files of one prompt together, in bytes: what carries them must stay below the 64 MiB of a message. */
 const MAX_FILES_SIZE = 40 * 1_048_576
 
@@ -40,6 +44,7 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
     const { workspaceId } = admitter
     const { sessionId } = request
     const id = parseMessageId(request.messageId)
+    checkRequest(request)
     const words = parsePrompt(request)
     const inputs = parseFiles(request.files)
     const given = { id, delivery: parseDelivery(request.delivery), digest: digestOf(sentBy(request)), admitter }
@@ -72,9 +77,8 @@ function sentBy({ text, files, agents, metadata, delivery }: PromptSessionReques
 
 function parsePrompt(request: PromptSessionRequest): Omit<Prompt, 'files'> {
   const { agents } = request
-  check(agents.length <= MAX_ATTACHMENTS, 'agents', `must have at most ${MAX_ATTACHMENTS} items`)
   return {
-    text: parseText('text', request.text, 0, MAX_TEXT_LENGTH),
+    text: request.text,
     agents: agents.map(({ name, mention }, i) => ({
       name: parseAgentName(`agents[${i}].name`, name),
       mention: parseMention(`agents[${i}].mention`, mention),
@@ -94,16 +98,10 @@ function parseMention(field: string, mention: Mention | undefined): Mention | un
 type SentFile = Pick<FileAttachment, 'name' | 'description' | 'mention'> & { readonly uri: string }
 
 function parseFiles(files: readonly FileInput[]): readonly SentFile[] {
-  check(files.length <= MAX_ATTACHMENTS, 'files', `must have at most ${MAX_ATTACHMENTS} items`)
-  return files.map(({ uri, name, description, mention }, i) => {
-    const text = (member: string, value: string | undefined, most: number): string | undefined =>
-      value === undefined ? undefined : parseText(`files[${i}].${member}`, value, 0, most)
-    return {
-      uri,
-      name: text('name', name, MAX_NAME_LENGTH),
-      description: text('description', description, MAX_DESCRIPTION_LENGTH),
-      mention: parseMention(`files[${i}].mention`, mention),
-    }
+  return files.map((file, i) => {
+    checkFile(file, `files[${i}]`)
+    const { uri, name, description, mention } = file
+    return { uri, name, description, mention: parseMention(`files[${i}].mention`, mention) }
   })
 }
 

@@ -1,15 +1,16 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
-import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { ReplyPermissionRequestRequestSchema, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { PermissionReply } from '#services/session/domain/permission/permission.ts'
 import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { check, parseText } from '#shared/rpc/parse.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { replies } from '../enums.ts'
 
-const MAX_MESSAGE_LENGTH = 4_096
+const checkRequest = checkLimits(ReplyPermissionRequestRequestSchema)
 
 /** Replies to a permission request; the drain that asked observes the answer. */
 export function replyPermissionRequest(dependencies: {
@@ -19,8 +20,8 @@ export function replyPermissionRequest(dependencies: {
   return async (request, context) => {
     const { workspaceId } = principalOf(context)
     const { sessionId, requestId } = request
-    const message = parseText('message', request.message ?? '', 0, MAX_MESSAGE_LENGTH)
-    const answer = { reply: parseReply(request.reply), message }
+    checkRequest(request)
+    const answer = { reply: parseReply(request.reply), message: request.message ?? '' }
     await store.revise(
       { workspace: workspaceId, sessionId },
       (reads) => reads.waitingRequests(),

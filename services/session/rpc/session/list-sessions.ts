@@ -1,5 +1,9 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { ListSessionsRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import {
+  type ListSessionsRequest,
+  ListSessionsRequestSchema,
+  type SessionService,
+} from '#gen/portico/session/v1/session_service_pb.js'
 import type { Session } from '#services/session/domain/session.ts'
 import type { Page, SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
@@ -7,17 +11,17 @@ import { pause } from '#services/session/run/pause.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isObject } from '#shared/json.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { check, parsePageSize, parseText } from '#shared/rpc/parse.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check, parsePageSize } from '#shared/rpc/parse.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
 import { parseOrder } from '../parse.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 1_000
-/** As long as what a session may be created with. */
-const MAX_FILTER_LENGTH = 4_096
 /** Of all filters together: they travel in the page token, and that in a URL. */
 const MAX_FILTERS_LENGTH = 8_192
+const checkRequest = checkLimits(ListSessionsRequestSchema)
 
 /**
  * Writes whose time is before that of a first page are done after that, in milliseconds. What changes later than that is
@@ -78,11 +82,9 @@ async function readPage(
 function parseFilter(request: ListSessionsRequest): Filter {
   const { search, directory, projectId, subpath, parentId } = request
   check(subpath === undefined || projectId !== undefined, 'subpath', 'needs project_id')
-  const filters = { search, directory, project_id: projectId, subpath, parent_id: parentId }
-  for (const [field, value] of Object.entries(filters)) {
-    if (value !== undefined) parseText(field, value, field === 'search' ? 1 : 0, MAX_FILTER_LENGTH)
-  }
-  const all = Object.values(filters).join('')
+  const filters = [search, directory, projectId, subpath, parentId]
+  checkRequest(request)
+  const all = filters.join('')
   const most = `must have at most ${MAX_FILTERS_LENGTH} characters together with the other filters`
   check(all.length <= MAX_FILTERS_LENGTH, 'search', most)
   return {

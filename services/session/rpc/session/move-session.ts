@@ -1,5 +1,5 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { MoveSessionRequestSchema, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { moveSession as decideMove } from '#services/session/domain/inbox/move-session.ts'
 import type { TakenId } from '#services/session/domain/inbox.ts'
 import type { SessionLocation } from '#services/session/domain/session.ts'
@@ -8,10 +8,12 @@ import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
-import { parseText } from '#shared/rpc/parse.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { digestOf, notAdmitted, parseDelivery } from '../inbox/parse-admission.ts'
-import { MAX_PATH_LENGTH, parseMessageId } from '../parse.ts'
+import { parseMessageId } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
+
+const checkRequest = checkLimits(MoveSessionRequestSchema)
 
 /** Admits a move of the session; where its own directory cannot be used and it is at rest, it moves at once. */
 export function moveSession(dependencies: {
@@ -24,7 +26,8 @@ export function moveSession(dependencies: {
     const { principal: admitter } = call
     const id = parseMessageId(request.messageId)
     const delivery = parseDelivery(request.delivery)
-    const directory = parseText('directory', request.directory, 1, MAX_PATH_LENGTH)
+    checkRequest(request)
+    const { directory } = request
     const key = { workspace: admitter.workspaceId, sessionId: request.sessionId }
     const { from, known } = await store.inspect(
       key,

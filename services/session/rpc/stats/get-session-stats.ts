@@ -2,6 +2,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   GetSessionStatsRequest_ToolDetail as Detail,
+  GetSessionStatsRequestSchema,
   type SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import { Calendar } from '#services/session/domain/stats/calendar.ts'
@@ -9,10 +10,11 @@ import { Stats } from '#services/session/domain/stats/stats.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import type { Clock } from '#shared/clock.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { check, invalid, parseText } from '#shared/rpc/parse.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check, invalid } from '#shared/rpc/parse.ts'
 import { statsToProto } from './stats-to-proto.ts'
 
-const MAX_PROJECT_LENGTH = 4_096
+const checkRequest = checkLimits(GetSessionStatsRequestSchema)
 const DETAILS = [Detail.UNSPECIFIED, Detail.NONE, Detail.SUMMARY, Detail.FULL]
 
 /** Sums up what the sessions of the caller's workspace did in a range of time. */
@@ -28,7 +30,7 @@ export function getSessionStats(dependencies: {
     check(from === undefined || from < to, 'start_time', 'must be before the end of the range')
     check(DETAILS.includes(request.toolDetail), 'tool_detail', 'is none of its values')
     const { projectId } = request
-    if (projectId !== undefined) parseText('project_id', projectId, 0, MAX_PROJECT_LENGTH)
+    checkRequest(request)
     const calls = request.toolDetail !== Detail.NONE
     const stats = new Stats(parseTimeZone(request.timeZone))
     for await (const batch of store.listActivity(workspaceId, { from, to, projectId, calls })) {
