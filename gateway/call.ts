@@ -36,6 +36,8 @@ export class Call {
   credential: Credential | undefined
   /** Headers for the answer, names and values in turn, whatever the answer is. */
   readonly headers: string[]
+  /** For how many seconds the answer may be kept; undefined: not at all. */
+  maxAge: number | undefined
   /** Reference id of the internal error that was answered, for the access log. */
   ref: string | undefined
   /** What made the answer a 5xx, for the trace. */

@@ -1,7 +1,7 @@
 import { homedir, tmpdir } from 'node:os'
 import { z } from 'zod'
 import { type Environment, readEnvironment } from '#shared/config/config.ts'
-import { integerVariable, mustBe, portVariable } from '#shared/config/variables.ts'
+import { integerVariable, mustBe, portVariable, urlVariable } from '#shared/config/variables.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { isNetwork } from './auth/client-network.ts'
 import { isLoopbackHost } from './http/origin.ts'
@@ -20,6 +20,8 @@ export interface Config {
   readonly auth: Auth
   /** Origins whose pages may call, beside this server's own and, in the mode `none`, those of this machine. */
   readonly corsOrigins: readonly string[]
+  /** Origin under which clients know this server; undefined: where it listens. */
+  readonly publicOrigin: string | undefined
   /** Addresses and networks of proxies whose `X-Forwarded-For` says who a client is. */
   readonly trustedProxies: readonly string[]
   /** Most token exchanges of one client network within any minute. */
@@ -51,6 +53,7 @@ const schema = z
       .default('portico'),
     PORTICO_BASIC_PASSWORD: z.string().optional(),
     PORTICO_CORS_ORIGINS: z.string().default('').transform(splitList).pipe(z.array(originSchema())),
+    PORTICO_PUBLIC_URL: urlVariable().optional(),
     PORTICO_TRUSTED_PROXIES: z.string().default('').transform(splitList).pipe(z.array(networkSchema())),
     PORTICO_EXCHANGES_PER_MINUTE: integerVariable({ min: 1, max: 1_000_000 }).default(600),
     PORTICO_BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(1_048_576),
@@ -77,6 +80,7 @@ const schema = z
           ? { mode: 'basic', username: env.PORTICO_BASIC_USERNAME, password: env.PORTICO_BASIC_PASSWORD ?? '' }
           : { mode: env.PORTICO_AUTH },
       corsOrigins: env.PORTICO_CORS_ORIGINS,
+      publicOrigin: env.PORTICO_PUBLIC_URL && new URL(env.PORTICO_PUBLIC_URL).origin,
       trustedProxies: env.PORTICO_TRUSTED_PROXIES,
       exchangesPerMinute: env.PORTICO_EXCHANGES_PER_MINUTE,
       bodyLimit: env.PORTICO_BODY_LIMIT_BYTES,

@@ -9,7 +9,7 @@ import type { Principal, PrincipalKind } from '#shared/rpc/call-context.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { type Call, callOf } from '../call.ts'
 import type { Config } from '../config.ts'
-import { OF_SESSIONS } from '../credentials.ts'
+import { isAccessToken, OF_SESSIONS } from '../credentials.ts'
 import { BEARER_CHALLENGE } from '../errors/challenge.ts'
 import type { Facade } from '../facade.ts'
 import { isLoopbackHost, requireAllowedOrigin, requireOwnHost } from '../http/origin.ts'
@@ -19,6 +19,7 @@ import { WrongKeys } from './wrong-keys.ts'
 const BASIC_CHALLENGE = 'Basic realm="Secure Area"'
 /** In characters. */
 const MAX_KEY_LENGTH = 512
+const MAX_TOKEN_LENGTH = 8_192
 const LOCAL_OPERATOR = { credential: { case: 'localOperator', value: {} } } as const
 
 /**
@@ -82,8 +83,10 @@ async function byBearer(facade: Facade, call: Call, request: Request): Promise<v
   // To a credential of another scheme a challenge names no error (RFC 6750 section 3.1).
   if (!/^Bearer(?: |$)/i.test(header)) throw new Rejection('CREDENTIAL_REFUSED', { challenge: BEARER_CHALLENGE })
   if (given === undefined) throw new Rejection('CREDENTIAL_REFUSED')
-  if (given.length > MAX_KEY_LENGTH) throw new Rejection('CREDENTIAL_REFUSED')
-  await identify(facade, call, { credential: { case: 'apiKey', value: given } })
+  const isToken = isAccessToken(given)
+  if (given.length > (isToken ? MAX_TOKEN_LENGTH : MAX_KEY_LENGTH)) throw new Rejection('CREDENTIAL_REFUSED')
+  await identify(facade, call, { credential: { case: isToken ? 'accessToken' : 'apiKey', value: given } })
+  if (isToken) call.credential = 'access-token'
 }
 
 async function identify(facade: Facade, call: Call, credential: MessageInitShape<typeof AuthenticateRequestSchema>) {

@@ -2,15 +2,10 @@ import type { Response } from 'express'
 import { callOf } from '../call.ts'
 import { withRetryAfter } from '../errors/public-error.ts'
 
-/** Headers of every JSON answer, names and values in turn. */
-export const JSON_HEADERS = [
-  'content-type',
-  'application/json; charset=utf-8',
-  'cache-control',
-  'no-store',
-  'x-content-type-options',
-  'nosniff',
-] as const
+const TYPE = ['content-type', 'application/json; charset=utf-8', 'x-content-type-options', 'nosniff'] as const
+
+/** Headers of a JSON answer that nobody keeps, names and values in turn. */
+export const JSON_HEADERS = [...TYPE, 'cache-control', 'no-store'] as const
 
 /**
  * Sends a JSON answer. The body is a plain object made by a mapper, never a protobuf message. `headers` are names and
@@ -20,7 +15,10 @@ export function sendJson(response: Response, status: number, body: unknown, head
   const text = JSON.stringify(body)
   const size = Buffer.byteLength(text)
   const own = status === 503 ? withRetryAfter(headers) : headers
-  response.writeHead(status, [...JSON_HEADERS, 'content-length', String(size), ...callOf(response).headers, ...own])
+  const { headers: ofCall, maxAge } = callOf(response)
+  const kept = status === 200 && maxAge !== undefined
+  const json = kept ? [...TYPE, 'cache-control', `public, max-age=${maxAge}`] : JSON_HEADERS
+  response.writeHead(status, [...json, 'content-length', String(size), ...ofCall, ...own])
   // Pure ASCII is cheaper to write as Latin-1.
   response.end(text, size === text.length ? 'latin1' : 'utf8')
 }

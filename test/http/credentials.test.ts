@@ -6,10 +6,11 @@ import { OPERATIONS } from '#gateway/operations.ts'
 import { openFacade, TEST_KEYS, type TestFacade } from '#test/support/facade.ts'
 
 /** Which keys show what. */
-const BEARERS: Readonly<Partial<Record<Credential, string>>> = {
+const BEARERS: Readonly<Record<Exclude<Credential, 'local-operator'>, string>> = {
   workspace: TEST_KEYS.workspace,
   personal: TEST_KEYS.personal,
   management: TEST_KEYS.management,
+  'access-token': TEST_KEYS.accessToken,
 }
 
 async function statusOf(facade: TestFacade, { method, path }: Operation, bearer?: string): Promise<number> {
@@ -46,4 +47,28 @@ test('sessions are for keys of users, and what of /api/v1 a workspace key may us
     else if (path.startsWith('/api/')) assert.equal(credentials, OF_SESSIONS, id)
     else assert.equal(credentials, ANYBODY, id)
   }
+})
+
+test('what an access token may not be used for says so, in the form of its API', async () => {
+  await using facade = await openFacade({}, { PORTICO_AUTH: 'bearer' })
+  const headers = { authorization: `Bearer ${TEST_KEYS.accessToken}` }
+  const session = await facade.fetch('/api/session', { headers })
+  assert.equal(session.status, 403)
+  const message = 'Access tokens have no access to sessions'
+  assert.deepEqual(await session.json(), { _tag: 'ForbiddenError', message })
+  assert.equal((await facade.fetch('/api/nothing', { headers })).status, 403)
+  assert.equal((await facade.fetch('/api/v1/nothing', { headers })).status, 404)
+})
+
+test('65: an access token that is refused is 401, and wrong ones count like wrong keys', async () => {
+  await using facade = await openFacade()
+  const ask = (token: string) =>
+    facade.fetch('/api/v1/responses', { method: 'POST', headers: { authorization: `Bearer ${token}` } })
+  const wrong = await ask(`${TEST_KEYS.accessToken}x`)
+  assert.equal(wrong.status, 401)
+  assert.equal(wrong.headers.get('www-authenticate'), 'Bearer realm="portico", error="invalid_token"')
+  assert.equal((await ask(`eyJ${'x'.repeat(8_200)}.e30.c2ln`)).status, 401)
+  for (let i = 2; i < 20; i++) assert.equal((await ask(`${TEST_KEYS.accessToken}x`)).status, 401)
+  assert.equal((await ask(`${TEST_KEYS.accessToken}x`)).status, 429)
+  assert.equal((await ask(TEST_KEYS.accessToken)).status, 400, 'a body is missing, and the token is good')
 })

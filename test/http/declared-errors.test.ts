@@ -4,6 +4,7 @@ import { Code } from '@connectrpc/connect'
 import { publicError } from '#gateway/errors/public-error.ts'
 import type { Operation } from '#gateway/operation.ts'
 import { OPERATIONS } from '#gateway/operations.ts'
+import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
@@ -151,6 +152,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     PROVIDER_UNAVAILABLE: { body: { ...echo, input: '/fail 500' } },
     PROVIDER_TIMEOUT: { body: { ...echo, input: '/fail 504' } },
   },
+  'oauth.keys': { SIGNING_UNAVAILABLE: away },
 }
 
 function ofLocation(path: string): Partial<Record<AnyReason, Provocation>> {
@@ -222,7 +224,9 @@ test('what only a service that is away or behind rejects with is shown as declar
   const reasons: Stubs['reasons'] = Object.fromEntries(
     OPERATIONS.flatMap(({ errors }) => errors.map((each) => [each, { code: Code.Unknown, message: 'M' }])),
   )
-  await using facade = await openFacade({ session: all(SessionService), inference: all(InferenceService), reasons })
+  await using facade = await openFacade({
+    ...{ session: all(SessionService), inference: all(InferenceService), federation: all(FederationService), reasons },
+  })
   for (const [operation, each, provocation] of provocations()) {
     if (provocation.by !== 'stubs') continue
     reason = each

@@ -50,6 +50,7 @@ export const TEST_KEYS = {
   workspace: 'sk-portico-test',
   personal: 'pk-portico-test',
   management: 'mk-portico-test',
+  accessToken: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl',
 }
 
 /**
@@ -145,6 +146,10 @@ const authenticate: ServiceImpl<typeof IdentityService>['authenticate'] = ({ cre
   const ids = { organizationId: 'org_1', workspaceId: 'wrk_1' }
   if (credential.case === 'localOperator') {
     return { principal: { ...ids, apiKeyId: '', kind: Principal_Kind.LOCAL_OPERATOR } }
+  }
+  if (credential.case === 'accessToken') {
+    if (credential.value !== TEST_KEYS.accessToken) throw new Rejection('CREDENTIAL_REFUSED')
+    return { principal: { ...ids, apiKeyId: 'key_1', kind: Principal_Kind.WORKSPACE } }
   }
   if (credential.value === TEST_KEYS.workspace) {
     return { principal: { ...ids, apiKeyId: 'key_1', kind: Principal_Kind.WORKSPACE } }
