@@ -7,21 +7,18 @@ import type { StoreConfig } from '#shared/config/store-config.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
-import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { storePort } from '#shared/stores/store-port.ts'
+import type { StoreWatch } from '#shared/stores/store-watch.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './adapters/files/encryption-key.ts'
-import { MemoryExchangeCounts } from './adapters/memory/exchange-counts.ts'
 import { SCHEMA } from './adapters/mongo/schema.ts'
-import { SqliteIdentityStore } from './adapters/sqlite/identity-store.ts'
 import { STEPS } from './adapters/sqlite/schema.ts'
-import { SqliteSigningKeys } from './adapters/sqlite/signing-keys.ts'
+import { openSqliteStores } from './adapters/sqlite/stores.ts'
 import type { Config } from './config.ts'
-import type { ExchangeCounts } from './ports/exchange-counts.ts'
-import type { IdentityStore } from './ports/identity-store.ts'
 import type { SigningKeys } from './ports/signing-keys.ts'
+import type { Ports, Stores } from './ports/stores.ts'
 import { createRoutes } from './routes.ts'
 import { AccessTokens } from './run/access-token/access-tokens.ts'
 import { KeyRing } from './run/access-token/key-ring.ts'
@@ -57,52 +54,54 @@ const DEFAULT_ORIGIN = 'http://127.0.0.1:4096'
 /** Opens the store and makes sure of what a deployment starts with. */
 export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock } = dependencies
-  const { kind } = config.store
   await using opening = new AsyncDisposableStack()
-  const place = await openStore(config.store, opening)
-  const { store: opened, signingKeys: openedKeys, exchangeCounts: openedCounts, mongo } = place
+  const { stores: opened, mongo } = await openStores(config.store, clock, opening)
   const health = opening.use(watchStore(opened, { name: 'identity', mongo, ...dependencies }))
   await health.begin()
-  const store = storePort(tracedPort(opened, 'IdentityStore', { 'db.system.name': kind }), health, {
-    writes: ['createKey'],
-  })
-  const signingKeys = storePort(tracedPort(openedKeys, 'SigningKeys', { 'db.system.name': kind }), health)
+  const { identity: store, ...stores } = watchedStores(opened, health, config.store.kind)
+  const { signingKeys } = stores
   const ring = await KeyRing.open({ store: signingKeys, seal: await sealOf(config, signingKeys), ...dependencies })
   const issuer = config.publicOrigin ?? dependencies.gatewayOrigin ?? DEFAULT_ORIGIN
   const tokens = new AccessTokens({ ring, issuer, clock })
-  const exchangeCounts = storePort(tracedPort(openedCounts, 'ExchangeCounts', { 'db.system.name': kind }), health)
   const result = await bootstrap(store, config, dependencies)
   dependencies.logger.info({ workspaceId: result.workspaceId }, 'Keys and projects belong to this workspace')
   const resources = opening.move()
   return {
-    routes: { ...createRoutes({ store, ring, tokens, exchangeCounts, clock, bootstrap: result }), store: health },
+    routes: { ...createRoutes({ ...stores, store, ring, tokens, clock, bootstrap: result }), store: health },
     bootstrap: result,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-interface Place {
-  readonly store: IdentityStore
-  readonly signingKeys: SigningKeys
-  readonly exchangeCounts: ExchangeCounts
-  readonly mongo?: Mongo
+/** The ports of the stores, with their spans, and with STORE_UNAVAILABLE where the store is to blame. */
+function watchedStores(stores: Stores, health: StoreWatch, kind: StoreConfig['kind']): Ports {
+  const watched = <P extends object>(name: string, port: P, writes: readonly (keyof P)[] = []): P =>
+    storePort(tracedPort(port, name, { 'db.system.name': kind }), health, { writes })
+  return {
+    identity: watched('IdentityStore', stores.identity, ['createKey']),
+    organizations: watched('OrganizationStore', stores.organizations, ['createOrganization']),
+    federation: watched('FederationStore', stores.federation, ['createIssuer', 'createPolicy']),
+    issuerHealth: watched('IssuerHealth', stores.issuerHealth),
+    auditLog: watched('AuditLog', stores.auditLog, ['append']),
+    replayClaims: watched('ReplayClaims', stores.replayClaims),
+    signingKeys: watched('SigningKeys', stores.signingKeys),
+    exchangeCounts: watched('ExchangeCounts', stores.exchangeCounts),
+  }
 }
 
-async function openStore(config: StoreConfig, resources: AsyncDisposableStack): Promise<Place> {
+async function openStores(
+  config: StoreConfig,
+  clock: Clock,
+  resources: AsyncDisposableStack,
+): Promise<{ readonly stores: Stores; readonly mongo?: Mongo }> {
   if (config.kind === 'sqlite') {
-    const path = join(config.directory, 'identity.sqlite')
-    const store = resources.use(new SqliteIdentityStore(path))
-    const file = resources.use(new SqliteFile(path, { steps: STEPS, exclusive: false }))
-    return { store, signingKeys: new SqliteSigningKeys(file), exchangeCounts: new MemoryExchangeCounts() }
+    return { stores: resources.use(openSqliteStores(join(config.directory, 'identity.sqlite'), clock)) }
   }
   // The driver takes 20 MB, and is not read where it is not used.
   const { openMongo } = await import('#shared/stores/mongo.ts')
-  const { MongoExchangeCounts } = await import('./adapters/mongo/exchange-counts.ts')
-  const { MongoIdentityStore } = await import('./adapters/mongo/identity-store.ts')
-  const { MongoSigningKeys } = await import('./adapters/mongo/signing-keys.ts')
+  const { openMongoStores } = await import('./adapters/mongo/stores.ts')
   const mongo = resources.use(await openMongo(config))
-  const store = await MongoIdentityStore.open(mongo)
-  return { store, signingKeys: new MongoSigningKeys(mongo), exchangeCounts: new MongoExchangeCounts(mongo.db), mongo }
+  return { stores: resources.use(await openMongoStores(mongo)), mongo }
 }
 
 /**

@@ -2,8 +2,8 @@ import { FederationService } from '#gen/portico/identity/v1/federation_service_p
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
-import type { ExchangeCounts } from './ports/exchange-counts.ts'
 import type { IdentityStore } from './ports/identity-store.ts'
+import type { Ports } from './ports/stores.ts'
 import { reasons } from './reasons.ts'
 import { authenticate } from './rpc/authenticate.ts'
 import { checkApiKey } from './rpc/check-api-key.ts'
@@ -17,11 +17,10 @@ import type { AccessTokens } from './run/access-token/access-tokens.ts'
 import type { KeyRing } from './run/access-token/key-ring.ts'
 
 /** What the handlers need. */
-export interface HandlerDependencies {
+export interface HandlerDependencies extends Omit<Ports, 'identity'> {
   readonly store: IdentityStore
   readonly ring: KeyRing
   readonly tokens: AccessTokens
-  readonly exchangeCounts: ExchangeCounts
   readonly clock: Clock
   /** Where the local operator acts. */
   readonly bootstrap: { readonly organizationId: string; readonly workspaceId: string }

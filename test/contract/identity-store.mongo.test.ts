@@ -1,14 +1,14 @@
-import { MongoIdentityStore } from '#services/identity/adapters/mongo/identity-store.ts'
+import { openMongoStores } from '#services/identity/adapters/mongo/stores.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
-import { identityStoreSuite } from './identity-store.suite.ts'
+import { identitySuites } from './identity-store.suites.ts'
 
-identityStoreSuite(
+identitySuites(
   'MongoDB',
   async () => {
     const mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
     return {
-      open: () => MongoIdentityStore.open(mongo),
+      open: () => openMongoStores(mongo),
       async [Symbol.asyncDispose]() {
         await mongo.db.dropDatabase()
         await mongo[Symbol.asyncDispose]()

@@ -1,13 +1,74 @@
+import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SqliteIdentityStore } from '#services/identity/adapters/sqlite/identity-store.ts'
-import { identityStoreSuite } from './identity-store.suite.ts'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { openSqliteStores } from '#services/identity/adapters/sqlite/stores.ts'
+import { systemClock } from '#shared/clock.ts'
+import { scratchDirectory } from '#test/support/processes.ts'
+import { identitySuites } from './identity-store.suites.ts'
+import { byAdmin, makeOrganization } from './identity-store.support.ts'
 
-identityStoreSuite('SQLite', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'portico-identity-'))
-  return {
-    open: async () => new SqliteIdentityStore(join(directory, 'identity.sqlite')),
-    [Symbol.asyncDispose]: () => rm(directory, { recursive: true }),
+identitySuites(
+  'SQLite',
+  async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'portico-identity-'))
+    return {
+      open: async (clock) => openSqliteStores(join(directory, 'identity.sqlite'), clock),
+      [Symbol.asyncDispose]: () => rm(directory, { recursive: true }),
+    }
+  },
+  { skip: false },
+)
+
+test('SQLite itself refuses to change an entry of the audit log, and to remove one that is to be kept', async () => {
+  using folder = scratchDirectory()
+  const path = join(folder.path, 'identity.sqlite')
+  {
+    await using stores = openSqliteStores(path, systemClock)
+    const { organizationId } = await makeOrganization(stores)
+    await stores.organizations.setPlan(organizationId, 'free', byAdmin(9_000))
+    assert.equal(await stores.auditLog.expire(6_000, 1), 1)
+  }
+  using database = new DatabaseSync(path)
+  const count = () => database.prepare('SELECT count(*) AS count FROM audit_entries').get()?.count
+  const columns = 'organization_id, position, time, kind, policy_id, issuer_id, event'
+  for (const statement of [
+    "UPDATE audit_entries SET event = '{}'",
+    'UPDATE audit_entries SET time = 0',
+    'DELETE FROM audit_entries WHERE time = 9000',
+    `REPLACE INTO audit_entries SELECT ${columns} FROM audit_entries WHERE time = 9000`,
+    'UPDATE audit_retention SET kept_from = 0',
+    'DELETE FROM audit_retention',
+    'REPLACE INTO audit_retention VALUES (1, 99999)',
+  ]) {
+    assert.throws(() => database.exec(statement), /the audit log is never changed/, statement)
+  }
+  assert.equal(count(), 2)
+  database.exec('DELETE FROM audit_entries WHERE time = 5000')
+  assert.equal(count(), 1)
+})
+
+test('SQLite: each search of the audit log goes by an index of what it searches for', async () => {
+  using folder = scratchDirectory()
+  const path = join(folder.path, 'identity.sqlite')
+  await openSqliteStores(path, systemClock)[Symbol.asyncDispose]()
+  using database = new DatabaseSync(path)
+  const plan = (where: string) => {
+    const rows = database
+      .prepare(`EXPLAIN QUERY PLAN SELECT position FROM audit_entries WHERE ${where} ORDER BY position DESC LIMIT 9`)
+      .all()
+    return rows.map(({ detail }) => detail).join('\n')
+  }
+  const own = "organization_id = 'org'"
+  for (const [where, index] of [
+    [own, 'PRIMARY KEY'],
+    [`${own} AND policy_id = 'p'`, 'audit_entries_policy'],
+    [`${own} AND issuer_id = 'i'`, 'audit_entries_issuer'],
+    [`${own} AND kind = 'changed' AND kind <> 'exchange-accepted' AND 1`, 'audit_entries_kind'],
+  ] as const) {
+    assert.match(plan(where), new RegExp(`SEARCH .*${index}`), where)
+    assert.doesNotMatch(plan(where), /TEMP B-TREE/, where)
   }
 })

@@ -1,21 +1,8 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { Bootstrap, IdentityStore, NewApiKey } from '#services/identity/ports/identity-store.ts'
+import type { Bootstrap, NewApiKey } from '#services/identity/ports/identity-store.ts'
+import type { Stores } from '#services/identity/ports/stores.ts'
 import { randomId } from '#shared/ids.ts'
-
-/** One database that several stores can have open at once, as several processes would. */
-export interface IdentityDatabase extends AsyncDisposable {
-  open(): Promise<IdentityStore>
-}
-
-let hashes = 0
-
-function newKey(more: Partial<NewApiKey> = {}): NewApiKey {
-  hashes += 1
-  const hash = hashes.toString(16).padStart(64, '0')
-  const base = { kind: 'workspace', name: 'a key', prefix: 'sk-portico-abcd', timeCreated: 1000 } as const
-  return { id: randomId('key'), hash, ...base, timeExpires: undefined, ...more }
-}
+import { byAdmin, changesOf, type MakePlace, newKey, type SuiteOptions, suiteOf } from './identity-store.support.ts'
 
 function newBootstrap(...keys: Bootstrap['keys']): Bootstrap {
   const organization = { id: randomId('org'), name: 'an organization' }
@@ -24,121 +11,168 @@ function newBootstrap(...keys: Bootstrap['keys']): Bootstrap {
 
 const stored = ({ hash: _, ...key }: NewApiKey, workspaceId: string) => ({ ...key, workspaceId, disabled: false })
 
-/** What IdentityStore promises, on any adapter. `create` makes an empty database. */
-export function identityStoreSuite(name: string, create: () => Promise<IdentityDatabase>, options = {}): void {
-  describe(`IdentityStore on ${name}`, options, () => {
-    let database: IdentityDatabase
-    let store: IdentityStore
-    let other: IdentityStore
-    beforeEach(async () => {
-      database = await create()
-      store = await database.open()
-      other = await database.open()
-    })
-    afterEach(async () => {
-      await store[Symbol.asyncDispose]()
-      await other[Symbol.asyncDispose]()
-      await database[Symbol.asyncDispose]()
-    })
-    const workspaceOf = async (): Promise<string> => (await store.bootstrap(newBootstrap())).workspaceId
+const workspaceOf = async ({ identity }: Stores): Promise<string> =>
+  (await identity.bootstrap(newBootstrap())).workspaceId
 
-    test('the first bootstrap makes organization, workspace and all keys', async () => {
+/** What IdentityStore promises, on any adapter. */
+export function identityStoreSuite(name: string, make: MakePlace, options: SuiteOptions): void {
+  suiteOf(`IdentityStore on ${name}`, make, options, (rule) => {
+    rule('the first bootstrap makes organization, workspace and all keys', async ({ store, other }) => {
       const [given, made] = [newKey(), newKey({ kind: 'management', timeExpires: 5000 })]
       const bootstrap = newBootstrap({ ...given, given: true }, { ...made, given: false })
       const { organization, workspace } = bootstrap
       const keys = [stored(given, workspace.id), stored(made, workspace.id)]
       const expected = { organizationId: organization.id, workspaceId: workspace.id, first: true, keys }
-      assert.deepEqual(await store.bootstrap(bootstrap), expected)
-      assert.deepEqual(await other.findKey(made.hash), { organizationId: organization.id, key: keys[1] })
+      assert.deepEqual(await store.identity.bootstrap(bootstrap), expected)
+      assert.deepEqual(await other.identity.findKey(made.hash), { organizationId: organization.id, key: keys[1] })
     })
 
-    test('a later bootstrap answers what is there and writes given keys only', async () => {
-      const first = await store.bootstrap(newBootstrap())
+    rule('a later bootstrap answers what is there and writes given keys only', async ({ store, other }) => {
+      const first = await store.identity.bootstrap(newBootstrap())
       const [given, made] = [newKey(), newKey()]
-      const second = await other.bootstrap(newBootstrap({ ...given, given: true }, { ...made, given: false }))
+      const second = await other.identity.bootstrap(newBootstrap({ ...given, given: true }, { ...made, given: false }))
       assert.deepEqual(second, { ...first, first: false, keys: [stored(given, first.workspaceId), undefined] })
-      assert.equal(await store.findKey(made.hash), undefined)
+      assert.equal(await store.identity.findKey(made.hash), undefined)
     })
 
-    test('a bootstrap leaves a given key that is there as it is', async () => {
+    rule('a bootstrap leaves a given key that is there as it is', async ({ store }) => {
       const given = newKey()
-      const { workspaceId } = await store.bootstrap(newBootstrap({ ...given, given: true }))
-      await store.setKeyDisabled(workspaceId, given.id, true)
-      const again = await store.bootstrap(newBootstrap({ ...given, id: randomId('key'), name: 'new', given: true }))
+      const { workspaceId } = await store.identity.bootstrap(newBootstrap({ ...given, given: true }))
+      await store.identity.setKeyDisabled(workspaceId, given.id, true, byAdmin())
+      const again = await store.identity.bootstrap(
+        newBootstrap({ ...given, id: randomId('key'), name: 'new', given: true }),
+      )
       assert.deepEqual(again.keys, [{ ...stored(given, workspaceId), disabled: true }])
     })
 
-    test('of bootstraps at once exactly one makes the workspace, and each given key is there once', async () => {
-      const given = newKey()
-      const starts = Array.from({ length: 8 }, (_, index) => {
-        const keys = [
-          { ...given, id: randomId('key'), given: true },
-          { ...newKey(), given: false },
-        ]
-        return (index % 2 === 0 ? store : other).bootstrap(newBootstrap(...keys))
-      })
-      const answers = await Promise.all(starts)
-      assert.equal(answers.filter((answer) => answer.first).length, 1)
-      assert.equal(new Set(answers.map((answer) => answer.organizationId)).size, 1)
-      assert.equal(new Set(answers.map((answer) => answer.workspaceId)).size, 1)
-      assert.equal(new Set(answers.map((answer) => answer.keys[0]?.id)).size, 1)
-      assert.equal(answers.filter((answer) => answer.keys[1] !== undefined).length, 1)
-      const { items } = await store.listKeys(answers[0]?.workspaceId ?? '', 0, 100)
-      assert.equal(items.length, 2)
-    })
+    rule(
+      'of bootstraps at once exactly one makes the workspace, and each given key is there once',
+      async ({ store, other }) => {
+        const given = newKey()
+        const starts = Array.from({ length: 8 }, (_, index) => {
+          const keys = [
+            { ...given, id: randomId('key'), given: true },
+            { ...newKey(), given: false },
+          ]
+          return (index % 2 === 0 ? store : other).identity.bootstrap(newBootstrap(...keys))
+        })
+        const answers = await Promise.all(starts)
+        assert.equal(answers.filter((answer) => answer.first).length, 1)
+        assert.equal(new Set(answers.map((answer) => answer.organizationId)).size, 1)
+        assert.equal(new Set(answers.map((answer) => answer.workspaceId)).size, 1)
+        assert.equal(new Set(answers.map((answer) => answer.keys[0]?.id)).size, 1)
+        assert.equal(answers.filter((answer) => answer.keys[1] !== undefined).length, 1)
+        const { items } = await store.identity.listKeys(answers[0]?.workspaceId ?? '', 0, 100)
+        assert.equal(items.length, 2)
+      },
+    )
 
-    test('a key is found by hash and by id, and only in its own workspace', async () => {
-      const workspace = await workspaceOf()
+    rule('a key is found by hash and by id, and only in its own workspace', async ({ store, other }) => {
+      const workspace = await workspaceOf(store)
       const key = newKey({ kind: 'personal', name: 'näme ☂', timeExpires: 2 ** 45 })
-      assert.deepEqual(await store.createKey(workspace, key), stored(key, workspace))
-      assert.deepEqual((await other.findKey(key.hash))?.key, stored(key, workspace))
-      assert.deepEqual(await other.getKey(workspace, key.id), await other.findKey(key.hash))
-      assert.equal(await store.getKey('wrk_other', key.id), undefined)
-      assert.equal(await store.setKeyDisabled('wrk_other', key.id, true), undefined)
-      assert.equal((await store.findKey(key.hash))?.key.disabled, false, 'nor can it be changed from another')
-      assert.deepEqual(await store.listKeys('wrk_other', 0, 10), { items: [], more: false })
-      assert.equal(await store.findKey('f'.repeat(64)), undefined)
+      assert.deepEqual(await store.identity.createKey(workspace, key, byAdmin()), stored(key, workspace))
+      assert.deepEqual((await other.identity.findKey(key.hash))?.key, stored(key, workspace))
+      assert.deepEqual(await other.identity.getKey(workspace, key.id), await other.identity.findKey(key.hash))
+      assert.equal(await store.identity.getKey('wrk_other', key.id), undefined)
+      assert.equal(await store.identity.setKeyDisabled('wrk_other', key.id, true, byAdmin()), undefined)
+      assert.equal((await store.identity.findKey(key.hash))?.key.disabled, false, 'nor can it be changed from another')
+      assert.deepEqual(await store.identity.listKeys('wrk_other', 0, 10), { items: [], more: false })
+      assert.equal(await store.identity.findKey('f'.repeat(64)), undefined)
     })
 
-    test('a change of one store is seen by another at once', async () => {
-      const workspace = await workspaceOf()
+    rule('a change of one store is seen by another at once', async ({ store, other }) => {
+      const workspace = await workspaceOf(store)
       const key = newKey()
-      await store.createKey(workspace, key)
+      await store.identity.createKey(workspace, key, byAdmin())
       for (const disabled of [true, true, false]) {
-        assert.deepEqual(await store.setKeyDisabled(workspace, key.id, disabled), {
+        assert.deepEqual(await store.identity.setKeyDisabled(workspace, key.id, disabled, byAdmin()), {
           ...stored(key, workspace),
           disabled,
         })
-        assert.equal((await other.findKey(key.hash))?.key.disabled, disabled)
-        assert.equal((await other.getKey(workspace, key.id))?.key.disabled, disabled)
+        assert.equal((await other.identity.findKey(key.hash))?.key.disabled, disabled)
+        assert.equal((await other.identity.getKey(workspace, key.id))?.key.disabled, disabled)
       }
     })
 
-    test('keys made at once are numbered without gaps and listed in that order', async () => {
-      const workspace = await workspaceOf()
+    rule('keys made at once are numbered without gaps and listed in that order', async ({ store, other }) => {
+      const workspace = await workspaceOf(store)
       const keys = Array.from({ length: 7 }, () => newKey())
-      await Promise.all(keys.map((key, index) => (index % 2 === 0 ? store : other).createKey(workspace, key)))
-      const all = await store.listKeys(workspace, 0, 7)
+      await Promise.all(
+        keys.map((key, index) => (index % 2 === 0 ? store : other).identity.createKey(workspace, key, byAdmin())),
+      )
+      const all = await store.identity.listKeys(workspace, 0, 7)
       assert.deepEqual([all.items.map((item) => item.seq), all.more], [[1, 2, 3, 4, 5, 6, 7], false])
       assert.deepEqual(new Set(all.items.map((item) => item.key.id)), new Set(keys.map((key) => key.id)))
-      const page = await store.listKeys(workspace, 2, 3)
+      const page = await store.identity.listKeys(workspace, 2, 3)
       assert.deepEqual(page, { items: all.items.slice(2, 5), more: true })
-      assert.deepEqual(await store.listKeys(workspace, 7, 3), { items: [], more: false })
+      assert.deepEqual(await store.identity.listKeys(workspace, 7, 3), { items: [], more: false })
     })
 
-    test('a key is not written when its workspace is missing, or its id or hash is in use', async () => {
-      const workspace = await workspaceOf()
+    rule('a key is not written when its workspace is missing, or its id or hash is in use', async ({ store }) => {
+      const workspace = await workspaceOf(store)
       const key = newKey()
-      await assert.rejects(store.createKey('wrk_missing', key))
-      assert.equal(await store.findKey(key.hash), undefined)
-      await store.createKey(workspace, key)
-      await assert.rejects(store.createKey(workspace, newKey({ id: key.id })))
-      await assert.rejects(store.createKey(workspace, newKey({ hash: key.hash })))
-      await store.createKey(workspace, newKey())
+      await assert.rejects(store.identity.createKey('wrk_missing', key, byAdmin()))
+      assert.equal(await store.identity.findKey(key.hash), undefined)
+      await store.identity.createKey(workspace, key, byAdmin())
+      await assert.rejects(store.identity.createKey(workspace, newKey({ id: key.id }), byAdmin()))
+      await assert.rejects(store.identity.createKey(workspace, newKey({ hash: key.hash }), byAdmin()))
+      await store.identity.createKey(workspace, newKey(), byAdmin())
       assert.deepEqual(
-        (await store.listKeys(workspace, 0, 10)).items.map((item) => item.seq),
+        (await store.identity.listKeys(workspace, 0, 10)).items.map((item) => item.seq),
         [1, 2],
       )
+    })
+
+    rule('a key is found by its organization, whatever its workspace', async ({ store, other }) => {
+      const { organizationId, workspaceId } = await store.identity.bootstrap(newBootstrap())
+      const key = await store.identity.createKey(workspaceId, newKey(), byAdmin())
+      assert.deepEqual(await other.identity.findOrganizationKey(organizationId, key.id), key)
+      assert.equal(await store.identity.findOrganizationKey('org_other', key.id), undefined)
+      assert.equal(await store.identity.findOrganizationKey(organizationId, 'key_other'), undefined)
+    })
+
+    rule('a deleted key is gone for every process, and only from its own workspace', async ({ store, other }) => {
+      const workspace = await workspaceOf(store)
+      const key = newKey()
+      await store.identity.createKey(workspace, key, byAdmin())
+      assert.equal(await store.identity.deleteKey('wrk_other', key.id, byAdmin()), false)
+      assert.equal(await store.identity.deleteKey(workspace, key.id, byAdmin()), true)
+      assert.equal(await other.identity.findKey(key.hash), undefined)
+      assert.equal(await other.identity.getKey(workspace, key.id), undefined)
+      assert.equal(await other.identity.setKeyDisabled(workspace, key.id, true, byAdmin()), undefined)
+      assert.equal(await other.identity.deleteKey(workspace, key.id, byAdmin()), false)
+      const later = await store.identity.createKey(workspace, newKey(), byAdmin())
+      const { items } = await store.identity.listKeys(workspace, 0, 10)
+      assert.deepEqual(items, [{ seq: 2, key: later }], 'its number is not given again')
+    })
+
+    rule('each change of a key is in the audit log, one that changes nothing is not', async ({ store, other }) => {
+      const [given, made] = [newKey({ name: 'given' }), newKey()]
+      const bootstrap = newBootstrap({ ...given, given: true })
+      const { organizationId, workspaceId } = await store.identity.bootstrap(bootstrap)
+      await store.identity.createKey(workspaceId, { ...made, timeExpires: 60_000 }, byAdmin())
+      for (const disabled of [true, true])
+        await store.identity.setKeyDisabled(workspaceId, made.id, disabled, byAdmin())
+      await Promise.all([store, other].map(({ identity }) => identity.deleteKey(workspaceId, made.id, byAdmin())))
+      await assert.rejects(store.identity.createKey(workspaceId, newKey({ hash: given.hash }), byAdmin()))
+      const [type, resource, operator] = ['changed', 'api-key', { kind: 'operator' }] as const
+      const snapshot = (name: string, expires: string | null = null, disabled = false) => {
+        return { workspace_id: workspaceId, kind: 'workspace', name, disabled, expire_time: expires }
+      }
+      const [enabled, disabled] = [false, true].map((off) => snapshot('a key', '1970-01-01T00:01:00.000Z', off))
+      const { actor } = byAdmin()
+      const before = undefined
+      assert.deepEqual(await changesOf(other, organizationId), [
+        {
+          ...{ type, actor: operator, resource: 'organization', resourceId: organizationId, before },
+          after: { name: 'an organization', plan: 'enterprise' },
+        },
+        { type, actor: operator, resource, resourceId: given.id, before, after: snapshot('given') },
+        { type, actor, resource, resourceId: made.id, before, after: enabled },
+        { type, actor, resource, resourceId: made.id, before: enabled, after: disabled },
+        { type, actor, resource, resourceId: made.id, before: disabled, after: undefined },
+      ])
+      assert.equal(JSON.stringify(await changesOf(store, organizationId)).includes(given.hash), false)
     })
   })
 }

@@ -1,4 +1,5 @@
 import type { ApiKey } from '../domain/api-key.ts'
+import type { By } from '../domain/audit.ts'
 
 /** A key to write. `hash` is the SHA-256 of the key in hexadecimal digits; the key itself never reaches a store. */
 export interface NewApiKey extends Omit<ApiKey, 'workspaceId' | 'disabled'> {
@@ -40,21 +41,18 @@ export interface ListedApiKey {
 }
 
 /**
- * Organizations, workspaces and API keys. Several processes may have one store open and write to it.
+ * Workspaces and API keys. Several processes may have one store open and write to it.
  *
- * Every write is one atomic use case: it resolves after the durable commit, and after a crash either all of it is there
- * or nothing. Every read returns what was committed when it was called, whichever process wrote it: nothing is cached. A
+ * Every write is one atomic use case, together with its entries in the audit log of the organization (`by` says who and when): it resolves
+ * after the durable commit, and after a crash either all of it is there or nothing. A change that changes nothing has no entry. Every read returns what was committed when it was called, whichever process wrote it: nothing is cached. A
  * counter on the workspace, raised in the same transaction, numbers its keys; ids never sort anything. Another
  * workspace's key does not exist.
  */
-export interface IdentityStore extends AsyncDisposable {
-  /** Writes something small of its own, as a sign that the store can be written. */
-  probe(): Promise<void>
-
+export interface IdentityStore {
   /**
-   * Makes what a deployment starts with, unless it is there: of any number of calls, also at once and from several
+   * Makes what a deployment starts with, by the operator, unless it is there: of any number of calls, also at once and from several
    * processes, exactly one makes the organization, the workspace and the made-up keys, and all return the same
-   * workspace. A given key whose hash is there already is left as it is, disabled or not.
+   * workspace. The organization has the plan `enterprise`. A given key whose hash is there already is left as it is, disabled or not.
    */
   bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped>
 
@@ -62,10 +60,14 @@ export interface IdentityStore extends AsyncDisposable {
   findKey(hash: string): Promise<OwnedApiKey | undefined>
   /** The key of this id in a workspace, with its organization. */
   getKey(workspace: string, keyId: string): Promise<OwnedApiKey | undefined>
+  /** The key of this id in any workspace of an organization. */
+  findOrganizationKey(organizationId: string, keyId: string): Promise<ApiKey | undefined>
   /** Oldest first, after a place in that order (0: from the start); at most `limit` (1 or more). */
   listKeys(workspace: string, after: number, limit: number): Promise<{ items: readonly ListedApiKey[]; more: boolean }>
   /** Writes a key that is enabled. Throws when the workspace is not there, or the id or the hash is in use. */
-  createKey(workspace: string, key: NewApiKey): Promise<ApiKey>
+  createKey(workspace: string, key: NewApiKey, by: By): Promise<ApiKey>
   /** Enables or disables a key; again is no error. Returns the key after the change; undefined: there is none. */
-  setKeyDisabled(workspace: string, keyId: string, disabled: boolean): Promise<ApiKey | undefined>
+  setKeyDisabled(workspace: string, keyId: string, disabled: boolean, by: By): Promise<ApiKey | undefined>
+  /** Deletes a key. Returns whether there was one. */
+  deleteKey(workspace: string, keyId: string, by: By): Promise<boolean>
 }

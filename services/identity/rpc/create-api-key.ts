@@ -8,7 +8,7 @@ import { type ApiKey, prefixOf } from '../domain/api-key.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
 import { hashOf, newSecret } from '../run/secret.ts'
 import { apiKeyToProto, keyKindFromProto } from './convert.ts'
-import { managerOf } from './parse.ts'
+import { byOf, managerOf } from './parse.ts'
 
 const MAX_NAME_LENGTH = 256
 /** The end of the year 9999, the last that a protobuf timestamp can name. */
@@ -21,17 +21,12 @@ export function createApiKey(dependencies: {
 }): ServiceImpl<typeof IdentityService>['createApiKey'] {
   const { store, clock } = dependencies
   return async (request, context) => {
-    const { workspaceId } = managerOf(context)
-    const now = clock.now()
-    const parsed = parseCreateApiKey(request, now)
+    const manager = managerOf(context)
+    const by = byOf(manager, clock)
+    const parsed = parseCreateApiKey(request, by.time)
     const secret = newSecret(parsed.kind)
-    const apiKey = await store.createKey(workspaceId, {
-      ...parsed,
-      id: randomId('key'),
-      hash: hashOf(secret),
-      prefix: prefixOf(secret),
-      timeCreated: now,
-    })
+    const kept = { hash: hashOf(secret), prefix: prefixOf(secret), timeCreated: by.time }
+    const apiKey = await store.createKey(manager.workspaceId, { ...parsed, ...kept, id: randomId('key') }, by)
     return { apiKey: apiKeyToProto(apiKey), secret }
   }
 }

@@ -1,5 +1,8 @@
 import type { Collection, Db } from 'mongodb'
 import type { ApiKey } from '#services/identity/domain/api-key.ts'
+import type { AuditEvent } from '#services/identity/domain/audit.ts'
+import type { Organization, Plan } from '#services/identity/domain/organization.ts'
+import type { EntryKeys, StoredHealth } from '../stored/records.ts'
 
 /** Names the workspace that the deployment started with; the only document of its collection. */
 export interface DeploymentDocument {
@@ -11,6 +14,9 @@ export interface DeploymentDocument {
 export interface OrganizationDocument {
   readonly _id: string
   readonly name: string
+  readonly plan: Plan
+  /** Position of the last entry in the audit log. */
+  readonly lastPosition: number
   readonly timeCreated: number
 }
 
@@ -32,11 +38,43 @@ export interface ApiKeyDocument extends Omit<ApiKey, 'id' | 'workspaceId' | 'tim
   readonly timeExpires: number | null
 }
 
+/** An issuer or a policy. */
+export interface RecordDocument {
+  readonly _id: string
+  readonly organizationId: string
+  readonly seq: number
+  readonly revision: number
+  /** As its port has it, without what is undefined. */
+  readonly settings: unknown
+  /** Key of a policy's target. */
+  readonly key?: ApiKeyDocument['_id']
+  readonly timeCreated: number
+  readonly timeUpdated: number
+  /** Of an issuer, since its last change. */
+  readonly health?: StoredHealth
+}
+
+export interface AuditDocument extends Partial<EntryKeys> {
+  readonly _id: { readonly organization: string; readonly position: number }
+  readonly time: number
+  readonly event: AuditEvent
+}
+
+export interface ReplayClaimDocument {
+  /** Hash of organization, issuer and `jti`. */
+  readonly _id: string
+  readonly until: Date
+}
+
 export interface Collections {
   readonly deployment: Collection<DeploymentDocument>
   readonly organizations: Collection<OrganizationDocument>
   readonly workspaces: Collection<WorkspaceDocument>
   readonly apiKeys: Collection<ApiKeyDocument>
+  readonly issuers: Collection<RecordDocument>
+  readonly policies: Collection<RecordDocument>
+  readonly audit: Collection<AuditDocument>
+  readonly replayClaims: Collection<ReplayClaimDocument>
 }
 
 /** The collections of the service; their form is made by the steps of `schema.ts`. */
@@ -46,6 +84,10 @@ export function collectionsOf(db: Db): Collections {
     organizations: db.collection('identity.organizations'),
     workspaces: db.collection('identity.workspaces'),
     apiKeys: db.collection('identity.api_keys'),
+    issuers: db.collection('identity.issuers'),
+    policies: db.collection('identity.policies'),
+    audit: db.collection('identity.audit'),
+    replayClaims: db.collection('identity.replay_claims'),
   }
 }
 
@@ -61,4 +103,8 @@ export function toKey(document: ApiKeyDocument): ApiKey {
     timeCreated,
     timeExpires: timeExpires ?? undefined,
   }
+}
+
+export function toOrganization({ _id, name, plan, timeCreated }: OrganizationDocument): Organization {
+  return { id: _id, name, plan, timeCreated }
 }

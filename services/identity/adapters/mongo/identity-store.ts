@@ -1,5 +1,6 @@
-import type { ClientSession } from 'mongodb'
+import { type ClientSession, MongoServerError } from 'mongodb'
 import type { ApiKey } from '#services/identity/domain/api-key.ts'
+import type { By } from '#services/identity/domain/audit.ts'
 import type {
   Bootstrap,
   Bootstrapped,
@@ -8,45 +9,33 @@ import type {
   NewApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
+import { keySnapshot } from '#services/identity/run/snapshots.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
-import { type ApiKeyDocument, type Collections, collectionsOf, toKey } from './documents.ts'
-import { SCHEMA } from './schema.ts'
+import { changeKey, insertKey, insertOrganization, logKey } from './api-keys.ts'
+import { type ApiKeyDocument, type Collections, type DeploymentDocument, toKey } from './documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** The store in MongoDB. Writes are transactions: two bootstraps at once conflict on one document, and one is repeated. */
+/** Workspaces and keys in MongoDB. Writes are transactions: two bootstraps at once conflict on one document, and one is repeated. */
 export class MongoIdentityStore implements IdentityStore {
-  readonly #connection: Mongo
+  readonly #mongo: Mongo
   readonly #collections: Collections
 
-  private constructor(connection: Mongo, collections: Collections) {
-    this.#connection = connection
+  constructor(mongo: Mongo, collections: Collections) {
+    this.#mongo = mongo
     this.#collections = collections
   }
 
-  /** Makes the form where there is none. Disposing the store leaves the connection open. */
-  static async open(connection: Mongo): Promise<MongoIdentityStore> {
-    await prepareMongoSchema(connection, SCHEMA)
-    return new MongoIdentityStore(connection, collectionsOf(connection.db))
-  }
-
-  probe(): Promise<void> {
-    return this.#connection.probe('identity')
-  }
-
-  bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped> {
-    return this.#transaction(async (session) => {
-      const found = await this.#collections.deployment.findOne({ _id: 'bootstrap' }, { session, ...LIMIT })
-      const { workspaceId, organizationId } = found ?? (await this.#createBootstrapWorkspace(bootstrap, session))
-      const keys: (ApiKey | undefined)[] = []
-      for (const key of bootstrap.keys) {
-        const there = await this.#collections.apiKeys.findOne({ hash: key.hash }, { session, ...LIMIT })
-        if (there !== null) keys.push(toKey(there))
-        else keys.push(found !== null && !key.given ? undefined : await this.#insertKey(workspaceId, key, session))
-      }
-      return { organizationId, workspaceId, first: found === null, keys }
-    })
+  async bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped> {
+    const by: By = { actor: { kind: 'operator' }, time: bootstrap.timeCreated }
+    const { organizationId, workspaceId } = (await this.#deployment()) ?? {}
+    if (organizationId === undefined || workspaceId === undefined) return this.#make(bootstrap, by)
+    const keys: (ApiKey | undefined)[] = []
+    for (const key of bootstrap.keys) {
+      const there = (await this.findKey(key.hash))?.key
+      keys.push(there ?? (key.given ? await this.#giveKey(workspaceId, key, by) : undefined))
+    }
+    return { organizationId, workspaceId, first: false, keys }
   }
 
   async findKey(hash: string): Promise<OwnedApiKey | undefined> {
@@ -55,6 +44,10 @@ export class MongoIdentityStore implements IdentityStore {
 
   async getKey(workspace: string, keyId: string): Promise<OwnedApiKey | undefined> {
     return owned(await this.#collections.apiKeys.findOne({ _id: { workspace, id: keyId } }, LIMIT))
+  }
+
+  async findOrganizationKey(organizationId: string, keyId: string): Promise<ApiKey | undefined> {
+    return owned(await this.#collections.apiKeys.findOne({ '_id.id': keyId, organizationId }, LIMIT))?.key
   }
 
   async listKeys(
@@ -71,52 +64,81 @@ export class MongoIdentityStore implements IdentityStore {
     return { items, more: documents.length > limit }
   }
 
-  createKey(workspace: string, key: NewApiKey): Promise<ApiKey> {
-    return this.#transaction((session) => this.#insertKey(workspace, key, session))
-  }
-
-  async setKeyDisabled(workspace: string, keyId: string, disabled: boolean): Promise<ApiKey | undefined> {
-    const document = await this.#collections.apiKeys.findOneAndUpdate(
-      { _id: { workspace, id: keyId } },
-      { $set: { disabled } },
-      { returnDocument: 'after', ...LIMIT },
-    )
-    return document === null ? undefined : toKey(document)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {}
-
-  #transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {
-    return this.#connection.transact(work)
-  }
-
-  async #createBootstrapWorkspace(bootstrap: Bootstrap, session: ClientSession) {
-    const { organization, workspace, timeCreated } = bootstrap
-    const ids = { organizationId: organization.id, workspaceId: workspace.id }
-    const { deployment, organizations, workspaces } = this.#collections
-    await deployment.insertOne({ _id: 'bootstrap', ...ids }, { session, ...LIMIT })
-    await organizations.insertOne({ _id: organization.id, name: organization.name, timeCreated }, { session, ...LIMIT })
-    await workspaces.insertOne(
-      { _id: workspace.id, organizationId: organization.id, name: workspace.name, lastSeq: 0, timeCreated },
-      { session, ...LIMIT },
-    )
-    return ids
-  }
-
-  async #insertKey(workspace: string, key: NewApiKey, session: ClientSession): Promise<ApiKey> {
-    const owner = await this.#collections.workspaces.findOneAndUpdate(
-      { _id: workspace },
-      { $inc: { lastSeq: 1 } },
-      { returnDocument: 'after', session, ...LIMIT },
-    )
+  async createKey(workspace: string, key: NewApiKey, by: By): Promise<ApiKey> {
+    const owner = await this.#collections.workspaces.findOne({ _id: workspace }, LIMIT)
     if (owner === null) throw new Error(`There is no workspace ${workspace}`)
-    const { id, hash, kind, name, prefix, timeCreated } = key
-    const document: ApiKeyDocument = {
-      ...{ _id: { workspace, id }, organizationId: owner.organizationId, seq: owner.lastSeq, hash, kind, name, prefix },
-      ...{ disabled: false, timeCreated, timeExpires: key.timeExpires ?? null },
+    return this.#change(owner.organizationId, by, (change) => insertKey(this.#collections, change, workspace, key))
+  }
+
+  async setKeyDisabled(workspace: string, keyId: string, disabled: boolean, by: By): Promise<ApiKey | undefined> {
+    const found = await this.getKey(workspace, keyId)
+    if (found === undefined || found.key.disabled === disabled) return found?.key
+    return this.#change(found.organizationId, by, async (change) => {
+      const before = await this.#collections.apiKeys.findOneAndUpdate(
+        { _id: { workspace, id: keyId } },
+        { $set: { disabled } },
+        { returnDocument: 'before', session: change.session, ...LIMIT },
+      )
+      if (before === null) return undefined
+      const [was, is] = [toKey(before), toKey({ ...before, disabled })]
+      const snapshots = { before: keySnapshot(was), after: keySnapshot(is) }
+      if (was.disabled !== disabled) await logKey(this.#collections, change, keyId, snapshots)
+      return is
+    })
+  }
+
+  async deleteKey(workspace: string, keyId: string, by: By): Promise<boolean> {
+    const found = await this.getKey(workspace, keyId)
+    if (found === undefined) return false
+    return this.#change(found.organizationId, by, async (change) => {
+      const { session } = change
+      const before = await this.#collections.apiKeys.findOneAndDelete(
+        { _id: { workspace, id: keyId } },
+        { session, ...LIMIT },
+      )
+      if (before !== null) {
+        await logKey(this.#collections, change, keyId, { before: keySnapshot(toKey(before)) })
+      }
+      return before !== null
+    })
+  }
+
+  #change<R>(organizationId: string, by: By, work: Parameters<typeof changeKey<R>>[4]): Promise<R> {
+    return changeKey(this.#mongo, this.#collections, organizationId, by, work)
+  }
+
+  #deployment(session?: ClientSession): Promise<DeploymentDocument | null> {
+    return this.#collections.deployment.findOne({ _id: 'bootstrap' }, { ...LIMIT, ...(session && { session }) })
+  }
+
+  /** Makes the deployment; where another process has meanwhile, its keys are what a later bootstrap finds. */
+  async #make(bootstrap: Bootstrap, by: By): Promise<Bootstrapped> {
+    const { organization, workspace, keys: newKeys } = bootstrap
+    const ids = { organizationId: organization.id, workspaceId: workspace.id }
+    const made = await this.#mongo.transact(async (session) => {
+      if ((await this.#deployment(session)) !== null) return undefined
+      const whole = { ...organization, plan: 'enterprise', workspace } as const
+      await this.#collections.deployment.insertOne({ _id: 'bootstrap', ...ids }, { session, ...LIMIT })
+      await insertOrganization(this.#collections, session, whole, by, newKeys.length)
+      const keys: ApiKey[] = []
+      for (const [index, key] of newKeys.entries()) {
+        const change = { session, organizationId: organization.id, position: 2 + index, by }
+        keys.push(await insertKey(this.#collections, change, workspace.id, key))
+      }
+      return { ...ids, first: true, keys }
+    })
+    return made ?? this.bootstrap(bootstrap)
+  }
+
+  /** Writes a key that the operator chose, unless another process has meanwhile. */
+  async #giveKey(workspace: string, key: NewApiKey, by: By): Promise<ApiKey> {
+    try {
+      return await this.createKey(workspace, key, by)
+    } catch (error) {
+      const there = error instanceof MongoServerError ? await this.findKey(key.hash) : undefined
+      if (there === undefined) throw error
+      return there.key
     }
-    await this.#collections.apiKeys.insertOne(document, { session, ...LIMIT })
-    return toKey(document)
   }
 }
 

@@ -1,4 +1,5 @@
-import type { ApiKey, ApiKeyKind } from '#services/identity/domain/api-key.ts'
+import type { ApiKey } from '#services/identity/domain/api-key.ts'
+import type { By } from '#services/identity/domain/audit.ts'
 import type {
   Bootstrap,
   Bootstrapped,
@@ -7,61 +8,49 @@ import type {
   NewApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
-import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { STEPS } from './schema.ts'
-
-interface KeyRow {
-  readonly workspace_id: string
-  readonly organization_id: string
-  readonly id: string
-  readonly seq: number
-  readonly kind: ApiKeyKind
-  readonly name: string
-  readonly prefix: string
-  readonly disabled: number
-  readonly time_created: number
-  readonly time_expires: number | null
-}
+import { keySnapshot } from '#services/identity/run/snapshots.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { insertKey, type KeyRow, logKey, toKey } from './api-keys.ts'
+import { insertOrganization } from './organization-store.ts'
 
 const KEYS = 'SELECT k.*, w.organization_id FROM api_keys k JOIN workspaces w ON w.id = k.workspace_id ' as const
 const BY_HASH = `${KEYS} WHERE k.hash = ?`
 const BY_ID = `${KEYS} WHERE k.workspace_id = ? AND k.id = ?`
+const OF_ORGANIZATION = `${KEYS} WHERE k.id = ? AND w.organization_id = ?`
 const PAGE = `${KEYS} WHERE k.workspace_id = ? AND k.seq > ? ORDER BY k.seq LIMIT ?`
-const INSERT_KEY = `INSERT INTO api_keys
-  (workspace_id, id, seq, hash, kind, name, prefix, disabled, time_created, time_expires)
-  VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`
 
-/** The store in a SQLite file that several processes may have open: the key command writes beside a running server. */
+/** Workspaces and keys in SQLite. */
 export class SqliteIdentityStore implements IdentityStore {
   readonly #file: SqliteFile
 
-  constructor(path: string) {
-    this.#file = new SqliteFile(path, { steps: STEPS, exclusive: false })
-  }
-
-  probe(): Promise<void> {
-    return this.#file.probe()
+  constructor(file: SqliteFile) {
+    this.#file = file
   }
 
   bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped> {
+    const by: By = { actor: { kind: 'operator' }, time: bootstrap.timeCreated }
     return this.#file.write(() => {
       const found = this.#bootstrapWorkspace()
-      const { id: workspaceId, organization_id: organizationId } = found ?? this.#createBootstrapWorkspace(bootstrap)
+      const { workspaceId, organizationId } = found ?? this.#createBootstrapWorkspace(bootstrap, by)
       const keys = bootstrap.keys.map((key) => {
-        const there = this.#readOwned(BY_HASH, key.hash)?.key
+        const there = this.#read(BY_HASH, key.hash)?.key
         if (there !== undefined || (found !== undefined && !key.given)) return there
-        return this.#insertKey(workspaceId, key)
+        return insertKey(this.#file, workspaceId, key, by)
       })
       return { organizationId, workspaceId, first: found === undefined, keys }
     })
   }
 
   async findKey(hash: string): Promise<OwnedApiKey | undefined> {
-    return this.#readOwned(BY_HASH, hash)
+    return this.#read(BY_HASH, hash)
   }
 
   async getKey(workspace: string, keyId: string): Promise<OwnedApiKey | undefined> {
-    return this.#readOwned(BY_ID, workspace, keyId)
+    return this.#read(BY_ID, workspace, keyId)
+  }
+
+  async findOrganizationKey(organizationId: string, keyId: string): Promise<ApiKey | undefined> {
+    return this.#read(OF_ORGANIZATION, keyId, organizationId)?.key
   }
 
   async listKeys(
@@ -74,70 +63,46 @@ export class SqliteIdentityStore implements IdentityStore {
     return { items, more: rows.length > limit }
   }
 
-  createKey(workspace: string, key: NewApiKey): Promise<ApiKey> {
-    return this.#file.write(() => this.#insertKey(workspace, key))
+  createKey(workspace: string, key: NewApiKey, by: By): Promise<ApiKey> {
+    return this.#file.write(() => insertKey(this.#file, workspace, key, by))
   }
 
-  setKeyDisabled(workspace: string, keyId: string, disabled: boolean): Promise<ApiKey | undefined> {
+  setKeyDisabled(workspace: string, keyId: string, disabled: boolean, by: By): Promise<ApiKey | undefined> {
     return this.#file.write(() => {
+      const found = this.#read(BY_ID, workspace, keyId)
+      if (found === undefined || found.key.disabled === disabled) return found?.key
+      const key = { ...found.key, disabled }
       this.#file
         .statement('UPDATE api_keys SET disabled = ? WHERE workspace_id = ? AND id = ?')
         .run(disabled ? 1 : 0, workspace, keyId)
-      return this.#readOwned(BY_ID, workspace, keyId)?.key
+      const change = { before: keySnapshot(found.key), after: keySnapshot(key) }
+      logKey(this.#file, found.organizationId, by, keyId, change)
+      return key
     })
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#file[Symbol.asyncDispose]()
+  deleteKey(workspace: string, keyId: string, by: By): Promise<boolean> {
+    return this.#file.write(() => {
+      const found = this.#read(BY_ID, workspace, keyId)
+      if (found === undefined) return false
+      this.#file.statement('DELETE FROM api_keys WHERE workspace_id = ? AND id = ?').run(workspace, keyId)
+      logKey(this.#file, found.organizationId, by, keyId, { before: keySnapshot(found.key) })
+      return true
+    })
   }
 
-  #bootstrapWorkspace(): { id: string; organization_id: string } | undefined {
+  #bootstrapWorkspace(): { workspaceId: string; organizationId: string } | undefined {
     const row = this.#file.statement('SELECT id, organization_id FROM workspaces WHERE bootstrap = 1').get()
-    return row as { id: string; organization_id: string } | undefined
+    return row && { workspaceId: row.id as string, organizationId: row.organization_id as string }
   }
 
-  #createBootstrapWorkspace({ organization, workspace, timeCreated }: Bootstrap): {
-    id: string
-    organization_id: string
-  } {
-    this.#file
-      .statement('INSERT INTO organizations (id, name, time_created) VALUES (?, ?, ?)')
-      .run(organization.id, organization.name, timeCreated)
-    this.#file
-      .statement(
-        `INSERT INTO workspaces (id, organization_id, name, bootstrap, last_seq, time_created) VALUES (?, ?, ?, 1, 0, ?)`,
-      )
-      .run(workspace.id, organization.id, workspace.name, timeCreated)
-    return { id: workspace.id, organization_id: organization.id }
+  #createBootstrapWorkspace({ organization, workspace }: Bootstrap, by: By) {
+    insertOrganization(this.#file, { ...organization, plan: 'enterprise', workspace }, { bootstrap: true, by })
+    return { workspaceId: workspace.id, organizationId: organization.id }
   }
 
-  #insertKey(workspace: string, key: NewApiKey): ApiKey {
-    const counter = this.#file
-      .statement('UPDATE workspaces SET last_seq = last_seq + 1 WHERE id = ? RETURNING last_seq')
-      .get(workspace) as { last_seq: number } | undefined
-    if (counter === undefined) throw new Error(`There is no workspace ${workspace}`)
-    const { id, hash, kind, name, prefix, timeCreated, timeExpires } = key
-    this.#file
-      .statement(INSERT_KEY)
-      .run(workspace, id, counter.last_seq, hash, kind, name, prefix, timeCreated, timeExpires ?? null)
-    return { id, workspaceId: workspace, kind, name, prefix, disabled: false, timeCreated, timeExpires }
-  }
-
-  #readOwned(sql: typeof BY_HASH | typeof BY_ID, ...values: string[]): OwnedApiKey | undefined {
+  #read(sql: typeof BY_HASH | typeof BY_ID | typeof OF_ORGANIZATION, ...values: string[]): OwnedApiKey | undefined {
     const row = this.#file.statement(sql).get(...values) as unknown as KeyRow | undefined
     return row && { organizationId: row.organization_id, key: toKey(row) }
-  }
-}
-
-function toKey(row: KeyRow): ApiKey {
-  return {
-    id: row.id,
-    workspaceId: row.workspace_id,
-    kind: row.kind,
-    name: row.name,
-    prefix: row.prefix,
-    disabled: row.disabled === 1,
-    timeCreated: row.time_created,
-    timeExpires: row.time_expires ?? undefined,
   }
 }

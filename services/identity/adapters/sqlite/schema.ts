@@ -1,4 +1,5 @@
 import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
+import { FEDERATION } from './federation-tables.ts'
 
 const FIRST = [
   `CREATE TABLE IF NOT EXISTS organizations (
@@ -46,4 +47,5 @@ const SIGNING_KEYS = `CREATE TABLE IF NOT EXISTS signing_keys (
 export const STEPS: readonly SqliteStep[] = [
   { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
   { version: 2, name: 'signing keys', up: (database) => database.exec(SIGNING_KEYS) },
+  { version: 3, name: 'federation', up: (database) => database.exec(FEDERATION.join(';\n')) },
 ]

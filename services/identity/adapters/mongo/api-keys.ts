@@ -1,0 +1,93 @@
+import type { ClientSession } from 'mongodb'
+import type { ApiKey } from '#services/identity/domain/api-key.ts'
+import type { By } from '#services/identity/domain/audit.ts'
+import type { Plan } from '#services/identity/domain/organization.ts'
+import type { NewApiKey } from '#services/identity/ports/identity-store.ts'
+import type { NewOrganization } from '#services/identity/ports/organization-store.ts'
+import { keySnapshot, organizationSnapshot } from '#services/identity/run/snapshots.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { logChange, takePositions } from './audit-entries.ts'
+import { type ApiKeyDocument, type Collections, toKey } from './documents.ts'
+
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+
+/** A change of a key in a transaction that has taken a position for its entry. */
+interface KeyChange {
+  readonly session: ClientSession
+  readonly organizationId: string
+  readonly position: number
+  readonly by: By
+}
+
+/**
+ * Runs a change of a key of an organization in a transaction. It takes the position first: what it read before would be old as soon as
+ * another process appends an entry.
+ */
+export function changeKey<R>(
+  mongo: Mongo,
+  collections: Collections,
+  organizationId: string,
+  by: By,
+  work: (change: KeyChange) => Promise<R>,
+): Promise<R> {
+  return mongo.transact(async (session) => {
+    const position = await takePositions(collections, organizationId, 1, session)
+    if (position === undefined) throw new Error(`There is no organization ${organizationId}`)
+    return work({ session, organizationId, position, by })
+  })
+}
+
+/** Writes a key and its entry. */
+export async function insertKey(
+  collections: Collections,
+  { session, ...change }: KeyChange,
+  workspace: string,
+  newKey: NewApiKey,
+): Promise<ApiKey> {
+  const owner = await collections.workspaces.findOneAndUpdate(
+    { _id: workspace },
+    { $inc: { lastSeq: 1 } },
+    { returnDocument: 'after', session, ...LIMIT },
+  )
+  if (owner === null) throw new Error(`There is no workspace ${workspace}`)
+  const { id, hash, kind, name, prefix, timeCreated } = newKey
+  const document: ApiKeyDocument = {
+    ...{ _id: { workspace, id }, organizationId: owner.organizationId, seq: owner.lastSeq, hash, kind, name, prefix },
+    ...{ disabled: false, timeCreated, timeExpires: newKey.timeExpires ?? null },
+  }
+  await collections.apiKeys.insertOne(document, { session, ...LIMIT })
+  const key = toKey(document)
+  await logKey(collections, { session, ...change }, id, { after: keySnapshot(key) })
+  return key
+}
+
+/** Writes the entry of a change of a key. */
+export function logKey(
+  collections: Collections,
+  { session, ...change }: KeyChange,
+  resourceId: string,
+  snapshots: { readonly before?: JsonObject; readonly after?: JsonObject },
+): Promise<void> {
+  return logChange(collections, session, { ...change, resource: 'api-key', resourceId, ...snapshots })
+}
+
+/** Writes an organization with its workspace, and its entry, in a transaction; positions are taken for so many more entries. */
+export async function insertOrganization(
+  collections: Collections,
+  session: ClientSession,
+  organization: Omit<NewOrganization, 'key'> & { readonly plan: Plan },
+  by: By,
+  more: number,
+): Promise<void> {
+  const { id, name, plan, workspace } = organization
+  const { organizations, workspaces } = collections
+  const timeCreated = by.time
+  await organizations.insertOne({ _id: id, name, plan, lastPosition: 1 + more, timeCreated }, { session, ...LIMIT })
+  await workspaces.insertOne(
+    { _id: workspace.id, organizationId: id, name: workspace.name, lastSeq: 0, timeCreated },
+    { session, ...LIMIT },
+  )
+  const [resource, after] = ['organization', organizationSnapshot({ name, plan })] as const
+  await logChange(collections, session, { organizationId: id, by, resource, resourceId: id, position: 1, after })
+}

@@ -1,0 +1,143 @@
+import { type Filter, MongoBulkWriteError } from 'mongodb'
+import type { AuditEntry } from '#services/identity/domain/audit.ts'
+import type { AuditFilter, AuditLog, ListedAuditEntry } from '#services/identity/ports/audit-log.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { keysOf, toEntry } from '../stored/records.ts'
+import { takePositions } from './audit-entries.ts'
+import type { AuditDocument, Collections } from './documents.ts'
+
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+
+interface Appending {
+  readonly entry: AuditEntry
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/** The audit log in MongoDB. Entries that are appended while others are on their way to the server go together, as the next bulk. */
+export class MongoAuditLog implements AuditLog {
+  readonly #collections: Collections
+  #waiting: Appending[] = []
+  #isSending = false
+
+  constructor(collections: Collections) {
+    this.#collections = collections
+  }
+
+  append(entry: AuditEntry): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ entry, resolve, reject })
+      if (this.#isSending) return
+      this.#isSending = true
+      setImmediate(() => void this.#send())
+    })
+  }
+
+  async list(
+    organization: string,
+    filter: AuditFilter,
+    before: number | undefined,
+    limit: number,
+  ): Promise<{ items: readonly ListedAuditEntry[]; more: boolean }> {
+    const { kind, policyId, issuerId, since, until } = filter
+    const terms: Filter<AuditDocument>[] = [{ '_id.organization': organization }]
+    if (before !== undefined) terms.push({ '_id.position': { $lt: before } })
+    if (kind !== undefined) terms.push({ kind })
+    if (policyId !== undefined) terms.push({ policyId })
+    if (issuerId !== undefined) terms.push({ issuerId })
+    // Without bounds of the position a search for a time would read the whole log.
+    if (since !== undefined) {
+      const first = await this.#positionOf({ '_id.organization': organization, time: { $gte: since } }, 1)
+      terms.push({ time: { $gte: since }, '_id.position': { $gte: first ?? Number.MAX_SAFE_INTEGER } })
+    }
+    if (until !== undefined) {
+      const last = await this.#positionOf({ '_id.organization': organization, time: { $lt: until } }, -1)
+      terms.push({ time: { $lt: until }, '_id.position': { $lte: last ?? 0 } })
+    }
+    const documents = await this.#collections.audit
+      .find({ $and: terms }, LIMIT)
+      .sort({ '_id.position': -1 })
+      .limit(limit + 1)
+      .toArray()
+    const items = documents.slice(0, limit).map(({ _id, time, event }) => {
+      return { position: _id.position, entry: toEntry(organization, time, event) }
+    })
+    return { items, more: documents.length > limit }
+  }
+
+  async expire(before: number, limit: number): Promise<number> {
+    const { organizations, audit } = this.#collections
+    let removed = 0
+    for await (const { _id: organization } of organizations.find({}, { projection: { _id: 1 }, ...LIMIT })) {
+      if (removed === limit) break
+      const expired = await audit
+        .find({ '_id.organization': organization, time: { $lt: before } }, { projection: { _id: 1 }, ...LIMIT })
+        .limit(limit - removed)
+        .toArray()
+      if (expired.length === 0) continue
+      const { deletedCount } = await audit.deleteMany({ _id: { $in: expired.map(({ _id }) => _id) } }, LIMIT)
+      removed += deletedCount
+    }
+    return removed
+  }
+
+  async #positionOf(filter: Filter<AuditDocument>, direction: 1 | -1): Promise<number | undefined> {
+    const found = await this.#collections.audit.findOne(filter, {
+      sort: { time: direction },
+      projection: { _id: 1 },
+      ...LIMIT,
+    })
+    return found?._id.position
+  }
+
+  async #send(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
+      await this.#insert(batch)
+    }
+    this.#isSending = false
+  }
+
+  /** Never throws: each entry says by itself what became of it. */
+  async #insert(batch: readonly Appending[]): Promise<void> {
+    const groups = [...Map.groupBy(batch, ({ entry }) => entry.organizationId)]
+    const placed = (await Promise.all(groups.map(([id, appending]) => this.#place(id, appending)))).flat()
+    if (placed.length === 0) return
+    try {
+      await this.#collections.audit.insertMany(
+        placed.map(({ document }) => document),
+        { ordered: false, ...LIMIT },
+      )
+      for (const { appending } of placed) appending.resolve()
+    } catch (error) {
+      // What the server did not take by itself failed alone; whether the majority took the others is known only without any other error.
+      const failed =
+        error instanceof MongoBulkWriteError && !error.result.getWriteConcernError() ? failuresOf(error) : undefined
+      for (const [index, { appending }] of placed.entries()) {
+        if (failed === undefined || failed.has(index)) appending.reject(failed?.get(index) ?? error)
+        else appending.resolve()
+      }
+    }
+  }
+
+  async #place(organization: string, group: readonly Appending[]) {
+    try {
+      const first = await takePositions(this.#collections, organization, group.length)
+      if (first === undefined) throw new Error(`There is no organization ${organization}`)
+      return group.map((appending, index) => {
+        const { time, event } = appending.entry
+        const _id = { organization, position: first + index }
+        const document: AuditDocument = { _id, time, ...keysOf(event), event }
+        return { appending, document }
+      })
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+      return []
+    }
+  }
+}
+
+function failuresOf(error: MongoBulkWriteError): Map<number, unknown> {
+  return new Map([error.writeErrors].flat().map((each) => [each.index, error]))
+}

@@ -1,0 +1,69 @@
+import type { By } from '#services/identity/domain/audit.ts'
+import type { Organization, Plan } from '#services/identity/domain/organization.ts'
+import type { NewOrganization, OrganizationStore } from '#services/identity/ports/organization-store.ts'
+import { organizationSnapshot } from '#services/identity/run/snapshots.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { insertKey, insertOrganization } from './api-keys.ts'
+import { logChange, takePositions } from './audit-entries.ts'
+import { type Collections, toOrganization } from './documents.ts'
+
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+
+/** Organizations in MongoDB. */
+export class MongoOrganizationStore implements OrganizationStore {
+  readonly #mongo: Mongo
+  readonly #collections: Collections
+
+  constructor(mongo: Mongo, collections: Collections) {
+    this.#mongo = mongo
+    this.#collections = collections
+  }
+
+  createOrganization(organization: NewOrganization, by: By): Promise<Organization> {
+    return this.#mongo.transact(async (session) => {
+      const { id, name, plan, workspace, key } = organization
+      await insertOrganization(this.#collections, session, organization, by, 1)
+      await insertKey(this.#collections, { session, organizationId: id, position: 2, by }, workspace.id, key)
+      return { id, name, plan, timeCreated: by.time }
+    })
+  }
+
+  async getOrganization(organizationId: string): Promise<Organization | undefined> {
+    const found = await this.#collections.organizations.findOne({ _id: organizationId }, LIMIT)
+    return found === null ? undefined : toOrganization(found)
+  }
+
+  async listOrganizations(offset: number, limit: number): Promise<{ items: readonly Organization[]; total: number }> {
+    const { organizations } = this.#collections
+    const [items, total] = await Promise.all([
+      organizations.find({}, LIMIT).sort({ timeCreated: 1, _id: 1 }).skip(offset).limit(limit).toArray(),
+      organizations.countDocuments({}, LIMIT),
+    ])
+    return { items: items.map(toOrganization), total }
+  }
+
+  setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined> {
+    return this.#mongo.transact(async (session) => {
+      const position = await takePositions(this.#collections, organizationId, 1, session)
+      if (position === undefined) return undefined
+      const { organizations } = this.#collections
+      const found = await organizations.findOneAndUpdate(
+        { _id: organizationId },
+        { $set: { plan } },
+        { returnDocument: 'before', session, ...LIMIT },
+      )
+      if (found === null || found.plan === plan) return found === null ? undefined : toOrganization(found)
+      const [before, after] = [organizationSnapshot(found), organizationSnapshot({ ...found, plan })]
+      const change = {
+        organizationId,
+        by,
+        resource: 'organization',
+        resourceId: organizationId,
+        before,
+        after,
+      } as const
+      await logChange(this.#collections, session, { ...change, position })
+      return toOrganization({ ...found, plan })
+    })
+  }
+}

@@ -1,0 +1,116 @@
+import type { ClientSession, Collection } from 'mongodb'
+import type { By } from '#services/identity/domain/audit.ts'
+import type { Page, Slice } from '#services/identity/ports/federation-store.ts'
+import { isSame } from '#services/identity/run/snapshots.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { type RecordHead, type RecordKind, toRecord } from '../stored/kinds.ts'
+import { logChange, takePositions } from './audit-entries.ts'
+import type { Collections, RecordDocument } from './documents.ts'
+
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+
+/** A record of an organization. */
+interface Place {
+  readonly organizationId: string
+  readonly id: string
+}
+
+/** A change that has its place in the order of all changes of the organization. */
+interface Change {
+  readonly session: ClientSession
+  /** Position of its entry. */
+  readonly position: number
+  log(change: { before?: JsonObject; after?: JsonObject }): Promise<void>
+}
+
+/** A document, as the port has it; undefined: there is none. */
+export function recordOf<S>(
+  kind: RecordKind<S>,
+  document: RecordDocument | null | undefined,
+): (RecordHead & S) | undefined {
+  return document ? toRecord(kind, { ...document, id: document._id }, document.settings as S) : undefined
+}
+
+/** A collection of issuers or policies, and the entries that the audit log gets of their changes. */
+export class RecordCollection<S> {
+  readonly #mongo: Mongo
+  readonly #collections: Collections
+  readonly #documents: Collection<RecordDocument>
+  readonly #kind: RecordKind<S>
+
+  constructor(mongo: Mongo, collections: Collections, kind: RecordKind<S>) {
+    this.#mongo = mongo
+    this.#collections = collections
+    this.#documents = collections[kind.table]
+    this.#kind = kind
+  }
+
+  create(place: Place, decide: (count: number) => S, by: By): Promise<RecordHead & S> {
+    const { organizationId, id } = place
+    return this.#change(place, by, async ({ session, position, log }) => {
+      const settings = decide(await this.#documents.countDocuments({ organizationId }, { session, ...LIMIT }))
+      const head = { organizationId, revision: 1, timeCreated: by.time, timeUpdated: by.time }
+      const document = { _id: id, seq: position, ...head, ...this.#stored(settings) }
+      await this.#documents.insertOne(document, { session, ...LIMIT })
+      await log({ after: this.#kind.snapshot(settings) })
+      return toRecord(this.#kind, { id, ...head }, settings)
+    })
+  }
+
+  find({ organizationId, id }: Place, session?: ClientSession): Promise<RecordDocument | null> {
+    return this.#documents.findOne({ _id: id, organizationId }, { ...LIMIT, ...(session && { session }) })
+  }
+
+  async list(filter: { readonly [field: string]: string }, { offset, limit }: Slice): Promise<Page<RecordDocument>> {
+    const [items, total] = await Promise.all([
+      this.#documents.find(filter, LIMIT).sort({ seq: 1 }).skip(offset).limit(limit).toArray(),
+      this.#documents.countDocuments(filter, LIMIT),
+    ])
+    return { items, total }
+  }
+
+  revise(place: Place, decide: (record: RecordHead & S) => S, by: By): Promise<(RecordHead & S) | undefined> {
+    return this.#change(place, by, async ({ session, log }) => {
+      const record = recordOf(this.#kind, await this.find(place, session))
+      if (record === undefined) return undefined
+      const settings = decide(record)
+      const [before, after] = [this.#kind.snapshot(record), this.#kind.snapshot(settings)]
+      if (isSame(before, after)) return record
+      const [revision, timeUpdated] = [record.revision + 1, by.time]
+      const changes = { $set: { revision, timeUpdated, ...this.#stored(settings) }, $unset: { health: true as const } }
+      await this.#documents.updateOne({ _id: place.id }, changes, { session, ...LIMIT })
+      await log({ before, after })
+      return toRecord(this.#kind, { ...record, revision, timeUpdated }, settings)
+    })
+  }
+
+  remove(place: Place, by: By): Promise<boolean> {
+    return this.#change(place, by, async ({ session, log }) => {
+      const record = recordOf(this.#kind, await this.find(place, session))
+      if (record === undefined) return false
+      await this.#documents.deleteOne({ _id: place.id }, { session, ...LIMIT })
+      await log({ before: this.#kind.snapshot(record) })
+      return true
+    })
+  }
+
+  /** Runs a change in a transaction; one that has nothing to log leaves a gap in the positions. */
+  #change<R>({ organizationId, id }: Place, by: By, work: (change: Change) => Promise<R>): Promise<R> {
+    return this.#mongo.transact(async (session) => {
+      const position = await takePositions(this.#collections, organizationId, 1, session)
+      if (position === undefined) throw new Error(`There is no organization ${organizationId}`)
+      const of = { organizationId, by, resource: this.#kind.resource, resourceId: id, position }
+      const log = (change: { before?: JsonObject; after?: JsonObject }) =>
+        logChange(this.#collections, session, { ...of, ...change })
+      return work({ session, position, log })
+    })
+  }
+
+  /** A target's key is looked up by its whole `_id`. */
+  #stored(settings: S): Pick<RecordDocument, 'settings' | 'key'> {
+    const target = this.#kind.target?.(settings)
+    const key = target && { key: { workspace: target.workspaceId, id: target.keyId } }
+    return { settings: this.#kind.settings(settings), ...key }
+  }
+}

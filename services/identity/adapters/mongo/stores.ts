@@ -1,0 +1,31 @@
+import type { Stores } from '#services/identity/ports/stores.ts'
+import type { Mongo } from '#shared/stores/mongo.ts'
+import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
+import { MongoAuditLog } from './audit-log.ts'
+import { collectionsOf } from './documents.ts'
+import { MongoExchangeCounts } from './exchange-counts.ts'
+import { MongoFederationStore } from './federation-store.ts'
+import { MongoIdentityStore } from './identity-store.ts'
+import { MongoOrganizationStore } from './organization-store.ts'
+import { MongoReplayClaims } from './replay-claims.ts'
+import { SCHEMA } from './schema.ts'
+import { MongoSigningKeys } from './signing-keys.ts'
+
+/** Opens the stores in MongoDB; makes their form where there is none. Disposing them leaves the connection open. */
+export async function openMongoStores(mongo: Mongo): Promise<Stores> {
+  await prepareMongoSchema(mongo, SCHEMA)
+  const collections = collectionsOf(mongo.db)
+  const federation = new MongoFederationStore(mongo, collections)
+  return {
+    probe: () => mongo.probe('identity'),
+    identity: new MongoIdentityStore(mongo, collections),
+    organizations: new MongoOrganizationStore(mongo, collections),
+    federation,
+    issuerHealth: federation,
+    auditLog: new MongoAuditLog(collections),
+    replayClaims: new MongoReplayClaims(collections),
+    signingKeys: new MongoSigningKeys(mongo),
+    exchangeCounts: new MongoExchangeCounts(mongo.db),
+    async [Symbol.asyncDispose]() {},
+  }
+}

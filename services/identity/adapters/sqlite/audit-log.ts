@@ -1,0 +1,86 @@
+import type { AuditEntry, AuditEvent } from '#services/identity/domain/audit.ts'
+import type { AuditFilter, AuditLog, ListedAuditEntry } from '#services/identity/ports/audit-log.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { keysOf, toEntry } from '../stored/records.ts'
+
+interface EntryRow {
+  readonly position: number
+  readonly time: number
+  readonly event: string
+}
+
+const RAISE =
+  'UPDATE organizations SET last_position = last_position + 1 WHERE id = ? RETURNING last_position AS position'
+const INSERT = `INSERT INTO audit_entries (organization_id, position, time, kind, policy_id, issuer_id, event)
+  VALUES (?, ?, ?, ?, ?, ?, ?)`
+const KEEP_FROM = 'UPDATE audit_retention SET kept_from = ?1 WHERE kept_from < ?1'
+const REMOVE = `DELETE FROM audit_entries WHERE organization_id = ?1 AND position IN
+  (SELECT position FROM audit_entries WHERE organization_id = ?1 AND time < ?2 LIMIT ?3)`
+// Without these bounds a search for a time would read the whole log.
+const SINCE = '(SELECT position FROM audit_entries WHERE organization_id = ? AND time >= ? ORDER BY time LIMIT 1)'
+const UNTIL = '(SELECT position FROM audit_entries WHERE organization_id = ? AND time < ? ORDER BY time DESC LIMIT 1)'
+
+/** The audit log in SQLite: triggers refuse to change an entry, and to remove one that is to be kept. */
+export class SqliteAuditLog implements AuditLog {
+  readonly #file: SqliteFile
+
+  constructor(file: SqliteFile) {
+    this.#file = file
+  }
+
+  async append(entry: AuditEntry): Promise<void> {
+    await this.#file.write(() => writeEntry(this.#file, entry))
+  }
+
+  async list(
+    organization: string,
+    filter: AuditFilter,
+    before: number | undefined,
+    limit: number,
+  ): Promise<{ items: readonly ListedAuditEntry[]; more: boolean }> {
+    const { kind, policyId, issuerId, since, until } = filter
+    const terms: readonly [string, ...(string | number | undefined)[]][] = [
+      ['organization_id = ?', organization],
+      ['position < ?', before],
+      ['kind = ?', kind],
+      // The index of the rarer kinds is taken where the query says what it says.
+      [`kind <> 'exchange-accepted' AND ?`, kind === undefined || kind === 'exchange-accepted' ? undefined : 1],
+      ['policy_id = ?', policyId],
+      ['issuer_id = ?', issuerId],
+      [`position >= ${SINCE} AND time >= ?`, organization, since, since],
+      [`position <= ${UNTIL} AND time < ?`, organization, until, until],
+    ]
+    const wanted = terms.filter(([, ...values]) => !values.includes(undefined))
+    const where = wanted.map(([term]) => term).join(' AND ')
+    const values = wanted.flatMap(([, ...each]) => each) as (string | number)[]
+    const rows = this.#file
+      .statement(`SELECT position, time, event FROM audit_entries WHERE ${where} ORDER BY position DESC LIMIT ?`)
+      .all(...values, limit + 1) as unknown as EntryRow[]
+    const items = rows.slice(0, limit).map(({ position, time, event }) => {
+      return { position, entry: toEntry(organization, time, JSON.parse(event) as AuditEvent) }
+    })
+    return { items, more: rows.length > limit }
+  }
+
+  expire(before: number, limit: number): Promise<number> {
+    return this.#file.write(() => {
+      this.#file.statement(KEEP_FROM).run(before)
+      const organizations = this.#file.statement('SELECT id FROM organizations').all() as unknown as { id: string }[]
+      let removed = 0
+      for (const { id } of organizations) {
+        if (removed === limit) break
+        removed += Number(this.#file.statement(REMOVE).run(id, before, limit - removed).changes)
+      }
+      return removed
+    })
+  }
+}
+
+/** Writes an entry, in a job of the file. Returns its position; throws when there is no such organization. */
+export function writeEntry(file: SqliteFile, { organizationId, time, event }: AuditEntry): number {
+  const counter = file.statement(RAISE).get(organizationId) as { position: number } | undefined
+  if (counter === undefined) throw new Error(`There is no organization ${organizationId}`)
+  const { kind, policyId = null, issuerId = null } = keysOf(event)
+  file.statement(INSERT).run(organizationId, counter.position, time, kind, policyId, issuerId, JSON.stringify(event))
+  return counter.position
+}

@@ -1,0 +1,105 @@
+import type { By } from '#services/identity/domain/audit.ts'
+import type { Issuer, IssuerSettings } from '#services/identity/domain/issuer.ts'
+import type { Policy, PolicySettings } from '#services/identity/domain/policy.ts'
+import type {
+  ExchangeGround,
+  FederationStore,
+  ListedIssuer,
+  Page,
+  Slice,
+} from '#services/identity/ports/federation-store.ts'
+import type { FetchAttempt, FetchedIssuer, IssuerHealth } from '#services/identity/ports/issuer-health.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { issuerKind, policyKind } from '../stored/kinds.ts'
+import { healthChanges, type StoredHealth, toHealth } from '../stored/records.ts'
+import { GROUND, type GroundRow, toGround } from './exchange-ground.ts'
+import { RecordTable } from './record-table.ts'
+
+const HEALTH = `SELECT health FROM issuer_health WHERE issuer_id = ? AND revision = ?`
+// A patch removes what it has as null.
+const RECORD = `INSERT INTO issuer_health (issuer_id, revision, health)
+  SELECT id, revision, ?4 FROM issuers WHERE organization_id = ?1 AND id = ?2 AND revision = ?3
+  ON CONFLICT DO UPDATE SET revision = excluded.revision, health =
+    CASE WHEN revision = excluded.revision THEN json_patch(health, excluded.health) ELSE excluded.health END`
+
+/** Issuers and policies in SQLite. */
+export class SqliteFederationStore implements FederationStore, IssuerHealth {
+  readonly #file: SqliteFile
+  readonly #issuers: RecordTable<IssuerSettings>
+  readonly #policies: RecordTable<PolicySettings>
+
+  constructor(file: SqliteFile) {
+    this.#file = file
+    this.#issuers = new RecordTable(file, issuerKind)
+    this.#policies = new RecordTable(file, policyKind)
+  }
+
+  async findPolicy(policyId: string): Promise<ExchangeGround | undefined> {
+    const row = this.#file.statement(GROUND).get(policyId) as unknown as GroundRow | undefined
+    return row && toGround(row)
+  }
+
+  createIssuer(organizationId: string, id: string, decide: (count: number) => IssuerSettings, by: By): Promise<Issuer> {
+    return this.#issuers.create({ organizationId, id }, decide, by)
+  }
+
+  async getIssuer(organizationId: string, id: string): Promise<ListedIssuer | undefined> {
+    const issuer = this.#issuers.get({ organizationId, id })
+    return issuer && this.#withHealth(issuer)
+  }
+
+  async listIssuers(organizationId: string, slice: Slice): Promise<Page<ListedIssuer>> {
+    const { items, total } = this.#issuers.list('organization_id = ?', [organizationId], slice)
+    return { items: items.map((issuer) => this.#withHealth(issuer)), total }
+  }
+
+  reviseIssuer(
+    organizationId: string,
+    id: string,
+    decide: (issuer: Issuer) => IssuerSettings,
+    by: By,
+  ): Promise<Issuer | undefined> {
+    return this.#issuers.revise({ organizationId, id }, decide, by)
+  }
+
+  deleteIssuer(organizationId: string, id: string, by: By): Promise<boolean> {
+    return this.#issuers.remove({ organizationId, id }, by)
+  }
+
+  async record({ organizationId, issuerId, revision }: FetchedIssuer, attempt: FetchAttempt): Promise<void> {
+    const health = JSON.stringify(healthChanges(attempt))
+    await this.#file.write(() => this.#file.statement(RECORD).run(organizationId, issuerId, revision, health))
+  }
+
+  createPolicy(organizationId: string, id: string, decide: (count: number) => PolicySettings, by: By): Promise<Policy> {
+    return this.#policies.create({ organizationId, id }, decide, by)
+  }
+
+  async getPolicy(organizationId: string, id: string): Promise<Policy | undefined> {
+    return this.#policies.get({ organizationId, id })
+  }
+
+  async listPolicies(organizationId: string, slice: Slice, issuerId?: string): Promise<Page<Policy>> {
+    return issuerId === undefined
+      ? this.#policies.list('organization_id = ?', [organizationId], slice)
+      : this.#policies.list('organization_id = ? AND issuer_id = ?', [organizationId, issuerId], slice)
+  }
+
+  revisePolicy(
+    organizationId: string,
+    id: string,
+    decide: (policy: Policy) => PolicySettings,
+    by: By,
+  ): Promise<Policy | undefined> {
+    return this.#policies.revise({ organizationId, id }, decide, by)
+  }
+
+  deletePolicy(organizationId: string, id: string, by: By): Promise<boolean> {
+    return this.#policies.remove({ organizationId, id }, by)
+  }
+
+  #withHealth(issuer: Issuer): ListedIssuer {
+    const row = this.#file.statement(HEALTH).get(issuer.id, issuer.revision)
+    return { issuer, health: row && toHealth(JSON.parse(row.health as string) as StoredHealth) }
+  }
+}

@@ -1,0 +1,30 @@
+import type { Stores } from '#services/identity/ports/stores.ts'
+import type { Clock } from '#shared/clock.ts'
+import { SqliteFile } from '#shared/stores/sqlite.ts'
+import { MemoryExchangeCounts } from '../memory/exchange-counts.ts'
+import { SqliteAuditLog } from './audit-log.ts'
+import { SqliteFederationStore } from './federation-store.ts'
+import { SqliteIdentityStore } from './identity-store.ts'
+import { SqliteOrganizationStore } from './organization-store.ts'
+import { SqliteReplayClaims } from './replay-claims.ts'
+import { STEPS } from './schema.ts'
+import { SqliteSigningKeys } from './signing-keys.ts'
+
+/** Opens the stores in a SQLite file that several processes may have open: the key command writes beside a running server. */
+export function openSqliteStores(path: string, clock: Clock): Stores {
+  const file = new SqliteFile(path, { steps: STEPS, exclusive: false })
+  const federation = new SqliteFederationStore(file)
+  return {
+    probe: () => file.probe(),
+    identity: new SqliteIdentityStore(file),
+    organizations: new SqliteOrganizationStore(file),
+    federation,
+    issuerHealth: federation,
+    auditLog: new SqliteAuditLog(file),
+    replayClaims: new SqliteReplayClaims(file, clock),
+    signingKeys: new SqliteSigningKeys(file),
+    // One process has it open that takes requests.
+    exchangeCounts: new MemoryExchangeCounts(),
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+  }
+}

@@ -1,0 +1,68 @@
+import type { AuditEntry, AuditEvent } from '#services/identity/domain/audit.ts'
+import type { IssuerSettings, KeyHealth } from '#services/identity/domain/issuer.ts'
+import type { PolicySettings } from '#services/identity/domain/policy.ts'
+import type { FetchAttempt } from '#services/identity/ports/issuer-health.ts'
+
+/** As JSON has it: what is undefined is not there, or null. */
+export type StoredHealth = { readonly [name in keyof KeyHealth]?: KeyHealth[name] | null }
+
+/** The settings alone, of what may be more and have fewer members. */
+export function issuerSettings({ name, url, keySource, singleUse, maxAgeSeconds }: IssuerSettings): IssuerSettings {
+  return { name, url, keySource, singleUse, maxAgeSeconds: maxAgeSeconds ?? undefined }
+}
+
+/** The settings alone, of what may be more and have fewer members. */
+export function policySettings(settings: PolicySettings): PolicySettings {
+  const { name, issuerId, subject, audience, condition, target, enabled, checks } = settings
+  return {
+    ...{ name, issuerId, subject: subject ?? undefined, audience, condition: condition ?? undefined },
+    target: { workspaceId: target.workspaceId, keyId: target.keyId },
+    enabled,
+    checks: { scope: checks.scope ?? undefined, tokenType: checks.tokenType ?? undefined },
+  }
+}
+
+export function toHealth({ timeSucceeded, timeFailed, failure, timeNextTry }: StoredHealth): KeyHealth {
+  return {
+    timeSucceeded: timeSucceeded ?? undefined,
+    timeFailed: timeFailed ?? undefined,
+    failure: failure ?? undefined,
+    timeNextTry: timeNextTry ?? undefined,
+  }
+}
+
+/** What an attempt changes of the health. */
+export function healthChanges({ time, failure, timeNextTry }: FetchAttempt): StoredHealth {
+  if (failure === undefined) return { timeSucceeded: time, timeNextTry: null }
+  return { timeFailed: time, failure, timeNextTry: timeNextTry ?? null }
+}
+
+/** By what an entry is found. */
+export interface EntryKeys {
+  readonly kind: 'exchange-accepted' | 'exchange-refused' | 'changed'
+  readonly policyId: string | undefined
+  readonly issuerId: string | undefined
+}
+
+export function keysOf(event: AuditEvent): EntryKeys {
+  if (event.type !== 'changed') {
+    const kind = event.type === 'exchange-accepted' ? event.type : 'exchange-refused'
+    return { kind, policyId: event.policyId, issuerId: event.issuerId }
+  }
+  const about = (resource: string) => (event.resource === resource ? event.resourceId : undefined)
+  return { kind: event.type, policyId: about('policy'), issuerId: about('issuer') }
+}
+
+/** Members that may be undefined, by the type of the event. */
+const OPTIONAL: Readonly<Record<AuditEvent['type'], readonly string[]>> = {
+  'exchange-accepted': [],
+  'exchange-refused': ['issuerId', 'found'],
+  'exchanges-refused': ['issuerId'],
+  changed: ['before', 'after'],
+}
+
+/** An entry as the port has it: what is undefined is there, and undefined. */
+export function toEntry(organizationId: string, time: number, event: AuditEvent): AuditEntry {
+  const absent = Object.fromEntries(OPTIONAL[event.type].map((name) => [name, undefined]))
+  return { organizationId, time, event: { ...absent, ...event } }
+}

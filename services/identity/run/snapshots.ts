@@ -1,0 +1,60 @@
+import { hash } from 'node:crypto'
+import type { JsonObject } from '#shared/json.ts'
+import type { ApiKey } from '../domain/api-key.ts'
+import type { Actor, AuditEntry, AuditedResource } from '../domain/audit.ts'
+import type { IssuerSettings, KeySource } from '../domain/issuer.ts'
+import type { Organization } from '../domain/organization.ts'
+import type { PolicySettings } from '../domain/policy.ts'
+
+/** What the audit log shows of a key. */
+export function keySnapshot({ workspaceId, kind, name, disabled, timeExpires }: ApiKey): JsonObject {
+  return {
+    ...{ workspace_id: workspaceId, kind, name, disabled },
+    expire_time: timeExpires === undefined ? null : new Date(timeExpires).toISOString(),
+  }
+}
+
+/** What the audit log shows of an organization. */
+export function organizationSnapshot({ name, plan }: Pick<Organization, 'name' | 'plan'>): JsonObject {
+  return { name, plan }
+}
+
+/** What the audit log shows of an issuer; two that show the same are the same. */
+export function issuerSnapshot(issuer: IssuerSettings): JsonObject {
+  const { name, url, keySource, singleUse, maxAgeSeconds = null } = issuer
+  return { name, issuer_url: url, ...sourceSnapshot(keySource), single_use: singleUse, max_age_seconds: maxAgeSeconds }
+}
+
+/** What the audit log shows of a policy; two that show the same are the same. */
+export function policySnapshot(policy: PolicySettings): JsonObject {
+  const { name, issuerId, subject = null, audience, condition = null, target, enabled, checks } = policy
+  return {
+    ...{ name, issuer_id: issuerId, subject, audience, condition, key_id: target.keyId, enabled },
+    checks: { scope: checks.scope ?? null, token_type: checks.tokenType ?? null },
+  }
+}
+
+/** The entry of a change; undefined: it was not there before, or is not any more. */
+export function changeEntry(change: {
+  readonly organizationId: string
+  readonly by: { readonly actor: Actor; readonly time: number }
+  readonly resource: AuditedResource
+  readonly resourceId: string
+  readonly before?: JsonObject | undefined
+  readonly after?: JsonObject | undefined
+}): AuditEntry {
+  const { organizationId, by, resource, resourceId, before, after } = change
+  const event = { type: 'changed', actor: by.actor, resource, resourceId, before, after } as const
+  return { organizationId, time: by.time, event }
+}
+
+/** Whether two snapshots show the same. */
+export function isSame(one: JsonObject, other: JsonObject): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+/** A key set may be long, and is in the log by its digest. */
+function sourceSnapshot(source: KeySource): JsonObject {
+  if (source.kind === 'discovery') return { discovery: true }
+  return source.kind === 'url' ? { jwks_url: source.url } : { jwks_sha256: hash('sha256', source.jwks, 'hex') }
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import type { AuditEntry, AuditEvent } from '#services/identity/domain/audit.ts'
+import type { AuditFilter } from '#services/identity/ports/audit-log.ts'
+import type { Stores } from '#services/identity/ports/stores.ts'
+import {
+  byAdmin,
+  issuerSettings,
+  type MakePlace,
+  makeOrganization,
+  policySettings,
+  type SuiteOptions,
+  suiteOf,
+} from './identity-store.support.ts'
+
+const accepted: AuditEvent = {
+  ...{ type: 'exchange-accepted', policyId: 'p1', policyRevision: 3, issuerId: 'iss_1', issuerRevision: 7 },
+  ...{ target: { workspaceId: 'wrk_1', keyId: 'key_1' }, subject: 'näme ☂', tokenId: 'jti', timeExpires: 900_000 },
+  clientNetwork: '192.0.2.1',
+}
+const refused: AuditEvent = {
+  ...{ type: 'exchange-refused', policyId: 'p1', issuerId: undefined, reason: 'SUBJECT', found: undefined },
+  clientNetwork: '2001:db8::/64',
+}
+const counted: AuditEvent = {
+  ...{ type: 'exchanges-refused', policyId: 'p2', issuerId: 'iss_1', reason: 'SUBJECT', count: 7 },
+  ...{ timeFirst: 1, timeLast: 2 },
+}
+
+const entryOf = (organizationId: string, time: number, event: AuditEvent): AuditEntry => ({
+  organizationId,
+  time,
+  event,
+})
+
+/** What AuditLog promises, on any adapter. */
+export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptions): void {
+  suiteOf(`AuditLog on ${name}`, make, options, (rule) => {
+    /** The times of the entries that a filter finds, of an organization without other entries at those times. */
+    const timesOf = async ({ auditLog }: Stores, organizationId: string, filter: AuditFilter) => {
+      const { items } = await auditLog.list(organizationId, filter, undefined, 100)
+      return items.map(({ entry }) => entry.time)
+    }
+
+    rule('entries come back as they were, newest first, to every process', async ({ store, other }) => {
+      const { organizationId } = await makeOrganization(store)
+      const entries = [accepted, refused, counted, { ...refused, issuerId: 'iss_1', found: 'x' }].map(
+        (event, index) => {
+          return entryOf(organizationId, 10_000 + index, event)
+        },
+      )
+      for (const entry of entries) await store.auditLog.append(entry)
+      const { items, more } = await other.auditLog.list(organizationId, {}, undefined, 4)
+      assert.deepEqual([items.map(({ entry }) => entry), more], [entries.toReversed(), true])
+      const positions = items.map(({ position }) => position)
+      assert.deepEqual(
+        positions,
+        positions.toSorted((a, b) => b - a),
+      )
+    })
+
+    rule('entries of all processes at once have positions of their own, without a loss', async ({ store, other }) => {
+      const { organizationId } = await makeOrganization(store)
+      const second = await makeOrganization(store)
+      const appended = Array.from({ length: 60 }, (_, index) => {
+        const { auditLog } = index % 2 === 0 ? store : other
+        const id = index % 3 === 0 ? second.organizationId : organizationId
+        return auditLog.append(entryOf(id, 10_000 + index, accepted))
+      })
+      const changed = Array.from({ length: 6 }, (_, index) => {
+        const { federation } = index % 2 === 0 ? store : other
+        return federation.createIssuer(organizationId, `iss_${index}`, () => issuerSettings(), byAdmin())
+      })
+      await Promise.all([...appended, ...changed])
+      const first = (await store.auditLog.list(organizationId, {}, undefined, 100)).items
+      assert.equal(first.length, 2 + 40 + 6)
+      assert.equal(new Set(first.map(({ position }) => position)).size, first.length)
+      assert.equal((await store.auditLog.list(second.organizationId, {}, undefined, 100)).items.length, 2 + 20)
+    })
+
+    rule('an entry of an organization that is not there is refused alone', async ({ store }) => {
+      const { organizationId } = await makeOrganization(store)
+      const ids = [organizationId, 'org_missing', organizationId]
+      const appended = await Promise.allSettled(ids.map((id) => store.auditLog.append(entryOf(id, 10_000, accepted))))
+      assert.deepEqual(
+        appended.map(({ status }) => status),
+        ['fulfilled', 'rejected', 'fulfilled'],
+      )
+      assert.equal(
+        (await store.auditLog.list(organizationId, { kind: 'exchange-accepted' }, undefined, 9)).items.length,
+        2,
+      )
+    })
+
+    rule('a page begins where the one before it ended, and another organization is never in it', async ({ store }) => {
+      const { organizationId } = await makeOrganization(store)
+      const other = await makeOrganization(store)
+      for (let i = 0; i < 7; i++) {
+        await store.auditLog.append(entryOf(organizationId, 10_000 + i, accepted))
+        await store.auditLog.append(entryOf(other.organizationId, 20_000, accepted))
+      }
+      const seen: number[] = []
+      let before: number | undefined
+      for (;;) {
+        const { items, more } = await store.auditLog.list(organizationId, { kind: 'exchange-accepted' }, before, 3)
+        seen.push(...items.map(({ entry }) => entry.time))
+        before = items.at(-1)?.position
+        if (!more) break
+      }
+      assert.deepEqual(seen, [10_006, 10_005, 10_004, 10_003, 10_002, 10_001, 10_000])
+    })
+
+    rule('filters choose by kind, policy, issuer and time, alone and together', async ({ store }) => {
+      const { organizationId } = await makeOrganization(store)
+      const events = [accepted, refused, counted, { ...accepted, policyId: 'p2', issuerId: 'iss_2' }]
+      for (const [index, event] of events.entries()) {
+        await store.auditLog.append(entryOf(organizationId, 10_000 + index, event))
+      }
+      await store.federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin(10_004))
+      await store.federation.createPolicy(organizationId, 'p2', () => policySettings(), byAdmin(10_005))
+      const cases: readonly [AuditFilter, readonly number[]][] = [
+        [{ since: 10_000 }, [10_005, 10_004, 10_003, 10_002, 10_001, 10_000]],
+        [{ kind: 'exchange-accepted' }, [10_003, 10_000]],
+        [{ kind: 'exchange-refused' }, [10_002, 10_001]],
+        [{ kind: 'changed', since: 10_000 }, [10_005, 10_004]],
+        [{ policyId: 'p1' }, [10_001, 10_000]],
+        [{ policyId: 'p2' }, [10_005, 10_003, 10_002]],
+        [{ issuerId: 'iss_1' }, [10_004, 10_002, 10_000]],
+        [{ policyId: 'p2', issuerId: 'iss_1' }, [10_002]],
+        [{ policyId: 'p2', kind: 'changed' }, [10_005]],
+        [{ policyId: 'p3' }, []],
+        [{ since: 10_001, until: 10_003 }, [10_002, 10_001]],
+        [{ since: 10_006 }, []],
+        [{ until: 1 }, []],
+        [{ since: 10_003, until: 10_001 }, []],
+      ]
+      for (const [filter, times] of cases) {
+        assert.deepEqual(await timesOf(store, organizationId, filter), times, JSON.stringify(filter))
+      }
+    })
+
+    rule(
+      'only entries from before a time expire, of every organization, so many at a time',
+      async ({ store, other }) => {
+        const made = [await makeOrganization(store), await makeOrganization(store)]
+        for (const { organizationId } of made) {
+          for (let i = 0; i < 4; i++) await store.auditLog.append(entryOf(organizationId, 10_000 + i, accepted))
+        }
+        const removed: number[] = []
+        for (let i = 0; i < 4; i++) removed.push(await store.auditLog.expire(10_002, 3))
+        assert.deepEqual(removed, [3, 3, 2, 0], 'two of each were of the creation')
+        assert.equal(await other.auditLog.expire(9_000, 3), 0)
+        for (const { organizationId } of made) {
+          assert.deepEqual(await timesOf(store, organizationId, {}), [10_003, 10_002])
+        }
+        const [{ organizationId } = assert.fail()] = made
+        await store.auditLog.append(entryOf(organizationId, 10_009, accepted))
+        const { items } = await store.auditLog.list(organizationId, {}, undefined, 1)
+        assert.equal(items[0]?.position, 7, 'no position is given again')
+      },
+    )
+  })
+}

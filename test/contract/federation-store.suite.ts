@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import type { KeySource } from '#services/identity/domain/issuer.ts'
+import { Rejection } from '#shared/rejection.ts'
+import {
+  byAdmin,
+  changesOf,
+  issuerSettings,
+  type MakePlace,
+  makeOrganization,
+  newKey,
+  policySettings,
+  type SuiteOptions,
+  suiteOf,
+} from './identity-store.support.ts'
+
+/** What FederationStore and IssuerHealth promise, on any adapter. */
+export function federationStoreSuite(name: string, make: MakePlace, options: SuiteOptions): void {
+  suiteOf(`FederationStore on ${name}`, make, options, (rule) => {
+    rule('issuers come back as they were saved, to every process', async ({ store, other }) => {
+      const { organizationId } = await makeOrganization(store)
+      const sources: readonly KeySource[] = [
+        { kind: 'discovery' },
+        { kind: 'url', url: 'https://keys.example/jwks' },
+        { kind: 'inline', jwks: `{"keys":[],"x":"${'☂'.repeat(80_000)}"}` },
+      ]
+      for (const [index, keySource] of sources.entries()) {
+        const settings = issuerSettings({ keySource, ...(index > 0 && { singleUse: true, maxAgeSeconds: index }) })
+        const issuer = await store.federation.createIssuer(organizationId, `iss_${index}`, () => settings, byAdmin())
+        const head = { id: `iss_${index}`, organizationId, revision: 1, timeCreated: 5_000, timeUpdated: 5_000 }
+        assert.deepEqual(issuer, { ...settings, ...head })
+        const expected = { issuer, health: undefined }
+        assert.deepEqual(await other.federation.getIssuer(organizationId, issuer.id), expected)
+        assert.equal(await other.federation.getIssuer('org_other', issuer.id), undefined)
+      }
+      await assert.rejects(store.federation.createIssuer(organizationId, 'iss_0', () => issuerSettings(), byAdmin()))
+      await assert.rejects(store.federation.createIssuer('org_other', 'iss_9', () => issuerSettings(), byAdmin()))
+    })
+
+    rule('policies come back as they were saved, to every process', async ({ store, other }) => {
+      const { organizationId } = await makeOrganization(store)
+      const all = [
+        policySettings(),
+        policySettings({ subject: undefined, condition: 'subject != ""', enabled: false }),
+        policySettings({ subject: '😀 "\\', checks: { scope: 'a', tokenType: undefined } }),
+        policySettings({ checks: { scope: 'a', tokenType: 'b' } }),
+      ]
+      for (const [index, settings] of all.entries()) {
+        const policy = await store.federation.createPolicy(organizationId, `p${index}`, () => settings, byAdmin())
+        const head = { id: `p${index}`, organizationId, revision: 1, timeCreated: 5_000, timeUpdated: 5_000 }
+        assert.deepEqual(policy, { ...settings, ...head })
+        assert.deepEqual(await other.federation.getPolicy(organizationId, policy.id), policy)
+        assert.equal(await other.federation.getPolicy('org_other', policy.id), undefined)
+      }
+    })
+
+    rule('lists are in the order of creation, some at a time, of one organization', async ({ store }) => {
+      const { organizationId } = await makeOrganization(store)
+      const other = await makeOrganization(store)
+      for (const id of ['z', 'b', 'y', 'a']) {
+        await store.federation.createIssuer(organizationId, `iss_${id}`, () => issuerSettings(), byAdmin())
+        const issuerId = id < 'c' ? 'iss_1' : 'iss_2'
+        await store.federation.createPolicy(organizationId, id, () => policySettings({ issuerId }), byAdmin())
+      }
+      await store.federation.createPolicy(other.organizationId, 'c', () => policySettings(), byAdmin())
+      const issuers = await store.federation.listIssuers(organizationId, { offset: 1, limit: 2 })
+      assert.deepEqual([issuers.items.map(({ issuer }) => issuer.id), issuers.total], [['iss_b', 'iss_y'], 4])
+      const policies = await store.federation.listPolicies(organizationId, { offset: 0, limit: 9 })
+      assert.deepEqual([policies.items.map(({ id }) => id), policies.total], [['z', 'b', 'y', 'a'], 4])
+      const some = await store.federation.listPolicies(organizationId, { offset: 1, limit: 9 }, 'iss_1')
+      assert.deepEqual([some.items.map(({ id }) => id), some.total], [['a'], 2])
+      assert.deepEqual(await store.federation.listIssuers('org_x', { offset: 0, limit: 9 }), { items: [], total: 0 })
+    })
+
+    rule('of many that create at once no more than the decision allows do', async ({ store, other }) => {
+      const { organizationId } = await makeOrganization(store)
+      const decide = (count: number) => {
+        if (count >= 3) throw new Rejection('TOO_MANY_ISSUERS')
+        return issuerSettings()
+      }
+      const made = await Promise.allSettled(
+        Array.from({ length: 8 }, (_, index) => {
+          const { federation } = index % 2 === 0 ? store : other
+          return federation.createIssuer(organizationId, `iss_${index}`, decide, byAdmin())
+        }),
+      )
+      assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 3)
+      for (const each of made) if (each.status === 'rejected') assert.ok(each.reason instanceof Rejection)
+      assert.equal((await store.federation.listIssuers(organizationId, { offset: 0, limit: 9 })).total, 3)
+      assert.equal((await changesOf(store, organizationId)).length, 2 + 3)
+    })
+
+    rule('changes at once follow one another: each sees what the one before it left', async ({ store, other }) => {
+      const { organizationId } = await makeOrganization(store)
+      await store.federation.createPolicy(organizationId, 'p', () => policySettings({ name: '' }), byAdmin())
+      await Promise.all(
+        Array.from({ length: 8 }, (_, index) => {
+          const { federation } = index % 2 === 0 ? store : other
+          return federation.revisePolicy(
+            organizationId,
+            'p',
+            (now) => ({ ...now, name: `${now.name}x` }),
+            byAdmin(6_000),
+          )
+        }),
+      )
+      const policy = await other.federation.getPolicy(organizationId, 'p')
+      assert.deepEqual([policy?.name, policy?.revision], ['xxxxxxxx', 9])
+      assert.deepEqual([policy?.timeCreated, policy?.timeUpdated], [5_000, 6_000])
+      const names = (await changesOf(store, organizationId))
+        .slice(3)
+        .map(({ before, after }) => [before?.name, after?.name])
+      assert.deepEqual(
+        names,
+        Array.from({ length: 8 }, (_, index) => ['x'.repeat(index), 'x'.repeat(index + 1)]),
+      )
+    })
+
+    rule('a change that changes nothing, is refused or finds nothing writes nothing', async ({ store }) => {
+      const { organizationId } = await makeOrganization(store)
+      const issuer = await store.federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin())
+      const policy = await store.federation.createPolicy(organizationId, 'p', () => policySettings(), byAdmin())
+      const before = await changesOf(store, organizationId)
+      const { federation } = store
+      assert.deepEqual(await federation.reviseIssuer(organizationId, 'iss_1', (now) => ({ ...now }), byAdmin()), issuer)
+      assert.deepEqual(await federation.revisePolicy(organizationId, 'p', (now) => ({ ...now }), byAdmin()), policy)
+      const refuse = () => {
+        throw new Rejection('CHECK_EXISTS')
+      }
+      await assert.rejects(federation.reviseIssuer(organizationId, 'iss_1', refuse, byAdmin()), Rejection)
+      await assert.rejects(federation.revisePolicy(organizationId, 'p', refuse, byAdmin()), Rejection)
+      await assert.rejects(federation.createPolicy(organizationId, 'p2', refuse, byAdmin()), Rejection)
+      const other = await makeOrganization(store)
+      assert.equal(await federation.reviseIssuer(other.organizationId, 'iss_1', refuse, byAdmin()), undefined)
+      assert.equal(await federation.revisePolicy(other.organizationId, 'p', refuse, byAdmin()), undefined)
+      assert.equal(await federation.deleteIssuer(other.organizationId, 'iss_1', byAdmin()), false)
+      assert.equal(await federation.deletePolicy(other.organizationId, 'p', byAdmin()), false)
+      assert.deepEqual(await changesOf(store, organizationId), before)
+      assert.deepEqual((await federation.getIssuer(organizationId, 'iss_1'))?.issuer, issuer)
+    })
+
+    rule('changes are in the audit log with before and after, an inline key set by its digest', async ({ store }) => {
+      const { organizationId } = await makeOrganization(store)
+      const { federation } = store
+      await federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin())
+      const keySource = { kind: 'inline', jwks: '{"keys":[]}' } as const
+      await federation.reviseIssuer(organizationId, 'iss_1', (now) => ({ ...now, keySource }), byAdmin())
+      assert.equal(await federation.deleteIssuer(organizationId, 'iss_1', byAdmin()), true)
+      const issuer = {
+        name: 'an issuer',
+        issuer_url: 'https://issuer.example',
+        single_use: false,
+        max_age_seconds: null,
+      }
+      const jwks_sha256 = '9638d11914735d0072002dd4d67c734a94ee7a0cd845e6dcbc984ee7581860a7'
+      const [created, revised, deleted] = (await changesOf(store, organizationId)).slice(2)
+      assert.deepEqual([created?.before, created?.after], [undefined, { ...issuer, discovery: true }])
+      assert.deepEqual(revised?.after, { ...issuer, jwks_sha256 })
+      assert.deepEqual([revised?.before, deleted?.before, deleted?.after], [created?.after, revised?.after, undefined])
+      assert.deepEqual([created?.actor, created?.resource, created?.resourceId], [byAdmin().actor, 'issuer', 'iss_1'])
+    })
+
+    rule('an exchange finds policy, issuer, plan and key, as they are now', async ({ store, other }) => {
+      const { organizationId, workspaceId } = await makeOrganization(store)
+      const key = await store.identity.createKey(workspaceId, newKey(), byAdmin())
+      const { federation } = store
+      const issuer = await federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin())
+      const settings = policySettings({ target: { workspaceId, keyId: key.id } })
+      const policy = await federation.createPolicy(organizationId, 'p', () => settings, byAdmin())
+      const organization = await store.organizations.getOrganization(organizationId)
+      assert.deepEqual(await other.federation.findPolicy('p'), { policy, issuer, organization, key })
+      await federation.revisePolicy(organizationId, 'p', (now) => ({ ...now, enabled: false }), byAdmin())
+      await store.organizations.setPlan(organizationId, 'free', byAdmin())
+      await store.identity.setKeyDisabled(workspaceId, key.id, true, byAdmin())
+      const found = await other.federation.findPolicy('p')
+      assert.deepEqual([found?.policy.enabled, found?.organization.plan, found?.key?.disabled], [false, 'free', true])
+      await federation.deleteIssuer(organizationId, 'iss_1', byAdmin())
+      await store.identity.deleteKey(workspaceId, key.id, byAdmin())
+      const left = await other.federation.findPolicy('p')
+      assert.deepEqual([left?.policy.id, left?.issuer, left?.key], ['p', undefined, undefined])
+      await federation.deletePolicy(organizationId, 'p', byAdmin())
+      for (const id of ['p', '', 'P', 'p\0', '$ne', 'x'.repeat(10_000)]) {
+        assert.equal(await other.federation.findPolicy(id), undefined)
+      }
+    })
+
+    rule('the issuer and the key of another organization are nobody’s', async ({ store }) => {
+      const [one, two] = [await makeOrganization(store), await makeOrganization(store)]
+      await store.federation.createIssuer(two.organizationId, 'iss_1', () => issuerSettings(), byAdmin())
+      const target = { workspaceId: two.workspaceId, keyId: two.keyId }
+      const settings = policySettings({ issuerId: 'iss_1', target })
+      await store.federation.createPolicy(one.organizationId, 'p', () => settings, byAdmin())
+      const found = await store.federation.findPolicy('p')
+      assert.deepEqual([found?.organization.id, found?.issuer, found?.key], [one.organizationId, undefined, undefined])
+    })
+
+    rule('the health of keys is that of the present revision, and no entry of the log', async ({ store, other }) => {
+      const { organizationId } = await makeOrganization(store)
+      const { federation, issuerHealth } = store
+      await federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin())
+      const before = await changesOf(store, organizationId)
+      const of = { organizationId, issuerId: 'iss_1', revision: 1 }
+      const healthOf = async () => (await other.federation.getIssuer(organizationId, 'iss_1'))?.health
+      await issuerHealth.record(of, { time: 10, failure: 'no answer', timeNextTry: 20 })
+      const failed = { timeSucceeded: undefined, timeFailed: 10, failure: 'no answer', timeNextTry: 20 }
+      assert.deepEqual(await healthOf(), failed)
+      await other.issuerHealth.record(of, { time: 30, failure: undefined, timeNextTry: undefined })
+      const succeeded = { ...failed, timeSucceeded: 30, timeNextTry: undefined }
+      assert.deepEqual(await healthOf(), succeeded)
+      const { items } = await store.federation.listIssuers(organizationId, { offset: 0, limit: 9 })
+      assert.deepEqual(items[0]?.health, succeeded)
+      for (const wrong of [
+        { ...of, revision: 2 },
+        { ...of, organizationId: 'org_other' },
+        { ...of, issuerId: 'iss_2' },
+      ]) {
+        await issuerHealth.record(wrong, { time: 40, failure: 'wrong', timeNextTry: undefined })
+      }
+      assert.deepEqual(await healthOf(), succeeded)
+      assert.deepEqual(await changesOf(store, organizationId), before)
+      await federation.reviseIssuer(organizationId, 'iss_1', (now) => ({ ...now, name: 'new' }), byAdmin())
+      assert.equal(await healthOf(), undefined)
+      await issuerHealth.record({ ...of, revision: 2 }, { time: 50, failure: undefined, timeNextTry: undefined })
+      assert.deepEqual(await healthOf(), { ...succeeded, timeSucceeded: 50, timeFailed: undefined, failure: undefined })
+      assert.equal(await federation.deleteIssuer(organizationId, 'iss_1', byAdmin()), true)
+    })
+  })
+}

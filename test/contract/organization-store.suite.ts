@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import {
+  byAdmin,
+  byOperator,
+  changesOf,
+  type MakePlace,
+  makeOrganization,
+  newKey,
+  type SuiteOptions,
+  suiteOf,
+} from './identity-store.support.ts'
+
+/** What OrganizationStore promises, on any adapter. */
+export function organizationStoreSuite(name: string, make: MakePlace, options: SuiteOptions): void {
+  suiteOf(`OrganizationStore on ${name}`, make, options, (rule) => {
+    rule('an organization begins with a workspace and a key', async ({ store, other }) => {
+      const key = newKey({ kind: 'management' })
+      const { organizationId, workspaceId } = await makeOrganization(store, { key, plan: 'free', name: 'näme ☂' })
+      const expected = { id: organizationId, name: 'näme ☂', plan: 'free', timeCreated: byOperator.time }
+      assert.deepEqual(await other.organizations.getOrganization(organizationId), expected)
+      assert.equal(await other.organizations.getOrganization('org_other'), undefined)
+      const found = await other.identity.findKey(key.hash)
+      assert.deepEqual([found?.organizationId, found?.key.workspaceId], [organizationId, workspaceId])
+    })
+
+    rule('of one whose key is in use nothing is written', async ({ store }) => {
+      const key = newKey()
+      await makeOrganization(store, { key })
+      await assert.rejects(makeOrganization(store, { key: { ...newKey(), hash: key.hash } }))
+      assert.equal((await store.organizations.listOrganizations(0, 10)).total, 1)
+    })
+
+    rule('organizations are listed by age, some at a time', async ({ store }) => {
+      const made: string[] = []
+      for (let i = 0; i < 4; i++) made.push((await makeOrganization(store)).organizationId)
+      const { items, total } = await store.organizations.listOrganizations(0, 10)
+      assert.deepEqual([new Set(items.map(({ id }) => id)), total], [new Set(made), 4])
+      assert.deepEqual(await store.organizations.listOrganizations(1, 2), { items: items.slice(1, 3), total: 4 })
+      assert.deepEqual(await store.organizations.listOrganizations(4, 2), { items: [], total: 4 })
+    })
+
+    rule('a change of the plan is seen at once, and in the audit log once', async ({ store, other }) => {
+      const { organizationId } = await makeOrganization(store)
+      for (const plan of ['free', 'free', 'enterprise'] as const) {
+        assert.equal((await store.organizations.setPlan(organizationId, plan, byAdmin()))?.plan, plan)
+        assert.equal((await other.organizations.getOrganization(organizationId))?.plan, plan)
+      }
+      assert.equal(await store.organizations.setPlan('org_other', 'free', byAdmin()), undefined)
+      const changes = await changesOf(other, organizationId)
+      assert.deepEqual(
+        changes
+          .filter(({ resource }) => resource === 'organization')
+          .map(({ before, after }) => [before?.plan, after?.plan]),
+        [
+          [undefined, 'business'],
+          ['business', 'free'],
+          ['free', 'enterprise'],
+        ],
+      )
+    })
+  })
+}
