@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { resolve } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 import { ConfigError } from '#shared/config/config.ts'
+import { makeCertificate } from '#test/support/certificate.ts'
+import { scratchDirectory } from '#test/support/processes.ts'
 import { readConfig } from './config.ts'
 
 const problemsOf = (env: Record<string, string>) => {
@@ -16,7 +19,7 @@ const problemsOf = (env: Record<string, string>) => {
 test('nothing set means SQLite in ./data and keys that the first start makes up', () => {
   const store = { kind: 'sqlite', directory: resolve('data') }
   const nothing = { managementKey: undefined, apiKey: undefined, publicOrigin: undefined, encryptionKeys: [] }
-  assert.deepEqual(readConfig({}), { store, ...nothing })
+  assert.deepEqual(readConfig({}), { store, ...nothing, federationNetworks: [] })
 })
 
 test('a bootstrap key has 16 to 512 visible ASCII characters, and the message never repeats it', () => {
@@ -64,4 +67,50 @@ test('keys to encrypt with are 32 bytes in base64 each, and the message never re
     const problems = problemsOf({ PORTICO_KEY_ENCRYPTION_KEY: bad })
     assert.deepEqual(problems, [{ variable: 'PORTICO_KEY_ENCRYPTION_KEY', problem }])
   }
+})
+
+test('networks of issuers come with the certificates that are trusted there, and hosts with token files', () => {
+  using folder = scratchDirectory()
+  const [caFile, tokenFile] = ['ca.pem', 'token'].map((name) => join(folder.path, name)) as [string, string]
+  writeFileSync(caFile, makeCertificate().cert)
+  writeFileSync(tokenFile, 'token-of-a-pod\n')
+  const networks = ['10.96.0.0/12', 'fd00::/8', '192.168.49.2/32']
+  const hosts = { 'kubernetes.default.svc': { tokenFile }, '192.168.49.2:8443': {}, '[fd00::1]:6443': {} }
+  const read = (value: unknown) => readConfig({ PORTICO_FEDERATION_NETWORKS: JSON.stringify(value) }).federationNetworks
+  assert.deepEqual(read([{ networks, caFile, hosts }]), [{ networks, caFile, hosts }])
+  assert.deepEqual(read([{ networks: ['127.0.0.0/8'] }]), [{ networks: ['127.0.0.0/8'], hosts: {} }])
+  // Other folders than the present one are named absolutely from then on.
+  assert.deepEqual(read([{ networks, caFile: relative('.', caFile) }])[0]?.caFile, caFile)
+})
+
+test('a network, host or file that cannot be used is a problem of the setting, and no message shows what a file holds', () => {
+  using folder = scratchDirectory()
+  const bad = join(folder.path, 'bad')
+  writeFileSync(bad, 'secret\nsecret')
+  const problemOf = (value: unknown) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    const [problem] = problemsOf({ PORTICO_FEDERATION_NETWORKS: text })
+    assert.equal(problem?.variable, 'PORTICO_FEDERATION_NETWORKS', text)
+    assert.doesNotMatch(problem.problem, /secret/)
+    return problem.problem
+  }
+  assert.match(problemOf('10.0.0.0/8'), /must be valid JSON/)
+  for (const network of ['10.0.0.0', '10.0.0.0/33', '10.0.0/8', '::/129', 'fe80::1%eth0/64', 'localhost/8', '/8', '']) {
+    assert.match(problemOf([{ networks: [network] }]), /must be a network such as 10.0.0.0\/8/, network)
+  }
+  for (const host of ['', 'a/b', 'https://a.example', 'a.example:443', 'A.example', 'u@a.example', '127.1', '[::01]']) {
+    assert.match(
+      problemOf([{ networks: ['10.0.0.0/8'], hosts: { [host]: {} } }]),
+      /hosts\..*: has an invalid member name/,
+      host,
+    )
+  }
+  for (const caFile of [bad, join(folder.path, 'none'), folder.path]) {
+    assert.match(problemOf([{ networks: ['10.0.0.0/8'], caFile }]), /must be a file with a certificate in PEM form/)
+  }
+  const hosts = (tokenFile: string) => [{ networks: ['10.0.0.0/8'], hosts: { 'a.example': { tokenFile } } }]
+  assert.match(problemOf(hosts(bad)), /must hold one line of text/)
+  assert.match(problemOf(hosts(join(folder.path, 'none'))), /cannot be read \(ENOENT\)/)
+  for (const value of [{}, [{}], [{ networks: [] }], [{ networks: ['10.0.0.0/8'], caFiles: [] }], ['10.0.0.0/8']])
+    problemOf(value)
 })

@@ -1,7 +1,13 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import { type Environment, readEnvironment } from '#shared/config/config.ts'
+import { readSecretFile } from '#shared/config/secret-file.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
-import { urlVariable } from '#shared/config/variables.ts'
+import { jsonVariable, mustBe, urlVariable } from '#shared/config/variables.ts'
+import type { FederationNetwork } from './domain/issuer-keys/address.ts'
 import { isEncryptionKey } from './domain/signing-key.ts'
 
 /** Settings of the identity service. */
@@ -14,6 +20,8 @@ export interface Config {
   readonly publicOrigin: string | undefined
   /** What signing keys are encrypted with: the first encrypts, all of them decrypt. None: see `open.ts`. */
   readonly encryptionKeys: readonly string[]
+  /** Where issuers may be besides the public internet (`PORTICO_FEDERATION_NETWORKS`, JSON). */
+  readonly federationNetworks: readonly FederationNetwork[]
 }
 
 /** The key before a change and the one after it are two; more are there when one was changed twice in a row. */
@@ -25,12 +33,58 @@ const key = () =>
     .regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 visible ASCII characters')
     .optional()
 
+const network = z.string().refine((text) => {
+  const [, address = '', prefix] = /^(.+)\/(\d{1,3})$/.exec(text) ?? []
+  const family = isIP(address)
+  return family !== 0 && !address.includes('%') && Number(prefix) <= (family === 4 ? 32 : 128)
+}, mustBe('a network such as 10.0.0.0/8'))
+
+/** A file's absolute path; it has to hold what `read` reads, which throws an error for people. */
+const file = (read: (path: string) => unknown) =>
+  z.string().transform((path, context) => {
+    try {
+      read(resolve(path))
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) })
+    }
+    return resolve(path)
+  })
+
+const certificates = file((path) => {
+  try {
+    return new X509Certificate(readFileSync(path))
+  } catch {
+    throw new Error(`${path} must be a file with a certificate in PEM form`)
+  }
+})
+
+/** As a URL has it: `name`, or `name:port` for another port than 443. */
+const host = z.string().refine((text) => URL.parse(`https://${text}`)?.host === text)
+
+const federationNetworks = z.array(
+  z.strictObject({
+    networks: z.array(network).min(1),
+    caFile: certificates.optional(),
+    hosts: z
+      .record(
+        host,
+        z.strictObject({
+          tokenFile: file(readSecretFile)
+            .optional()
+            .transform((path) => path),
+        }),
+      )
+      .default({}),
+  }),
+)
+
 const schema = z
   .object({
     ...storeVariables,
     PORTICO_BOOTSTRAP_MANAGEMENT_KEY: key(),
     PORTICO_BOOTSTRAP_API_KEY: key(),
     PORTICO_PUBLIC_URL: urlVariable().optional(),
+    PORTICO_FEDERATION_NETWORKS: jsonVariable(federationNetworks).default([]),
     PORTICO_KEY_ENCRYPTION_KEY: z
       .string()
       .transform((list) => list.split(',').map((text) => text.trim()))
@@ -68,5 +122,6 @@ export function readConfig(env: Environment): Config {
     apiKey: values.PORTICO_BOOTSTRAP_API_KEY,
     publicOrigin: values.PORTICO_PUBLIC_URL && new URL(values.PORTICO_PUBLIC_URL).origin,
     encryptionKeys: values.PORTICO_KEY_ENCRYPTION_KEY,
+    federationNetworks: values.PORTICO_FEDERATION_NETWORKS,
   }
 }

@@ -31,7 +31,7 @@ export async function startMockServer(): Promise<OidcIssuer> {
   const url = server.issuer.url ?? ''
   return {
     url,
-    network: { ...network, hosts: { [new URL(url).host]: { tokenFile: undefined } } },
+    network: { ...network, hosts: { [new URL(url).host]: {} } },
     token: (aud, kid, claims = {}) => {
       const scopesOrTransform = (_header: unknown, payload: object): void => {
         Object.assign(payload, { aud, sub: 'workload' }, claims)

@@ -371,7 +371,7 @@ test('a token file goes to its host and the two paths of a Kubernetes API server
     assert.deepEqual(await tokens('/api/v1/secrets', { [host]: { tokenFile } }), [sent, undefined])
   }
   const nobody = [undefined, undefined]
-  assert.deepEqual(await tokens('/openid/v1/jwks', { [host]: { tokenFile: undefined } }), nobody)
+  assert.deepEqual(await tokens('/openid/v1/jwks', { [host]: {} }), nobody)
   assert.deepEqual(await tokens('/openid/v1/jwks', { 'localhost:1': { tokenFile } }), nobody)
   const byName = `https://localhost:${issuer.port}`
   assert.deepEqual(await tokens('/openid/v1/jwks', { [host]: { tokenFile } }, byName), nobody)

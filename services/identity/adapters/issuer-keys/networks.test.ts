@@ -9,7 +9,7 @@ const name = 'issuer.example'
 /** Where a URL leads when its host has these addresses; `undefined`: it is refused. */
 async function leads(addresses: readonly string[], permitted: readonly string[] = [], url = `https://${name}/keys`) {
   const networks = new Networks(
-    permitted.length === 0 ? [] : [{ networks: permitted, caFile: undefined, hosts: { 'listed.example': hostOf() } }],
+    permitted.length === 0 ? [] : [{ networks: permitted, hosts: { 'listed.example': {} } }],
   )
   const asked: string[] = []
   const answersOf = (who: string) => async (host: string) => {
@@ -20,7 +20,6 @@ async function leads(addresses: readonly string[], permitted: readonly string[] 
   const answer = await destinationOf(new URL(url), rules, signal).catch((error: Error) => error.message)
   return { answer: typeof answer === 'string' ? undefined : answer.addresses, asked, problem: answer }
 }
-const hostOf = () => ({ tokenFile: undefined })
 
 test('public addresses may be connected', async () => {
   for (const address of ['8.8.8.8', '140.82.112.3', '172.15.0.1', '172.32.0.1', '100.63.0.1', '2606:50c0:8000::153']) {

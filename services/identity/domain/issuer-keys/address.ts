@@ -14,7 +14,7 @@ export interface FederationNetwork {
   /** In CIDR form. */
   readonly networks: readonly string[]
   /** PEM file of the authorities that are trusted there, instead of the public ones; undefined: those. */
-  readonly caFile: string | undefined
+  readonly caFile?: string | undefined
   /** Hosts in it, as a URL has them (`name`, or `name:port` besides 443), that are looked up as the system does. */
   readonly hosts: Readonly<Record<string, FederationHost>>
 }
@@ -22,7 +22,7 @@ export interface FederationNetwork {
 /** What is special about a host. */
 export interface FederationHost {
   /** File of the bearer token that a Kubernetes API server asks for before it shows its keys. */
-  readonly tokenFile: string | undefined
+  readonly tokenFile?: string | undefined
 }
 
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/
