@@ -41,6 +41,21 @@ test('a bootstrap key has 16 to 512 visible ASCII characters, and the message ne
   }
 })
 
+test('a bootstrap key that has the form of an access token would be taken for one, and is refused', () => {
+  const keyOf = (PORTICO_BOOTSTRAP_API_KEY: string) => readConfig({ PORTICO_BOOTSTRAP_API_KEY }).apiKey
+  for (const good of [
+    'eyJ-is-only-the-beginning',
+    'eyJhbGciOi.two-parts-only',
+    'not.a-token.of-any-kind',
+    'eyJ.a.b.four-parts',
+  ]) {
+    assert.equal(keyOf(good), good)
+  }
+  assert.deepEqual(problemsOf({ PORTICO_BOOTSTRAP_MANAGEMENT_KEY: 'eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl' }), [
+    { variable: 'PORTICO_BOOTSTRAP_MANAGEMENT_KEY', problem: 'must not have the form of an access token' },
+  ])
+})
+
 test('one key cannot be both bootstrap keys', () => {
   const key = 'sk-portico-one-and-the-same'
   assert.deepEqual(problemsOf({ PORTICO_BOOTSTRAP_API_KEY: key, PORTICO_BOOTSTRAP_MANAGEMENT_KEY: key }), [

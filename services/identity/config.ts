@@ -31,6 +31,7 @@ const key = () =>
   z
     .string()
     .regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 visible ASCII characters')
+    .refine((text) => !/^eyJ[\w-]*\.[\w-]*\.[\w-]*$/.test(text), 'must not have the form of an access token')
     .optional()
 
 const network = z.string().refine((text) => {

@@ -162,8 +162,10 @@ describe('the processes of docker-compose.yml', { skip: skipWithoutMongo }, () =
     await using collector = await startCollector()
     mkdirSync(join(folders.path, 'project'))
     writeFileSync(join(folders.path, 'project/README.md'), '# Lighthouse\n')
-    for (const name of Object.keys(compose.secrets))
-      writeFileSync(join(folders.path, name), `${name}-0123456789abcdef\n`)
+    for (const name of Object.keys(compose.secrets)) {
+      const secret = name === 'encryption-key' ? Buffer.alloc(32, name).toString('base64') : `${name}-0123456789abcdef`
+      writeFileSync(join(folders.path, name), `${secret}\n`)
+    }
     const ports = new Map((await freePorts(own.length)).map((port, index) => [own[index]?.[0] ?? '', port]))
     /** What is elsewhere in a container, on this machine. */
     const here = (value: string, self: string): string =>
