@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { folderEncryptionKey } from '#services/identity/adapters/files/encryption-key.ts'
+import { MongoSigningKeys } from '#services/identity/adapters/mongo/signing-keys.ts'
 import { STEPS } from '#services/identity/adapters/sqlite/schema.ts'
 import { SqliteSigningKeys } from '#services/identity/adapters/sqlite/signing-keys.ts'
 import type { Grant } from '#services/identity/domain/access-token.ts'
@@ -10,6 +11,7 @@ import { AccessTokens } from '#services/identity/run/access-token/access-tokens.
 import { KeyRing } from '#services/identity/run/access-token/key-ring.ts'
 import { KeySeal } from '#services/identity/run/access-token/key-seal.ts'
 import type { Clock } from '#shared/clock.ts'
+import { openMongo } from '#shared/stores/mongo.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -69,20 +71,35 @@ export async function openSigningStore(): Promise<SigningStore> {
   }
 }
 
-/** Makes and verifies tokens beside an identity service whose store lies in a folder, as another replica would. */
+/** Where signing keys lie: a data folder, or a database. */
+export type SigningPlace = { readonly directory: string } | { readonly uri: string; readonly database: string }
+
+/** Opens the keys of a place as another replica would: with the key of its folder, which is made where there is none, or with `KEY_A`. */
+export async function openRing(
+  place: SigningPlace,
+  clock: Clock,
+): Promise<{ readonly ring: KeyRing } & AsyncDisposable> {
+  const stack = new AsyncDisposableStack()
+  const isFolder = 'directory' in place
+  const store = isFolder
+    ? new SqliteSigningKeys(
+        stack.use(new SqliteFile(join(place.directory, 'identity.sqlite'), { steps: STEPS, exclusive: false })),
+      )
+    : new MongoSigningKeys(stack.use(await openMongo(place)))
+  const keys = [isFolder ? folderEncryptionKey(place.directory, false) : KEY_A]
+  const seal = new KeySeal({ keys, source: 'the test' })
+  const ring = await KeyRing.open({ store, seal, clock, logger: silentLogger })
+  return { ring, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+/** Makes and verifies tokens beside an identity service whose store lies in a folder. */
 export async function openBeside(
   directory: string,
   clock: Clock,
   issuer = 'http://127.0.0.1:4096',
 ): Promise<Replica & AsyncDisposable> {
-  const file = new SqliteFile(join(directory, 'identity.sqlite'), { steps: STEPS, exclusive: false })
-  const seal = new KeySeal({ keys: [folderEncryptionKey(directory, true)], source: 'the folder' })
-  const ring = await KeyRing.open({ store: new SqliteSigningKeys(file), seal, clock, logger: silentLogger })
-  return {
-    ring,
-    tokens: new AccessTokens({ ring, issuer, clock }),
-    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
-  }
+  const opened = await openRing({ directory }, clock)
+  return { ...opened, tokens: new AccessTokens({ ring: opened.ring, issuer, clock }) }
 }
 
 /** What an exchange at a moment gives a token for; the subject token lives for a day. */
