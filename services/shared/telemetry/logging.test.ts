@@ -40,6 +40,24 @@ test('censors members named like secrets, at the top, one level down and among h
   const text = JSON.stringify(lines[0])
   assert.doesNotMatch(text, /hush/)
   assert.match(text, /\*\/\*/)
+  assert.equal(headers.authorization, 'hush', 'what was given has changed')
+})
+
+test('censors what an error has beside its message, and leaves other values as they are', () => {
+  const { lines, logger } = capture()
+  const headers = { cookie: 'hush', accept: '*/*' }
+  const error = Object.assign(new Error('refused'), { token: 'hush', headers, request: { token: 'seen' } })
+  logger.warn({ err: error, list: [1, { token: 'seen' }], none: null, at: new Date(0) }, 'failed')
+  logger.error(error)
+  const [{ err, list, none, at } = {}, again] = lines
+  const { stack, ...shown } = err as Record<string, unknown>
+  assert.match(String(stack), /refused/)
+  assert.deepEqual(shown, {
+    ...{ type: 'Error', message: 'refused', token: '***' },
+    ...{ headers: { cookie: '***', accept: '*/*' }, request: { token: 'seen' } },
+  })
+  assert.deepEqual([list, none, at], [[1, { token: 'seen' }], null, '1970-01-01T00:00:00.000Z'])
+  assert.equal((again?.err as Record<string, unknown>).token, '***')
 })
 
 test('once a flush has ended all lines are written, in order', async () => {

@@ -1,6 +1,7 @@
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
 import { z } from 'zod'
 import { mustBe } from '#shared/config/variables.ts'
+import { redactLine, redactValue } from '#shared/telemetry/redaction.ts'
 import { currentRequestId } from '#shared/telemetry/request-scope.ts'
 import { currentSpan } from '#shared/telemetry/tracing.ts'
 
@@ -16,8 +17,6 @@ export const logVariables = {
   PORTICO_LOG_LEVEL: z.enum(logLevels, mustBe(`one of ${logLevels.join(', ')}`)).default('info'),
 }
 
-const SECRET_NAMES = ['authorization', 'cookie', 'apiKey', 'api_key', 'key', 'password', 'secret', 'token']
-
 /**
  * Makes a logger that writes JSON lines. Each line names the service and, inside a request, its id, trace and span.
  * Members named like a secret are censored at the top, one level down, and among headers; a message text is not searched.
@@ -28,14 +27,13 @@ export function createLogger(options: {
   /** Default: standard output. */
   readonly destination?: DestinationStream
 }): Logger {
-  const quoted = [...SECRET_NAMES, 'x-api-key', 'set-cookie', 'portico-secret'].map((name) => `["${name}"]`)
   return pino(
     {
       level: options.level,
       base: { service: options.service },
       timestamp: stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: quoted.flatMap((name) => [name.slice(0), `*${name}`, `*.headers${name}`]), censor: '***' },
+      formatters: { level: (label) => ({ level: label }), log: redactLine },
+      serializers: { err: (error) => redactValue(stdSerializers.err(error)) },
       mixin: requestFields,
     },
     // With a length of 0 a flush would wait for nothing.

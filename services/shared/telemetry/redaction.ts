@@ -1,0 +1,43 @@
+const SECRETS: ReadonlySet<string> = new Set([
+  ...['authorization', 'cookie', 'set-cookie', 'x-api-key', 'portico-secret'],
+  ...['apiKey', 'api_key', 'key', 'password', 'secret', 'token'],
+])
+const CENSORED = '***'
+
+/**
+ * The fields of a log line without what is named like a secret: at the top, one level down, and among headers there. What was given
+ * stays as it is. Pino's own `redact` takes apart the paths of all these names anew for each value of each line, 25 µs of a request.
+ */
+export function redactLine(fields: object): Record<string, unknown> {
+  // An error is shown by its serializer, which redacts what it shows.
+  return redactMembers(fields, (value, name) => (name === 'err' ? value : redactValue(value)))
+}
+
+/** What is shown of a value of a line. */
+export function redactValue(value: unknown): unknown {
+  if (!isObject(value)) return value
+  return redactMembers(value, (member, name) => {
+    return name === 'headers' && isObject(member) ? redactMembers(member, (header) => header) : member
+  })
+}
+
+function redactMembers(
+  given: object,
+  within: (member: unknown, name: string) => unknown,
+): Record<string, unknown> {
+  const members = given as Record<string, unknown>
+  let shown = members
+  for (const name in members) {
+    if (!Object.hasOwn(members, name)) continue
+    const member = members[name]
+    const redacted = SECRETS.has(name) ? CENSORED : within(member, name)
+    if (redacted === member) continue
+    if (shown === members) shown = { ...members }
+    shown[name] = redacted
+  }
+  return shown
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
