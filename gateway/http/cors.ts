@@ -1,4 +1,4 @@
-import type { NextFunction, Request, Response } from 'express'
+import type { Request, Response } from 'express'
 import { callOf } from '../call.ts'
 import type { Config } from '../config.ts'
 import { isAllowedOrigin, isLoopbackHost } from './origin.ts'
@@ -19,17 +19,14 @@ const NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
 /**
  * Lets pages of the configured origins read answers, and send any header; in the mode `none` those of loopback hosts too,
  * on `/api`. The token endpoint is for no page, whatever origins are configured.
- * Preflight requests carry no credentials and are answered before authentication (instance facts 3.14).
+ * Preflight requests carry no credentials and are answered before authentication (instance facts 3.14): then it returns true.
  */
 export function cors(config: Config) {
-  return function allowOrigins(request: Request, response: Response, next: NextFunction): void {
+  return function allowOrigins(request: Request, response: Response): boolean {
     const { origin } = request.headers
     const call = callOf(response)
     // A page has no token to exchange, and what it could read would be one.
-    if (call.family === 'oauth') {
-      next()
-      return
-    }
+    if (call.family === 'oauth') return false
     if (origin !== undefined) {
       const local = config.auth.mode === 'none' && call.family === 'instance' ? isLoopbackHost : undefined
       call.headers.push('vary', 'Origin')
@@ -38,8 +35,9 @@ export function cors(config: Config) {
         if (isPreflight(request)) call.headers.push(...PREFLIGHT, ...allowHeaders(request))
       }
     }
-    if (isPreflight(request)) response.writeHead(204, call.headers).end()
-    else next()
+    if (!isPreflight(request)) return false
+    response.writeHead(204, call.headers).end()
+    return true
   }
 }
 

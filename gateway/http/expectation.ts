@@ -1,16 +1,15 @@
-import type { NextFunction, Request, Response } from 'express'
+import type { Request } from 'express'
 import { Rejection } from '#shared/rejection.ts'
 
 /**
  * Refuses a request that expects anything but to be asked for its body (RFC 9110 section 10.1.1; in HTTP/1.0 the header means
  * nothing). Rejects with EXPECTATION_FAILED.
  */
-export function requireKnownExpectation(request: Request, _response: Response, next: NextFunction): void {
+export function requireKnownExpectation(request: Request): void {
   const { expect } = request.headers
   if (expect !== undefined && request.httpVersion !== '1.0' && expect.toLowerCase() !== '100-continue') {
     throw new Rejection('EXPECTATION_FAILED')
   }
-  next()
 }
 
 /** Has a client send the body that it holds back until it is asked for. */

@@ -1,4 +1,4 @@
-import type { NextFunction, Request, Response } from 'express'
+import type { Request } from 'express'
 import { Rejection } from '#shared/rejection.ts'
 
 const LOOPBACK = /^(?:localhost|127(?:\.(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])){3}|\[::1\])$/i
@@ -12,7 +12,7 @@ export function isLoopbackHost(host: string): boolean {
  * Refuses a request whose host is ambiguous, as RFC 9112 section 3.2 demands: with several Host headers, with none
  * (HTTP/1.0 may do without), or with another one than its absolute address has. Rejects with HOST_INVALID.
  */
-export function requireOneHost(request: Request, _response: Response, next: NextFunction): void {
+export function requireOneHost(request: Request): void {
   const { rawHeaders, url } = request
   let hosts = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -23,7 +23,6 @@ export function requireOneHost(request: Request, _response: Response, next: Next
   if (wrong || (url[0] !== '/' && url !== '*' && hostIn(url) !== hostIn(`http://${request.headers.host}`))) {
     throw new Rejection('HOST_INVALID')
   }
-  next()
 }
 
 function hostIn(address: string): string | undefined {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { Rejection } from '#shared/rejection.ts'
 
@@ -49,5 +49,6 @@ function open(scope: string, token: string): unknown {
 }
 
 function digest(scope: string, packed: Buffer): Buffer {
-  return createHash('sha256').update(`${scope.length}:${scope}`).update(packed).digest().subarray(0, DIGEST_BYTES)
+  const scoped = Buffer.concat([Buffer.from(`${scope.length}:${scope}`), packed])
+  return hash('sha256', scoped, 'buffer').subarray(0, DIGEST_BYTES)
 }

@@ -208,6 +208,21 @@ forEachTransport((name, connect) => {
     release.resolve()
   })
 
+  test(`${name}: a caller stops to wait for a handler that does not look at its signal`, async () => {
+    const { promise, resolve } = gate()
+    await using connection = await connect(probe({ getSession: () => promise.then(() => ({})) }))
+    const client = createClient(SessionService, connection.transport)
+    const late = await failureOf(client.getSession({}, callOptions({}, { timeoutMs: 50 })))
+    assert.equal(late.code, Code.DeadlineExceeded)
+    const controller = new AbortController()
+    const atOnce = failureOf(client.getSession({}, callOptions({}, { signal: controller.signal })))
+    controller.abort() // In the turn in which the call began.
+    assert.equal((await atOnce).code, Code.Canceled)
+    const soon = AbortSignal.timeout(20)
+    assert.equal((await failureOf(client.getSession({}, callOptions({}, { signal: soon })))).code, Code.Canceled)
+    resolve()
+  })
+
   test(`${name}: a handler that has answered sees its signal fire, so that what it left behind ends`, async () => {
     const aborted = gate()
     await using connection = await connect(

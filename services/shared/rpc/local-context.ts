@@ -1,12 +1,30 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ContextValues, type HandlerContext } from '@connectrpc/connect'
+import { detached } from '#shared/telemetry/tracing.ts'
 
 // Made once: making an error costs more than the rest of a call.
 const callIsOver = new ConnectError('The call is over', Code.Canceled)
 
+/** Calls that began in this turn of the event loop. */
+let begun: LocalContext[] = []
+
+/** Most calls end in the turn in which they began; to listen to their caller and to set a timer takes as long as all the rest of them. */
+function watchNextTurn(context: LocalContext): void {
+  if (begun.push(context) > 1) return
+  // What ends them belongs to no single one of their requests.
+  detached(() => setImmediate(watchAll))
+}
+
+function watchAll(): void {
+  const contexts = begun
+  begun = []
+  for (const context of contexts) context.watch()
+}
+
 /**
  * What a handler sees of a local call. Everything that costs is made when it is first asked for: most handlers never
- * look at headers or at the signal.
+ * look at headers or at the signal. The caller and the deadline are watched from the next turn of the event loop on, or when the signal
+ * is asked for.
  */
 export class LocalContext implements HandlerContext {
   readonly method: DescMethod
@@ -19,6 +37,7 @@ export class LocalContext implements HandlerContext {
   readonly #deadline: number | undefined
   #controller: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
+  #watched = false
   #fail: ((error: ConnectError) => void) | undefined
   #failure: ConnectError | undefined
   #requestHeader: Headers | undefined
@@ -40,15 +59,18 @@ export class LocalContext implements HandlerContext {
     this.values = values
     this.#callerSignal = signal
     this.#header = header
-    if (signal !== undefined) {
-      if (signal.aborted) this.#onAbort()
-      else signal.addEventListener('abort', this.#onAbort, { once: true })
-    }
-    if (timeoutMs > 0) {
-      this.#deadline = performance.now() + timeoutMs
-      const expire = (): void => this.#end(new ConnectError('The deadline has passed', Code.DeadlineExceeded))
-      this.#timer = setTimeout(expire, timeoutMs)
-    }
+    if (timeoutMs > 0) this.#deadline = performance.now() + timeoutMs
+    if (signal !== undefined || timeoutMs > 0) watchNextTurn(this)
+  }
+
+  /** From now on the call ends when its caller is gone or its deadline has passed. */
+  watch(): void {
+    if (this.#watched || this.#isOver()) return
+    this.#watched = true
+    this.#callerSignal?.addEventListener('abort', this.#onAbort, { once: true })
+    if (this.#deadline === undefined) return
+    const expire = (): void => this.#end(new ConnectError('The deadline has passed', Code.DeadlineExceeded))
+    this.#timer = setTimeout(expire, Math.max(0, this.#deadline - performance.now()))
   }
 
   get service(): DescService {
@@ -57,6 +79,7 @@ export class LocalContext implements HandlerContext {
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
+      this.watch()
       this.#controller = new AbortController()
       if (this.#failure !== undefined) this.#controller.abort(this.#failure)
     }
@@ -86,14 +109,14 @@ export class LocalContext implements HandlerContext {
 
   /** Throws when the caller is gone or the deadline has passed. */
   throwIfDone(): void {
-    if (this.#failure !== undefined) throw this.#failure
+    if (this.#isOver()) throw this.#failure
   }
 
   /** Waits for the handler, but no longer than the caller does. */
   race<T>(work: Promise<T> | T): Promise<T> {
     if (this.#callerSignal === undefined && this.#deadline === undefined) return Promise.resolve(work)
     return new Promise<T>((resolve, reject) => {
-      if (this.#failure !== undefined) reject(this.#failure)
+      if (this.#isOver()) reject(this.#failure)
       this.#fail = reject
       Promise.resolve(work).then(resolve, reject)
     })
@@ -101,16 +124,21 @@ export class LocalContext implements HandlerContext {
 
   /** The reason why the caller stopped waiting, when that is why something was thrown. */
   explain(error: unknown): ConnectError | undefined {
-    if (this.#failure === undefined) return undefined
+    if (!this.#isOver()) return undefined
     return error instanceof ConnectError && error !== this.#failure ? undefined : this.#failure
   }
 
   /** Ends the call: what the handler left running is aborted, and nothing of the call stays behind. */
   close(): void {
-    this.#callerSignal?.removeEventListener('abort', this.#onAbort)
+    if (this.#watched) this.#callerSignal?.removeEventListener('abort', this.#onAbort)
     if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#failure ??= callIsOver
     this.#controller?.abort(this.#failure)
+  }
+
+  #isOver(): boolean {
+    if (this.#failure === undefined && this.#callerSignal?.aborted === true) this.#onAbort()
+    return this.#failure !== undefined
   }
 
   #end(failure: ConnectError): void {

@@ -30,6 +30,7 @@ export class SqliteFile implements AsyncDisposable {
   readonly #path: string
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  readonly #rows = new Map<string, StatementSync>()
   #jobs: Job[] = []
   #scheduled = false
   #closed = false
@@ -48,6 +49,17 @@ export class SqliteFile implements AsyncDisposable {
     if (statement === undefined) {
       statement = this.#database.prepare(sql)
       this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  /** Likewise, one whose rows are arrays of the values of their columns, in that order. */
+  rows(sql: string): StatementSync {
+    let statement = this.#rows.get(sql)
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql)
+      statement.setReturnArrays(true)
+      this.#rows.set(sql, statement)
     }
     return statement
   }
@@ -84,6 +96,7 @@ export class SqliteFile implements AsyncDisposable {
     this.#flush()
     this.#closed = true
     this.#statements.clear()
+    this.#rows.clear()
     this.#database.close()
   }
 

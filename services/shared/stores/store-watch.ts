@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
 import type { StoreHealth, StoreProblem, StoreState } from '#shared/stores/store-health.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
-import { spendStoreTime, storeTimeLeft } from '#shared/telemetry/request-scope.ts'
+import { limitStoreTime, spendStoreTime, storeTimeLeft } from '#shared/telemetry/request-scope.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 
 export interface StoreWatchOptions {
@@ -59,6 +59,7 @@ export class StoreWatch implements StoreHealth, Disposable {
     this.#options = options
     this.#probeMs = options.probeMs ?? PROBE_MS
     this.#againMs = Math.min(AGAIN_MS, this.#probeMs)
+    if (options.limitMs !== undefined) limitStoreTime()
     this.#schedule(this.#probeMs)
   }
 

@@ -21,10 +21,7 @@ export function redactValue(value: unknown): unknown {
   })
 }
 
-function redactMembers(
-  given: object,
-  within: (member: unknown, name: string) => unknown,
-): Record<string, unknown> {
+function redactMembers(given: object, within: (member: unknown, name: string) => unknown): Record<string, unknown> {
   const members = given as Record<string, unknown>
   let shown = members
   for (const name in members) {

@@ -17,8 +17,16 @@ export function currentRequestId(): string | undefined {
   return scope.getStore()?.requestId
 }
 
+let storeTimeIsLimited = false
+
+/** Has the time be counted that calls to stores take; whoever limits it does. */
+export function limitStoreTime(): void {
+  storeTimeIsLimited = true
+}
+
 /** Runs a function that may wait for its store as long as a single call may, all its calls taken together. */
 export function withStoreTime<T>(run: () => T): T {
+  if (!storeTimeIsLimited) return run()
   return scope.run({ requestId: currentRequestId(), storeTime: { spentMs: 0 } }, run)
 }
 

@@ -18,33 +18,35 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
-import {
-  type PublicRecord,
-  SESSION_FIELDS,
-  STATE_FIELDS,
-  type StateRecord,
-  toSession,
-  toState,
-} from '../common/session-record.ts'
+import { toSession, toState } from '../common/session-record.ts'
 import { readStored } from './message-rows.ts'
+import {
+  SESSION_COLUMNS,
+  type SessionRow,
+  STATE_COLUMNS,
+  type StateRow,
+  toPublicRecord,
+  toStateRecord,
+} from './session-rows.ts'
 
-const SESSION_SQL = `SELECT ${SESSION_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
-const STATE_SQL = `SELECT number, ${STATE_FIELDS.join(', ')} FROM sessions WHERE workspace = ? AND id = ?`
+const SESSION_SQL = `SELECT ${SESSION_COLUMNS} FROM sessions WHERE workspace = ? AND id = ?`
+const STATE_SQL = `SELECT number, ${STATE_COLUMNS} FROM sessions WHERE workspace = ? AND id = ?`
 
 /** The number of a session in the file, of its workspace and id. */
 export const SESSION_NUMBER = '(SELECT number FROM sessions WHERE workspace = ? AND id = ?)'
 
 /** The state of a session and its number, or undefined when there is none. */
 export function readState(file: SqliteFile, workspace: string, sessionId: string) {
-  const record = file.statement(STATE_SQL).get(workspace, sessionId)
-  if (record === undefined) return undefined
-  return { number: record.number as number, state: toState(record as unknown as StateRecord) }
+  const row = file.rows(STATE_SQL).get(workspace, sessionId) as unknown as [number, ...StateRow] | undefined
+  if (row === undefined) return undefined
+  const [number, ...state] = row
+  return { number, state: toState(toStateRecord(state)) }
 }
 
 /** A session, or undefined when there is none. */
 export function readSession(file: SqliteFile, workspace: string, sessionId: string): Session | undefined {
-  const record = file.statement(SESSION_SQL).get(workspace, sessionId) as PublicRecord | undefined
-  return record && toSession(record)
+  const row = file.rows(SESSION_SQL).get(workspace, sessionId) as unknown as SessionRow | undefined
+  return row && toSession(toPublicRecord(row))
 }
 
 /** What is read of one session. */

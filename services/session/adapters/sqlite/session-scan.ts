@@ -1,10 +1,10 @@
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { Place } from '../common/place.ts'
-import { type PublicRecord, SESSION_FIELDS } from '../common/session-record.ts'
+import type { PublicRecord } from '../common/session-record.ts'
 import { all, between, type Condition, type SessionPlan } from './session-plan.ts'
+import { SESSION_COLUMNS, type SessionRow, toPublicRecord } from './session-rows.ts'
 
-const COLUMNS = SESSION_FIELDS.join(', ')
 /** Entries of an index that are gone through at once: the first time, and at most. A thousand take about a millisecond. */
 const FIRST_PIECE = 256
 const LARGEST_PIECE = 4_096
@@ -50,8 +50,9 @@ function select(
   range: Condition | undefined,
   limit: number,
 ): PublicRecord[] {
-  const { sql, values } = ordered(COLUMNS, plan, query, range)
-  return file.statement(`${sql} LIMIT ?`).all(...values, limit) as unknown as PublicRecord[]
+  const { sql, values } = ordered(SESSION_COLUMNS, plan, query, range)
+  const rows = file.rows(`${sql} LIMIT ?`).all(...values, limit) as unknown as SessionRow[]
+  return rows.map(toPublicRecord)
 }
 
 function ordered(columns: string, plan: SessionPlan, query: SessionQuery, range: Condition | undefined): Condition {

@@ -1,8 +1,9 @@
 import { firstOf, type Place } from '#services/session/adapters/common/place.ts'
-import { type PublicRecord, SESSION_FIELDS } from '#services/session/adapters/common/session-record.ts'
+import type { PublicRecord } from '#services/session/adapters/common/session-record.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { all, between, type Condition, filtersOf } from '../session-plan.ts'
+import { SESSION_COLUMNS, type SessionRow, toPublicRecord } from '../session-rows.ts'
 import { BLOCK, commonPlaces, listPlaces } from './place-sets.ts'
 import { endOfIndex } from './title-index.ts'
 import { termsOf } from './title-terms.ts'
@@ -12,7 +13,7 @@ const WAITING = 512
 /** Blocks that have nothing follow each other for so long before others have a turn. */
 const TURN_MS = 5
 
-const ROW = `SELECT ${SESSION_FIELDS.join(', ')} FROM sessions WHERE number = ?`
+const ROW = `SELECT ${SESSION_COLUMNS} FROM sessions WHERE number = ?`
 const LAST = 'SELECT max(place) AS last FROM titlePlaces'
 const PLACES = 'SELECT places FROM titleTerms WHERE block = ? AND term = ?'
 
@@ -148,9 +149,14 @@ class Best {
 
   /** The sessions, unless one of them has changed since it was met. */
   records(): PublicRecord[] | undefined {
-    const records = this.#found.map(({ number }) => this.#file.statement(ROW).get(number) as PublicRecord | undefined)
-    const same = this.#found.every(({ timeUpdated }, i) => records[i]?.timeUpdated === timeUpdated)
-    return same ? (records as PublicRecord[]) : undefined
+    const records: PublicRecord[] = []
+    for (const { number, timeUpdated } of this.#found) {
+      const row = this.#file.rows(ROW).get(number) as unknown as SessionRow | undefined
+      const record = row && toPublicRecord(row)
+      if (record?.timeUpdated !== timeUpdated) return undefined
+      records.push(record)
+    }
+    return records
   }
 
   #worst(): Found | undefined {
