@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import test from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { openFacade } from '#test/support/facade.ts'
 
 test('a client that hangs up aborts the call it waits for, and the log says that it was cut off', async () => {
@@ -67,6 +68,8 @@ test('a call that takes longer than its deadline is 503', async (context) => {
   })
   const answer = facade.fetch('/api/session/ses_1')
   await entered.promise
+  // In this process deadlines are watched from the next turn of the event loop on.
+  await setImmediate()
   context.mock.timers.tick(30_000)
   const { status } = await answer
   assert.equal(status, 503)
