@@ -13,6 +13,7 @@ import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './adapters/files/encryption-key.ts'
+import { FetchedIssuerKeys } from './adapters/issuer-keys/fetched-issuer-keys.ts'
 import { SCHEMA } from './adapters/mongo/schema.ts'
 import { STEPS } from './adapters/sqlite/schema.ts'
 import { openSqliteStores } from './adapters/sqlite/stores.ts'
@@ -63,11 +64,17 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const ring = await KeyRing.open({ store: signingKeys, seal: await sealOf(config, signingKeys), ...dependencies })
   const issuer = config.publicOrigin ?? dependencies.gatewayOrigin ?? DEFAULT_ORIGIN
   const tokens = new AccessTokens({ ring, issuer, clock })
+  const keySettings = { networks: config.federationNetworks, ownOrigin: issuer }
+  const fetchedKeys = new FetchedIssuerKeys({ ...keySettings, health: stores.issuerHealth, ...dependencies })
+  const issuerKeys = tracedPort(opening.use(fetchedKeys), 'IssuerKeys')
   const result = await bootstrap(store, config, dependencies)
   dependencies.logger.info({ workspaceId: result.workspaceId }, 'Keys and projects belong to this workspace')
   const resources = opening.move()
   return {
-    routes: { ...createRoutes({ ...stores, store, ring, tokens, clock, bootstrap: result }), store: health },
+    routes: {
+      ...createRoutes({ ...stores, issuerKeys, store, ring, tokens, clock, bootstrap: result }),
+      store: health,
+    },
     bootstrap: result,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

@@ -3,6 +3,7 @@ import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js
 import type { Clock } from '#shared/clock.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 import type { IdentityStore } from './ports/identity-store.ts'
+import type { IssuerKeys } from './ports/issuer-keys.ts'
 import type { Ports } from './ports/stores.ts'
 import { reasons } from './reasons.ts'
 import { authenticate } from './rpc/authenticate.ts'
@@ -19,6 +20,7 @@ import type { KeyRing } from './run/access-token/key-ring.ts'
 /** What the handlers need. */
 export interface HandlerDependencies extends Omit<Ports, 'identity'> {
   readonly store: IdentityStore
+  readonly issuerKeys: IssuerKeys
   readonly ring: KeyRing
   readonly tokens: AccessTokens
   readonly clock: Clock
