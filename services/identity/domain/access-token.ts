@@ -49,18 +49,26 @@ export const MAX_TOKEN_LENGTH = 8_192
 export const audienceOf = (issuer: string): string => `${issuer}/api/v1`
 
 /**
- * The claims of a token that is made now (milliseconds since the epoch): it lives for 15 minutes, but no longer than the token that was
- * exchanged and the key that it acts as. Undefined: that is less than a second.
+ * When a token that is made now (milliseconds since the epoch) expires, in seconds since the epoch: it lives for 15 minutes, but no
+ * longer than the token that was exchanged and the key that it acts as. Undefined: that is less than a second.
  */
+export function expiryOf(
+  { subjectExpires, keyExpires = Number.POSITIVE_INFINITY }: Pick<Grant, 'subjectExpires' | 'keyExpires'>,
+  now: number,
+): number | undefined {
+  const exp = Math.floor(Math.min(Math.floor(now / 1_000) + MAX_TOKEN_SECONDS, subjectExpires, keyExpires / 1_000))
+  // The second that has begun does not count: a token must not be over before its holder has used it.
+  return exp * 1_000 - now >= 1_000 ? exp : undefined
+}
+
+/** The claims of a token that is made now (milliseconds since the epoch). Undefined: it would live for less than a second. */
 export function claimsOf(
   grant: Grant,
   { issuer, tokenId, now }: { readonly issuer: string; readonly tokenId: string; readonly now: number },
 ): AccessTokenClaims | undefined {
   const iat = Math.floor(now / 1_000)
-  const keyExpires = (grant.keyExpires ?? Number.POSITIVE_INFINITY) / 1_000
-  const exp = Math.floor(Math.min(iat + MAX_TOKEN_SECONDS, grant.subjectExpires, keyExpires))
-  // The second that has begun does not count: a token must not be over before its holder has used it.
-  if (!(exp * 1_000 - now >= 1_000)) return undefined
+  const exp = expiryOf(grant, now)
+  if (exp === undefined) return undefined
   return {
     iss: issuer,
     aud: audienceOf(issuer),

@@ -46,3 +46,14 @@ export function checkTokenType(claims: JsonObject, { tokenType }: ClaimRules): V
   const found = claimOf(claims, 'token_type')
   return verdict(found === tokenType, JSON.stringify(tokenType), shown(found))
 }
+
+/** Whether a token that passes once has a `jti` to remember it by; whether it has passed already is not known here. */
+export function checkSingleUse(claims: JsonObject, singleUse: boolean): Verdict {
+  if (!singleUse) return SKIPPED
+  const found = claimOf(claims, 'jti')
+  return verdict(
+    typeof found === 'string' && found !== '',
+    'a jti, of a token that was not exchanged before',
+    shown(found),
+  )
+}

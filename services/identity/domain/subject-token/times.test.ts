@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
-import { checkLifetime, lifetimeOf } from './lifetime.ts'
+import { expiryOf } from '../access-token.ts'
+import { checkLifetime } from './lifetime.ts'
 import { checkExpiry } from './times.ts'
 
 const NOW = 1_800_000_000
 const passes = (claims: JsonObject, maxAge?: number, now = NOW * 1000): boolean =>
   checkExpiry(claims, now, maxAge).verdict === 'passed'
-const lifetime = (exp: number, keyExpires?: number, now = NOW * 1000) => lifetimeOf({ exp }, keyExpires, now)
+const expiry = (exp: number, keyExpires?: number, now = NOW * 1000) =>
+  expiryOf({ subjectExpires: exp, keyExpires }, now)
 const wrong: readonly JsonValue[] = ['1900000000', null, true, [1_900_000_000], {}, -1, Number.NaN]
 
 test('exp missing, of a wrong type, negative, 0, past or equal to now is refused', () => {
@@ -23,19 +25,19 @@ test('exp of 2^40 and beyond is refused: milliseconds, 2^53 + 1 and what is infi
 })
 
 test('an access token lives 900 seconds at most, whole ones, and no longer than the subject token and the key', () => {
-  assert.deepEqual(lifetime(NOW + 5000), { issued: NOW, expires: NOW + 900 })
-  assert.deepEqual(lifetime(NOW + 900.9), { issued: NOW, expires: NOW + 900 })
-  assert.deepEqual(lifetime(NOW + 60.9), { issued: NOW, expires: NOW + 60 })
-  assert.deepEqual(lifetime(NOW + 60, NOW * 1000 + 30_999), { issued: NOW, expires: NOW + 30 })
-  assert.deepEqual(lifetime(2 ** 40 - 1, NOW * 1000 + 901_000), { issued: NOW, expires: NOW + 900 })
-  assert.deepEqual(lifetime(NOW + 1), { issued: NOW, expires: NOW + 1 })
+  assert.equal(expiry(NOW + 5000), NOW + 900)
+  assert.equal(expiry(NOW + 900.9), NOW + 900)
+  assert.equal(expiry(NOW + 60.9), NOW + 60)
+  assert.equal(expiry(NOW + 60, NOW * 1000 + 30_999), NOW + 30)
+  assert.equal(expiry(2 ** 40 - 1, NOW * 1000 + 901_000), NOW + 900)
+  assert.equal(expiry(NOW + 1), NOW + 1)
 })
 
 test('with under a second left there is no access token', () => {
-  assert.equal(lifetime(NOW + 0.9), undefined)
-  assert.equal(lifetime(NOW + 1, undefined, NOW * 1000 + 1), undefined)
-  assert.equal(lifetime(NOW + 60, NOW * 1000 + 999), undefined)
-  assert.equal(lifetime(NOW + 60, NOW * 1000 - 5000), undefined)
+  assert.equal(expiry(NOW + 0.9), undefined)
+  assert.equal(expiry(NOW + 1, undefined, NOW * 1000 + 1), undefined)
+  assert.equal(expiry(NOW + 60, NOW * 1000 + 999), undefined)
+  assert.equal(expiry(NOW + 60, NOW * 1000 - 5000), undefined)
   assert.equal(checkLifetime({ exp: NOW + 0.9 }, undefined, NOW * 1000).verdict, 'failed')
   assert.equal(checkLifetime({ exp: NOW + 9 }, undefined, NOW * 1000).verdict, 'passed')
 })
@@ -65,7 +67,7 @@ test('nbf and iat may lie 60 seconds ahead; exp has no tolerance, nor does the l
   assert.ok(!passes({ exp, iat: NOW + 60.5 }))
   assert.ok(!passes({ exp: NOW }, undefined, NOW * 1000))
   assert.ok(passes({ exp: NOW }, undefined, NOW * 1000 - 1))
-  assert.deepEqual(lifetime(NOW + 10), { issued: NOW, expires: NOW + 10 })
+  assert.equal(expiry(NOW + 10), NOW + 10)
 })
 
 test('what was expected and found is shown in seconds', () => {

@@ -1,0 +1,164 @@
+import { generateKeyPairSync } from 'node:crypto'
+import type { PolicySettings } from '#services/identity/domain/policy.ts'
+import type { PublicKey } from '#services/identity/domain/public-key.ts'
+import { checkClaims, requiredClaims, scopesOf, tokenTypeOf } from '#services/identity/domain/subject-token/claims.ts'
+import { checkHeader, keyChoiceOf } from '#services/identity/domain/subject-token/header.ts'
+import { checkLifetime } from '#services/identity/domain/subject-token/lifetime.ts'
+import {
+  type ClaimRules,
+  checkAudience,
+  checkIssuer,
+  checkScopes,
+  checkSingleUse,
+  checkSubject,
+  checkTokenType,
+} from '#services/identity/domain/subject-token/rules.ts'
+import {
+  claimOf,
+  SKIPPED,
+  type Step,
+  type StepName,
+  shown,
+  type Verdict,
+  verdict,
+} from '#services/identity/domain/subject-token/step.ts'
+import { checkExpiry } from '#services/identity/domain/subject-token/times.ts'
+import type { Conditions } from '#services/identity/ports/conditions.ts'
+import type { IssuerKeys } from '#services/identity/ports/issuer-keys.ts'
+import type { SignatureVerifier, SignedParts } from '#services/identity/ports/token-signatures.ts'
+import { type Candidate, checkKey, checkPlan, checkPolicy } from './ground-checks.ts'
+
+export interface ExchangeStepsOptions {
+  readonly keys: IssuerKeys
+  readonly signatures: SignatureVerifier
+  readonly conditions: Conditions
+  /** What our own tokens name as their issuer. */
+  readonly ownIssuer: string
+}
+
+/**
+ * What became of a candidate. `failed`: the first step that failed; undefined: all passed, or the keys of the issuer could not be
+ * fetched (`unavailable`) and nothing else speaks against it. `verified`: the issuer has signed the token.
+ */
+export interface Evaluation {
+  readonly steps: readonly Step[]
+  readonly failed: Step | undefined
+  readonly verified: boolean
+  readonly unavailable: boolean
+}
+
+type NamedCheck = readonly [StepName, (candidate: Candidate) => Verdict]
+type Signature = Pick<Evaluation, 'verified' | 'unavailable'> & { readonly verdict: Verdict }
+
+/** A key that has signed nothing: whatever is refused before its signature is looked at costs a signature all the same. */
+const NOBODY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }) as PublicKey
+const NOTHING: SignedParts = {
+  algorithm: 'ES256',
+  input: ['{"alg":"ES256"}', '{}'].map((part) => Buffer.from(part).toString('base64url')).join('.'),
+  signature: Buffer.alloc(64, 1),
+}
+
+/** The checks of an exchange, in their order, for exchanges and for rehearsals. */
+export class ExchangeSteps {
+  readonly #options: ExchangeStepsOptions
+  readonly #before: readonly NamedCheck[]
+  readonly #after: readonly NamedCheck[]
+
+  constructor(options: ExchangeStepsOptions) {
+    this.#options = options
+    this.#before = [
+      ['policy', checkPolicy],
+      ['plan', checkPlan],
+      ['key', checkKey],
+      ['header', ({ token }) => checkHeader(token.header)],
+      ['claims', ({ token }) => checkClaims(token.claims)],
+      ['issuer', ({ token, ground }) => checkIssuer(token.claims, ground.issuer?.url, options.ownIssuer)],
+    ]
+    this.#after = [
+      ['expiry', ({ token, ground, now }) => checkExpiry(token.claims, now, ground.issuer?.maxAgeSeconds)],
+      ['subject', ({ token, ground }) => checkSubject(token.claims, rulesOf(ground.policy))],
+      ['audience', ({ token, ground }) => checkAudience(token.claims, rulesOf(ground.policy))],
+      ['scopes', ({ token, ground }) => checkScopes(token.claims, rulesOf(ground.policy))],
+      ['token_type', ({ token, ground }) => checkTokenType(token.claims, rulesOf(ground.policy))],
+      ['condition', (candidate) => this.#checkCondition(candidate)],
+      ['lifetime', ({ token, ground, now }) => checkLifetime(token.claims, ground.key?.timeExpires, now)],
+      ['single_use', ({ token, ground }) => checkSingleUse(token.claims, ground.issuer?.singleUse ?? false)],
+    ]
+  }
+
+  /** Goes on until a step fails. */
+  async untilFailure(candidate: Candidate): Promise<Evaluation> {
+    const before = firstFailure(this.#before, candidate)
+    if (before !== undefined) {
+      await this.refuse()
+      return { steps: [before], failed: before, verified: false, unavailable: false }
+    }
+    const { verdict, verified, unavailable } = await this.#checkSignature(candidate)
+    const signature = { name: 'signature', ...verdict } as const
+    if (!verified && !unavailable) return { steps: [signature], failed: signature, verified, unavailable }
+    const failed = firstFailure(this.#after, candidate)
+    return { steps: [signature], failed, verified, unavailable: unavailable && failed === undefined }
+  }
+
+  /** Takes every step, also after one has failed. */
+  async all(candidate: Candidate): Promise<Evaluation> {
+    const before = this.#before.map(([name, check]) => ({ name, ...check(candidate) }))
+    const { verdict, verified, unavailable } = await this.#checkSignature(candidate)
+    const after = this.#after.map(([name, check]) => ({ name, ...check(candidate) }))
+    const steps: readonly Step[] = [...before, { name: 'signature', ...verdict }, ...after]
+    return { steps, failed: steps.find((step) => step.verdict === 'failed'), verified, unavailable }
+  }
+
+  /** Does what a signature costs, for a token that is refused anyway. */
+  async refuse(): Promise<void> {
+    await this.#options.signatures.verify(NOTHING, [NOBODY])
+  }
+
+  async #checkSignature({ token, ground: { issuer } }: Candidate): Promise<Signature> {
+    const { keys, signatures } = this.#options
+    const choice = keyChoiceOf(token.header)
+    if (choice === undefined || issuer === undefined) return { verdict: SKIPPED, verified: false, unavailable: false }
+    const expected = `a signature by a key of ${issuer.url}`
+    const answer = await keys.candidates(issuer, choice)
+    if (answer.kind === 'unavailable') {
+      const found = `its keys cannot be fetched: ${answer.problem}`
+      return { verdict: verdict(false, expected, found), verified: false, unavailable: true }
+    }
+    const { input, signature } = token
+    const parts = answer.keys.length > 0 ? { algorithm: choice.algorithm, input, signature } : NOTHING
+    const verified = await signatures.verify(parts, answer.keys.length > 0 ? answer.keys : [NOBODY])
+    const found = verified ? 'that' : answer.keys.length > 0 ? 'another signature' : 'the name of no such key'
+    return { verdict: verdict(verified, expected, found), verified, unavailable: false }
+  }
+
+  #checkCondition({ token: { claims }, ground: { policy } }: Candidate): Verdict {
+    const required = requiredClaims(claims)
+    if (policy.condition === undefined || required === undefined) return SKIPPED
+    const condition = this.#options.conditions.read(policy.condition)
+    if ('problem' in condition) return verdict(false, policy.condition, `the condition ${condition.problem}`)
+    const [scopes, tokenType] = [scopesOf(claims), tokenTypeOf(claims)]
+    if (condition.usesScopes && scopes === undefined) {
+      return verdict(false, 'scopes a list of strings', shown(claimOf(claims, 'scopes')))
+    }
+    if (condition.usesTokenType && tokenType === undefined) {
+      return verdict(false, 'token_type a string', shown(claimOf(claims, 'token_type')))
+    }
+    const { subject, audience } = required
+    const variables = { subject, audience, scopes: scopes ?? [], tokenType: tokenType ?? '' }
+    const result = condition.evaluate(variables)
+    const { tokenType: token_type, ...same } = variables
+    return verdict(result === true, policy.condition, `${result} for ${JSON.stringify({ ...same, token_type })}`)
+  }
+}
+
+function firstFailure(checks: readonly NamedCheck[], candidate: Candidate): Step | undefined {
+  for (const [name, check] of checks) {
+    const result = check(candidate)
+    if (result.verdict === 'failed') return { name, ...result }
+  }
+  return undefined
+}
+
+function rulesOf({ subject, audience, checks: { scope, tokenType } }: PolicySettings): ClaimRules {
+  return { subject, audience, scope, tokenType }
+}

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
+import { test } from 'node:test'
+import { groundWith, NOW, OUR_ISSUER, openExchange, POLICY_ID } from '#test/support/exchange.ts'
+import { base64url, newTokenKey, signText, signToken } from '#test/support/subject-tokens.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+const REFUSED = 'GRANT_REFUSED'
+
+for (const alg of ['ES256', 'RS256'] as const) {
+  test(`a token that its policy admits is exchanged, and the audit log has it (${alg})`, async () => {
+    await using exchange = openExchange(alg)
+    const { token, expiresIn, timeExpires, tokenId } = await exchange.exchange()
+    const claims = JSON.parse(token)
+    assert.deepEqual([claims.sub, claims.client_id, claims.exp - claims.iat], ['repo:acme/app', POLICY_ID, 300])
+    assert.deepEqual([expiresIn, timeExpires], [300, NOW + 300_000])
+    const event = {
+      ...{ type: 'exchange-accepted', policyId: POLICY_ID, policyRevision: 1, issuerId: 'iss_one', issuerRevision: 1 },
+      ...{ target: { workspaceId: 'wrk_one', keyId: 'key_one' }, subject: 'repo:acme/app', tokenId, timeExpires },
+      clientNetwork: '192.0.2.1',
+    }
+    assert.deepEqual(exchange.entries, [{ organizationId: 'org_one', time: NOW, event }])
+    assert.deepEqual(exchange.counts, { lookups: 1, verifications: 1, minted: 1, claims: 0 })
+  })
+}
+
+test('no access token is given out before the audit log holds it durably, nor when it does not', async () => {
+  await using exchange = openExchange()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  exchange.appended = () => promise
+  let given = false
+  const minted = exchange.exchange().then(() => {
+    given = true
+  })
+  await waitFor('a token', () => exchange.counts.minted === 1)
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
+  assert.equal(given, false)
+  resolve()
+  await minted
+  exchange.appended = async () => {
+    throw new Error('the store is away')
+  }
+  await assert.rejects(exchange.exchange(), /the store is away/)
+})
+
+test('what is no JWT is SUBJECT_TOKEN_INVALID before anything is looked up', async () => {
+  await using exchange = openExchange()
+  for (const token of ['', 'a', 'a.b.c', `${signToken(exchange.claims(), exchange.key)}\n`]) {
+    assert.equal(await exchange.outcome(token), 'SUBJECT_TOKEN_INVALID')
+  }
+  assert.deepEqual(exchange.counts, { lookups: 0, verifications: 0, minted: 0, claims: 0 })
+})
+
+test('a signature by another key, by another algorithm or in another form is refused', async () => {
+  await using exchange = openExchange()
+  const { key } = exchange
+  const signed = (header: object, signature: (text: string) => Buffer): string => {
+    const text = `${base64url(JSON.stringify(header))}.${base64url(JSON.stringify(exchange.claims()))}`
+    return `${text}.${signature(text).toString('base64url')}`
+  }
+  const header = { alg: 'ES256', kid: 'k1' }
+  const other = newTokenKey('ES256', 'k1')
+  const rsa = newTokenKey('RS256', 'k1')
+  for (const [token, reason] of [
+    [signToken(exchange.claims(), other), 'signature'],
+    [signToken(exchange.claims(), rsa), 'signature'],
+    [signToken(exchange.claims(), { ...rsa, alg: 'ES256' }), 'signature'],
+    [signed(header, (text) => sign('sha256', Buffer.from(text), key.privateKey)), 'signature'],
+    [signed(header, () => Buffer.alloc(64)), 'signature'],
+    [signed(header, () => Buffer.alloc(64, 0xff)), 'signature'],
+    [signed(header, () => Buffer.alloc(63, 1)), 'signature'],
+    [signed(header, () => Buffer.alloc(65, 1)), 'signature'],
+    [
+      signed({ ...header, kid: 'k2' }, (text) =>
+        sign('sha256', Buffer.from(text), { key: key.privateKey, dsaEncoding: 'ieee-p1363' }),
+      ),
+      'signature',
+    ],
+    [signed({ alg: 'none' }, () => Buffer.alloc(1)), 'header'],
+    [
+      signed({ alg: 'HS256', kid: 'k1' }, (text) =>
+        createHmac('sha256', key.publicKey.export({ format: 'pem', type: 'spki' }))
+          .update(text)
+          .digest(),
+      ),
+      'header',
+    ],
+    [signed({ alg: 'PS256', kid: 'k1' }, () => Buffer.alloc(256, 1)), 'header'],
+  ] as const) {
+    assert.equal(await exchange.outcome(token), `${REFUSED} ${reason}`)
+  }
+})
+
+test('a key that comes with the token is never used', async () => {
+  await using exchange = openExchange()
+  const other = newTokenKey('ES256', 'k1')
+  const { kid: _, ...jwk } = other.jwk
+  for (const header of [{ jwk }, { jwk, kid: undefined }, { jku: 'https://evil.test/jwks' }, { x5c: ['MII'] }]) {
+    assert.equal(await exchange.outcome(signToken(exchange.claims(), other, header)), `${REFUSED} signature`)
+    assert.equal(await exchange.outcome(signToken(exchange.claims(), exchange.key, header)), 'accepted')
+  }
+})
+
+test('a token without kid is verified where one key fits, and refused where several do', async () => {
+  await using exchange = openExchange()
+  const { key } = exchange
+  const token = signToken(exchange.claims(), key, { kid: undefined })
+  const withKeys = (...keys: readonly unknown[]) =>
+    exchange.grounds.set(
+      POLICY_ID,
+      groundWith(key, {
+        issuer: { keySource: { kind: 'inline', jwks: JSON.stringify({ keys }) }, revision: keys.length + 1 },
+      }),
+    )
+  assert.equal(await exchange.outcome(token), 'accepted')
+  withKeys(key.jwk, newTokenKey('RS256', 'r').jwk)
+  assert.equal(await exchange.outcome(token), 'accepted')
+  withKeys(key.jwk, newTokenKey('RS256', 'r').jwk, newTokenKey('ES256', 'k2').jwk)
+  assert.equal(await exchange.outcome(token), `${REFUSED} signature`)
+})
+
+test('of keys with one kid each is tried, up to 4', async () => {
+  await using exchange = openExchange()
+  const { key } = exchange
+  const others = Array.from({ length: 4 }, () => newTokenKey('ES256', 'k1').jwk)
+  const withKeys = (...keys: readonly unknown[]) =>
+    exchange.grounds.set(
+      POLICY_ID,
+      groundWith(key, {
+        issuer: { keySource: { kind: 'inline', jwks: JSON.stringify({ keys }) }, revision: keys.length + 1 },
+      }),
+    )
+  withKeys(...others.slice(1), key.jwk)
+  assert.equal(await exchange.outcome(), 'accepted')
+  withKeys(...others, key.jwk)
+  assert.equal(await exchange.outcome(), `${REFUSED} signature`)
+})
+
+test('the claims of a token decide as the policy says, and the audit log has the first that does not fit', async () => {
+  await using exchange = openExchange()
+  const { key } = exchange
+  exchange.grounds.set(
+    POLICY_ID,
+    groundWith(key, {
+      policy: { condition: 'scopes.exists(s, s == "deploy")', checks: { scope: 'read', tokenType: 'job' } },
+      issuer: { maxAgeSeconds: 60 },
+    }),
+  )
+  const good = { scopes: ['read', 'deploy'], token_type: 'job' }
+  const outcome = (claims: object) => exchange.outcome(signToken(exchange.claims({ ...good, ...claims }), key))
+  assert.equal(await outcome({}), 'accepted')
+  for (const [claims, reason] of [
+    [{ exp: NOW / 1000 }, 'expiry'],
+    [{ iat: NOW / 1000 - 61 }, 'expiry'],
+    [{ nbf: NOW / 1000 + 61 }, 'expiry'],
+    [{ iss: 'https://issuer.test/' }, 'issuer'],
+    [{ iss: OUR_ISSUER }, 'issuer'],
+    [{ sub: 'repo:acme/other', aud: 'x' }, 'subject'],
+    [{ aud: 'x', scopes: [] }, 'audience'],
+    [{ scopes: ['deploy'], token_type: 'x' }, 'scopes'],
+    [{ scopes: 'read deploy' }, 'scopes'],
+    [{ token_type: undefined }, 'token_type'],
+    [{ scopes: ['read'] }, 'condition'],
+    [{ exp: NOW / 1000 + 0.5, scopes: ['read'] }, 'condition'],
+    [{ exp: NOW / 1000 + 0.5 }, 'lifetime'],
+    [{ sub: 'a'.repeat(513) }, 'claims'],
+    [{ aud: [OUR_ISSUER, 1] }, 'claims'],
+    [{ scopes: Array(17).fill('read') }, 'claims'],
+  ] as const) {
+    assert.equal(await outcome(claims), `${REFUSED} ${reason}`, JSON.stringify(claims))
+  }
+})
+
+test('a scopes or token_type claim of the wrong type is refused where a condition looks at it, and only there', async () => {
+  await using exchange = openExchange()
+  const outcome = (condition: string, claims: object) => {
+    exchange.grounds.set(POLICY_ID, groundWith(exchange.key, { policy: { condition } }))
+    return exchange.outcome(signToken(exchange.claims(claims), exchange.key))
+  }
+  for (const scopes of ['read', 1, null, {}, ['read', 1]]) {
+    assert.equal(await outcome('scopes.size() < 9', { scopes }), `${REFUSED} condition`)
+    assert.equal(await outcome('true || "x" in scopes', { scopes }), `${REFUSED} condition`)
+    assert.equal(await outcome('subject != ""', { scopes }), 'accepted')
+  }
+  for (const token_type of [1, null, ['job']]) {
+    assert.equal(await outcome('token_type != "x"', { token_type }), `${REFUSED} condition`)
+    assert.equal(await outcome('subject != ""', { token_type }), 'accepted')
+  }
+  assert.equal(await outcome('scopes.size() == 0 && token_type == ""', {}), 'accepted')
+  assert.equal(await outcome('scopes[0] == "read"', {}), `${REFUSED} condition`)
+  assert.equal(await outcome('not a condition', {}), `${REFUSED} condition`)
+})
+
+test('a paused policy, a lost plan, a deleted issuer and a key that is not in use refuse from the next exchange on', async () => {
+  await using exchange = openExchange()
+  const ground = groundWith(exchange.key)
+  const { key, organization, policy } = ground
+  assert.ok(key)
+  for (const [changed, reason] of [
+    [{ policy: { ...policy, enabled: false } }, 'policy'],
+    [{ organization: { ...organization, plan: 'free' } }, 'plan'],
+    [{ issuer: undefined }, 'issuer'],
+    [{ key: undefined }, 'key'],
+    [{ key: { ...key, disabled: true } }, 'key'],
+    [{ key: { ...key, timeExpires: NOW } }, 'key'],
+    [{ key: { ...key, kind: 'management' } }, 'key'],
+    [{ key: { ...key, timeExpires: NOW + 999 } }, 'lifetime'],
+  ] as const) {
+    exchange.grounds.set(POLICY_ID, { ...ground, ...changed })
+    assert.equal(await exchange.outcome(), `${REFUSED} ${reason}`)
+  }
+  exchange.grounds.set(POLICY_ID, { ...ground, organization: { ...organization, plan: 'business' } })
+  assert.equal(await exchange.outcome(), 'accepted')
+  exchange.grounds.delete(POLICY_ID)
+  assert.equal(await exchange.outcome(), REFUSED)
+})
+
+test('every refusal has the same steps behind it: one lookup and one signature, also for an unknown policy', async () => {
+  await using exchange = openExchange()
+  const { key, counts, grounds } = exchange
+  const ground = groundWith(key)
+  grounds.set('paused', { ...ground, policy: { ...ground.policy, enabled: false } })
+  grounds.set('orphan', { ...ground, issuer: undefined })
+  for (const [token, policyId] of [
+    [undefined, 'unknown'],
+    [undefined, 'paused'],
+    [undefined, 'orphan'],
+    [signToken(exchange.claims(), key, { alg: 'none' }), POLICY_ID],
+    [signToken(exchange.claims({ iss: 'https://other.test' }), key), POLICY_ID],
+    [signToken(exchange.claims({ sub: 'a'.repeat(600) }), key), POLICY_ID],
+    [signToken(exchange.claims(), key, { kid: 'other' }), POLICY_ID],
+    [signToken(exchange.claims(), newTokenKey('ES256', 'k1')), POLICY_ID],
+    [signToken(exchange.claims({ exp: 1 }), key), POLICY_ID],
+    [signToken(exchange.claims({ sub: 'other' }), key), POLICY_ID],
+  ] as const) {
+    Object.assign(counts, { lookups: 0, verifications: 0, minted: 0, claims: 0 })
+    assert.match(await exchange.outcome(token, policyId), /^GRANT_REFUSED/)
+    assert.deepEqual(counts, { lookups: 1, verifications: 1, minted: 0, claims: 0 })
+  }
+})
+
+test('keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE only where nothing else speaks against the token', async () => {
+  await using exchange = openExchange()
+  exchange.unavailable = true
+  assert.equal(await exchange.outcome(), 'ISSUER_KEYS_UNAVAILABLE issuer_keys')
+  for (const [claims, reason] of [
+    [{ exp: 1 }, 'expiry'],
+    [{ sub: 'other' }, 'subject'],
+    [{ iss: 'https://other.test' }, 'issuer'],
+  ] as const) {
+    assert.equal(await exchange.outcome(signToken(exchange.claims(claims), exchange.key)), `${REFUSED} ${reason}`)
+  }
+})
+
+test('a token of one organization is never good for the policy of another, whatever is mixed', async () => {
+  await using exchange = openExchange()
+  const other = newTokenKey('ES256', 'k1')
+  const second = groundWith(other, { organizationId: 'org_two', policy: { id: 'second' } })
+  exchange.grounds.set('second', second)
+  const [ours, theirs] = [signToken(exchange.claims(), exchange.key), signToken(exchange.claims(), other)]
+  assert.equal(await exchange.outcome(ours), 'accepted')
+  assert.equal(await exchange.outcome(theirs, 'second'), 'accepted')
+  assert.equal(await exchange.outcome(ours, 'second'), `${REFUSED} signature`)
+  assert.equal(await exchange.outcome(theirs), `${REFUSED} signature`)
+})
+
+test('where tokens pass once, a jti is claimed after all checks, and its second exchange is refused', async () => {
+  await using exchange = openExchange()
+  const { key, counts } = exchange
+  exchange.grounds.set(POLICY_ID, groundWith(key, { issuer: { singleUse: true } }))
+  const outcome = (claims: object) => exchange.outcome(signToken(exchange.claims(claims), key))
+  for (const jti of [undefined, '', 1, null, ['a']]) assert.equal(await outcome({ jti }), `${REFUSED} single_use`)
+  assert.equal(await outcome({ jti: 'a', sub: 'other' }), `${REFUSED} subject`)
+  assert.equal(counts.claims, 0)
+  assert.equal(await outcome({ jti: 'a' }), 'accepted')
+  assert.equal(await outcome({ jti: 'a' }), `${REFUSED} single_use`)
+  assert.equal(await outcome({ jti: 'a', iat: NOW / 1000 - 1 }), `${REFUSED} single_use`)
+  assert.equal(await outcome({ jti: 'b' }), 'accepted')
+  const at = exchange.entries.at(-2)?.event
+  assert.equal(at?.type === 'exchange-refused' && at.found, '"a"')
+})
+
+test('the audit log shows a claim as found only once the signature was verified', async () => {
+  await using exchange = openExchange()
+  const found = async (token: string) => {
+    await exchange.outcome(token)
+    const event = exchange.entries.at(-1)?.event
+    return event?.type === 'exchange-refused' ? event.found : 'no refusal'
+  }
+  const { key } = exchange
+  assert.equal(await found(signToken(exchange.claims({ sub: 'repo:acme/fork' }), key)), '"repo:acme/fork"')
+  assert.equal(await found(signToken(exchange.claims({ sub: 'x' }), newTokenKey('ES256', 'k1'))), undefined)
+  assert.equal(await found(signToken(exchange.claims({ iss: 'https://evil.test' }), key)), undefined)
+  exchange.unavailable = true
+  assert.equal(await found(signToken(exchange.claims({ sub: 'x' }), key)), undefined)
+})
+
+test('hostile kids match no key and reach no entry of the audit log', async () => {
+  await using exchange = openExchange()
+  for (const kid of ['../k1', "' OR 1=1 --", '__proto__', 'constructor', 'k'.repeat(8000)]) {
+    assert.equal(await exchange.outcome(signToken(exchange.claims(), exchange.key, { kid })), `${REFUSED} signature`)
+    assert.ok(!JSON.stringify(exchange.entries).includes(kid))
+  }
+})
+
+test('members that are there twice decide nothing', async () => {
+  await using exchange = openExchange()
+  const claims = JSON.stringify(exchange.claims())
+  const twice = signText('{"alg":"ES256","kid":"k1"}', claims.replace('{', '{"sub":"x",'), exchange.key)
+  assert.equal(await exchange.outcome(twice), 'SUBJECT_TOKEN_INVALID')
+  const escaped = signText('{"alg":"ES256","kid":"k1"}', claims.replace('{', '{"\\u0073ub":"x",'), exchange.key)
+  assert.equal(await exchange.outcome(escaped), 'SUBJECT_TOKEN_INVALID')
+})
+
+test('an elliptic curve other than P-256 signs nothing', async () => {
+  await using exchange = openExchange()
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })
+  const token = signToken(exchange.claims(), { ...exchange.key, privateKey })
+  assert.equal(await exchange.outcome(token), `${REFUSED} signature`)
+})

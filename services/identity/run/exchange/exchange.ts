@@ -1,0 +1,110 @@
+import { readSubjectToken, type SubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
+import { claimOf, type StepName, shown } from '#services/identity/domain/subject-token/step.ts'
+import { timesOf } from '#services/identity/domain/subject-token/times.ts'
+import type { AuditLog } from '#services/identity/ports/audit-log.ts'
+import type { ExchangeGround, FederationStore } from '#services/identity/ports/federation-store.ts'
+import type { ReplayClaims } from '#services/identity/ports/replay-claims.ts'
+import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { AccessTokens, MintedToken } from '../access-token/access-tokens.ts'
+import type { ExchangeSteps } from './exchange-steps.ts'
+import type { RefusalLog } from './refusal-log.ts'
+
+/** How long a claimed token is remembered after it has expired, in milliseconds: the clocks of processes differ. */
+const CLAIM_MARGIN_MS = 120_000
+
+export interface ExchangeOptions {
+  readonly federation: Pick<FederationStore, 'findPolicy'>
+  readonly steps: ExchangeSteps
+  readonly claims: ReplayClaims
+  readonly tokens: Pick<AccessTokens, 'mint'>
+  readonly audit: Pick<AuditLog, 'append'>
+  readonly refusals: RefusalLog
+  readonly clock: Clock
+}
+
+/** What is exchanged. */
+export interface ExchangeRequest {
+  readonly policyId: string
+  readonly subjectToken: string
+  /** Where the request came from, for the audit log. */
+  readonly clientNetwork: string
+}
+
+/** An exchange of a known policy. */
+interface Attempt {
+  readonly ground: ExchangeGround
+  readonly token: SubjectToken
+  readonly clientNetwork: string
+}
+
+/** Exchanges subject tokens for access tokens. */
+export class Exchange {
+  readonly #options: ExchangeOptions
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Makes an access token, once the audit log holds durably that it does. Rejects with SUBJECT_TOKEN_INVALID for what is no JWT, with
+   * ISSUER_KEYS_UNAVAILABLE where only the signature is open, and with GRANT_REFUSED for everything else: after one read of the
+   * policy and one look at a signature, whether there is such a policy or not. Only the audit log gets to know why.
+   */
+  async exchange({ policyId, subjectToken, clientNetwork }: ExchangeRequest): Promise<MintedToken> {
+    const { federation, steps, clock } = this.#options
+    const read = readSubjectToken(subjectToken)
+    if ('problem' in read) throw new Rejection('SUBJECT_TOKEN_INVALID')
+    const ground = await federation.findPolicy(policyId)
+    if (ground === undefined) {
+      await steps.refuse()
+      throw new Rejection('GRANT_REFUSED')
+    }
+    const attempt: Attempt = { ground, token: read.token, clientNetwork }
+    const { failed, verified, unavailable } = await steps.untilFailure({ ...attempt, now: clock.now() })
+    if (failed !== undefined) throw this.#refused(attempt, failed.name, verified ? failed.found : undefined)
+    if (!unavailable) return this.#accept(attempt)
+    this.#record(attempt, 'issuer_keys', undefined)
+    throw new Rejection('ISSUER_KEYS_UNAVAILABLE')
+  }
+
+  async #accept(attempt: Attempt): Promise<MintedToken> {
+    const { tokens, audit, clock } = this.#options
+    const { ground, token, clientNetwork } = attempt
+    const { policy, issuer, key } = ground
+    const [subject, times] = [claimOf(token.claims, 'sub'), timesOf(token.claims)]
+    if (issuer === undefined || typeof subject !== 'string' || times === undefined) throw new Error('a step is missing')
+    const { target, id: policyId, revision: policyRevision } = policy
+    const { id: issuerId, revision: issuerRevision } = issuer
+    const grant = { subject, subjectExpires: times.expires, policyId, issuerId, target, keyExpires: key?.timeExpires }
+    const minted = await tokens.mint(grant)
+    if (minted === undefined) throw this.#refused(attempt, 'lifetime', undefined)
+    if (issuer.singleUse) await this.#claim(attempt, issuer.id, times.expires)
+    const { tokenId, timeExpires } = minted
+    const exchanged = { policyId, policyRevision, issuerId, issuerRevision, target, subject, tokenId, timeExpires }
+    const event = { type: 'exchange-accepted', ...exchanged, clientNetwork } as const
+    await audit.append({ organizationId: policy.organizationId, time: clock.now(), event })
+    return minted
+  }
+
+  /** After all checks, so that a token which is refused is not used up. */
+  async #claim(attempt: Attempt, issuerId: string, expires: number): Promise<void> {
+    const { organizationId } = attempt.ground.policy
+    const jti = claimOf(attempt.token.claims, 'jti')
+    if (typeof jti !== 'string') throw new Error('a step is missing')
+    const until = expires * 1000 + CLAIM_MARGIN_MS
+    const claimed = await this.#options.claims.claim({ organizationId, issuerId, jti }, until)
+    if (!claimed) throw this.#refused(attempt, 'single_use', shown(jti))
+  }
+
+  #refused(attempt: Attempt, reason: StepName, found: string | undefined): Rejection {
+    this.#record(attempt, reason, found)
+    return new Rejection('GRANT_REFUSED')
+  }
+
+  #record({ ground, clientNetwork }: Attempt, reason: StepName | 'issuer_keys', found: string | undefined): void {
+    const { organizationId, id: policyId } = ground.policy
+    const issuerId = ground.issuer?.id
+    this.#options.refusals.record({ organizationId, policyId, issuerId, reason, found, clientNetwork })
+  }
+}

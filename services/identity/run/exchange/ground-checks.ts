@@ -1,0 +1,31 @@
+import { isUsable } from '#services/identity/domain/api-key.ts'
+import { hasFederation } from '#services/identity/domain/organization.ts'
+import type { PolicySettings } from '#services/identity/domain/policy.ts'
+import type { SubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
+import { type Verdict, verdict } from '#services/identity/domain/subject-token/step.ts'
+import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
+
+/** An exchange, or the rehearsal of one: a token and what it is measured by. `now` is in milliseconds since the epoch. */
+export interface Candidate {
+  readonly token: SubjectToken
+  /** The policy need not be saved. */
+  readonly ground: Omit<ExchangeGround, 'policy'> & { readonly policy: PolicySettings }
+  readonly now: number
+}
+
+/** Whether the policy is enabled. */
+export function checkPolicy({ ground: { policy } }: Candidate): Verdict {
+  return verdict(policy.enabled, 'enabled', policy.enabled ? 'enabled' : 'paused')
+}
+
+/** Whether the organization has a plan with federation. */
+export function checkPlan({ ground: { organization } }: Candidate): Verdict {
+  return verdict(hasFederation(organization.plan), 'business or enterprise', organization.plan)
+}
+
+/** Whether the policy's key can be used. */
+export function checkKey({ ground: { key }, now }: Candidate): Verdict {
+  const passes = key !== undefined && key.kind === 'workspace' && isUsable(key, now)
+  const state = key === undefined ? 'deleted' : key.disabled ? 'disabled' : passes ? 'in use' : 'expired'
+  return verdict(passes, 'a workspace key in use', state)
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AuditEntry } from '#services/identity/domain/audit.ts'
+import { silentLogger } from '#test/support/transports.ts'
+import { RefusalLog } from './refusal-log.ts'
+
+const refusal = {
+  ...{ organizationId: 'org_one', policyId: 'a policy', issuerId: 'iss_one', reason: 'subject' },
+  ...{ found: '"x"', clientNetwork: '192.0.2.1' },
+}
+
+function openLog(append?: () => Promise<void>) {
+  const entries: AuditEntry[] = []
+  const clock = { wall: 1_000_000, steady: 0, now: () => clock.wall, monotonic: () => clock.steady }
+  const write = async (entry: AuditEntry) => void entries.push(entry)
+  const log = new RefusalLog({ audit: { append: append ?? write }, clock, logger: silentLogger })
+  return { log, clock, entries }
+}
+
+test('60 refusals a minute of one policy and reason are written, and the others counted in one entry', async () => {
+  const { log, clock, entries } = openLog()
+  for (let count = 0; count < 1000; count += 1) {
+    clock.wall += 1
+    log.record(refusal)
+  }
+  assert.equal(entries.length, 60)
+  const { organizationId, ...event } = refusal
+  assert.deepEqual(entries[0], { organizationId, time: 1_000_001, event: { type: 'exchange-refused', ...event } })
+  clock.steady += 60_000
+  clock.wall += 60_000
+  log.record(refusal)
+  const { found: _, clientNetwork: __, ...same } = event
+  const counted = { type: 'exchanges-refused', ...same, count: 940, timeFirst: 1_000_061, timeLast: 1_001_000 }
+  assert.deepEqual(entries[60], { organizationId, time: 1_001_000, event: counted })
+  assert.equal(entries[61]?.time, 1_061_000)
+  await log[Symbol.asyncDispose]()
+  assert.equal(entries.length, 62)
+})
+
+test('each policy and each reason has a minute of its own, by a clock that never steps back', async () => {
+  const { log, clock, entries } = openLog()
+  for (const reason of ['subject', 'audience']) {
+    for (const policyId of ['one', 'two']) {
+      for (let count = 0; count < 61; count += 1) log.record({ ...refusal, reason, policyId })
+    }
+  }
+  clock.wall -= 1_000_000
+  log.record(refusal)
+  assert.equal(entries.length, 4 * 60 + 1)
+  await log[Symbol.asyncDispose]()
+  assert.equal(entries.filter(({ event }) => event.type === 'exchanges-refused').length, 4)
+})
+
+test('a minute that is over is closed also where nothing follows, and nothing is kept of it', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval'] })
+  const { log, clock, entries } = openLog()
+  for (let count = 0; count < 61; count += 1) log.record(refusal)
+  assert.equal(entries.length, 60)
+  clock.steady += 60_000
+  context.mock.timers.tick(60_000)
+  assert.equal(entries.at(-1)?.event.type, 'exchanges-refused')
+  await log[Symbol.asyncDispose]()
+  assert.equal(entries.length, 61)
+})
+
+test('closing waits for what is being written; what the store refuses is lost and throws nothing', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const slow = openLog(() => promise)
+  slow.log.record(refusal)
+  let closed = false
+  const closing = slow.log[Symbol.asyncDispose]().then(() => {
+    closed = true
+  })
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+  assert.equal(closed, false)
+  resolve()
+  await closing
+  const failing = openLog(() => Promise.reject(new Error('the store is away')))
+  failing.log.record(refusal)
+  await failing.log[Symbol.asyncDispose]()
+})

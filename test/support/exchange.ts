@@ -1,0 +1,161 @@
+import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts'
+import { FetchedIssuerKeys } from '#services/identity/adapters/issuer-keys/fetched-issuer-keys.ts'
+import { JoseVerifier } from '#services/identity/adapters/jose/jose-verifier.ts'
+import { claimsOf } from '#services/identity/domain/access-token.ts'
+import type { AuditEntry } from '#services/identity/domain/audit.ts'
+import type { Issuer } from '#services/identity/domain/issuer.ts'
+import type { Policy } from '#services/identity/domain/policy.ts'
+import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
+import { Exchange, type ExchangeOptions } from '#services/identity/run/exchange/exchange.ts'
+import { ExchangeSteps } from '#services/identity/run/exchange/exchange-steps.ts'
+import { RefusalLog } from '#services/identity/run/exchange/refusal-log.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { newTokenKey, signToken, type TokenKey } from '#test/support/subject-tokens.ts'
+import { silentLogger } from '#test/support/transports.ts'
+
+export const OUR_ISSUER = 'https://portico.test'
+export const POLICY_ID = '11111111-2222-4333-8444-555555555555'
+export const NOW = Date.UTC(2026, 0, 1)
+
+/** A policy and everything around it, as a store would have it. */
+export function groundWith(
+  key: TokenKey,
+  more: { policy?: Partial<Policy>; issuer?: Partial<Issuer>; organizationId?: string } = {},
+): ExchangeGround & { readonly issuer: Issuer } {
+  const { organizationId = 'org_one' } = more
+  const written = { revision: 1, timeCreated: NOW, timeUpdated: NOW, organizationId }
+  const target = { workspaceId: 'wrk_one', keyId: 'key_one' }
+  return {
+    policy: {
+      ...{
+        ...written,
+        id: POLICY_ID,
+        name: 'a policy',
+        issuerId: 'iss_one',
+        target,
+        enabled: true,
+        condition: undefined,
+      },
+      ...{ subject: 'repo:acme/app', audience: OUR_ISSUER, checks: { scope: undefined, tokenType: undefined } },
+      ...more.policy,
+    },
+    issuer: {
+      ...{ ...written, id: 'iss_one', name: 'an issuer', url: 'https://issuer.test', singleUse: false },
+      ...{ maxAgeSeconds: undefined, keySource: { kind: 'inline', jwks: JSON.stringify({ keys: [key.jwk] }) } },
+      ...more.issuer,
+    },
+    organization: { id: organizationId, name: 'an organization', plan: 'enterprise', timeCreated: NOW },
+    key: {
+      ...{ id: 'key_one', workspaceId: 'wrk_one', kind: 'workspace', name: 'a key', prefix: 'sk-portico-a' },
+      ...{ disabled: false, timeCreated: NOW, timeExpires: undefined },
+    },
+  }
+}
+
+/** An exchange over stores in memory, with what it did. */
+export interface TestExchange extends AsyncDisposable {
+  readonly key: TokenKey
+  readonly clock: { time: number }
+  /** What the store says of each policy; a test changes it. */
+  readonly grounds: Map<string, ExchangeGround>
+  readonly entries: AuditEntry[]
+  readonly steps: ExchangeSteps
+  /** How often policies were looked up, and signatures and tokens of ours made or looked at. */
+  readonly counts: { lookups: number; verifications: number; minted: number; claims: number }
+  /** Set: the keys of issuers cannot be fetched. */
+  unavailable: boolean
+  /** What appending to the audit log waits for. */
+  appended: () => Promise<void>
+  /** Claims of a token that its policy admits. */
+  claims(more?: object): Record<string, unknown>
+  /** Exchanges a token; default: one that is admitted. */
+  exchange(token?: string, policyId?: string): ReturnType<Exchange['exchange']>
+  /** What an exchange came to: `accepted`, or the reason of the rejection and the true one in the audit log. */
+  outcome(token?: string, policyId?: string): Promise<string>
+}
+
+/** Its clock stands at 2026-01-01; the key signs by `alg`. */
+export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<ExchangeOptions> = {}): TestExchange {
+  const key = newTokenKey(alg, 'k1')
+  const clock = { time: NOW, now: () => clock.time, monotonic: () => clock.time }
+  const counts = { lookups: 0, verifications: 0, minted: 0, claims: 0 }
+  const health = { record: async () => {} }
+  const keys = new FetchedIssuerKeys({ clock, logger: silentLogger, health, networks: [], ownOrigin: OUR_ISSUER })
+  const jose = new JoseVerifier()
+  const steps = new ExchangeSteps({
+    keys: {
+      problemOf: () => undefined,
+      candidates: async (issuer, hint) =>
+        test.unavailable
+          ? { kind: 'unavailable', problem: 'no answer', retryAfterSeconds: 7 }
+          : keys.candidates(issuer, hint),
+    },
+    signatures: {
+      verify(parts, candidates) {
+        counts.verifications += 1
+        return jose.verify(parts, candidates)
+      },
+    },
+    conditions: new CelConditions(),
+    ownIssuer: OUR_ISSUER,
+  })
+  const audit = {
+    append: async (entry: AuditEntry) => {
+      await test.appended()
+      test.entries.push(entry)
+    },
+  }
+  const refusals = new RefusalLog({ audit, clock, logger: silentLogger })
+  const used = new Set<string>()
+  const exchange = new Exchange({
+    federation: {
+      async findPolicy(policyId) {
+        counts.lookups += 1
+        return test.grounds.get(policyId)
+      },
+    },
+    claims: {
+      async claim({ organizationId, issuerId, jti }) {
+        counts.claims += 1
+        const use = JSON.stringify([organizationId, issuerId, jti])
+        return !used.has(use) && used.add(use) !== undefined
+      },
+    },
+    tokens: {
+      async mint(grant) {
+        counts.minted += 1
+        const claims = claimsOf(grant, { issuer: OUR_ISSUER, tokenId: `t${counts.minted}`, now: clock.time })
+        if (claims === undefined) return undefined
+        const { exp, iat, jti: tokenId } = claims
+        return { token: JSON.stringify(claims), tokenId, expiresIn: exp - iat, timeExpires: exp * 1000 }
+      },
+    },
+    ...{ steps, audit, refusals, clock, ...more },
+  })
+  const test: TestExchange = {
+    ...{ key, clock, counts, steps, entries: [], unavailable: false, appended: async () => {} },
+    grounds: new Map([[POLICY_ID, groundWith(key)]]),
+    claims: (claims = {}) => ({
+      ...{ iss: 'https://issuer.test', sub: 'repo:acme/app', aud: OUR_ISSUER },
+      ...{ exp: clock.time / 1000 + 300, iat: clock.time / 1000, ...claims },
+    }),
+    exchange: (token = signToken(test.claims(), key), policyId = POLICY_ID) =>
+      exchange.exchange({ policyId, subjectToken: token, clientNetwork: '192.0.2.1' }),
+    async outcome(token, policyId) {
+      const before = test.entries.length
+      try {
+        await test.exchange(token, policyId)
+        return 'accepted'
+      } catch (error) {
+        if (!(error instanceof Rejection)) throw error
+        const [entry] = test.entries.slice(before)
+        return entry?.event.type === 'exchange-refused' ? `${error.reason} ${entry.event.reason}` : error.reason
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await refusals[Symbol.asyncDispose]()
+      await keys[Symbol.asyncDispose]()
+    },
+  }
+  return test
+}
