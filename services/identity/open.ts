@@ -12,8 +12,10 @@ import type { StoreWatch } from '#shared/stores/store-watch.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
+import { CelConditions } from './adapters/cel/cel-conditions.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './adapters/files/encryption-key.ts'
 import { FetchedIssuerKeys } from './adapters/issuer-keys/fetched-issuer-keys.ts'
+import { JoseVerifier } from './adapters/jose/jose-verifier.ts'
 import { SCHEMA } from './adapters/mongo/schema.ts'
 import { STEPS } from './adapters/sqlite/schema.ts'
 import { openSqliteStores } from './adapters/sqlite/stores.ts'
@@ -25,6 +27,9 @@ import { AccessTokens } from './run/access-token/access-tokens.ts'
 import { KeyRing } from './run/access-token/key-ring.ts'
 import { KeySeal } from './run/access-token/key-seal.ts'
 import { type BootstrapResult, bootstrap } from './run/bootstrap.ts'
+import { Exchange } from './run/exchange/exchange.ts'
+import { ExchangeSteps } from './run/exchange/exchange-steps.ts'
+import { RefusalLog } from './run/exchange/refusal-log.ts'
 
 /** What this process serves. */
 export const services = [IdentityService, FederationService] as const
@@ -67,12 +72,17 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const keySettings = { networks: config.federationNetworks, ownOrigin: issuer }
   const fetchedKeys = new FetchedIssuerKeys({ ...keySettings, health: stores.issuerHealth, ...dependencies })
   const issuerKeys = tracedPort(opening.use(fetchedKeys), 'IssuerKeys')
+  const signatures = tracedPort(new JoseVerifier(), 'SignatureVerifier')
+  const steps = new ExchangeSteps({ keys: issuerKeys, signatures, conditions: new CelConditions(), ownIssuer: issuer })
+  const { federation, auditLog: audit, replayClaims: claims } = stores
+  const refusals = opening.use(new RefusalLog({ audit, ...dependencies }))
+  const exchange = new Exchange({ federation, steps, claims, tokens, audit, refusals, clock })
   const result = await bootstrap(store, config, dependencies)
   dependencies.logger.info({ workspaceId: result.workspaceId }, 'Keys and projects belong to this workspace')
   const resources = opening.move()
   return {
     routes: {
-      ...createRoutes({ ...stores, issuerKeys, store, ring, tokens, clock, bootstrap: result }),
+      ...createRoutes({ ...stores, issuerKeys, store, ring, tokens, exchange, clock, bootstrap: result }),
       store: health,
     },
     bootstrap: result,

@@ -10,12 +10,14 @@ import { authenticate } from './rpc/authenticate.ts'
 import { checkApiKey } from './rpc/check-api-key.ts'
 import { createApiKey } from './rpc/create-api-key.ts'
 import { countExchanges } from './rpc/federation/count-exchanges.ts'
+import { exchangeToken } from './rpc/federation/exchange-token.ts'
 import { listApiKeys } from './rpc/list-api-keys.ts'
 import { listSigningKeys } from './rpc/signing-key/list-signing-keys.ts'
 import { rotateSigningKey } from './rpc/signing-key/rotate-signing-key.ts'
 import { updateApiKey } from './rpc/update-api-key.ts'
 import type { AccessTokens } from './run/access-token/access-tokens.ts'
 import type { KeyRing } from './run/access-token/key-ring.ts'
+import type { Exchange } from './run/exchange/exchange.ts'
 
 /** What the handlers need. */
 export interface HandlerDependencies extends Omit<Ports, 'identity'> {
@@ -23,6 +25,7 @@ export interface HandlerDependencies extends Omit<Ports, 'identity'> {
   readonly issuerKeys: IssuerKeys
   readonly ring: KeyRing
   readonly tokens: AccessTokens
+  readonly exchange: Exchange
   readonly clock: Clock
   /** Where the local operator acts. */
   readonly bootstrap: { readonly organizationId: string; readonly workspaceId: string }
@@ -38,6 +41,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     updateApiKey: updateApiKey(dependencies),
   }
   const federation = {
+    exchangeToken: exchangeToken(dependencies),
     listSigningKeys: listSigningKeys(dependencies),
     rotateSigningKey: rotateSigningKey(dependencies),
     countExchanges: countExchanges(dependencies),

@@ -1151,6 +1151,19 @@ export declare const CountExchangesResponseSchema: GenMessage<CountExchangesResp
  */
 export declare const FederationService: GenService<{
   /**
+   * Exchanges a subject token for an access token, for everybody: the subject token is the credential. Rejects with
+   * SUBJECT_TOKEN_INVALID when that is no JWT, with ISSUER_KEYS_UNAVAILABLE when nobody can say whether its issuer has signed
+   * it, with SIGNING_UNAVAILABLE when there is no key to sign with, and with GRANT_REFUSED for every other reason, which only
+   * the audit log names.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.ExchangeToken
+   */
+  exchangeToken: {
+    methodKind: "unary";
+    input: typeof ExchangeTokenRequestSchema;
+    output: typeof ExchangeTokenResponseSchema;
+  },
+  /**
    * Lists the public keys that access tokens are verified with, for everybody. Rejects with SIGNING_UNAVAILABLE where there
    * are none.
    *

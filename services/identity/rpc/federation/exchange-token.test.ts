@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { openFederation, type TestFederation } from '#test/support/federation.ts'
+import { refusalOf } from '#test/support/rejects.ts'
+import { newTokenKey, signToken } from '#test/support/subject-tokens.ts'
+import { forEachTransport } from '#test/support/transports.ts'
+import { waitUntil } from '#test/support/wait-until.ts'
+
+const refused = {
+  ...{ code: 'PermissionDenied', domain: 'identity', reason: 'GRANT_REFUSED', metadata: {} },
+  message: 'The subject token was not accepted',
+} as const
+
+const entriesOf = async ({ stores, identity }: TestFederation, policyId: string) => {
+  const { items } = await stores.auditLog.list(identity.organizationId, { policyId }, undefined, 50)
+  return items.map(({ entry: { event } }) => event).filter(({ type }) => type !== 'changed')
+}
+
+forEachTransport((name, connect) => {
+  test(`a subject token becomes an access token that acts as the key (${name})`, async () => {
+    await using federation = await openFederation(connect)
+    const { identity, policy, keyId } = federation
+    const { accessToken, expiresInSeconds } = await federation.exchange()
+    assert.equal(expiresInSeconds, 300)
+    const { principal } = await identity.client.authenticate({
+      credential: { case: 'accessToken', value: accessToken },
+    })
+    assert.equal(principal?.apiKeyId, keyId)
+    const [event] = await entriesOf(federation, policy.id)
+    assert.ok(event?.type === 'exchange-accepted')
+    assert.deepEqual([event.subject, event.target.keyId, event.clientNetwork], ['a workload', keyId, '192.0.2.1'])
+  })
+
+  test(`whatever is wrong with token or policy gets one answer, and the audit log says what it was (${name})`, async () => {
+    await using federation = await openFederation(connect)
+    const { policy, stores, identity } = federation
+    const paused = await federation.addPolicy({ enabled: false })
+    const orphan = await federation.addPolicy({ issuerId: 'iss_gone' })
+    for (const [token, policyId, reason] of [
+      [federation.token(), randomUUID(), undefined],
+      [federation.token(), '1', undefined],
+      [federation.token(), paused.id, 'policy'],
+      [federation.token(), orphan.id, 'issuer'],
+      [signToken({}, newTokenKey('ES256', 'k1')), policy.id, 'claims'],
+      [federation.token({ sub: 'another' }), policy.id, 'subject'],
+      [federation.token({ exp: identity.clock.time / 1000 }), policy.id, 'expiry'],
+    ] as const) {
+      const before = (await entriesOf(federation, policyId)).length
+      assert.deepEqual(await refusalOf(federation.exchange(token, policyId)), refused)
+      if (reason === undefined) continue
+      const [event] = await waitUntil('an entry', async () => {
+        const entries = await entriesOf(federation, policyId)
+        return entries.length > before ? entries : undefined
+      })
+      assert.ok(event?.type === 'exchange-refused')
+      assert.deepEqual([event.reason, event.clientNetwork], [reason, '192.0.2.1'])
+    }
+    await stores.organizations.setPlan(identity.organizationId, 'free', { actor: { kind: 'operator' }, time: 0 })
+    assert.deepEqual(await refusalOf(federation.exchange()), refused)
+  })
+
+  test(`a key that is disabled refuses exchanges as well as its access tokens (${name})`, async () => {
+    await using federation = await openFederation(connect)
+    const { identity, keyId } = federation
+    const { accessToken } = await federation.exchange()
+    await identity.client.updateApiKey({ keyId, disabled: true }, identity.as('management'))
+    assert.deepEqual(await refusalOf(federation.exchange()), refused)
+    const credential = { case: 'accessToken', value: accessToken } as const
+    assert.equal((await refusalOf(identity.client.authenticate({ credential }))).reason, 'CREDENTIAL_REFUSED')
+  })
+
+  test(`a token passes once where its issuer says so (${name})`, async () => {
+    await using federation = await openFederation(connect)
+    const issuer = await federation.addIssuer({ url: 'https://once.example', singleUse: true })
+    const policy = await federation.addPolicy({ issuerId: issuer.id })
+    const token = federation.token({ iss: issuer.url, jti: 'one' })
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => federation.exchange(token, policy.id)))
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
+    assert.deepEqual(await refusalOf(federation.exchange(token, policy.id)), refused)
+  })
+
+  test(`what is no JWT, or no request, is said to be (${name})`, async () => {
+    await using federation = await openFederation(connect)
+    assert.equal((await refusalOf(federation.exchange('a.b.c'))).reason, 'SUBJECT_TOKEN_INVALID')
+    for (const [token, policyId, field] of [
+      ['', 'a', 'subject_token'],
+      ['a'.repeat(16_385), 'a', 'subject_token'],
+      ['a', '', 'federation_policy_id'],
+      ['a', 'a'.repeat(513), 'federation_policy_id'],
+    ] as const) {
+      const { reason, metadata } = await refusalOf(federation.exchange(token, policyId))
+      assert.deepEqual([reason, metadata.field], ['REQUEST_INVALID', field])
+    }
+  })
+
+  test(`keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE, with a time to try again (${name})`, async () => {
+    await using federation = await openFederation(connect)
+    const keySource = { kind: 'url', url: 'https://127.0.0.1/jwks' } as const
+    const issuer = await federation.addIssuer({ url: 'https://away.example', keySource })
+    const policy = await federation.addPolicy({ issuerId: issuer.id })
+    const refusal = await refusalOf(federation.exchange(federation.token({ iss: issuer.url }), policy.id))
+    assert.deepEqual([refusal.code, refusal.reason], ['Unavailable', 'ISSUER_KEYS_UNAVAILABLE'])
+    const other = federation.token({ iss: issuer.url, sub: 'another' })
+    assert.deepEqual(await refusalOf(federation.exchange(other, policy.id)), refused)
+  })
+})

@@ -1,0 +1,20 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import { ExchangeTokenRequestSchema, type FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
+import type { Exchange } from '#services/identity/run/exchange/exchange.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+
+const checkRequest = checkLimits(ExchangeTokenRequestSchema)
+
+/** Exchanges a subject token for an access token; whoever has one may. */
+export function exchangeToken({
+  exchange,
+}: {
+  readonly exchange: Exchange
+}): ServiceImpl<typeof FederationService>['exchangeToken'] {
+  return async (request) => {
+    checkRequest(request)
+    const { federationPolicyId: policyId, subjectToken, clientNetwork } = request
+    const { token, expiresIn } = await exchange.exchange({ policyId, subjectToken, clientNetwork })
+    return { accessToken: token, expiresInSeconds: expiresIn }
+  }
+}
