@@ -153,6 +153,7 @@ test('an attachment that cannot be read, and a skill nobody has, are 400 of thei
   await refused({ files: [{ uri: 'file:///does/not/exist' }] }, 'files')
   await refused({ files: [{ uri: 'data:text/plain;base64,a' }] }, 'files')
   await refused({ skills: [{ id: 'deploy' }] }, 'skills')
+  await refused({ agents: [{ name: 'plan' }, { name: 'nobody' }] }, 'agents.1.name')
 })
 
 test('a prompt without text is 400, as is one with an unknown member or a wrong delivery', async () => {

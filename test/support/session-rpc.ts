@@ -51,7 +51,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const blobs = await openFileBlobStore({ directory: join(directory, 'blobs'), uses: store.blobUses })
   const read: string[] = []
   const titled: TitleRequest[] = []
-  const titles = { find: (request: TitleRequest) => void titled.push(request) }
+  const titles = { find: (request: TitleRequest) => void titled.push(request), underWay: new Set<string>() }
   // What others do in the background is not looked for: who waits is notified.
   const watchers = new SessionWatchers(store, HOUR_MS)
   const hub = new EventHub(store)
@@ -78,7 +78,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
 /** A catalog with one project, whose files say their own path; `size:N` has N bytes. */
 function catalogOf(read: string[]): Catalog {
   const other = (): never => {
-    throw new Error('No handler of these tests runs an agent')
+    throw new Error('No handler of these tests runs a tool')
   }
   return {
     async resolveLocation(_, given = '/project', base) {
@@ -101,7 +101,14 @@ function catalogOf(read: string[]): Catalog {
         name: uri.startsWith('data:') ? undefined : 'file.txt',
       }
     },
-    getAgent: other,
+    async getAgent(_, directory, agentId = 'build') {
+      if (agentId === 'nobody') throw ofCatalog(new Rejection('AGENT_NOT_FOUND', { agent_id: agentId }))
+      const unset = { system: undefined, model: undefined, steps: undefined }
+      return {
+        agent: { id: agentId, ...unset, permissions: [], requestHeaders: {}, requestBody: {} },
+        location: { directory },
+      }
+    },
     listTools: other,
     prepareTool: other,
     runTool: other,

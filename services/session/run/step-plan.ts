@@ -1,9 +1,10 @@
 import { Rejection } from '#shared/rejection.ts'
 import type { Agent, PinnedLocation, ToolDescription } from '../domain/agent.ts'
-import type { Message } from '../domain/message.ts'
+import type { Message, StructuredError } from '../domain/message.ts'
 import { stepsSinceInput } from '../domain/next-action.ts'
-import type { ModelRef } from '../domain/session.ts'
+import type { ModelRef, Session } from '../domain/session.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
+import { locationProblem } from './location-problem.ts'
 import { isPassing, type RunContext, RunFailure, runCall, tryPeer } from './run-context.ts'
 
 type Ask = <T>(question: () => Promise<T>) => Promise<T>
@@ -37,7 +38,7 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
     return { agent, location, tools, model, lastStep }
   } catch (error) {
     tenure.check()
-    throw new RunFailure(planError(error, session.agent), { cause: error })
+    throw new RunFailure(planError(error, session), { cause: error })
   }
 }
 
@@ -59,12 +60,13 @@ export function isGenerationGone(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'LOCATION_GENERATION_GONE'
 }
 
-function planError(error: unknown, agent: string | undefined) {
+function planError(error: unknown, { agent, location: { directory } }: Session): StructuredError {
   const reason = error instanceof Rejection ? error.reason : ''
   if (reason === 'AGENT_NOT_FOUND') return { type: 'agent.not_found', message: `Agent not found: ${agent ?? ''}` }
   if (reason === 'CREDENTIAL_REFUSED') return { type: 'credential.refused', message: 'The API key is no longer valid' }
   if (isPassing(error))
     return { type: 'service.unavailable', message: 'A service that the session needs is unavailable' }
-  // A directory that is gone or forbidden by now, and whatever else the catalog explains.
-  return { type: `location.${reason.replace(/^LOCATION_/, '').toLowerCase()}`, message: 'The location cannot be used' }
+  const problem = locationProblem(error, directory) ?? `The location cannot be used: ${directory}`
+  const message = `${problem}; move the session to another one`
+  return { type: `location.${reason.replace(/^LOCATION_/, '').toLowerCase()}`, message }
 }

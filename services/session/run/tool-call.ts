@@ -6,6 +6,7 @@ import type { StructuredError, ToolContent, ToolPart } from '../domain/message.t
 import { TOOL_ABORTED } from '../domain/settle-aborted.ts'
 import type { ToolEvent, ToolOutput } from '../domain/tool-run.ts'
 import type { BlobHold } from '../ports/blob-store.ts'
+import { locationProblem } from './location-problem.ts'
 import { holdingBlobs } from './removal/holding-blobs.ts'
 import { requestPermission } from './request-permission.ts'
 import { isPassing, type RunContext, runCall, tryPeer } from './run-context.ts'
@@ -61,12 +62,14 @@ async function prepare(
     return await tryPeer(run, signal, () => run.catalog.prepareTool(runCall(run, signal), location, name, input))
   } catch (error) {
     signal.throwIfAborted()
-    return { error: refusal(error, name) }
+    return { error: refusal(error, name, run.session.location.directory) }
   }
 }
 
-function refusal(error: unknown, name: string): StructuredError {
+function refusal(error: unknown, name: string, directory: string): StructuredError {
   if (isGenerationGone(error)) return CHANGED
+  const gone = locationProblem(error, directory)
+  if (gone !== undefined) return { type: 'tool.refused', message: gone }
   if (isPassing(error) || !(error instanceof Rejection)) {
     return { type: 'service.unavailable', message: 'The tools are unavailable' }
   }

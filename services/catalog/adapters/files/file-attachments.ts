@@ -13,6 +13,7 @@ import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { ToolError } from '../tools/tool.ts'
 import { locate, openInside, readDirectoryInside, toToolError } from './confinement.ts'
+import { goneDirectory } from './gone-directory.ts'
 import { readHandle, UnreadableFileError } from './read-bounded.ts'
 
 const MAX_BYTES = 20 << 20
@@ -28,7 +29,7 @@ export class FileAttachments implements Attachments {
       if (parsed.type === 'data') return { data: parsed.data, mime: detectMime(parsed.data), name: undefined }
       return await readFile(location.directory, parsed)
     } catch (error) {
-      throw toRejection(error)
+      throw toRejection(error instanceof ToolError ? await goneDirectory(error, location.directory) : error)
     }
   }
 }

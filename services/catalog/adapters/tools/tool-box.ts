@@ -4,6 +4,7 @@ import type { Location } from '#services/catalog/domain/location.ts'
 import type { PreparedCall, ToolDescription, ToolOutcome, Tools } from '#services/catalog/ports/tools.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { goneDirectory } from '../files/gone-directory.ts'
 import type { GuardedFiles } from '../files/guarded-files.ts'
 import { InputError, type Plan, type Tool, type ToolContext, ToolError } from './tool.ts'
 
@@ -40,7 +41,7 @@ export class ToolBox implements Tools {
     return {
       accesses,
       savePatterns: savePatternsOf(accesses),
-      run: (signal, progress) => runPlan(plan, { signal, progress }),
+      run: (signal, progress) => runPlan(plan, location.directory, { signal, progress }),
     }
   }
 
@@ -62,20 +63,15 @@ async function planOf(tool: Tool<JsonObject>, directory: string, input: JsonObje
   }
 }
 
-async function runPlan(plan: Plan, { signal, progress }: ToolContext): Promise<ToolOutcome> {
+async function runPlan(plan: Plan, directory: string, { signal, progress }: ToolContext): Promise<ToolOutcome> {
   using _ = await plan.begin?.(signal)
   const time = AbortSignal.timeout(plan.timeoutMs)
   try {
     return { type: 'completed', ...(await plan.run({ signal: AbortSignal.any([signal, time]), progress })) }
   } catch (error) {
     if (error instanceof ToolError) {
-      return {
-        type: 'failed',
-        kind: error.kind,
-        message: error.message,
-        content: error.content,
-        metadata: error.metadata,
-      }
+      const { kind, message, content, metadata } = await goneDirectory(error, directory)
+      return { type: 'failed', kind, message, content, metadata }
     }
     if (error !== time.reason || signal.aborted) throw error
     const message = `It took longer than ${plan.timeoutMs} ms and was ended`

@@ -113,6 +113,7 @@ forEachTransport((name, connect) => {
       [{ agents: [{ name: 'a', mention: { text: 'x'.repeat(1_048_577) } }] }, 'agents[0].mention.text'],
       [{ agents: Array(33).fill({ name: 'a' }) }, 'agents'],
       [{ agents: [{ name: 'a' }, { name: '' }] }, 'agents[1].name'],
+      [{ agents: [{ name: 'a' }, { name: 'nobody' }] }, 'agents[1].name'],
       [{ metadata: { long: 'x'.repeat(65_536) } }, 'metadata'],
       [{ delivery: 9 as Delivery }, 'delivery'],
     ]

@@ -11,11 +11,12 @@ import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
+import { locationProblem } from '#services/session/run/location-problem.ts'
 import { holdingBlobs } from '#services/session/run/removal/holding-blobs.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
-import { parseText } from '#shared/rpc/parse.ts'
+import { invalid, parseText } from '#shared/rpc/parse.ts'
 import { findContents, missingBlob } from '../blob-contents.ts'
 import { parseAgentName, parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
@@ -50,7 +51,7 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
     const given = { id, delivery: parseDelivery(request.delivery), digest: digestOf(sentBy(request)), admitter }
     const item = await holdingBlobs(blobs, async (hold) => {
       const call = peerCallOf(context)
-      const files = inputs.length === 0 ? [] : await filesOf(dependencies, call, sessionId, id, inputs, hold)
+      const files = await prepare(dependencies, call, request, inputs, hold)
       const admission = { ...given, prompt: { ...words, files }, wake: !request.parked }
       return store.revise(
         { workspace: workspaceId, sessionId },
@@ -105,16 +106,16 @@ function parseFiles(files: readonly FileInput[]): readonly SentFile[] {
   })
 }
 
-async function filesOf(
+/** Looks up the agents that are named, and reads the files; neither where the id was admitted before. */
+async function prepare(
   { store, blobs, catalog }: Dependencies,
   call: PeerCall,
-  sessionId: string,
-  messageId: string,
+  { sessionId, messageId, agents }: PromptSessionRequest,
   files: readonly SentFile[],
   hold: BlobHold,
 ): Promise<readonly FileAttachment[]> {
-  const { workspaceId } = call.principal
-  const key = { workspace: workspaceId, sessionId }
+  if (files.length === 0 && agents.length === 0) return []
+  const key = { workspace: call.principal.workspaceId, sessionId }
   const { directory, taken } = await store.inspect(
     key,
     (reads) => reads.takenId(messageId),
@@ -122,6 +123,8 @@ async function filesOf(
   )
   const item = taken?.sessionId === sessionId ? taken.input?.item : undefined
   if (item?.type === 'prompt') return item.prompt.files
+  const names = agents.map(({ name }) => name)
+  await Promise.all([...new Set(names)].map((name) => findAgent(catalog, call, directory, name, names.indexOf(name))))
   const attachments: FileAttachment[] = []
   let size = 0
   for (const input of files) {
@@ -135,6 +138,14 @@ async function filesOf(
   return attachments
 }
 
+async function findAgent(catalog: Catalog, call: PeerCall, directory: string, name: string, i: number): Promise<void> {
+  await catalog.getAgent(call, directory, name).catch((error: unknown) => {
+    const isUnknown = error instanceof Rejection && error.reason === 'AGENT_NOT_FOUND'
+    const problem = isUnknown ? `Agent not found: ${name}` : locationProblem(error, directory)
+    throw problem === undefined ? error : invalid(`agents[${i}].name`, problem)
+  })
+}
+
 async function readFile(
   blobs: BlobStore,
   catalog: Catalog,
@@ -143,7 +154,10 @@ async function readFile(
   { uri, name, description, mention }: SentFile,
   hold: BlobHold,
 ): Promise<FileAttachment> {
-  const file = await catalog.readAttachment(call, directory, uri)
+  const file = await catalog.readAttachment(call, directory, uri).catch((error: unknown) => {
+    const problem = locationProblem(error, directory)
+    throw problem === undefined ? error : new Rejection('ATTACHMENT_INVALID', { problem }, { cause: error })
+  })
   return {
     blob: await blobs.put(call.principal.workspaceId, file.data, hold),
     mime: file.mime,
