@@ -41,6 +41,8 @@ export interface ListBody {
   /** Of each member, and of the items of the list. */
   readonly members: Readonly<Record<string, z.ZodType>>
   readonly required: readonly string[]
+  /** What is said of members that are sent by mistake. */
+  readonly hints: Readonly<Record<string, string>>
   /** Texts within an item that are given apart, piece by piece: `files.[].data`. */
   readonly apart: readonly string[]
   /** Called with what was parsed, before it is checked. */

@@ -16,9 +16,12 @@ const seq = z
   .regex(/^\d{1,15}$/, 'Expected the number of an event')
   .optional()
 
+/** Ids with a comma are possible, but a list of them is what is meant. */
+const oneSession = sessionID.regex(/^[^,]*$/, 'must be one session id; a stream is of one session, or of all')
+
 /** Which events are wanted; both together: what both admit. */
 const filter = {
-  sessionID: sessionID.optional().meta({ description: 'Only events of this session and of all sessions below it' }),
+  sessionID: oneSession.optional().meta({ description: 'Only events of this session and of all sessions below it' }),
   location: z
     .object({ directory: name })
     .optional()

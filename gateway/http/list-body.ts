@@ -27,8 +27,11 @@ export async function* readList(request: Request, limit: number, body: ListBody)
   const apart = new ApartText()
   for await (const chunk of readPieces(request, limit)) {
     for (const found of scanner.scan(chunk)) {
-      if (found.type === 'bytes') value.add(found.bytes)
-      else if (found.type === 'apart') {
+      if (found.type === 'bytes') {
+        // What nobody asked for is not read to its end.
+        if (value.isEmpty) memberOf(body, scanner.member)
+        value.add(found.bytes)
+      } else if (found.type === 'apart') {
         const { path, last } = found
         const text = apart.next(found.bytes, last)
         yield { name: body.list, path, apart: text, last, replace: (by) => value.add(Buffer.from(inString(by))) }
@@ -51,7 +54,8 @@ export async function* readList(request: Request, limit: number, body: ListBody)
   if (missing !== undefined) throw new Rejection('BODY_INVALID', { field: missing, problem: MISSING })
 }
 
-function memberOf({ members }: ListBody, name: string): z.ZodType {
+function memberOf({ members, hints }: ListBody, name: string): z.ZodType {
+  if (Object.hasOwn(hints, name)) throw new Rejection('BODY_INVALID', { field: name, problem: hints[name] ?? '' })
   const schema = Object.hasOwn(members, name) ? members[name] : undefined
   if (schema === undefined) check(z.strictObject({}), { [name]: null }, 'BODY_INVALID')
   return schema as z.ZodType
@@ -73,6 +77,10 @@ class Value {
 
   get members(): number {
     return this.#gauge.members
+  }
+
+  get isEmpty(): boolean {
+    return this.#size === 0
   }
 
   add(bytes: Buffer): void {

@@ -55,14 +55,18 @@ export class MemberScanner {
     return this.#state === 'over'
   }
 
+  /** The name of the member that is read. */
+  get member(): string {
+    return this.#member
+  }
+
   /** Whether the list is there. */
   get listed(): boolean {
     return this.#listed
   }
 
   *scan(chunk: Buffer): Generator<Found> {
-    let from = 0
-    let at = 0
+    let [from, at] = [0, 0]
     while (at < chunk.length) {
       if (this.#string !== 'none') {
         const end = this.#stringEnd(chunk, at)

@@ -83,6 +83,11 @@ test('what is no session, no directory or no filter is refused', async () => {
       400,
       { _tag: 'InvalidRequestError', message: 'sessionID: must be a session id (ses…)', kind: 'Query' },
     ],
+    [
+      'sessionID=ses_1,ses_2',
+      400,
+      { message: 'sessionID: must be one session id; a stream is of one session, or of all', kind: 'Query' },
+    ],
     ['location[directory]=relative', 400, { _tag: 'InvalidRequestError', field: 'directory' }],
     ['location[directory]=%00', 400, { _tag: 'InvalidRequestError', kind: 'Query' }],
     ['location=x', 400, { _tag: 'InvalidRequestError', kind: 'Query' }],

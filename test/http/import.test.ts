@@ -218,6 +218,10 @@ test('session.import refuses a body that is none, wherever it goes wrong', async
     await send(`{"info":${json},"messages":[],"more":1}`),
     invalid('The body has the unknown member "more"'),
   )
+  const hint = 'data: must be left out; send what it holds, `info` and `messages`, as `jq .data` makes it of an export'
+  for (const data of [`{"info":${json},"messages":[]}`, `"${'x'.repeat(900_000)}`, '{}']) {
+    assert.deepEqual(await send(`{"data":${data}}`), invalid(hint))
+  }
   assert.deepEqual(await send(`{"messages":[${message}],"info":${json}}`), invalid('messages: must come after info'))
   assert.deepEqual(await send(`{"info":${json},"info":${json},"messages":[]}`), invalid('info: must be there once'))
   assert.deepEqual(await send(`{"info":${json},"messages":[],"messages":[]}`), invalid('messages: must be there once'))

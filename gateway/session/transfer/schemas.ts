@@ -55,6 +55,7 @@ export const importBody: ListBody = {
   list: 'messages',
   members: { info: importedInfo, messages: importedMessage, location: importedLocation.nullable() },
   required: ['info', 'messages'],
+  hints: { data: 'must be left out; send what it holds, `info` and `messages`, as `jq .data` makes it of an export' },
   apart: ['files.[].data', 'content.[].state.content.[].uri'],
   tidy,
 }
