@@ -23,7 +23,7 @@ const filters = ListSessionsRequestSchema.field
 /** Body of session.create. */
 export const createSessionBody = z.strictObject({
   id: sessionID.nullish(),
-  title: title.nullish(),
+  title: title.nullish().meta({ description: 'Absent or empty: the agent `title` finds one after the first input' }),
   agent: agent.nullish(),
   model: modelRef.nullish(),
   location: locationRef.nullish(),

@@ -55,7 +55,7 @@ export interface HandlerDependencies {
   readonly hub: EventHub
   readonly watchers: SessionWatchers
   readonly remover: Remover
-  readonly titles: Pick<Titles, 'find'>
+  readonly titles: Pick<Titles, 'find' | 'underWay'>
   readonly clock: Clock
 }
 

@@ -127,6 +127,11 @@ test('an empty title asks for one: at once, or after the first input', async () 
   assert.equal((await info(portico, 'ses_2')).title, 'Mine')
   await portico.post('/api/session/ses_2/prompt', { text: 'Count the folders' })
   assert.equal(await titled('ses_2', 'Mine'), 'Count the folders')
+
+  await portico.post('/api/session', { id: 'ses_3', title: '' })
+  assert.equal((await info(portico, 'ses_3')).title, undefined)
+  await portico.post('/api/session/ses_3/prompt', { text: 'Count the links' })
+  assert.equal(await titled('ses_3', ''), 'Count the links')
 })
 
 test('session.view moves time.viewed forward, never past the end that was', async () => {

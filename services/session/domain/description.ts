@@ -14,9 +14,13 @@ export interface Description {
 
 /**
  * Replaces what is given. An empty title asks for one to be found: after the first input, where there was none so far, and
- * else at once, by the request that is returned.
+ * else at once, by the request that is returned, unless one is `underWay`.
  */
-export function describeSession(revision: Revision, description: Description): string | undefined {
+export function describeSession(
+  revision: Revision,
+  description: Description,
+  underWay: ReadonlySet<string>,
+): string | undefined {
   const { title, metadata, permissions } = description
   if (metadata !== undefined) {
     revision.writes.push({ type: 'describe', metadata })
@@ -34,6 +38,8 @@ export function describeSession(revision: Revision, description: Description): s
     rename(revision, title)
     return undefined
   }
+  const { titling } = revision.state
+  if (titling !== undefined && underWay.has(titling)) return undefined
   revision.set({ titling: FIRST_INPUT })
   return revision.state.lastAdmitter === undefined ? undefined : beginTitle(revision)
 }

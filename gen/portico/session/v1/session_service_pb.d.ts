@@ -28,7 +28,7 @@ export declare type CreateSessionRequest = Message<"portico.session.v1.CreateSes
   sessionId: string;
 
   /**
-   * Limits of title, agent, metadata and permissions are those of a session. Absent: none.
+   * Limits of title, agent, metadata and permissions are those of a session. Absent or empty: the `title` agent is to find one.
    *
    * @generated from field: optional string title = 2;
    */
@@ -422,6 +422,8 @@ export declare type PromptSessionRequest = Message<"portico.session.v1.PromptSes
   files: FileInput[];
 
   /**
+   * Rejects with REQUEST_INVALID when one is unknown where the session is.
+   *
    * @generated from field: repeated portico.session.v1.AgentAttachment agents = 5;
    */
   agents: AgentAttachment[];

@@ -41,7 +41,8 @@ function parseCreateSession(request: CreateSessionRequest): Omit<NewSession, 'lo
   const { title, agent, model } = request
   return {
     id: parseSessionId(request.sessionId),
-    title: title === undefined ? undefined : parseTitle(title),
+    // As for a session that is there: one is to be found.
+    title: title === undefined || title === '' ? undefined : parseTitle(title),
     agent: agent === undefined ? undefined : parseAgentName('agent', agent),
     model: model === undefined ? undefined : parseModel(model),
     metadata: parseMetadata(request.metadata),

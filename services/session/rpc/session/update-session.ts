@@ -10,17 +10,19 @@ import { parseMetadata, parseRules, parseTitle } from '../parse.ts'
 
 interface Dependencies {
   readonly store: SessionStore
-  readonly titles: Pick<Titles, 'find'>
+  readonly titles: Pick<Titles, 'find' | 'underWay'>
 }
 
 /** Changes what a session is called and what clients said of it; has a title found where an empty one was given. */
 export function updateSession(dependencies: Dependencies): ServiceImpl<typeof SessionService>['updateSession'] {
-  const { store } = dependencies
+  const { store, titles } = dependencies
   return async (request, context) => {
     const principal = principalOf(context)
     const description = parseUpdateSession(request)
     const key = { workspace: principal.workspaceId, sessionId: request.sessionId }
-    const titleRequest = await store.revise(key, nothing, (revision) => describeSession(revision, description))
+    const titleRequest = await store.revise(key, nothing, (revision) =>
+      describeSession(revision, description, titles.underWay),
+    )
     if (titleRequest !== undefined) await findTitle(dependencies, key, titleRequest, principal)
     return {}
   }

@@ -7,11 +7,16 @@ interface FairTurnsOptions {
   readonly waiting: number
 }
 
+interface Turn {
+  readonly work: () => Promise<void>
+  readonly left: () => void
+}
+
 /** Work that nobody relies on, done by turns of the workspaces: one whose work takes long delays its own alone. */
 export class FairTurns {
   readonly #options: FairTurnsOptions
   /** What waits, by workspace; the next turn is that of the first which may have one. */
-  readonly #waiting = new Map<string, (() => Promise<void>)[]>()
+  readonly #waiting = new Map<string, Turn[]>()
   /** How much is being done, by workspace. */
   readonly #busy = new Map<string, number>()
   readonly #pending = new Set<Promise<void>>()
@@ -20,11 +25,11 @@ export class FairTurns {
     this.#options = options
   }
 
-  /** Has work done when it has its turn; it must not throw. */
-  add(workspace: string, work: () => Promise<void>): void {
+  /** Has work done when it has its turn; it must not throw. `left` is called when it makes room for others instead. */
+  add(workspace: string, work: () => Promise<void>, left: () => void): void {
     const waiting = this.#waiting.get(workspace) ?? []
-    waiting.push(work)
-    if (waiting.length > this.#options.waiting) waiting.shift()
+    waiting.push({ work, left })
+    if (waiting.length > this.#options.waiting) waiting.shift()?.left()
     this.#waiting.set(workspace, waiting)
     this.#begin()
   }
@@ -39,10 +44,10 @@ export class FairTurns {
     while (this.#pending.size < this.#options.atOnce) {
       const workspace = this.#waiting.keys().find((each) => this.#busyOf(each) < this.#options.ofOne)
       if (workspace === undefined) return
-      const [work, ...others] = this.#waiting.get(workspace) ?? []
+      const [turn, ...others] = this.#waiting.get(workspace) ?? []
       this.#waiting.delete(workspace)
       if (others.length > 0) this.#waiting.set(workspace, others)
-      if (work !== undefined) this.#do(workspace, work)
+      if (turn !== undefined) this.#do(workspace, turn.work)
     }
   }
 

@@ -69,11 +69,13 @@ test('of the titles of a workspace that wait, the oldest make room for new ones'
   for (let n = 0; n < 1_000; n++) find('wrk_many', n)
   find('wrk_other', 0)
   await settle()
+  assert.equal(titles.underWay.size, 105)
   for (let known = 0; known < asked.length; ) {
     known = asked.length
     await letGo('wrk_many')
   }
   const last = Array.from({ length: 100 }, (_, n) => `wrk_many ${900 + n}`)
+  assert.deepEqual([...titles.underWay], ['wrk_other 0'])
   assert.deepEqual(asked, ['wrk_many 0', 'wrk_many 1', 'wrk_many 2', 'wrk_many 3', 'wrk_other 0', ...last])
 })
 

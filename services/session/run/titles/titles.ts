@@ -44,19 +44,29 @@ export interface TitleDependencies {
 export class Titles implements AsyncDisposable {
   readonly #dependencies: TitleDependencies
   readonly #turns = new FairTurns(TURNS)
+  readonly #underWay = new Set<string>()
   readonly #closing = new AbortController()
 
   constructor(dependencies: TitleDependencies) {
     this.#dependencies = dependencies
   }
 
+  /** The requests of this process that wait or are being answered. */
+  get underWay(): ReadonlySet<string> {
+    return this.#underWay
+  }
+
   /** Begins to find one. */
   find({ prompt, ...request }: TitleRequest): void {
     const input = titleInput(prompt)
     if (input === '' || this.#closing.signal.aborted) return
-    this.#turns.add(request.principal.workspaceId, () =>
-      this.#find(request, input).catch((error: unknown) => this.#report(request, error)),
-    )
+    const over = (): void => void this.#underWay.delete(request.id)
+    const work = () =>
+      this.#find(request, input)
+        .catch((error: unknown) => this.#report(request, error))
+        .finally(over)
+    this.#underWay.add(request.id)
+    this.#turns.add(request.principal.workspaceId, work, over)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
