@@ -15,6 +15,8 @@ const ERROR_COST = 20_000
 const CAUGHT_COST = 3_000
 /** A character that is walked over as a part of one of Unicode's; one that is compared costs 1. */
 const WALKED_COST = 40
+/** A place in a string where a search for another one begins anew. */
+const SOUGHT_COST = 20
 
 /** An expression that costs no more than its parts. */
 export function made(shape: Shape, parts: readonly Measured[], cost = 0): Measured {
@@ -66,7 +68,7 @@ export function sized(measured: Measured): Measured {
 export function searched(method: string, text: Measured, part: Measured): Measured {
   const [length, sought] = [lengthOf(text.shape), lengthOf(part.shape)]
   // At worst, the part is compared at each place where it still fits: at most a quarter of the square of the length.
-  const compared = method === 'contains' ? length * Math.min(sought, Math.ceil(length / 4)) : 0
+  const compared = method === 'contains' ? length * (SOUGHT_COST + Math.min(sought, Math.ceil(length / 4))) : 0
   return made(BOOL, [text, part], length + sought + compared)
 }
 
