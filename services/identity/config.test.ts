@@ -19,7 +19,19 @@ const problemsOf = (env: Record<string, string>) => {
 test('nothing set means SQLite in ./data and keys that the first start makes up', () => {
   const store = { kind: 'sqlite', directory: resolve('data') }
   const nothing = { managementKey: undefined, apiKey: undefined, publicOrigin: undefined, encryptionKeys: [] }
-  assert.deepEqual(readConfig({}), { store, ...nothing, federationNetworks: [] })
+  assert.deepEqual(readConfig({}), {
+    ...{ store, ...nothing, federationNetworks: [], auditDays: 400, sharedIssuers: 'warn' },
+  })
+})
+
+test('how long the audit log is kept is a number of days, and shared issuers are warned of or refused', () => {
+  const env = { PORTICO_AUDIT_DAYS: '0', PORTICO_FEDERATION_SHARED_ISSUERS: 'refuse' }
+  const { auditDays, sharedIssuers } = readConfig(env)
+  assert.deepEqual([auditDays, sharedIssuers], [0, 'refuse'])
+  assert.deepEqual(problemsOf({ PORTICO_AUDIT_DAYS: '-1', PORTICO_FEDERATION_SHARED_ISSUERS: 'never' }), [
+    { variable: 'PORTICO_AUDIT_DAYS', problem: 'must be at least 0, not -1' },
+    { variable: 'PORTICO_FEDERATION_SHARED_ISSUERS', problem: 'must be warn or refuse, not never' },
+  ])
 })
 
 test('a bootstrap key has 16 to 512 visible ASCII characters, and the message never repeats it', () => {

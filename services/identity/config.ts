@@ -6,8 +6,9 @@ import { z } from 'zod'
 import { type Environment, readEnvironment } from '#shared/config/config.ts'
 import { readSecretFile } from '#shared/config/secret-file.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
-import { jsonVariable, mustBe, urlVariable } from '#shared/config/variables.ts'
+import { integerVariable, jsonVariable, mustBe, urlVariable } from '#shared/config/variables.ts'
 import type { FederationNetwork } from './domain/issuer-keys/address.ts'
+import type { SharedIssuers } from './domain/shared-issuer.ts'
 import { isEncryptionKey } from './domain/signing-key.ts'
 
 /** Settings of the identity service. */
@@ -22,6 +23,9 @@ export interface Config {
   readonly encryptionKeys: readonly string[]
   /** Where issuers may be besides the public internet (`PORTICO_FEDERATION_NETWORKS`, JSON). */
   readonly federationNetworks: readonly FederationNetwork[]
+  /** For how many days entries of the audit log are kept; 0: for ever. */
+  readonly auditDays: number
+  readonly sharedIssuers: SharedIssuers
 }
 
 /** The key before a change and the one after it are two; more are there when one was changed twice in a row. */
@@ -86,6 +90,8 @@ const schema = z
     PORTICO_BOOTSTRAP_API_KEY: key(),
     PORTICO_PUBLIC_URL: urlVariable().optional(),
     PORTICO_FEDERATION_NETWORKS: jsonVariable(federationNetworks).default([]),
+    PORTICO_AUDIT_DAYS: integerVariable({ min: 0, max: 36_500 }).default(400),
+    PORTICO_FEDERATION_SHARED_ISSUERS: z.enum(['warn', 'refuse'], mustBe('warn or refuse')).default('warn'),
     PORTICO_KEY_ENCRYPTION_KEY: z
       .string()
       .transform((list) => list.split(',').map((text) => text.trim()))
@@ -124,5 +130,7 @@ export function readConfig(env: Environment): Config {
     publicOrigin: values.PORTICO_PUBLIC_URL && new URL(values.PORTICO_PUBLIC_URL).origin,
     encryptionKeys: values.PORTICO_KEY_ENCRYPTION_KEY,
     federationNetworks: values.PORTICO_FEDERATION_NETWORKS,
+    auditDays: values.PORTICO_AUDIT_DAYS,
+    sharedIssuers: values.PORTICO_FEDERATION_SHARED_ISSUERS,
   }
 }

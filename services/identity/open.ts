@@ -26,6 +26,7 @@ import { createRoutes } from './routes.ts'
 import { AccessTokens } from './run/access-token/access-tokens.ts'
 import { KeyRing } from './run/access-token/key-ring.ts'
 import { KeySeal } from './run/access-token/key-seal.ts'
+import { AuditRetention } from './run/audit-retention.ts'
 import { type BootstrapResult, bootstrap } from './run/bootstrap.ts'
 import { Exchange } from './run/exchange/exchange.ts'
 import { ExchangeSteps } from './run/exchange/exchange-steps.ts'
@@ -73,16 +74,22 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const fetchedKeys = new FetchedIssuerKeys({ ...keySettings, health: stores.issuerHealth, ...dependencies })
   const issuerKeys = tracedPort(opening.use(fetchedKeys), 'IssuerKeys')
   const signatures = tracedPort(new JoseVerifier(), 'SignatureVerifier')
-  const steps = new ExchangeSteps({ keys: issuerKeys, signatures, conditions: new CelConditions(), ownIssuer: issuer })
+  const conditions = new CelConditions()
+  const steps = new ExchangeSteps({ keys: issuerKeys, signatures, conditions, ownIssuer: issuer })
   const { federation, auditLog: audit, replayClaims: claims } = stores
   const refusals = opening.use(new RefusalLog({ audit, ...dependencies }))
   const exchange = new Exchange({ federation, steps, claims, tokens, audit, refusals, clock })
+  if (config.auditDays > 0) opening.use(new AuditRetention({ audit, keepDays: config.auditDays, ...dependencies }))
+  const { sharedIssuers } = config
   const result = await bootstrap(store, config, dependencies)
   dependencies.logger.info({ workspaceId: result.workspaceId }, 'Keys and projects belong to this workspace')
   const resources = opening.move()
   return {
     routes: {
-      ...createRoutes({ ...stores, issuerKeys, store, ring, tokens, exchange, clock, bootstrap: result }),
+      ...createRoutes({
+        ...{ ...stores, store, issuerKeys, conditions, sharedIssuers, ring, tokens, exchange, clock },
+        bootstrap: result,
+      }),
       store: health,
     },
     bootstrap: result,

@@ -5,7 +5,7 @@ import type { Clock } from '#shared/clock.ts'
 export type TimedPrefix = 'ses' | 'msg' | 'evt' | 'per'
 
 /** Prefixes of ids that are only random. */
-export type RandomPrefix = 'org' | 'wrk' | 'key' | 'req' | 'call' | 'own' | 'sig'
+export type RandomPrefix = 'org' | 'wrk' | 'key' | 'req' | 'call' | 'own' | 'sig' | 'iss'
 
 /** Longest id that a client may choose, in characters. */
 export const MAX_ID_LENGTH = 128

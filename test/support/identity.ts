@@ -38,13 +38,14 @@ export interface TestIdentity extends AsyncDisposable {
 }
 
 /** Opens a service of its own in a folder of its own; its clock stands at 2026-01-01. Disposing it removes both. */
-export async function openIdentity(connect: Connect): Promise<TestIdentity> {
+export async function openIdentity(connect: Connect, env: Record<string, string> = {}): Promise<TestIdentity> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-identity-'))
   const clock = { time: Date.UTC(2026, 0, 1), now: () => clock.time, monotonic: () => clock.time }
   const config = readConfig({
     PORTICO_DATA_DIR: directory,
     PORTICO_BOOTSTRAP_MANAGEMENT_KEY: testKeys.management,
     PORTICO_BOOTSTRAP_API_KEY: testKeys.workspace,
+    ...env,
   })
   const service = await open(config, { clock, logger: silentLogger })
   const connection = await connect(service.routes)

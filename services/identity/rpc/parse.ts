@@ -2,14 +2,47 @@ import type { HandlerContext } from '@connectrpc/connect'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { type Principal, principalOf } from '#shared/rpc/call-context.ts'
-import { check } from '#shared/rpc/parse.ts'
+import { check, parsePageSize } from '#shared/rpc/parse.ts'
 import type { By } from '../domain/audit.ts'
+import { hasFederation } from '../domain/organization.ts'
+import type { Slice } from '../ports/federation-store.ts'
+import type { OrganizationStore } from '../ports/organization-store.ts'
 
 /** The principal of a call that only management keys and the local operator may make. */
 export function managerOf(context: Pick<HandlerContext, 'values'>): Principal {
   const principal = principalOf(context)
   if (principal.kind === 'management' || principal.kind === 'local-operator') return principal
   throw new Rejection('MANAGEMENT_KEY_REQUIRED')
+}
+
+/** The principal of a call that only the operator may make, at the command line. */
+export function operatorOf(context: Pick<HandlerContext, 'values'>): Principal {
+  const principal = principalOf(context)
+  if (principal.kind === 'local-operator') return principal
+  throw new Rejection('OPERATOR_REQUIRED')
+}
+
+/** The principal of a call that administers an organization: it has to be the caller's. */
+export function adminOf(context: Pick<HandlerContext, 'values'>, organizationId: string): Principal {
+  const admin = managerOf(context)
+  if (admin.organizationId === organizationId) return admin
+  throw new Rejection('ORGANIZATION_NOT_FOUND', { organization_id: organizationId })
+}
+
+/** Rejects with PLAN_REQUIRED unless the organization's plan has federation. */
+export async function requirePlan(
+  organizations: Pick<OrganizationStore, 'getOrganization'>,
+  organizationId: string,
+): Promise<void> {
+  const organization = await organizations.getOrganization(organizationId)
+  if (organization === undefined) throw new Rejection('ORGANIZATION_NOT_FOUND', { organization_id: organizationId })
+  if (!hasFederation(organization.plan)) throw new Rejection('PLAN_REQUIRED')
+}
+
+/** Which part of a list is wanted: 50 items unless the caller says, and at most 100. */
+export function parseSlice({ offset, pageSize }: { readonly offset: number; readonly pageSize: number }): Slice {
+  check(offset >= 0, 'offset', 'must not be negative')
+  return { offset, limit: parsePageSize(pageSize, 50, 100) }
 }
 
 /** A key's identifier as a caller gave it. */

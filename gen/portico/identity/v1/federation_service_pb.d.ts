@@ -1164,6 +1164,186 @@ export declare const FederationService: GenService<{
     output: typeof ExchangeTokenResponseSchema;
   },
   /**
+   * Creates an issuer. Rejects with TOO_MANY_ISSUERS when the organization has 100. The network is not asked.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.CreateIssuer
+   */
+  createIssuer: {
+    methodKind: "unary";
+    input: typeof CreateIssuerRequestSchema;
+    output: typeof CreateIssuerResponseSchema;
+  },
+  /**
+   * Returns an issuer with the health of its keys. Rejects with ISSUER_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.GetIssuer
+   */
+  getIssuer: {
+    methodKind: "unary";
+    input: typeof GetIssuerRequestSchema;
+    output: typeof GetIssuerResponseSchema;
+  },
+  /**
+   * Lists the issuers of an organization.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.ListIssuers
+   */
+  listIssuers: {
+    methodKind: "unary";
+    input: typeof ListIssuersRequestSchema;
+    output: typeof ListIssuersResponseSchema;
+  },
+  /**
+   * Changes settings of an issuer, from the next exchange on. Rejects with ISSUER_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.UpdateIssuer
+   */
+  updateIssuer: {
+    methodKind: "unary";
+    input: typeof UpdateIssuerRequestSchema;
+    output: typeof UpdateIssuerResponseSchema;
+  },
+  /**
+   * Deletes an issuer; its policies stay, and refuse from the next exchange on. Rejects with ISSUER_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.DeleteIssuer
+   */
+  deleteIssuer: {
+    methodKind: "unary";
+    input: typeof DeleteIssuerRequestSchema;
+    output: typeof DeleteIssuerResponseSchema;
+  },
+  /**
+   * Creates a policy. Rejects with TOO_MANY_POLICIES when the organization has 1,000.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.CreatePolicy
+   */
+  createPolicy: {
+    methodKind: "unary";
+    input: typeof CreatePolicyRequestSchema;
+    output: typeof CreatePolicyResponseSchema;
+  },
+  /**
+   * Returns a policy. Rejects with POLICY_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.GetPolicy
+   */
+  getPolicy: {
+    methodKind: "unary";
+    input: typeof GetPolicyRequestSchema;
+    output: typeof GetPolicyResponseSchema;
+  },
+  /**
+   * Lists the policies of an organization.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.ListPolicies
+   */
+  listPolicies: {
+    methodKind: "unary";
+    input: typeof ListPoliciesRequestSchema;
+    output: typeof ListPoliciesResponseSchema;
+  },
+  /**
+   * Changes settings of a policy, from the next exchange on. Rejects with POLICY_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.UpdatePolicy
+   */
+  updatePolicy: {
+    methodKind: "unary";
+    input: typeof UpdatePolicyRequestSchema;
+    output: typeof UpdatePolicyResponseSchema;
+  },
+  /**
+   * Deletes a policy; what was exchanged by it stays valid. Rejects with POLICY_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.DeletePolicy
+   */
+  deletePolicy: {
+    methodKind: "unary";
+    input: typeof DeletePolicyRequestSchema;
+    output: typeof DeletePolicyResponseSchema;
+  },
+  /**
+   * Turns a policy off, from the next exchange on. Rejects with POLICY_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.PausePolicy
+   */
+  pausePolicy: {
+    methodKind: "unary";
+    input: typeof PausePolicyRequestSchema;
+    output: typeof PausePolicyResponseSchema;
+  },
+  /**
+   * Turns a policy on. Rejects with POLICY_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.ResumePolicy
+   */
+  resumePolicy: {
+    methodKind: "unary";
+    input: typeof ResumePolicyRequestSchema;
+    output: typeof ResumePolicyResponseSchema;
+  },
+  /**
+   * Adds a claim check to a policy. Rejects with CHECK_EXISTS or POLICY_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.AddPolicyCheck
+   */
+  addPolicyCheck: {
+    methodKind: "unary";
+    input: typeof AddPolicyCheckRequestSchema;
+    output: typeof AddPolicyCheckResponseSchema;
+  },
+  /**
+   * Removes a claim check of a policy. Rejects with CHECK_NOT_FOUND or POLICY_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.RemovePolicyCheck
+   */
+  removePolicyCheck: {
+    methodKind: "unary";
+    input: typeof RemovePolicyCheckRequestSchema;
+    output: typeof RemovePolicyCheckResponseSchema;
+  },
+  /**
+   * Lists what happened in an organization, newest first. Rejects with INVALID_CURSOR.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.ListAuditEntries
+   */
+  listAuditEntries: {
+    methodKind: "unary";
+    input: typeof ListAuditEntriesRequestSchema;
+    output: typeof ListAuditEntriesResponseSchema;
+  },
+  /**
+   * Creates an organization with a workspace and a management key. Only for the operator (OPERATOR_REQUIRED).
+   *
+   * @generated from rpc portico.identity.v1.FederationService.CreateOrganization
+   */
+  createOrganization: {
+    methodKind: "unary";
+    input: typeof CreateOrganizationRequestSchema;
+    output: typeof CreateOrganizationResponseSchema;
+  },
+  /**
+   * Lists all organizations. Only for the operator (OPERATOR_REQUIRED).
+   *
+   * @generated from rpc portico.identity.v1.FederationService.ListOrganizations
+   */
+  listOrganizations: {
+    methodKind: "unary";
+    input: typeof ListOrganizationsRequestSchema;
+    output: typeof ListOrganizationsResponseSchema;
+  },
+  /**
+   * Gives an organization another plan. Only for the operator (OPERATOR_REQUIRED).
+   *
+   * @generated from rpc portico.identity.v1.FederationService.UpdateOrganizationPlan
+   */
+  updateOrganizationPlan: {
+    methodKind: "unary";
+    input: typeof UpdateOrganizationPlanRequestSchema;
+    output: typeof UpdateOrganizationPlanResponseSchema;
+  },
+  /**
    * Lists the public keys that access tokens are verified with, for everybody. Rejects with SIGNING_UNAVAILABLE where there
    * are none.
    *

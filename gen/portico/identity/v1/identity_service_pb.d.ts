@@ -256,6 +256,34 @@ export declare type UpdateApiKeyResponse = Message<"portico.identity.v1.UpdateAp
 export declare const UpdateApiKeyResponseSchema: GenMessage<UpdateApiKeyResponse>;
 
 /**
+ * @generated from message portico.identity.v1.DeleteApiKeyRequest
+ */
+export declare type DeleteApiKeyRequest = Message<"portico.identity.v1.DeleteApiKeyRequest"> & {
+  /**
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message portico.identity.v1.DeleteApiKeyRequest.
+ * Use `create(DeleteApiKeyRequestSchema)` to create a new message.
+ */
+export declare const DeleteApiKeyRequestSchema: GenMessage<DeleteApiKeyRequest>;
+
+/**
+ * @generated from message portico.identity.v1.DeleteApiKeyResponse
+ */
+export declare type DeleteApiKeyResponse = Message<"portico.identity.v1.DeleteApiKeyResponse"> & {
+};
+
+/**
+ * Describes the message portico.identity.v1.DeleteApiKeyResponse.
+ * Use `create(DeleteApiKeyResponseSchema)` to create a new message.
+ */
+export declare const DeleteApiKeyResponseSchema: GenMessage<DeleteApiKeyResponse>;
+
+/**
  * Keeps organizations, workspaces and API keys, and says who a caller is.
  *
  * @generated from service portico.identity.v1.IdentityService
@@ -312,6 +340,17 @@ export declare const IdentityService: GenService<{
     methodKind: "unary";
     input: typeof UpdateApiKeyRequestSchema;
     output: typeof UpdateApiKeyResponseSchema;
+  },
+  /**
+   * Deletes an API key; it and the access tokens that act as it are refused from the next call on. Rejects with
+   * API_KEY_NOT_FOUND when the workspace has no such key.
+   *
+   * @generated from rpc portico.identity.v1.IdentityService.DeleteApiKey
+   */
+  deleteApiKey: {
+    methodKind: "unary";
+    input: typeof DeleteApiKeyRequestSchema;
+    output: typeof DeleteApiKeyResponseSchema;
   },
 }>;
 

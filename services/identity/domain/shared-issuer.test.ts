@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sharedIssuerWarning } from './shared-issuer.ts'
+
+test('a policy on a shared issuer is warned of unless its subject is pinned', () => {
+  for (const url of [
+    'https://token.actions.githubusercontent.com',
+    'https://gitlab.com',
+    'https://gitlab.com/',
+    'https://accounts.google.com',
+  ]) {
+    assert.match(sharedIssuerWarning(url, false) ?? '', /everybody who uses it/)
+    assert.equal(sharedIssuerWarning(url, true), undefined)
+  }
+})
+
+test('the issuer of one organization is not shared, also at the host of a shared one', () => {
+  for (const url of [
+    'https://token.actions.githubusercontent.com/octo-enterprise',
+    'https://gitlab.example.com',
+    'https://container.googleapis.com/v1/projects/p/locations/l/clusters/c',
+    'https://oidc.vercel.com/a-team',
+  ]) {
+    assert.equal(sharedIssuerWarning(url, false), undefined)
+  }
+})

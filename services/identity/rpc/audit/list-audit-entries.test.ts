@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
+import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { openFederation } from '#test/support/federation.ts'
+import { openIdentity } from '#test/support/identity.ts'
+import { refusalOf } from '#test/support/rejects.ts'
+import { forEachTransport } from '#test/support/transports.ts'
+
+forEachTransport((name, connect) => {
+  test(`every change is there with who, before and after, newest first, page by page (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const { federation, organizationId, as } = identity
+    const settings = { name: 'CI', issuerUrl: 'https://issuer.example' }
+    const { issuer } = await federation.createIssuer({ organizationId, settings }, as('management', 'key_admin'))
+    const issuerId = issuer?.issuerId ?? ''
+    const request = { organizationId, issuerId, settings: { name: 'new' }, updateMask: { paths: ['name'] } }
+    await federation.updateIssuer(request, as('management', 'key_admin'))
+    await federation.deleteIssuer({ organizationId, issuerId }, as('local-operator'))
+    const { entries } = await federation.listAuditEntries({ organizationId, issuerId }, as('management'))
+    const changes = entries.map(({ event }) => (event.case === 'change' ? event.value : assert.fail()))
+    assert.deepEqual(
+      changes.map(({ actorKeyId, resource, resourceId, before, after }) => {
+        return [actorKeyId, resource, resourceId, before?.name, after?.name]
+      }),
+      [
+        ['', Resource.ISSUER, issuerId, 'new', undefined],
+        ['key_admin', Resource.ISSUER, issuerId, 'CI', 'new'],
+        ['key_admin', Resource.ISSUER, issuerId, undefined, 'CI'],
+      ],
+    )
+    const positions: bigint[] = []
+    let pageToken = ''
+    do {
+      const page = await federation.listAuditEntries({ organizationId, pageSize: 2, pageToken }, as('management'))
+      positions.push(...page.entries.map(({ position }) => position))
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    assert.deepEqual(positions, [6n, 5n, 4n, 3n, 2n, 1n], 'organization, two keys, three changes')
+  })
+
+  test(`exchanges are there, accepted and refused, and found by policy, issuer, kind and time (${name})`, async () => {
+    await using federation = await openFederation(connect)
+    const { identity, policy } = federation
+    const { organizationId, as } = identity
+    await federation.exchange()
+    const list = async (more: object) =>
+      (await identity.federation.listAuditEntries({ organizationId, ...more }, as('management'))).entries
+    const [accepted] = await list({ kind: Kind.EXCHANGE_ACCEPTED })
+    assert.ok(accepted?.event.case === 'exchangeAccepted')
+    const { policyId, keyId, subject, tokenId } = accepted.event.value
+    assert.deepEqual([policyId, keyId, subject], [policy.id, federation.keyId, 'a workload'])
+    assert.notEqual(tokenId, '')
+    assert.deepEqual(await list({ kind: Kind.EXCHANGE_ACCEPTED, policyId: policy.id }), [accepted])
+    assert.deepEqual(await list({ kind: Kind.EXCHANGE_REFUSED }), [])
+    assert.deepEqual(await list({ kind: Kind.EXCHANGE_ACCEPTED, policyId: 'other' }), [])
+    const { time } = identity.clock
+    assert.deepEqual(await list({ since: timestampFromMs(time + 1) }), [])
+    assert.deepEqual(await list({ since: timestampFromMs(time), kind: Kind.EXCHANGE_ACCEPTED }), [accepted])
+    assert.deepEqual(await list({ until: timestampFromMs(time), kind: Kind.EXCHANGE_ACCEPTED }), [])
+  })
+
+  test(`the log is the admins' of the organization, and a token is of one list (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const { federation, organizationId, as } = identity
+    const list = (request: object, kind: 'management' | 'workspace' = 'management') =>
+      federation.listAuditEntries({ organizationId, ...request }, as(kind))
+    assert.equal((await refusalOf(list({}, 'workspace'))).reason, 'MANAGEMENT_KEY_REQUIRED')
+    assert.equal((await refusalOf(list({ organizationId: 'org_other' }))).reason, 'ORGANIZATION_NOT_FOUND')
+    assert.equal((await refusalOf(list({ pageSize: -1 }))).reason, 'REQUEST_INVALID')
+    const { nextPageToken: pageToken } = await list({ pageSize: 1 })
+    assert.notEqual(pageToken, '')
+    for (const request of [{ pageToken: 'x' }, { pageToken, kind: Kind.CHANGE }, { pageToken, policyId: 'p' }]) {
+      assert.equal((await refusalOf(list(request))).reason, 'INVALID_CURSOR')
+    }
+  })
+})

@@ -1,0 +1,45 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { FederationService, ListAuditEntriesRequest } from '#gen/portico/identity/v1/federation_service_pb.js'
+import type { AuditFilter, AuditLog } from '#services/identity/ports/audit-log.ts'
+import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
+import { parsePageSize } from '#shared/rpc/parse.ts'
+import { adminOf } from '../parse.ts'
+import { auditEntryToProto, auditKindFromProto } from './convert.ts'
+
+const DEFAULT_PAGE_SIZE = 50
+const MAX_PAGE_SIZE = 100
+
+/** Lists what happened in an organization, newest first. */
+export function listAuditEntries(dependencies: {
+  readonly auditLog: AuditLog
+}): ServiceImpl<typeof FederationService>['listAuditEntries'] {
+  const { auditLog } = dependencies
+  return async (request, context) => {
+    const { organizationId } = adminOf(context, request.organizationId)
+    const limit = parsePageSize(request.pageSize, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
+    const filter = parseFilter(request)
+    const scope = `audit ${organizationId} ${JSON.stringify(filter)}`
+    const before = request.pageToken === '' ? undefined : decodePageToken(scope, request.pageToken, isPosition)
+    const { items, more } = await auditLog.list(organizationId, filter, before, limit)
+    const last = more ? items.at(-1) : undefined
+    return {
+      entries: items.map(auditEntryToProto),
+      nextPageToken: last === undefined ? '' : encodePageToken(scope, last.position),
+    }
+  }
+}
+
+function parseFilter({ kind, policyId, issuerId, since, until }: ListAuditEntriesRequest): AuditFilter {
+  return {
+    kind: auditKindFromProto(kind),
+    policyId: policyId === '' ? undefined : policyId,
+    issuerId: issuerId === '' ? undefined : issuerId,
+    since: since && timestampMs(since),
+    until: until && timestampMs(until),
+  }
+}
+
+function isPosition(payload: unknown): payload is number {
+  return Number.isSafeInteger(payload) && (payload as number) > 0
+}

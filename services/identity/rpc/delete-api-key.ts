@@ -1,0 +1,21 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { IdentityStore } from '../ports/identity-store.ts'
+import { byOf, managerOf, parseKeyId } from './parse.ts'
+
+/** Deletes a key of the caller's workspace; it and the access tokens that act as it are refused from the next call on. */
+export function deleteApiKey(dependencies: {
+  readonly store: IdentityStore
+  readonly clock: Clock
+}): ServiceImpl<typeof IdentityService>['deleteApiKey'] {
+  const { store, clock } = dependencies
+  return async (request, context) => {
+    const manager = managerOf(context)
+    const keyId = parseKeyId(request.keyId)
+    const found = await store.deleteKey(manager.workspaceId, keyId, byOf(manager, clock))
+    if (!found) throw new Rejection('API_KEY_NOT_FOUND', { key_id: keyId })
+    return {}
+  }
+}

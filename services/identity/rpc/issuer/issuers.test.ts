@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { type IssuerSettingsSchema, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import { openIdentity, type TestIdentity } from '#test/support/identity.ts'
+import { refusalOf } from '#test/support/rejects.ts'
+import { connectLocal, forEachTransport } from '#test/support/transports.ts'
+
+type Settings = MessageInitShape<typeof IssuerSettingsSchema>
+const settings = { name: 'CI', issuerUrl: 'https://issuer.example' }
+
+const createIssuer = async ({ federation, organizationId, as }: TestIdentity, more: Settings = {}) => {
+  const request = { organizationId, settings: { ...settings, ...more } as typeof settings }
+  const { issuer } = await federation.createIssuer(request, as('management', 'key_admin'))
+  return issuer ?? assert.fail()
+}
+
+forEachTransport((name, connect) => {
+  test(`an issuer is created, found, listed, changed field by field, and deleted (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const { federation, organizationId, as, clock } = identity
+    const issuer = await createIssuer(identity, { maxAgeSeconds: 60 })
+    assert.match(issuer.issuerId, /^iss_[0-9A-Za-z]{24}$/)
+    assert.deepEqual(
+      [issuer.revision, issuer.settings?.keySource.case, issuer.settings?.maxAgeSeconds, issuer.keyHealth],
+      [1n, 'discovery', 60, undefined],
+    )
+    const own = { organizationId, issuerId: issuer.issuerId }
+    assert.deepEqual((await federation.getIssuer(own, as('management'))).issuer, issuer)
+    const second = await createIssuer(identity, { name: 'second' })
+    const { issuers, totalSize } = await federation.listIssuers({ organizationId, offset: 1 }, as('management'))
+    assert.deepEqual([issuers, totalSize], [[second], 2])
+    clock.time += 1000
+    const changes = { keySource: { case: 'jwksUrl', value: 'https://keys.example/jwks' }, name: 'not named' } as const
+    const updateMask = { paths: ['jwks_url', 'max_age_seconds'] }
+    const request = { ...own, settings: changes, updateMask }
+    const changed = (await federation.updateIssuer(request, as('management'))).issuer
+    assert.deepEqual([changed?.revision, changed?.settings?.name], [2n, 'CI'])
+    assert.deepEqual(
+      [changed?.settings?.keySource.value, changed?.settings?.maxAgeSeconds],
+      ['https://keys.example/jwks', undefined],
+    )
+    await federation.deleteIssuer(own, as('management'))
+    const calls = [
+      federation.getIssuer(own, as('management')),
+      federation.deleteIssuer(own, as('management')),
+      federation.updateIssuer({ ...own, updateMask: { paths: ['name'] } }, as('management')),
+    ]
+    for (const { reason, metadata } of await Promise.all(calls.map(refusalOf))) {
+      assert.deepEqual([reason, metadata], ['ISSUER_NOT_FOUND', { issuer_id: issuer.issuerId }])
+    }
+  })
+
+  test(`what can't be saved is named by its field, also in a change (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const { federation, organizationId, as } = identity
+    const { issuerId } = await createIssuer(identity)
+    const jwks = (value: string): Settings => ({ keySource: { case: 'jwks', value } })
+    const cases: readonly [Settings, string, string][] = [
+      [{ name: '' }, 'name', 'name'],
+      [{ name: 'x'.repeat(257) }, 'name', 'name'],
+      [{ issuerUrl: 'http://issuer.example' }, 'issuer_url', 'issuer_url'],
+      [{ issuerUrl: `https://${'x'.repeat(2048)}` }, 'issuer_url', 'issuer_url'],
+      [{ keySource: { case: 'jwksUrl', value: 'https://127.0.0.1/keys' } }, 'jwks_url', 'jwks_url'],
+      [jwks('{}'), 'jwks', 'jwks'],
+      [jwks(''), 'jwks', 'jwks'],
+      [jwks('☂'.repeat(200_000)), 'jwks', 'jwks'],
+      [{ maxAgeSeconds: 0 }, 'max_age_seconds', 'max_age_seconds'],
+    ]
+    for (const [change, path, field] of cases) {
+      const created = await refusalOf(createIssuer(identity, change))
+      assert.deepEqual([created.reason, created.metadata.field], ['REQUEST_INVALID', field])
+      const request = { organizationId, issuerId, settings: change as typeof settings, updateMask: { paths: [path] } }
+      const updated = await refusalOf(federation.updateIssuer(request, as('management')))
+      assert.deepEqual([updated.reason, updated.metadata.field], ['REQUEST_INVALID', field])
+    }
+    for (const paths of [[], ['revision'], ['key_source'], ['name', 'nothing']]) {
+      const request = { organizationId, issuerId, settings, updateMask: { paths } }
+      const { reason, metadata } = await refusalOf(federation.updateIssuer(request, as('management')))
+      assert.deepEqual([reason, metadata.field], ['REQUEST_INVALID', 'update_mask'])
+    }
+    const { issuer } = await federation.getIssuer({ organizationId, issuerId }, as('management'))
+    assert.equal(issuer?.revision, 1n)
+  })
+})
+
+test('another organization, another kind of key and a plan without federation are refused', async () => {
+  await using identity = await openIdentity(connectLocal)
+  const { federation, organizationId, as } = identity
+  const { issuerId } = await createIssuer(identity)
+  const calls = (id: string, kind: 'management' | 'workspace') => {
+    const own = { organizationId: id, issuerId }
+    const updateMask = { paths: ['name'] }
+    const reading = [
+      () => federation.listIssuers({ organizationId: id }, as(kind)),
+      () => federation.getIssuer(own, as(kind)),
+    ]
+    const changing = [
+      () => federation.createIssuer({ organizationId: id, settings }, as(kind)),
+      () => federation.updateIssuer({ ...own, settings, updateMask }, as(kind)),
+    ]
+    return { reading, changing, all: [...reading, ...changing, () => federation.deleteIssuer(own, as(kind))] }
+  }
+  for (const call of calls('org_other', 'management').all) {
+    assert.equal((await refusalOf(call())).reason, 'ORGANIZATION_NOT_FOUND')
+  }
+  for (const call of calls(organizationId, 'workspace').all) {
+    assert.equal((await refusalOf(call())).reason, 'MANAGEMENT_KEY_REQUIRED')
+  }
+  await federation.updateOrganizationPlan({ organizationId, plan: Plan.FREE }, as('local-operator'))
+  const { reading, changing } = calls(organizationId, 'management')
+  for (const call of reading) await call()
+  for (const call of changing) assert.equal((await refusalOf(call())).reason, 'PLAN_REQUIRED')
+  await federation.deleteIssuer({ organizationId, issuerId }, as('management'))
+})
+
+test('an organization has at most 100 issuers', async () => {
+  await using identity = await openIdentity(connectLocal)
+  await Promise.all(Array.from({ length: 100 }, () => createIssuer(identity)))
+  const { code, reason, metadata } = await refusalOf(createIssuer(identity))
+  assert.deepEqual([code, reason, metadata], ['FailedPrecondition', 'TOO_MANY_ISSUERS', { most: '100' }])
+})

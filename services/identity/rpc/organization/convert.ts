@@ -1,0 +1,22 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { Organization_Plan, type OrganizationSchema } from '#gen/portico/identity/v1/federation_pb.js'
+import type { Organization, Plan } from '#services/identity/domain/organization.ts'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+
+const plans = enumTable({
+  free: Organization_Plan.FREE,
+  business: Organization_Plan.BUSINESS,
+  enterprise: Organization_Plan.ENTERPRISE,
+})
+
+/** The plan that a message names; undefined: none. */
+export function planFromProto(plan: Organization_Plan): Plan | undefined {
+  return plans.fromProto(plan)
+}
+
+/** An organization as a message. */
+export function organizationToProto(organization: Organization): MessageInitShape<typeof OrganizationSchema> {
+  const { id, name, plan, timeCreated } = organization
+  return { organizationId: id, name, plan: plans.toProto(plan), createTime: timestampFromMs(timeCreated) }
+}

@@ -1,0 +1,44 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import {
+  type PolicySchema,
+  type PolicySettings as PolicySettingsMessage,
+  PolicySettingsSchema,
+} from '#gen/portico/identity/v1/federation_pb.js'
+import type { Policy, PolicySettings } from '#services/identity/domain/policy.ts'
+
+/** A policy as a message. */
+export function policyToProto(policy: Policy): MessageInitShape<typeof PolicySchema> {
+  return {
+    policyId: policy.id,
+    settings: policySettingsToProto(policy),
+    revision: BigInt(policy.revision),
+    createTime: timestampFromMs(policy.timeCreated),
+    updateTime: timestampFromMs(policy.timeUpdated),
+    workspaceId: policy.target.workspaceId,
+  }
+}
+
+/** The settings of a policy as a message. */
+export function policySettingsToProto(settings: PolicySettings): PolicySettingsMessage {
+  const { name, issuerId, subject, audience, condition, target, enabled, checks } = settings
+  return create(PolicySettingsSchema, {
+    ...{ name, issuerId, audience, keyId: target.keyId, enabled },
+    ...(subject !== undefined && { subject }),
+    ...(condition !== undefined && { condition }),
+    checks: {
+      ...(checks.scope !== undefined && { scope: checks.scope }),
+      ...(checks.tokenType !== undefined && { tokenType: checks.tokenType }),
+    },
+  })
+}
+
+/** The settings that a message says, whether they may be saved or not; `workspaceId`: that of the key. */
+export function policySettingsFromProto(message: PolicySettingsMessage, workspaceId: string): PolicySettings {
+  const { name, issuerId, subject, audience, condition, keyId, enabled, checks } = message
+  return {
+    ...{ name, issuerId, subject, audience, condition, enabled },
+    target: { workspaceId, keyId },
+    checks: { scope: checks?.scope, tokenType: checks?.tokenType },
+  }
+}

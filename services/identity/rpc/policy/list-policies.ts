@@ -1,0 +1,18 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
+import type { FederationStore } from '#services/identity/ports/federation-store.ts'
+import { adminOf, parseSlice } from '../parse.ts'
+import { policyToProto } from './convert.ts'
+
+/** Lists the policies of an organization, oldest first. */
+export function listPolicies(dependencies: {
+  readonly federation: FederationStore
+}): ServiceImpl<typeof FederationService>['listPolicies'] {
+  const { federation } = dependencies
+  return async (request, context) => {
+    const { organizationId } = adminOf(context, request.organizationId)
+    const issuerId = request.issuerId === '' ? undefined : request.issuerId
+    const { items, total } = await federation.listPolicies(organizationId, parseSlice(request), issuerId)
+    return { policies: items.map(policyToProto), totalSize: total }
+  }
+}

@@ -1,0 +1,13 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
+import type { FederationStore } from '#services/identity/ports/federation-store.ts'
+import type { Clock } from '#shared/clock.ts'
+import { revisePolicy } from './revise-policy.ts'
+
+/** Pauses a policy: it refuses from the next exchange on. Again is no error. */
+export function pausePolicy(dependencies: {
+  readonly federation: FederationStore
+  readonly clock: Clock
+}): ServiceImpl<typeof FederationService>['pausePolicy'] {
+  return (request, context) => revisePolicy(dependencies, request, context, (policy) => ({ ...policy, enabled: false }))
+}

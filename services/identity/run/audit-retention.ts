@@ -1,0 +1,54 @@
+import type { Clock } from '#shared/clock.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import type { AuditLog } from '../ports/audit-log.ts'
+
+const DAY_MS = 86_400_000
+const EVERY_MS = 3_600_000
+/** So few in one commit that nobody waits for them. */
+const AT_ONCE = 500
+
+export interface AuditRetentionOptions {
+  readonly audit: Pick<AuditLog, 'expire'>
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly keepDays: number
+}
+
+/** Removes, at its start and once an hour, entries of the audit log that are too old. Many processes may do so at the same time. */
+export class AuditRetention implements AsyncDisposable {
+  readonly #options: AuditRetentionOptions
+  readonly #timer: NodeJS.Timeout
+  #expiring: Promise<void> | undefined
+  #stopped = false
+
+  constructor(options: AuditRetentionOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => this.#begin(), EVERY_MS).unref()
+    this.#begin()
+  }
+
+  /** Stops after the commit that is under way. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer)
+    this.#stopped = true
+    await this.#expiring
+  }
+
+  #begin(): void {
+    if (this.#expiring !== undefined) return
+    const { logger } = this.#options
+    this.#expiring = this.#expire()
+      .catch((err: unknown) => {
+        logger.warn({ err }, 'Old entries of the audit log could not be removed; another try follows in an hour')
+      })
+      .finally(() => {
+        this.#expiring = undefined
+      })
+  }
+
+  async #expire(): Promise<void> {
+    const { audit, clock, keepDays } = this.#options
+    const before = clock.now() - keepDays * DAY_MS
+    while (!this.#stopped && (await audit.expire(before, AT_ONCE)) > 0);
+  }
+}
