@@ -12,7 +12,7 @@ import { FetchProblem } from './fetch-problem.ts'
 import { FetchSlots } from './fetch-slots.ts'
 import { IssuerEntry, type Patience } from './issuer-entry.ts'
 import { Networks } from './networks.ts'
-import { type ResolveName, resolveByDns, resolveBySystem } from './resolve-name.ts'
+import { byDns, bySystem, type ResolveName } from './resolve-name.ts'
 
 /** Limits of what fetching may take. */
 export interface FetchLimits {
@@ -70,7 +70,7 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
     this.#dependencies = dependencies
     this.#limits = { ...LIMITS, ...dependencies.limits }
     const networks = new Networks(dependencies.networks)
-    this.#rules = { networks, resolveByDns: dependencies.resolveByDns ?? resolveByDns, resolveBySystem }
+    this.#rules = { networks, resolveByDns: dependencies.resolveByDns ?? byDns(), resolveBySystem: bySystem }
     this.#slots = new FetchSlots(this.#limits.most, this.#limits.mostOfOrganization)
   }
 

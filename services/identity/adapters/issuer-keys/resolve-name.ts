@@ -6,26 +6,29 @@ export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonl
 const RESOLVER = { timeout: 1_000, tries: 2 }
 
 /**
- * Asks DNS. The system's resolver is not used: it occupies a thread for as long as a server does not answer, and signatures are
- * verified in the same few threads.
+ * Asks DNS: these servers (`address:port`), or those of the system. The system's own resolver is not used: it occupies a thread for as
+ * long as a server is silent, and signatures are verified in the same few threads.
  */
-export const resolveByDns: ResolveName = async (name, signal) => {
-  signal.throwIfAborted()
-  const resolver = new Resolver(RESOLVER)
-  const cancel = (): void => resolver.cancel()
-  signal.addEventListener('abort', cancel)
-  try {
-    const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-    const found = [four, six].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-    if (found.length === 0 && four.status === 'rejected') throw four.reason
-    return found
-  } finally {
-    signal.removeEventListener('abort', cancel)
+export function byDns(servers?: readonly string[]): ResolveName {
+  return async (name, signal) => {
+    signal.throwIfAborted()
+    const resolver = new Resolver(RESOLVER)
+    if (servers !== undefined) resolver.setServers(servers)
+    const cancel = (): void => resolver.cancel()
+    signal.addEventListener('abort', cancel)
+    try {
+      const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+      const found = [four, six].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+      if (found.length === 0 && four.status === 'rejected') throw four.reason
+      return found
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
   }
 }
 
 /** Asks the system, which also knows its hosts file and search domains: for names that the operator lists. */
-export const resolveBySystem: ResolveName = async (name, signal) => {
+export const bySystem: ResolveName = async (name, signal) => {
   signal.throwIfAborted()
   const aborted = Promise.withResolvers<never>()
   const abort = (): void => aborted.reject(signal.reason)
