@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { FetchSlots } from './fetch-slots.ts'
+
+test('never more than 32 run at once, nor 4 of one organization; all get their turn, those of one organization in order', async () => {
+  const slots = new FetchSlots(32, 4)
+  const running = new Map<string, number>()
+  const [begun, peaks]: [string[], number[]] = [[], []]
+  const total = () => [...running.values()].reduce((sum, count) => sum + count, 0)
+  const work = (organization: string, index: number) =>
+    slots.run(organization, async () => {
+      begun.push(`${organization} ${index}`)
+      running.set(organization, (running.get(organization) ?? 0) + 1)
+      assert.ok(total() <= 32 && (running.get(organization) ?? 0) <= 4)
+      peaks.push(total())
+      for (let turns = index % 7; turns >= 0; turns--) await nextTurn()
+      running.set(organization, (running.get(organization) ?? 0) - 1)
+      if (index % 5 === 0) throw new Error('it failed')
+      return index
+    })
+  const organizations = Array.from({ length: 12 }, (_, i) => `org_${i}`)
+  const results = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, index) => organizations.map((organization) => work(organization, index))).flat(),
+  )
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 12 * 16)
+  assert.equal(Math.max(...peaks), 32)
+  for (const organization of organizations) {
+    const order = begun.filter((one) => one.startsWith(`${organization} `))
+    assert.deepEqual(
+      order,
+      Array.from({ length: 20 }, (_, index) => `${organization} ${index}`),
+    )
+  }
+})
