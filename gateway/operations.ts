@@ -4,7 +4,7 @@ import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from '
 import { getLocation } from './location/operations.ts'
 import { getContext, getMessage, listMessages } from './message/operations.ts'
 import { getProvider, listModels, listProviders } from './model/operations.ts'
-import { getServerMetadata, listSigningKeys } from './oauth/operations.ts'
+import { exchangeToken, getServerMetadata, listSigningKeys } from './oauth/operations.ts'
 import type { Operation } from './operation.ts'
 import {
   getSessionPermission,
@@ -57,6 +57,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...[listModels, listProviders, getProvider],
   ...[getInfo, getHealth],
   createResponse,
-  ...[listSigningKeys, getServerMetadata],
+  ...[exchangeToken, listSigningKeys, getServerMetadata],
   ...[getLiveness, getReadiness, getOpenapi],
 ]

@@ -31,6 +31,12 @@ export const oauthErrors = {
         'retry-after',
         metadata.retry_after ?? '60',
       ),
+    // One answer for whatever is wrong with a token or its policy: nobody learns which policies there are.
+    GRANT_REFUSED: () => failure(400, 'invalid_grant', 'The subject token was not accepted.'),
+    SUBJECT_TOKEN_INVALID: () => failure(400, 'invalid_request', 'subject_token: is not a JWT'),
+    ISSUER_KEYS_UNAVAILABLE: () =>
+      failure(503, 'temporarily_unavailable', 'The keys of the issuer could not be fetched; try again shortly'),
+    SIGNING_UNAVAILABLE: () => failure(500, 'server_error', 'The token could not be issued'),
     STORE_UNAVAILABLE: unavailable,
     SERVICE_CLOSING: unavailable,
     SECRET_REFUSED: unavailable,
@@ -38,7 +44,12 @@ export const oauthErrors = {
   },
   unavailable,
   internal: () => failure(500, 'server_error', 'Internal server error'),
-} as const satisfies ErrorTable<RequestReason | InputReason | ExchangeReason | ReasonsOf['store' | 'server']>
+} as const satisfies ErrorTable<
+  RequestReason | InputReason | ExchangeReason | ExchangeRefusal | ReasonsOf['store' | 'server']
+>
+
+/** Why identity exchanges a token for none. */
+type ExchangeRefusal = 'GRANT_REFUSED' | 'SUBJECT_TOKEN_INVALID' | 'ISSUER_KEYS_UNAVAILABLE' | 'SIGNING_UNAVAILABLE'
 
 /** What an error means besides a request that is wrong, by the parameter that has another value than the one that is served. */
 const ERRORS: Readonly<Record<string, string>> = { grant_type: 'unsupported_grant_type', scope: 'invalid_scope' }

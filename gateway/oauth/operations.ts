@@ -1,6 +1,8 @@
 import { ANYBODY } from '../credentials.ts'
+import { form } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { keySet, SERVED, serverMetadata } from './schemas.ts'
+import { requireShape } from './form-shape.ts'
+import { ACCESS_TOKEN_TYPE, exchangedToken, exchangeForm, keySet, SCOPE, SERVED, serverMetadata } from './schemas.ts'
 
 const JWKS_PATH = '/api/v1/oauth/jwks'
 const TOKEN_PATH = '/api/v1/oauth/token'
@@ -8,6 +10,45 @@ const P_256 = { kty: 'EC', crv: 'P-256' } as const
 const ES256 = { alg: 'ES256', use: 'sig' } as const
 /** What the metadata says changes with settings only. In seconds. */
 const METADATA_MAX_AGE = 300
+
+/** Of a form, in bytes. */
+const MOST_BYTES = 32_768
+
+export const exchangeToken = operation({
+  id: 'oauth.exchange',
+  method: 'post',
+  path: TOKEN_PATH,
+  family: 'oauth',
+  credentials: ANYBODY,
+  summary: 'Exchanges a token of a trusted issuer for an access token (RFC 8693)',
+  description:
+    'The subject token is the credential; an Authorization header is not looked at. Every parameter may be given once, an empty one counts ' +
+    'as left out, and unknown ones are ignored. Whatever keeps a token from being accepted, the answer is the same.',
+  counted: true,
+  body: form(exchangeForm),
+  limit: MOST_BYTES,
+  answer: exchangedToken,
+  errors: ['GRANT_REFUSED', 'SUBJECT_TOKEN_INVALID', 'ISSUER_KEYS_UNAVAILABLE', 'SIGNING_UNAVAILABLE'],
+  async handle({ federation }, { body, call }) {
+    requireShape(body)
+    const { federation_policy_id: policyId, subject_token: subjectToken } = body
+    const request = {
+      federationPolicyId: policyId.toLowerCase(),
+      subjectToken,
+      clientNetwork: call.clientNetwork(),
+    }
+    const exchanged = await federation.exchangeToken(request, call.options())
+    call.headers.push('pragma', 'no-cache')
+    return exchanged
+  },
+  present: ({ accessToken, expiresInSeconds }) => ({
+    access_token: accessToken,
+    issued_token_type: ACCESS_TOKEN_TYPE,
+    token_type: 'Bearer',
+    expires_in: expiresInSeconds,
+    scope: SCOPE,
+  }),
+})
 
 export const listSigningKeys = operation({
   id: 'oauth.keys',

@@ -2,6 +2,8 @@ import { z } from 'zod'
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt'
+/** Longest token of an identity provider, in characters. */
+export const MOST_CHARACTERS = 16_384
 export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token'
 export const SCOPE = 'inference'
 
@@ -48,7 +50,7 @@ export const SERVED = {
 export const exchangeForm = z.object({
   grant_type: z.literal(GRANT_TYPE),
   subject_token: z.string().min(1).meta({
-    maxLength: 16_384,
+    maxLength: MOST_CHARACTERS,
     description: 'The JWT of the identity provider, signed with `RS256` or `ES256`',
   }),
   subject_token_type: z.literal(JWT_TYPE),

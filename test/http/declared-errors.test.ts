@@ -10,10 +10,12 @@ import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { openFacade, type Stubs, TEST_KEYS } from '#test/support/facade.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { FORM_TYPE, tokenForm } from '#test/support/token-form.ts'
 
 /** What provokes an error of an operation; a member that is left out is that of `VALID`. */
 interface Provocation {
   readonly path?: string
+  /** A text is a form. */
   readonly body?: unknown
   /** The real services, as they are started, where keys are needed, or stubs that reject with the reason: a peer is away. */
   readonly by?: 'services' | 'services with keys' | 'stubs'
@@ -152,6 +154,12 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     PROVIDER_UNAVAILABLE: { body: { ...echo, input: '/fail 500' } },
     PROVIDER_TIMEOUT: { body: { ...echo, input: '/fail 504' } },
   },
+  'oauth.exchange': {
+    GRANT_REFUSED: { body: tokenForm() },
+    SUBJECT_TOKEN_INVALID: { body: tokenForm(), ...away },
+    ISSUER_KEYS_UNAVAILABLE: { body: tokenForm(), ...away },
+    SIGNING_UNAVAILABLE: { body: tokenForm(), ...away },
+  },
   'oauth.keys': { SIGNING_UNAVAILABLE: away },
 }
 
@@ -169,11 +177,11 @@ function requestOf(
   { path: given, body }: Provocation,
   key: string,
 ): [string, RequestInit] {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  return [
-    given ?? path,
-    { method: method.toUpperCase(), headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) },
-  ]
+  const headers = { authorization: `Bearer ${key}` }
+  const sent = { method: method.toUpperCase(), headers }
+  if (typeof body === 'string') return [given ?? path, { ...sent, body, headers: { 'content-type': FORM_TYPE } }]
+  const json = { ...sent, headers: { ...headers, 'content-type': 'application/json' } }
+  return [given ?? path, body === undefined ? json : { ...json, body: JSON.stringify(body) }]
 }
 
 async function expectShown(answer: Response, operation: Operation, reason: AnyReason): Promise<void> {
