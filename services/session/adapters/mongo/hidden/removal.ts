@@ -1,8 +1,9 @@
 import { eventRecord } from '#services/session/adapters/common/event-record.ts'
-import { sessionNotFound } from '#services/session/adapters/common/refusals.ts'
+import { type Below, MOST_BELOW, readBelow } from '#services/session/adapters/common/read-below.ts'
 import { toState } from '#services/session/adapters/common/session-record.ts'
 import { ALL_CHANGES } from '#services/session/domain/change.ts'
 import { deletedEvent, leftTools } from '#services/session/domain/lifetime/removal.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { Removal, SessionRemoval } from '#services/session/ports/session-removal.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
@@ -13,15 +14,10 @@ import { emptySession } from './empty-session.ts'
 import { hiddenDocument, keepFor, toRemoval } from './hidden-sessions.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
-/** So many sessions are removed at once. */
-const MOST = 20
 /** Without what may be large. */
 const BARE = { grams: 0, metadata: 0, permissions: 0 } as const
 
-interface Below {
-  readonly document: SessionDocument
-  readonly above: readonly string[]
-}
+type Found = Below<SessionDocument>
 
 /** See SessionRemoval. */
 export class MongoRemoval implements SessionRemoval {
@@ -37,14 +33,14 @@ export class MongoRemoval implements SessionRemoval {
       const document = await this.#read(batch, workspace, sessionId)
       // It was committed, and the answer was lost.
       if (document === null && tried !== undefined) return tried
-      if (document === null) throw sessionNotFound({ sessionId })
+      if (document === null) throw sessionNotFound(sessionId)
       const above: string[] = []
       for (let id = document.parentId; id !== null; ) {
         above.push(id)
         id = (await this.#read(batch, workspace, id))?.parentId ?? null
       }
       const hasBelow = (await this.#children(batch, workspace, sessionId, 1)).length > 0
-      tried = await this.#remove(batch, workspace, [{ document, above }], hasBelow)
+      tried = await this.#remove(batch, workspace, [{ session: document, above }], hasBelow)
       return tried
     })
     return removed as Removal
@@ -56,8 +52,7 @@ export class MongoRemoval implements SessionRemoval {
       const options = { ...LIMIT, session: batch.session }
       const { above } = (await hiddenSessions.findOne({ _id }, options)) ?? {}
       if (above === undefined) return []
-      const found: Below[] = []
-      await this.#readBelow(batch, workspace, [sessionId, ...above], found)
+      const found = await this.#below(batch, workspace, sessionId, above)
       if (found.length > 0) return this.#remove(batch, workspace, found, false)
       await hiddenSessions.updateOne({ _id }, { $unset: { above: 1 } }, options)
       return []
@@ -104,22 +99,22 @@ export class MongoRemoval implements SessionRemoval {
   async #remove(
     batch: MongoBatch,
     workspace: string,
-    family: readonly Below[],
+    family: readonly Found[],
     hasBelow: boolean,
   ): Promise<readonly Removal[]> {
     const { collections, clock, newId } = this.#parts
     const { sessions, hiddenSessions, requests, events } = collections
     const options = { ...LIMIT, session: batch.session }
-    const hidden = family.map(({ document, above }) => {
+    const hidden = family.map(({ session: document, above }) => {
       const { id: sessionId, base = 0, seq } = document
       const own = { workspace, sessionId, kind: 'removal', base, seq, ...(hasBelow ? { above } : {}) } as const
       return hiddenDocument(own, leftTools(toState(document)))
     })
-    const deleted = family.map(({ document, above }) => {
+    const deleted = family.map(({ session: document, above }) => {
       const event = deletedEvent(toState(document), above, clock.now(), newId)
       return { _id: keyOf(workspace, event.id), ...eventRecord(workspace, document.id, event) }
     })
-    const ids = family.map(({ document }) => document.id)
+    const ids = family.map(({ session }) => session.id)
     await sessions.deleteMany({ _id: { $in: ids.map((id) => keyOf(workspace, id)) } }, options)
     await hiddenSessions.insertMany(hidden, options)
     await requests.deleteMany({ workspace, sessionId: { $in: ids }, reply: null }, options)
@@ -128,15 +123,12 @@ export class MongoRemoval implements SessionRemoval {
     return hidden.map(toRemoval)
   }
 
-  /** Finds some sessions below the first of these, children before their parents; whether there are no others. */
-  async #readBelow(batch: MongoBatch, workspace: string, above: string[], found: Below[]): Promise<boolean> {
-    const children = await this.#children(batch, workspace, above[0] as string, MOST)
-    for (const document of children) {
-      const all = await this.#readBelow(batch, workspace, [document.id, ...above], found)
-      if (!all || found.length >= MOST) return false
-      found.push({ document, above })
-    }
-    return children.length < MOST
+  /** Some sessions below one, children before their parents. */
+  async #below(batch: MongoBatch, workspace: string, id: string, above: readonly string[]): Promise<readonly Found[]> {
+    const reading = readBelow<SessionDocument>(id, above)
+    let step = reading.next()
+    while (!step.done) step = reading.next(await this.#children(batch, workspace, step.value, MOST_BELOW))
+    return step.value
   }
 
   #children({ session }: MongoBatch, workspace: string, parentId: string, limit: number): Promise<SessionDocument[]> {

@@ -69,7 +69,10 @@ export class HiddenSessions {
 
   /** Hides a session; to be called in a job. */
   add(
-    row: Omit<HiddenRow, 'tools' | 'above'> & { readonly tools?: LeftTools | undefined; readonly above?: string[] },
+    row: Omit<HiddenRow, 'tools' | 'above'> & {
+      readonly tools?: LeftTools | undefined
+      readonly above?: readonly string[]
+    },
   ): void {
     const { number, workspace, id, kind, seq, tools, above, until } = row
     const sql = `INSERT INTO hiddenSessions (number, workspace, id, kind, seq, tools, above, until)

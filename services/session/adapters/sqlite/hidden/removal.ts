@@ -1,15 +1,13 @@
 import { eventRecord } from '#services/session/adapters/common/event-record.ts'
-import { sessionNotFound } from '#services/session/adapters/common/refusals.ts'
+import { type Below, MOST_BELOW, readBelow } from '#services/session/adapters/common/read-below.ts'
 import { ALL_CHANGES } from '#services/session/domain/change.ts'
 import { deletedEvent, leftTools } from '#services/session/domain/lifetime/removal.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { Removal, SessionRemoval } from '#services/session/ports/session-removal.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { readState } from '../reads.ts'
 import type { StoreParts } from '../store-parts.ts'
 import { emptySession } from './empty-session.ts'
-
-/** So many sessions are removed at once. */
-const MOST = 20
 
 /** See SessionRemoval. The key of a removal is the session's number. */
 export class SqliteRemoval implements SessionRemoval {
@@ -35,9 +33,9 @@ export class SqliteRemoval implements SessionRemoval {
     const removed = await file.write(() => {
       const above = hidden.above(Number(key))
       if (above === undefined) return []
-      const { found } = readBelow(file, workspace, sessionId, above)
+      const found = allBelow(file, workspace, sessionId, above)
       if (found.length === 0) hidden.endBelow(Number(key))
-      return found.map(({ id, above }) => this.#remove(workspace, id, above, false))
+      return found.map(({ session, above }) => this.#remove(workspace, session.id, above, false))
     })
     this.#announce(workspace, removed)
     return removed
@@ -63,10 +61,10 @@ export class SqliteRemoval implements SessionRemoval {
     hidden.forget(Number(key))
   }
 
-  #remove(workspace: string, id: string, above: string[], hasBelow: boolean): Removal {
+  #remove(workspace: string, id: string, above: readonly string[], hasBelow: boolean): Removal {
     const { file, log, hidden, clock, newId } = this.#parts
     const found = readState(file, workspace, id)
-    if (found === undefined) throw sessionNotFound({ sessionId: id })
+    if (found === undefined) throw sessionNotFound(id)
     const { number, state } = found
     const tools = leftTools(state)
     file.statement('DELETE FROM sessions WHERE number = ?').run(number)
@@ -86,35 +84,21 @@ export class SqliteRemoval implements SessionRemoval {
   }
 }
 
-interface Below {
+/** Some sessions below one, children before their parents. */
+function allBelow(file: SqliteFile, workspace: string, id: string, above: readonly string[]): readonly Below<Child>[] {
+  const reading = readBelow<Child>(id, above)
+  let step = reading.next()
+  while (!step.done) step = reading.next(childrenOf(file, workspace, step.value, MOST_BELOW))
+  return step.value
+}
+
+interface Child {
   readonly id: string
-  readonly above: string[]
 }
 
-/** Some sessions below one, children before their parents; `all`: there are no others. */
-function readBelow(
-  file: SqliteFile,
-  workspace: string,
-  parentId: string,
-  aboveParent: readonly string[],
-  found: Below[] = [],
-): { readonly found: readonly Below[]; readonly all: boolean } {
-  const above = [parentId, ...aboveParent]
-  const children = childrenOf(file, workspace, parentId, MOST)
-  for (const id of children) {
-    const { all } = readBelow(file, workspace, id, above, found)
-    if (!all || found.length >= MOST) return { found, all: false }
-    found.push({ id, above })
-  }
-  return { found, all: children.length < MOST }
-}
-
-function childrenOf(file: SqliteFile, workspace: string, id: string, limit: number): string[] {
+function childrenOf(file: SqliteFile, workspace: string, id: string, limit: number): Child[] {
   const sql = 'SELECT id FROM sessions WHERE workspace = ? AND parentId = ? LIMIT ?'
-  return file
-    .statement(sql)
-    .all(workspace, id, limit)
-    .map((row) => row.id as string)
+  return file.statement(sql).all(workspace, id, limit) as unknown as Child[]
 }
 
 /** The sessions that one lies below, nearest first. */

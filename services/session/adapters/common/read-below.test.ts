@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Below, MOST_BELOW, readBelow } from './read-below.ts'
+
+interface Session {
+  readonly id: string
+}
+
+/** What is found below a session of a family. */
+function below(id: string, above: readonly string[], childrenOf: (id: string) => readonly string[]) {
+  const reading = readBelow<Session>(id, above)
+  let step: IteratorResult<string, readonly Below<Session>[]> = reading.next()
+  while (!step.done)
+    step = reading.next(
+      childrenOf(step.value)
+        .map((child) => ({ id: child }))
+        .slice(0, MOST_BELOW),
+    )
+  return step.value
+}
+
+test('children come before their parents, each with those above it', () => {
+  const family: Record<string, string[]> = { a: ['b', 'c'], b: ['d', 'e'], e: ['f'] }
+  const found = below('a', ['x', 'y'], (id) => family[id] ?? [])
+  assert.deepEqual(
+    found.map(({ session, above }) => [session.id, above.join('')]),
+    [
+      ['d', 'baxy'],
+      ['f', 'ebaxy'],
+      ['e', 'baxy'],
+      ['b', 'axy'],
+      ['c', 'axy'],
+    ],
+  )
+  assert.deepEqual(
+    below('c', [], () => []),
+    [],
+  )
+})
+
+test('a family of any depth and width is read, some at a time, and no parent before all of its children', () => {
+  const deep = below('0', [], (id) => (Number(id) < 100_000 ? [String(Number(id) + 1)] : []))
+  assert.deepEqual([deep.length, deep[0]?.session.id, deep[0]?.above.length], [MOST_BELOW, '100000', 100_000])
+  const wide = below('0', [], (id) => (id === '0' ? Array.from({ length: 50 }, (_, n) => `${n + 1}`) : []))
+  assert.equal(wide.length, MOST_BELOW)
+})

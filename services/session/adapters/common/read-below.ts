@@ -1,0 +1,40 @@
+/** A session below another one, and the ids of those above it, nearest first. */
+export interface Below<T> {
+  readonly session: T
+  readonly above: readonly string[]
+}
+
+/** So many children are to be read at most. */
+export const MOST_BELOW = 20
+
+interface Level<T> {
+  readonly id: string
+  /** What it is among the children of the level above; undefined: where the search began. */
+  readonly session: T | undefined
+  readonly children: readonly T[]
+  next: number
+}
+
+/**
+ * Finds up to MOST_BELOW sessions below one, children before their parents, in a family however deep; none: nothing is below it.
+ * Yields ids of sessions, and is to be given the first of their children.
+ */
+export function* readBelow<T extends { readonly id: string }>(
+  id: string,
+  above: readonly string[],
+): Generator<string, readonly Below<T>[], readonly T[]> {
+  const found: Below<T>[] = []
+  const path: Level<T>[] = [{ id, session: undefined, children: yield id, next: 0 }]
+  for (let last = path.at(-1); last !== undefined && found.length < MOST_BELOW; last = path.at(-1)) {
+    const child = last.children[last.next++]
+    if (child !== undefined) {
+      path.push({ id: child.id, session: child, children: yield child.id, next: 0 })
+      continue
+    }
+    path.pop()
+    const { session } = last
+    if (session === undefined) break
+    found.push({ session, above: [...path.map((level) => level.id).reverse(), ...above] })
+  }
+  return found
+}
