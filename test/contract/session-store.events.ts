@@ -274,6 +274,21 @@ export function retentionCases(test: StoreTest): void {
     assert.deepEqual(texts(events), ['lost', 'kept'])
   })
 
+  test('what expires of other workspaces is missed by nobody', async ({ store, clock }) => {
+    await using live = await tail(store)
+    const [own] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
+    await live.events(1)
+    for (const id of ['ses_2', 'ses_3']) await store.createSession(OTHER, newSession(id))
+    clock.advance(1_000)
+    while ((await store.expireEvents(clock.now())) > 0);
+    await using late = await tail(store, own?.position)
+    await admit(store, 'steer', 'msg_1')
+    for (const reader of [live, late]) {
+      const [event] = await reader.events(1)
+      assert.equal(event?.data.type, 'inbox-enqueued')
+    }
+  })
+
   test('events expire by age, and a position older than what is kept is answered `missed`', async ({
     store,
     clock,

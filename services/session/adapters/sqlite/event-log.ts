@@ -3,6 +3,7 @@ import type { SessionEvents, TailItem } from '#services/session/ports/event-log.
 import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { completeEvent, type EventRecord, isKept, parseEvent } from '../common/event-record.ts'
+import { ExpiredEvents } from './expired-events.ts'
 import type { HiddenSessions } from './hidden/hidden-sessions.ts'
 
 const BATCH = 100
@@ -19,11 +20,6 @@ const AFTER = 'SELECT * FROM events WHERE workspace = ? AND position > ? ORDER B
 const OF_SESSION = 'SELECT * FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?'
 const PART = 'SELECT data FROM parts WHERE workspace = ? AND message = ? AND attempt = ? AND ordinal = ?'
 const ITEM = 'SELECT data FROM inbox WHERE workspace = ? AND id = ?'
-const NEXT_WORKSPACE = 'SELECT min(workspace) AS name FROM events WHERE workspace > ?'
-const OLDEST = 'SELECT position, timeCreated FROM events WHERE workspace = ? ORDER BY position LIMIT ?'
-/** So many events expire in one transaction, and so many workspaces are looked at: others wait for it. */
-const EXPIRED = 500
-const LOOKED = 100
 
 /**
  * The event log of a file. A position is the log's own id and the event's number in the file, so that a position from
@@ -31,17 +27,13 @@ const LOOKED = 100
  * a gap.
  */
 export class SqliteEventLog implements Disposable {
+  readonly expired: ExpiredEvents
   readonly #file: SqliteFile
   readonly #hidden: HiddenSessions
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #closing = new AbortController()
   readonly #id: string
   #last: number
-  /** The last position whose event has expired. */
-  #expired: number
-  /** The workspace that was looked at last for events that have expired. */
-  #looked = ''
-  #found = false
 
   /** Gives a new file its id; to be called in a job. */
   constructor(file: SqliteFile, hidden: HiddenSessions) {
@@ -50,8 +42,8 @@ export class SqliteEventLog implements Disposable {
     file.statement('INSERT INTO log (id) SELECT ? WHERE NOT EXISTS (SELECT * FROM log)').run(randomText(8))
     const log = file.statement('SELECT id, expired FROM log').get() as { readonly id: string; readonly expired: number }
     this.#id = log.id
-    this.#expired = log.expired
-    this.#last = Math.max(file.statement(LAST).get()?.last as number, log.expired)
+    this.expired = new ExpiredEvents(file, log.expired)
+    this.#last = Math.max(file.statement(LAST).get()?.last as number, this.expired.last)
   }
 
   /** Writes an event, to be deleted with its session unless that is null; to be called in a job. */
@@ -73,14 +65,15 @@ export class SqliteEventLog implements Disposable {
     const signal = AbortSignal.any([ended, this.#closing.signal])
     if (signal.aborted) return
     const last = this.#last
-    const known = position === undefined ? last : this.#rowOf(position, last)
+    const known = position === undefined ? last : this.#rowOf(workspace, position, last)
     let row = known ?? last
     let behind = position !== undefined
     yield { type: 'ready', position: this.#positionOf(row) }
     if (known === undefined) yield { type: 'missed' }
     while (!signal.aborted) {
-      if (row < this.#expired) {
-        row = this.#expired
+      const expired = this.expired.in(workspace)
+      if (row < expired) {
+        row = expired
         yield { type: 'missed' }
       }
       const end = this.#last
@@ -117,40 +110,9 @@ export class SqliteEventLog implements Disposable {
     }
   }
 
-  /** See EventLog.expireEvents; to be called in a job, again and again until it is `done` with all workspaces. */
-  expire(before: number): { readonly count: number; readonly done: boolean } {
-    for (let looked = 0; looked < LOOKED; looked++) {
-      const name = this.#file.statement(NEXT_WORKSPACE).get(this.#looked)?.name as string | null
-      this.#looked = name ?? ''
-      if (name === null) return this.#endRound()
-      const count = this.#expireIn(name, before)
-      this.#found ||= count > 0
-      if (count > 0) return { count, done: false }
-    }
-    return { count: 0, done: false }
-  }
-
   /** Ends all readers. */
   [Symbol.dispose](): void {
     this.#closing.abort()
-  }
-
-  /** All workspaces were looked at: where something had expired there may be more. */
-  #endRound(): { readonly count: number; readonly done: boolean } {
-    const done = !this.#found
-    this.#found = false
-    return { count: 0, done }
-  }
-
-  #expireIn(workspace: string, before: number): number {
-    const rows = this.#file.statement(OLDEST).all(workspace, EXPIRED) as Pick<Row, 'position' | 'timeCreated'>[]
-    const kept = rows.findIndex(({ timeCreated }) => timeCreated >= before)
-    const last = rows[(kept < 0 ? rows.length : kept) - 1]
-    if (last === undefined) return 0
-    this.#file.statement('DELETE FROM events WHERE workspace = ? AND position <= ?').run(workspace, last.position)
-    this.#expired = Math.max(this.#expired, last.position)
-    this.#file.statement('UPDATE log SET expired = ?').run(this.#expired)
-    return kept < 0 ? rows.length : kept
   }
 
   #complete(record: EventRecord): ReturnType<typeof completeEvent> {
@@ -165,10 +127,10 @@ export class SqliteEventLog implements Disposable {
     return completeEvent(record, event, row?.data as string | undefined)
   }
 
-  #rowOf(position: string, last: number): number | undefined {
+  #rowOf(workspace: string, position: string, last: number): number | undefined {
     const [id, text = ''] = position.split('.')
     const row = /^\d{1,15}$/.test(text) ? Number(text) : undefined
-    const kept = row !== undefined && row <= last && row >= this.#expired
+    const kept = row !== undefined && row <= last && row >= this.expired.in(workspace)
     return id === this.#id && kept && position === `${id}.${text}` ? row : undefined
   }
 

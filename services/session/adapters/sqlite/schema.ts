@@ -74,6 +74,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 10, name: 'sessions can be archived', up: addArchive },
   { version: 11, name: 'sessions below a removed one go after it', up: addAbove },
   { version: 12, name: 'titles are indexed in the order of activity', up: placeTitles },
+  { version: 13, name: 'what has expired is known by workspace', up: addExpired },
 ]
 
 /** Also completes files of the time before versions. */
@@ -110,6 +111,11 @@ function hideSessions(database: DatabaseSync): void {
     UPDATE requests SET session =
       (SELECT number FROM sessions WHERE sessions.workspace = requests.workspace AND sessions.id = requests.sessionId);
     CREATE INDEX requestsAnswered ON requests (session) WHERE reply IS NOT NULL`)
+}
+
+/** What `log` has of it holds for all workspaces, as before. */
+function addExpired(database: DatabaseSync): void {
+  database.exec('CREATE TABLE expired (workspace TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID')
 }
 
 function addArchive(database: DatabaseSync): void {

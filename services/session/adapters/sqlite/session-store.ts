@@ -170,7 +170,7 @@ class SqliteSessionStore
 
   async expireEvents(before: number): Promise<number> {
     for (;;) {
-      const { count, done } = await this.#file.write(() => this.#log.expire(before))
+      const { count, done } = await this.#file.write(() => this.#log.expired.expire(before))
       if (count > 0 || done) return count
     }
   }

@@ -1,0 +1,71 @@
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+
+const NEXT_WORKSPACE = 'SELECT min(workspace) AS name FROM events WHERE workspace > ?'
+const OLDEST = 'SELECT position, timeCreated FROM events WHERE workspace = ? ORDER BY position LIMIT ?'
+/** So many events expire in one transaction, and so many workspaces are looked at: others wait for it. */
+const EXPIRED = 500
+const LOOKED = 100
+
+/** Which events of a log have expired, by workspace: one in which nothing happens misses nothing of the others. */
+export class ExpiredEvents {
+  readonly #file: SqliteFile
+  /** What had expired in files of older versions, of any workspace. */
+  readonly #floor: number
+  /** As far as it was read. */
+  readonly #positions = new Map<string, number>()
+  /** The workspace that was looked at last. */
+  #looked = ''
+  #found = false
+
+  constructor(file: SqliteFile, floor: number) {
+    this.#file = file
+    this.#floor = floor
+  }
+
+  /** The last position whose event has expired, in any workspace. */
+  get last(): number {
+    const row = this.#file.statement('SELECT max(position) AS last FROM expired').get()
+    return Math.max(this.#floor, (row?.last as number | null) ?? 0)
+  }
+
+  /** The same, in one workspace. */
+  in(workspace: string): number {
+    const known = this.#positions.get(workspace)
+    if (known !== undefined) return known
+    const row = this.#file.statement('SELECT position FROM expired WHERE workspace = ?').get(workspace)
+    const position = Math.max(this.#floor, (row?.position as number | undefined) ?? 0)
+    this.#positions.set(workspace, position)
+    return position
+  }
+
+  /** See EventLog.expireEvents; to be called in a job, again and again until it is `done` with all workspaces. */
+  expire(before: number): { readonly count: number; readonly done: boolean } {
+    for (let looked = 0; looked < LOOKED; looked++) {
+      const name = this.#file.statement(NEXT_WORKSPACE).get(this.#looked)?.name as string | null
+      this.#looked = name ?? ''
+      if (name === null) return this.#endRound()
+      const count = this.#expireIn(name, before)
+      this.#found ||= count > 0
+      if (count > 0) return { count, done: false }
+    }
+    return { count: 0, done: false }
+  }
+
+  /** All workspaces were looked at: where something had expired there may be more. */
+  #endRound(): { readonly count: number; readonly done: boolean } {
+    const done = !this.#found
+    this.#found = false
+    return { count: 0, done }
+  }
+
+  #expireIn(workspace: string, before: number): number {
+    const rows = this.#file.statement(OLDEST).all(workspace, EXPIRED) as { position: number; timeCreated: number }[]
+    const kept = rows.findIndex(({ timeCreated }) => timeCreated >= before)
+    const last = rows[(kept < 0 ? rows.length : kept) - 1]
+    if (last === undefined) return 0
+    this.#file.statement('DELETE FROM events WHERE workspace = ? AND position <= ?').run(workspace, last.position)
+    this.#file.statement('REPLACE INTO expired (workspace, position) VALUES (?, ?)').run(workspace, last.position)
+    this.#positions.set(workspace, last.position)
+    return kept < 0 ? rows.length : kept
+  }
+}
