@@ -1,3 +1,9 @@
+/** A blob of a workspace. */
+export interface BlobKey {
+  readonly workspace: string
+  readonly hash: string
+}
+
 const START = '"blob":{"hash":"'
 const REFERENCE = /"blob":\{"hash":"([0-9a-f]{64})"/g
 

@@ -1,19 +1,15 @@
 import { isLeaseLive } from '#services/session/domain/session-state.ts'
 import type { SessionKey } from '#services/session/ports/lease.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionView } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 
 /** Refuses a session that is not there, and a lease that is lost: expired, released, with an older fence, or of a session that is gone. */
 export function requireSession<V extends SessionView>(key: SessionKey, view: V | undefined): asserts view is V {
-  if (view === undefined) throw key.fence === undefined ? sessionNotFound(key) : leaseLost(key)
+  if (view === undefined) throw key.fence === undefined ? sessionNotFound(key.sessionId) : leaseLost(key)
   if (key.fence === undefined) return
   if (key.fence !== view.state.fence || !isLeaseLive(view.state, view.leaseNow)) throw leaseLost(key)
-}
-
-/** The refusal of a session that the workspace does not have. */
-export function sessionNotFound({ sessionId }: { readonly sessionId: string }): Rejection {
-  return new Rejection('SESSION_NOT_FOUND', { session_id: sessionId })
 }
 
 /** The refusal of an id that a session has already. */

@@ -6,12 +6,7 @@ import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
 import { isHash, refOf } from '../common/blob-content.ts'
-
-/** A blob of a workspace. */
-export interface BlobKey {
-  readonly workspace: string
-  readonly hash: string
-}
+import type { BlobKey } from '../common/blob-uses.ts'
 
 /** What the store of the records knows of blobs. */
 export interface BlobUses {

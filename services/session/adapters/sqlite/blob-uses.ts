@@ -1,17 +1,11 @@
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { hashesIn } from '../common/blob-uses.ts'
+import { type BlobKey, hashesIn } from '../common/blob-uses.ts'
 
 const USE = 'INSERT OR IGNORE INTO blobUses (workspace, hash, message) VALUES (?, ?, ?)'
 const LOOSE = 'INSERT OR IGNORE INTO looseBlobs (workspace, hash)'
 const FORGET = 'DELETE FROM looseBlobs WHERE workspace = ? AND hash = ?'
 const OF_MESSAGE = 'FROM blobUses WHERE workspace = ? AND message = ?'
 const USED = 'SELECT 1 FROM blobUses WHERE workspace = ? AND hash = ? LIMIT 1'
-
-/** A blob of a workspace. */
-export interface BlobKey {
-  readonly workspace: string
-  readonly hash: string
-}
 
 /** Writes down what a record of a message, of one of its parts or of an inbox item uses; to be called in a job. */
 export function useBlobs(file: SqliteFile, workspace: string, message: string, json: string): void {

@@ -2,11 +2,11 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Message } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { blobsOf, readWithContents } from '../blob-contents.ts'
-import { sessionNotFound } from '../session/get-session.ts'
 import { messageToProto } from './message-to-proto.ts'
 
 /** Gets one message of a session. */

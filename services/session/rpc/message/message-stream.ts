@@ -2,9 +2,9 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { type Message as MessageProto, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { BY_HASH, blobsOf, missingBlob } from '../blob-contents.ts'
-import { sessionNotFound } from '../session/get-session.ts'
 import { messageToProto } from './message-to-proto.ts'
 
 /** Content goes in pieces of so many bytes, whole groups of base64. */

@@ -1,8 +1,8 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { sessionNotFound } from '../session/get-session.ts'
 import { permissionRequestToProto } from './permission-request-to-proto.ts'
 
 /** Lists the permission requests that wait for an answer, of one session or of the whole workspace. */

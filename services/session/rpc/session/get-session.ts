@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
-import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
@@ -16,9 +16,4 @@ export function getSession(dependencies: {
     if (session === undefined) throw sessionNotFound(sessionId)
     return { session: sessionToProto(session) }
   }
-}
-
-/** The refusal of a session that the workspace does not have. */
-export function sessionNotFound(sessionId: string): Rejection {
-  return new Rejection('SESSION_NOT_FOUND', { session_id: sessionId })
 }

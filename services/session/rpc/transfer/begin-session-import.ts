@@ -1,10 +1,10 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Session } from '#services/session/domain/session.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { check } from '#shared/rpc/parse.ts'
-import { sessionNotFound } from '../session/get-session.ts'
 import { parseImportedSession } from './parse-import.ts'
 
 /** So many sessions may lie above one: each that is removed, and each reader of events, goes through all of them. */

@@ -2,11 +2,11 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { isSettled, type StoredMessage } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { readMessages } from '#services/session/run/history/read-messages.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkReadable, readContent, toMessage } from '../message/message-stream.ts'
-import { sessionNotFound } from '../session/get-session.ts'
 import { sessionToProto } from '../session/session-to-proto.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { forkedMessages, forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { ForkOrigin, Session } from '#services/session/domain/session.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { StagedSession } from '#services/session/ports/session-staging.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
@@ -43,7 +44,7 @@ export async function forkSession(given: ForkDependencies, fork: Fork, signal: A
   const { store, remover, clock } = given
   const { workspace, sessionId, id } = fork
   const source = await store.getSession(workspace, sessionId)
-  if (source === undefined) throw sessionNotFound(fork)
+  if (source === undefined) throw sessionNotFound(fork.sessionId)
   const { origin, last } = await findBoundary(store, fork)
   const eventId = timedId('evt', clock)
   const staged = await store.stageSession(workspace, id, 'fork', sessionId)
@@ -70,7 +71,7 @@ async function findBoundary(
     return { origin: { sessionId, boundary: { type: 'before', messageId: before } }, last: found.seq - 1 }
   }
   const page = await store.listMessages(workspace, sessionId, { limit: 1, order: 'descending' })
-  if (page === undefined) throw sessionNotFound(fork)
+  if (page === undefined) throw sessionNotFound(fork.sessionId)
   const [last] = page.items
   if (last === undefined) throw new Rejection('SESSION_EMPTY', { session_id: sessionId })
   return { origin: { sessionId, boundary: { type: 'through', messageId: last.message.id } }, last: last.seq }
@@ -108,10 +109,6 @@ async function readPage(
   const anchor = { seq, direction: 'next' } as const
   const query = { limit, bytes: PAGE_BYTES, order: 'ascending', anchor } as const
   const page = await store.listMessages(fork.workspace, fork.sessionId, query)
-  if (page === undefined) throw sessionNotFound(fork)
+  if (page === undefined) throw sessionNotFound(fork.sessionId)
   return page
-}
-
-function sessionNotFound({ sessionId }: Fork): Rejection {
-  return new Rejection('SESSION_NOT_FOUND', { session_id: sessionId })
 }

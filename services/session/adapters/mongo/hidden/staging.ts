@@ -1,14 +1,10 @@
 import { activityOfStaged } from '#services/session/adapters/common/activity-record.ts'
-import {
-  messageExists,
-  sessionExists,
-  sessionNotFound,
-  stagingOver,
-} from '#services/session/adapters/common/refusals.ts'
+import { messageExists, sessionExists, stagingOver } from '#services/session/adapters/common/refusals.ts'
 import { newSessionRecord } from '#services/session/adapters/common/session-record.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import type { Session } from '#services/session/domain/session.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import {
   type SessionStaging,
   STAGED_MS,
@@ -117,7 +113,7 @@ export class MongoStaging implements SessionStaging {
     if (source === undefined) return
     const options = { ...LIMIT, session: batch.session, projection: { _id: 1 } }
     const found = await this.#parts.collections.sessions.findOne({ _id: keyOf(workspace, source) }, options)
-    if (found === null) throw sessionNotFound({ sessionId: source })
+    if (found === null) throw sessionNotFound(source)
   }
 
   /** Writes the parent, too: one that is removed at the same time would leave the child behind. */
@@ -126,7 +122,7 @@ export class MongoStaging implements SessionStaging {
     const options = { ...LIMIT, session: batch.session }
     const { sessions } = this.#parts.collections
     const { matchedCount } = await sessions.updateOne(filter, { $inc: { version: 1 } }, options)
-    if (matchedCount === 0) throw sessionNotFound({ sessionId: parentId })
+    if (matchedCount === 0) throw sessionNotFound(parentId)
   }
 
   /** Of two that make a session of the same id at once, be it in one write or in many, the server lets one go first. */

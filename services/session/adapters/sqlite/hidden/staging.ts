@@ -1,15 +1,10 @@
 import { activityOfStaged, activityRecord } from '#services/session/adapters/common/activity-record.ts'
-import {
-  messageExists,
-  sessionExists,
-  sessionNotFound,
-  stagingOver,
-  stillBelow,
-} from '#services/session/adapters/common/refusals.ts'
+import { messageExists, sessionExists, stagingOver, stillBelow } from '#services/session/adapters/common/refusals.ts'
 import { newSessionRecord } from '#services/session/adapters/common/session-record.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import type { Session } from '#services/session/domain/session.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import {
   type SessionStaging,
   STAGED_MS,
@@ -49,7 +44,7 @@ export class SqliteStaging implements SessionStaging {
       const { number, seq, kind } = this.#find(staged)
       const { workspace, sessionId: id, source } = staged
       if (source !== undefined && readState(file, workspace, source) === undefined) {
-        throw sessionNotFound({ sessionId: source })
+        throw sessionNotFound(source)
       }
       for (const [i, message] of messages.entries()) {
         if (claimId(file, hidden, workspace, message.id) !== undefined) throw messageExists(message.id)
@@ -74,7 +69,7 @@ export class SqliteStaging implements SessionStaging {
       const { session, revision } = create(clock.now(), newId, seq)
       const { parentId } = session
       if (parentId !== undefined && readState(file, workspace, parentId) === undefined) {
-        throw sessionNotFound({ sessionId: parentId })
+        throw sessionNotFound(parentId)
       }
       const record = newSessionRecord(workspace, session, revision.state)
       saveNewSession(file, log, { number, ...record }, revision)
