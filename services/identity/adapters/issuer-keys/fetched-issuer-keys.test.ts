@@ -222,7 +222,7 @@ test('known keys that are fresh no more are waited for only shortly', async () =
   server.answer = () => {}
   tested.pass(600_000)
   assert.deepEqual(await tested.found(issuer), [one.x])
-  assert.equal(server.open, 1)
+  await waitFor('the request to arrive', () => server.open === 1)
 })
 
 test('an endpoint that hangs is given up, and whoever waits is answered', async () => {
