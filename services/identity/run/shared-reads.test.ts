@@ -17,26 +17,38 @@ function newReads() {
   return { state, read }
 }
 
-test('who asks for the same in one turn shares one read, and nobody gets the answer of another key', async () => {
+test('while a read is under way, who asks for the same in one turn shares one more, and nobody gets the answer of another key', async () => {
   const { state, read } = newReads()
-  const answers = await Promise.all(['a', 'a', 'b', 'a'].map(read))
-  assert.deepEqual([answers, state.begun], [['a enabled', 'a enabled', 'b enabled', 'a enabled'], 2])
+  const answers = await Promise.all(['a', 'a', 'b', 'a', 'a', 'b'].map(read))
+  assert.deepEqual(answers, ['a enabled', 'a enabled', 'b enabled', 'a enabled', 'a enabled', 'b enabled'])
+  assert.equal(state.begun, 4)
 })
 
 test('who asks once a read has begun gets another one, which sees what changed in between', async () => {
   const { state, read } = newReads()
   const first = read('a')
-  while (state.begun === 0) await turn()
   state.value = 'disabled'
   const second = read('a')
   assert.deepEqual([await first, await second, state.begun], ['a enabled', 'a disabled', 2])
 })
 
-test('who asks in the same turn after a change, and before the read, sees the change', async () => {
+test('who asks while one read is under way and another one waits sees what changed before that begins', async () => {
+  const { state, read } = newReads()
+  const [first, second] = [read('a'), read('a')]
+  state.value = 'disabled'
+  const third = read('a')
+  assert.deepEqual(await Promise.all([first, second, third]), ['a enabled', 'a disabled', 'a disabled'])
+  assert.equal(state.begun, 2)
+})
+
+test('of reads that are under way at once none is taken for a later one', async () => {
   const { state, read } = newReads()
   const first = read('a')
+  const second = read('a')
+  await turn()
   state.value = 'disabled'
-  assert.deepEqual(await Promise.all([first, read('a')]), ['a disabled', 'a disabled'])
+  assert.equal(await read('a'), 'a disabled')
+  assert.deepEqual([await first, await second], ['a enabled', 'a enabled'])
 })
 
 test('a read that fails fails for those who shared it, and for nobody after them', async () => {
