@@ -41,7 +41,7 @@ export interface RevocationReport {
 /**
  * Disables and enables a key again and again, now through one identity service and now through the other, while requests with it and with
  * tokens that act as it come in on all ways without a pause. From the moment that a change is answered, every new request on every way
- * has to go by it. The tokens are those that have been verified before.
+ * has to go by it; in the end the key is deleted. The tokens are those that have been verified before.
  */
 export async function revocationRounds(deployment: Deployment, rounds: number): Promise<RevocationReport> {
   const { identities, ways } = deployment
@@ -70,6 +70,9 @@ export async function revocationRounds(deployment: Deployment, rounds: number): 
         assert.deepEqual(taken, Array(taken.length).fill(!disabled), where)
       }
     }
+    await identities[0]?.deleteApiKey({ keyId }, operator)
+    const taken = await askAll()
+    assert.deepEqual(taken, Array(taken.length).fill(false), 'deleted')
   } finally {
     done = true
     await Promise.all(load)
