@@ -2,6 +2,7 @@
 #   docker run portico                              the single process
 #   docker run portico services/session/main.ts     one service
 #   docker run portico scripts/key.ts list          the keys
+#   docker run portico scripts/org.ts list          the organizations
 #   docker run portico scripts/migrate.ts           the steps of older stores
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
@@ -21,7 +22,7 @@ COPY gen gen
 COPY gateway gateway
 COPY services services
 COPY scripts/compile-cache.mjs scripts/end.mjs scripts/health.mjs scripts/warm-cache.mjs scripts/
-COPY scripts/key.ts scripts/migrate.ts scripts/
+COPY scripts/key.ts scripts/migrate.ts scripts/operator.ts scripts/org.ts scripts/
 ENV NODE_ENV=production PORTICO_DATA_DIR=/data PORTICO_DIRECTORY=/project
 VOLUME /data
 EXPOSE 4096

@@ -74,6 +74,18 @@ test('create prints the key alone on standard output; a running server takes it,
   await server.authenticate(secret)
 })
 
+test('a deleted key is refused by a running server, and gone', async () => {
+  await using folder = await newFolder()
+  await using server = await folder.openService()
+  const secret = (await folder.key('create')).stdout.trim()
+  const { principal } = await server.authenticate(secret)
+  const deleted = await folder.key('delete', principal?.apiKeyId ?? '')
+  assert.deepEqual([deleted.code, deleted.stdout], [0, ''])
+  assert.equal((await refusalOf(server.authenticate(secret))).reason, 'CREDENTIAL_REFUSED')
+  const again = await folder.key('delete', principal?.apiKeyId ?? '')
+  assert.deepEqual([again.code, again.stderr.includes('API key not found')], [1, true])
+})
+
 test('without a server, and before the first start, the first keys are shown beside the new one', async () => {
   await using folder = await newFolder()
   const created = await folder.key('create')
@@ -94,6 +106,8 @@ test('what cannot be understood is answered with the usage, and a refusal is one
     ['create', '--expires-in-days', '0.5'],
     ['disable'],
     ['disable', 'key_1', 'key_2'],
+    ['delete'],
+    ['delete', 'key_1', '--name', 'x'],
   ]) {
     const { code, stdout, stderr } = await folder.key(...words)
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
@@ -104,7 +118,7 @@ test('what cannot be understood is answered with the usage, and a refusal is one
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(stdout, /^Usage: npm run key -- create /)
   }
-  for (const words of [['list'], ['disable', 'key_1']]) {
+  for (const words of [['list'], ['disable', 'key_1'], ['delete', 'key_1'], ['create', '--workspace', 'wrk_1']]) {
     const { code, stdout, stderr } = await folder.key(...words)
     assert.deepEqual([code, stdout], [2, ''])
     assert.match(stderr, /There is no store yet\. Give this command the server's environment/)

@@ -1,31 +1,20 @@
-// Makes, lists, disables and enables API keys, beside a running server or without one: whoever can write to the store has
-// the authority. The store is the one that the same environment gives the server.
-import { existsSync } from 'node:fs'
+// Makes, lists, disables, enables and deletes API keys, as the operator.
 import { parseArgs } from 'node:util'
 import { timestampDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
-import { type CallOptions, type Client, ConnectError } from '@connectrpc/connect'
 import { type ApiKey, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
-import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
-import { readConfig } from '#services/identity/config.ts'
-import { open, storeSchema } from '#services/identity/open.ts'
 import { systemClock } from '#shared/clock.ts'
-import { ConfigError } from '#shared/config/config.ts'
-import { describeStore } from '#shared/config/store-config.ts'
-import { callOptions } from '#shared/rpc/call-context.ts'
-import { createClient } from '#shared/rpc/client.ts'
-import { createLocalTransport } from '#shared/rpc/local-transport.ts'
-import { anyStored } from '#shared/stores/migrate-stores.ts'
-import { requireWholeStores } from '#shared/stores/store-files.ts'
-import { createLogger } from '#shared/telemetry/logging.ts'
+import { type Operator, openAsOperator, remark, runCommand, UsageError } from './operator.ts'
 
 const USAGE = `Usage: npm run key -- create [--kind workspace|personal|management] [--name NAME] [--expires-in-days N]
        npm run key -- list
        npm run key -- disable KEY_ID
        npm run key -- enable KEY_ID
+       npm run key -- delete KEY_ID
 
 create prints only the new key on standard output, so that a shell can store it:
        export PORTICO_API_KEY=$(npm run --silent key -- create)
 list prints the keys and the workspace id, which PORTICO_PROJECT_ROOTS needs.
+Each takes --workspace WORKSPACE_ID for another workspace than the first one.
 The store is the one of the server that has the same environment (PORTICO_DATA_DIR, or PORTICO_MONGODB_URI).
 `
 const DAY_MS = 86_400_000
@@ -35,74 +24,39 @@ const KINDS: Readonly<Record<string, Principal_Kind>> = {
   management: Principal_Kind.MANAGEMENT,
 }
 
-/** The words of the command line can't be understood. */
-class UsageError extends Error {}
+type Command = (operator: Operator, workspaceId: string) => Promise<void>
 
-type Command = (client: Client<typeof IdentityService>, options: CallOptions, workspaceId: string) => Promise<void>
-
-const NEW_STORE =
-  'It is new: a server that runs with a different environment uses a different store, and does not know these keys.'
-const NO_STORE = `There is no store yet. Give this command the server's environment, or create the first key with create.`
-
-try {
-  const [verb, ...words] = process.argv.slice(2)
-  if (verb === undefined || verb === '--help' || verb === '-h') {
-    process.stdout.write(USAGE)
-    process.exit()
-  }
-  const command = parseCommand([verb, ...words])
-  const logger = createLogger({ service: 'key', level: 'silent' })
-  const config = readConfig(process.env)
-  remark(`Store: ${describeStore(config.store)}`)
-  if (config.store.kind === 'sqlite' && existsSync(config.store.directory)) requireWholeStores(config.store)
-  const isNew = !(await anyStored(config.store, [storeSchema]))
-  if (isNew && verb !== 'create') throw new UsageError(NO_STORE)
-  await using identity = await open(config, { clock: systemClock, logger })
-  const { organizationId, workspaceId, createdManagementKey, createdApiKey } = identity.bootstrap
-  if (isNew) remark(NEW_STORE)
-  if (createdManagementKey !== undefined) remark(`First start. Management key, shown once: ${createdManagementKey}`)
-  if (createdApiKey !== undefined) remark(`First start. Workspace API key, shown once: ${createdApiKey}`)
-  const client = createClient(IdentityService, createLocalTransport(identity.routes))
-  await command(
-    client,
-    callOptions({ principal: { organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' } }),
-    workspaceId,
-  )
-} catch (error) {
-  if (error instanceof UsageError) {
-    remark(`${error.message}\n\n${USAGE}`)
-    process.exitCode = 2
-  } else if (error instanceof ConnectError || error instanceof ConfigError) {
-    remark(error instanceof ConnectError ? error.rawMessage : error.message)
-    process.exitCode = 1
-  } else {
-    throw error
-  }
-}
-
-function parseCommand(words: string[]): Command {
+await runCommand(USAGE, async (words) => {
   const { values, positionals } = parseWords(words)
-  const [verb, keyId, ...rest] = positionals
-  if (rest.length > 0) throw new UsageError(`Unexpected arguments: ${rest.join(' ')}`)
-  if (verb !== 'create' && Object.keys(values).length > 0) throw new UsageError('Only create accepts options')
-  if ((verb === 'disable' || verb === 'enable') !== (keyId !== undefined)) {
-    throw new UsageError(keyId === undefined ? 'A key id is required' : `Unexpected argument: ${keyId}`)
-  }
-  if (verb === 'create') return parseCreate(values)
-  if (verb === 'list') return list
-  if (verb === 'disable') return disable(keyId ?? '', true)
-  if (verb === 'enable') return disable(keyId ?? '', false)
-  throw new UsageError(`Unknown command: ${verb}`)
-}
+  const { workspace, ...options } = values
+  const command = parseCommand(positionals, options)
+  await using operator = await openAsOperator({ makes: positionals[0] === 'create' && workspace === undefined })
+  await command(operator, workspace ?? operator.workspaceId)
+})
 
 function parseWords(words: string[]) {
   try {
     const text = { type: 'string' } as const
-    const options = { kind: text, name: text, 'expires-in-days': text }
+    const options = { kind: text, name: text, 'expires-in-days': text, workspace: text }
     return parseArgs({ args: words, allowPositionals: true, options })
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
   }
+}
+
+function parseCommand(positionals: readonly string[], options: { readonly [name: string]: string }): Command {
+  const [verb = '', keyId, ...rest] = positionals
+  if (rest.length > 0) throw new UsageError(`Unexpected arguments: ${rest.join(' ')}`)
+  if (verb !== 'create' && Object.keys(options).length > 0) throw new UsageError(`${verb} accepts only --workspace`)
+  if (['disable', 'enable', 'delete'].includes(verb) !== (keyId !== undefined)) {
+    throw new UsageError(keyId === undefined ? 'A key id is required' : `Unexpected argument: ${keyId}`)
+  }
+  if (verb === 'create') return parseCreate(options)
+  if (verb === 'list') return list
+  if (verb === 'disable') return disable(keyId ?? '', true)
+  if (verb === 'enable') return disable(keyId ?? '', false)
+  if (verb === 'delete') return remove(keyId ?? '')
+  throw new UsageError(`Unknown command: ${verb}`)
 }
 
 function parseCreate(values: { kind?: string; name?: string; 'expires-in-days'?: string }): Command {
@@ -112,30 +66,37 @@ function parseCreate(values: { kind?: string; name?: string; 'expires-in-days'?:
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days)) {
     throw new UsageError('--expires-in-days takes a whole number from 1 to 99999')
   }
-  return async (client, options, workspaceId) => {
+  return async ({ identity, as }, workspaceId) => {
     const expireTime =
       days === undefined ? {} : { expireTime: timestampFromMs(systemClock.now() + Number(days) * DAY_MS) }
     const request = { kind, name: values.name ?? 'made by the key command', ...expireTime }
-    const { apiKey, secret } = await client.createApiKey(request, options)
+    const { apiKey, secret } = await identity.createApiKey(request, as(workspaceId))
     process.stdout.write(`${secret}\n`)
     if (apiKey !== undefined) remark(`Created ${describe(apiKey)} of workspace ${workspaceId}. It is shown only once.`)
   }
 }
 
-async function list(client: Client<typeof IdentityService>, options: CallOptions, workspaceId: string): Promise<void> {
+async function list({ identity, as }: Operator, workspaceId: string): Promise<void> {
   process.stdout.write(`Keys of workspace ${workspaceId}:\n`)
   let pageToken = ''
   do {
-    const page = await client.listApiKeys({ pageSize: 100, pageToken }, options)
+    const page = await identity.listApiKeys({ pageSize: 100, pageToken }, as(workspaceId))
     for (const key of page.apiKeys) process.stdout.write(`${describe(key)}\n`)
     pageToken = page.nextPageToken
   } while (pageToken !== '')
 }
 
 function disable(keyId: string, disabled: boolean): Command {
-  return async (client, options) => {
-    const { apiKey } = await client.updateApiKey({ keyId, disabled }, options)
+  return async ({ identity, as }, workspaceId) => {
+    const { apiKey } = await identity.updateApiKey({ keyId, disabled }, as(workspaceId))
     if (apiKey !== undefined) remark(`Changed: ${describe(apiKey)}`)
+  }
+}
+
+function remove(keyId: string): Command {
+  return async ({ identity, as }, workspaceId) => {
+    await identity.deleteApiKey({ keyId }, as(workspaceId))
+    remark(`Deleted: ${keyId}`)
   }
 }
 
@@ -146,8 +107,4 @@ function describe(key: ApiKey): string {
   const expiry =
     key.expireTime === undefined ? 'never expires' : `expires ${timestampDate(key.expireTime).toISOString()}`
   return [key.keyId, `${key.prefix}…`, kind, state, expiry, JSON.stringify(key.name)].join('  ')
-}
-
-function remark(text: string): void {
-  process.stderr.write(`${text}\n`)
 }

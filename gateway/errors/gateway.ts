@@ -69,6 +69,7 @@ export const gatewayErrors = {
     ORIGIN_FORBIDDEN: 'internal',
     MANAGEMENT_KEY_REQUIRED: 'internal',
     API_KEY_NOT_FOUND: 'internal',
+    WORKSPACE_NOT_FOUND: 'internal',
     // Federation is managed, and tokens are exchanged, elsewhere.
     OPERATOR_REQUIRED: 'internal',
     GRANT_REFUSED: 'internal',

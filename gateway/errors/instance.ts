@@ -95,6 +95,7 @@ export const instanceErrors = {
     TOO_MANY_EXCHANGES: 'internal',
     MANAGEMENT_KEY_REQUIRED: 'internal',
     API_KEY_NOT_FOUND: 'internal',
+    WORKSPACE_NOT_FOUND: 'internal',
     // Federation is managed, and tokens are exchanged, elsewhere.
     OPERATOR_REQUIRED: 'internal',
     PLAN_REQUIRED: 'internal',

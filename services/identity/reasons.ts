@@ -11,6 +11,7 @@ export const reasons = {
   MANAGEMENT_KEY_REQUIRED: { code: Code.PermissionDenied, message: 'Only management keys can perform this operation' },
   INVALID_CURSOR: { code: Code.InvalidArgument, message: 'The page token is not one of this list' },
   API_KEY_NOT_FOUND: { code: Code.NotFound, message: 'API key not found: {key_id}' },
+  WORKSPACE_NOT_FOUND: { code: Code.NotFound, message: 'Workspace not found: {workspace_id}' },
   OPERATOR_REQUIRED: { code: Code.PermissionDenied, message: 'Only the operator can perform this operation' },
   PLAN_REQUIRED: { code: Code.PermissionDenied, message: 'Federation needs the plan business or enterprise' },
   ORGANIZATION_NOT_FOUND: { code: Code.NotFound, message: 'Organization not found: {organization_id}' },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Bootstrap, NewApiKey } from '#services/identity/ports/identity-store.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
 import { randomId } from '#shared/ids.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { byAdmin, changesOf, type MakePlace, newKey, type SuiteOptions, suiteOf } from './identity-store.support.ts'
 
 function newBootstrap(...keys: Bootstrap['keys']): Bootstrap {
@@ -111,7 +112,10 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
     rule('a key is not written when its workspace is missing, or its id or hash is in use', async ({ store }) => {
       const workspace = await workspaceOf(store)
       const key = newKey()
-      await assert.rejects(store.identity.createKey('wrk_missing', key, byAdmin()))
+      await assert.rejects(
+        store.identity.createKey('wrk_missing', key, byAdmin()),
+        reasonOfRejection('WORKSPACE_NOT_FOUND', { workspace_id: 'wrk_missing' }),
+      )
       assert.equal(await store.identity.findKey(key.hash), undefined)
       await store.identity.createKey(workspace, key, byAdmin())
       await assert.rejects(store.identity.createKey(workspace, newKey({ id: key.id }), byAdmin()))

@@ -64,7 +64,7 @@ export interface IdentityStore {
   findOrganizationKey(organizationId: string, keyId: string): Promise<ApiKey | undefined>
   /** Oldest first, after a place in that order (0: from the start); at most `limit` (1 or more). */
   listKeys(workspace: string, after: number, limit: number): Promise<{ items: readonly ListedApiKey[]; more: boolean }>
-  /** Writes a key that is enabled. Throws when the workspace is not there, or the id or the hash is in use. */
+  /** Writes a key that is enabled. Rejects with WORKSPACE_NOT_FOUND; throws when the id or the hash is in use. */
   createKey(workspace: string, key: NewApiKey, by: By): Promise<ApiKey>
   /** Enables or disables a key; again is no error. Returns the key after the change; undefined: there is none. */
   setKeyDisabled(workspace: string, keyId: string, disabled: boolean, by: By): Promise<ApiKey | undefined>

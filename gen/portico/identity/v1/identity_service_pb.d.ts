@@ -312,7 +312,8 @@ export declare const IdentityService: GenService<{
     output: typeof CheckApiKeyResponseSchema;
   },
   /**
-   * Creates an API key in the caller's workspace. The response is the only place where the key itself appears.
+   * Creates an API key in the caller's workspace. The response is the only place where the key itself appears. Rejects with
+   * WORKSPACE_NOT_FOUND when the operator names one that is not there.
    *
    * @generated from rpc portico.identity.v1.IdentityService.CreateApiKey
    */

@@ -10,6 +10,7 @@ import type {
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
 import { keySnapshot } from '#services/identity/run/snapshots.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { changeKey, insertKey, insertOrganization, logKey } from './api-keys.ts'
 import { type ApiKeyDocument, type Collections, type DeploymentDocument, toKey } from './documents.ts'
@@ -66,7 +67,7 @@ export class MongoIdentityStore implements IdentityStore {
 
   async createKey(workspace: string, key: NewApiKey, by: By): Promise<ApiKey> {
     const owner = await this.#collections.workspaces.findOne({ _id: workspace }, LIMIT)
-    if (owner === null) throw new Error(`There is no workspace ${workspace}`)
+    if (owner === null) throw new Rejection('WORKSPACE_NOT_FOUND', { workspace_id: workspace })
     return this.#change(owner.organizationId, by, (change) => insertKey(this.#collections, change, workspace, key))
   }
 

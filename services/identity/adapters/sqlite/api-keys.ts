@@ -3,6 +3,7 @@ import type { By } from '#services/identity/domain/audit.ts'
 import type { NewApiKey } from '#services/identity/ports/identity-store.ts'
 import { changeEntry, keySnapshot } from '#services/identity/run/snapshots.ts'
 import type { JsonObject } from '#shared/json.ts'
+import { Rejection } from '#shared/rejection.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { writeEntry } from './audit-log.ts'
 
@@ -40,7 +41,7 @@ export function toKey(row: KeyRow): ApiKey {
 /** Writes a key and its entry, in a job of the file. */
 export function insertKey(file: SqliteFile, workspaceId: string, newKey: NewApiKey, by: By): ApiKey {
   const owner = file.statement(RAISE).get(workspaceId) as { last_seq: number; organization_id: string } | undefined
-  if (owner === undefined) throw new Error(`There is no workspace ${workspaceId}`)
+  if (owner === undefined) throw new Rejection('WORKSPACE_NOT_FOUND', { workspace_id: workspaceId })
   const { id, hash, kind, name, prefix, timeCreated, timeExpires } = newKey
   file
     .statement(INSERT_KEY)

@@ -1,0 +1,85 @@
+// What the commands of the operator have in common: they work beside a running server or without one, as whoever can write to
+// the store has the authority. The store is the one that the same environment gives the server.
+import { existsSync } from 'node:fs'
+import { type CallOptions, type Client, ConnectError } from '@connectrpc/connect'
+import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { readConfig } from '#services/identity/config.ts'
+import { open, storeSchema } from '#services/identity/open.ts'
+import { systemClock } from '#shared/clock.ts'
+import { ConfigError } from '#shared/config/config.ts'
+import { describeStore } from '#shared/config/store-config.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
+import { createLocalTransport } from '#shared/rpc/local-transport.ts'
+import { anyStored } from '#shared/stores/migrate-stores.ts'
+import { requireWholeStores } from '#shared/stores/store-files.ts'
+import { createLogger } from '#shared/telemetry/logging.ts'
+
+const NEW_STORE =
+  'It is new: a server that runs with a different environment uses a different store, and does not know these keys.'
+const NO_STORE = `There is no store yet. Give this command the server's environment, or create the first key with npm run key.`
+
+/** The words of the command line can't be understood. */
+export class UsageError extends Error {}
+
+/** The identity service, called by the operator. */
+export interface Operator extends AsyncDisposable {
+  readonly identity: Client<typeof IdentityService>
+  readonly federation: Client<typeof FederationService>
+  /** Options of a call in a workspace; by default the one that the deployment started with. */
+  as(workspaceId?: string): CallOptions
+  /** The workspace that the deployment started with. */
+  readonly workspaceId: string
+}
+
+/** Runs a command line: what can't be understood is shown with the usage, and what is refused as one line. */
+export async function runCommand(usage: string, run: (words: string[]) => Promise<void>): Promise<void> {
+  const words = process.argv.slice(2)
+  if (words[0] === undefined || words[0] === '--help' || words[0] === '-h') {
+    process.stdout.write(usage)
+    return
+  }
+  try {
+    await run(words)
+  } catch (error) {
+    if (error instanceof UsageError) {
+      remark(`${error.message}\n\n${usage}`)
+      process.exitCode = 2
+    } else if (error instanceof ConnectError || error instanceof ConfigError) {
+      remark(error instanceof ConnectError ? error.rawMessage : error.message)
+      process.exitCode = 1
+    } else {
+      throw error
+    }
+  }
+}
+
+/** Opens the identity service for the operator. Throws UsageError where there is no store yet, unless the command `makes` one. */
+export async function openAsOperator({ makes }: { readonly makes: boolean }): Promise<Operator> {
+  const config = readConfig(process.env)
+  remark(`Store: ${describeStore(config.store)}`)
+  if (config.store.kind === 'sqlite' && existsSync(config.store.directory)) requireWholeStores(config.store)
+  const isNew = !(await anyStored(config.store, [storeSchema]))
+  if (isNew && !makes) throw new UsageError(NO_STORE)
+  const logger = createLogger({ service: 'operator', level: 'silent' })
+  const opened = await open(config, { clock: systemClock, logger })
+  const { organizationId, workspaceId: first, createdManagementKey, createdApiKey } = opened.bootstrap
+  if (isNew) remark(NEW_STORE)
+  if (createdManagementKey !== undefined) remark(`First start. Management key, shown once: ${createdManagementKey}`)
+  if (createdApiKey !== undefined) remark(`First start. Workspace API key, shown once: ${createdApiKey}`)
+  const transport = createLocalTransport(opened.routes)
+  return {
+    identity: createClient(IdentityService, transport),
+    federation: createClient(FederationService, transport),
+    as: (workspaceId = first) =>
+      callOptions({ principal: { organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' } }),
+    workspaceId: first,
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  }
+}
+
+/** Writes a line for people. */
+export function remark(text: string): void {
+  process.stderr.write(`${text}\n`)
+}

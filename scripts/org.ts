@@ -1,0 +1,81 @@
+// Makes and lists organizations, and gives them plans, as the operator.
+import { parseArgs } from 'node:util'
+import { type Organization, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import { type Operator, openAsOperator, remark, runCommand, UsageError } from './operator.ts'
+
+const USAGE = `Usage: npm run org -- create NAME [--plan free|business|enterprise]
+       npm run org -- list
+       npm run org -- plan ORGANIZATION_ID free|business|enterprise
+
+create prints only the new organization's management key on standard output; its ids follow as remarks. Without --plan its
+plan is free. Federation needs business or enterprise; the first organization has enterprise.
+The store is the one of the server that has the same environment (PORTICO_DATA_DIR, or PORTICO_MONGODB_URI).
+`
+const PLANS: ReadonlyMap<string, Plan> = new Map([
+  ['free', Plan.FREE],
+  ['business', Plan.BUSINESS],
+  ['enterprise', Plan.ENTERPRISE],
+])
+const PAGE = 100
+
+await runCommand(USAGE, async (words) => {
+  const command = parseCommand(words)
+  await using operator = await openAsOperator({ makes: false })
+  await command(operator)
+})
+
+function parseCommand(words: string[]): (operator: Operator) => Promise<void> {
+  const { values, positionals } = parseWords(words)
+  const [verb = '', first, second, ...rest] = positionals
+  if (rest.length > 0) throw new UsageError(`Unexpected arguments: ${rest.join(' ')}`)
+  if (verb !== 'create' && values.plan !== undefined) throw new UsageError('Only create accepts options')
+  if (verb === 'create' && first !== undefined && second === undefined) {
+    return create(first, parsePlan(values.plan ?? 'free'))
+  }
+  if (verb === 'list' && first === undefined) return list
+  if (verb === 'plan' && first !== undefined && second !== undefined) return setPlan(first, parsePlan(second))
+  throw new UsageError(['create', 'list', 'plan'].includes(verb) ? 'Wrong arguments' : `Unknown command: ${verb}`)
+}
+
+function parseWords(words: string[]) {
+  try {
+    return parseArgs({ args: words, allowPositionals: true, options: { plan: { type: 'string' } } })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function parsePlan(name: string): Plan {
+  const plan = PLANS.get(name)
+  if (plan === undefined) throw new UsageError(`Unknown plan: ${name}`)
+  return plan
+}
+
+function create(name: string, plan: Plan) {
+  return async ({ federation, as }: Operator) => {
+    const { organization, workspaceId, managementKey } = await federation.createOrganization({ name, plan }, as())
+    process.stdout.write(`${managementKey}\n`)
+    if (organization !== undefined) remark(`Created ${describe(organization)} with workspace ${workspaceId}`)
+    remark(`Its management key is shown only once. Keys: npm run key -- create --workspace ${workspaceId}`)
+  }
+}
+
+async function list({ federation, as }: Operator): Promise<void> {
+  for (let offset = 0; ; offset += PAGE) {
+    const { organizations } = await federation.listOrganizations({ offset, pageSize: PAGE }, as())
+    for (const organization of organizations) process.stdout.write(`${describe(organization)}\n`)
+    if (organizations.length < PAGE) return
+  }
+}
+
+function setPlan(organizationId: string, plan: Plan) {
+  return async ({ federation, as }: Operator) => {
+    const { organization } = await federation.updateOrganizationPlan({ organizationId, plan }, as())
+    if (organization !== undefined) remark(`Changed: ${describe(organization)}`)
+  }
+}
+
+function describe({ organizationId, plan, name }: Organization): string {
+  const planName = [...PLANS].find(([, value]) => value === plan)?.[0]
+  return [organizationId, planName, JSON.stringify(name)].join('  ')
+}
