@@ -87,7 +87,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   return {
     routes: {
       ...createRoutes({
-        ...{ ...stores, store, issuerKeys, conditions, sharedIssuers, ring, tokens, exchange, clock },
+        ...{ ...stores, store, issuerKeys, conditions, sharedIssuers, ring, tokens, steps, exchange, clock },
         bootstrap: result,
       }),
       store: health,

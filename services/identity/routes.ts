@@ -32,6 +32,7 @@ import { listPolicies } from './rpc/policy/list-policies.ts'
 import { pausePolicy } from './rpc/policy/pause-policy.ts'
 import { removePolicyCheck } from './rpc/policy/remove-policy-check.ts'
 import { resumePolicy } from './rpc/policy/resume-policy.ts'
+import { testPolicy } from './rpc/policy/test-policy.ts'
 import { updatePolicy } from './rpc/policy/update-policy.ts'
 import { listSigningKeys } from './rpc/signing-key/list-signing-keys.ts'
 import { rotateSigningKey } from './rpc/signing-key/rotate-signing-key.ts'
@@ -39,6 +40,7 @@ import { updateApiKey } from './rpc/update-api-key.ts'
 import type { AccessTokens } from './run/access-token/access-tokens.ts'
 import type { KeyRing } from './run/access-token/key-ring.ts'
 import type { Exchange } from './run/exchange/exchange.ts'
+import type { ExchangeSteps } from './run/exchange/exchange-steps.ts'
 
 /** What the handlers need. */
 export interface HandlerDependencies extends Omit<Ports, 'identity'> {
@@ -49,6 +51,7 @@ export interface HandlerDependencies extends Omit<Ports, 'identity'> {
   readonly ring: KeyRing
   readonly tokens: AccessTokens
   readonly exchange: Exchange
+  readonly steps: ExchangeSteps
   readonly clock: Clock
   /** Where the local operator acts. */
   readonly bootstrap: { readonly organizationId: string; readonly workspaceId: string }
@@ -80,6 +83,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     resumePolicy: resumePolicy(dependencies),
     addPolicyCheck: addPolicyCheck(dependencies),
     removePolicyCheck: removePolicyCheck(dependencies),
+    testPolicy: testPolicy(dependencies),
     listAuditEntries: listAuditEntries(dependencies),
     createOrganization: createOrganization(dependencies),
     listOrganizations: listOrganizations(dependencies),

@@ -1304,6 +1304,17 @@ export declare const FederationService: GenService<{
     output: typeof RemovePolicyCheckResponseSchema;
   },
   /**
+   * Takes the steps of an exchange with a sample token and a policy, saved or not, and says what became of each. Keys are
+   * fetched as they are for an exchange; nothing is claimed, recorded or given out. Rejects with POLICY_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.FederationService.TestPolicy
+   */
+  testPolicy: {
+    methodKind: "unary";
+    input: typeof TestPolicyRequestSchema;
+    output: typeof TestPolicyResponseSchema;
+  },
+  /**
    * Lists what happened in an organization, newest first. Rejects with INVALID_CURSOR.
    *
    * @generated from rpc portico.identity.v1.FederationService.ListAuditEntries

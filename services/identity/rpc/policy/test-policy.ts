@@ -1,0 +1,88 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { ExchangeStep_Verdict, type ExchangeStepSchema } from '#gen/portico/identity/v1/federation_pb.js'
+import {
+  type FederationService,
+  type TestPolicyRequest,
+  TestPolicyRequestSchema,
+} from '#gen/portico/identity/v1/federation_service_pb.js'
+import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
+import { SKIPPED, STEPS, type Step, verdict } from '#services/identity/domain/subject-token/step.ts'
+import type { Conditions } from '#services/identity/ports/conditions.ts'
+import type { FederationStore } from '#services/identity/ports/federation-store.ts'
+import type { IdentityStore } from '#services/identity/ports/identity-store.ts'
+import type { OrganizationStore } from '#services/identity/ports/organization-store.ts'
+import type { ExchangeSteps } from '#services/identity/run/exchange/exchange-steps.ts'
+import type { Candidate } from '#services/identity/run/exchange/ground-checks.ts'
+import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check } from '#shared/rpc/parse.ts'
+import { adminOf } from '../parse.ts'
+import { parsePolicyId, parsePolicySettings, parseTarget } from './parse.ts'
+
+const checkRequest = checkLimits(TestPolicyRequestSchema)
+const verdicts = enumTable({
+  passed: ExchangeStep_Verdict.PASSED,
+  failed: ExchangeStep_Verdict.FAILED,
+  skipped: ExchangeStep_Verdict.SKIPPED,
+})
+
+interface Dependencies {
+  readonly federation: FederationStore
+  readonly organizations: OrganizationStore
+  readonly store: IdentityStore
+  readonly conditions: Conditions
+  readonly steps: ExchangeSteps
+  readonly clock: Clock
+}
+
+/** Rehearses an exchange. */
+export function testPolicy(dependencies: Dependencies): ServiceImpl<typeof FederationService>['testPolicy'] {
+  const { steps, clock } = dependencies
+  return async (request, context) => {
+    adminOf(context, request.organizationId)
+    checkRequest(request)
+    const ground = await groundOf(request, dependencies)
+    const read = readSubjectToken(request.subjectToken)
+    if ('problem' in read) return { steps: formFailed(read.problem).map(stepToProto), accepted: false }
+    const evaluation = await steps.all({ token: read.token, ground, now: clock.now() })
+    const form: Step = { name: 'form', ...verdict(true, FORM, FORM) }
+    return { steps: [form, ...evaluation.steps].map(stepToProto), accepted: evaluation.failed === undefined }
+  }
+}
+
+const FORM = 'a JWT'
+
+function formFailed(problem: string): readonly Step[] {
+  return STEPS.map((name) => ({
+    name,
+    ...(name === 'form' ? verdict(false, FORM, `a text that ${problem}`) : SKIPPED),
+  }))
+}
+
+async function groundOf(request: TestPolicyRequest, dependencies: Dependencies): Promise<Candidate['ground']> {
+  const { federation, organizations, store, conditions } = dependencies
+  const { organizationId, policy: given } = request
+  if (given.case === 'policyId') {
+    const ground = await federation.findPolicy(parsePolicyId(given.value))
+    if (ground?.policy.organizationId === organizationId) return ground
+    throw new Rejection('POLICY_NOT_FOUND', { policy_id: given.value })
+  }
+  check(given.case === 'settings', 'policy', 'must be set')
+  const workspaceId = await parseTarget(store, organizationId, given.value.keyId)
+  const policy = parsePolicySettings(given.value, workspaceId, conditions)
+  const [organization, issuer, key] = await Promise.all([
+    organizations.getOrganization(organizationId),
+    federation.getIssuer(organizationId, policy.issuerId),
+    store.findOrganizationKey(organizationId, policy.target.keyId),
+  ])
+  check(issuer !== undefined, 'issuer_id', 'must be the id of an issuer of the organization')
+  if (organization === undefined) throw new Rejection('ORGANIZATION_NOT_FOUND', { organization_id: organizationId })
+  return { policy, issuer: issuer.issuer, organization, key }
+}
+
+function stepToProto({ name, verdict, expected, found }: Step): MessageInitShape<typeof ExchangeStepSchema> {
+  return { name, verdict: verdicts.toProto(verdict), expected: expected ?? '', found: found ?? '' }
+}
