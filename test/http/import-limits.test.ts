@@ -127,7 +127,7 @@ test('a message of an import has so many parts, pieces and bytes at most; the se
     portico.post(IMPORT, { info: { id, cost: 0, tokens, time: { created: 1 } }, messages })
   const agents = (count: number) => ({ agents: Array(count).fill({ name: 'build' }) })
   const text = (bytes: number) => ({ text: 'x'.repeat(bytes) })
-  const bytes = 12 * 1_048_576
+  const bytes = 6.5 * 1_048_576
   const items = (most: number) => `must have at most ${most} items`
   const running = { ...step('msg_running', []), time: { created: 1 } }
   for (const [at, kept, passed, field, problem] of [

@@ -38,7 +38,7 @@ export const importSession = operation({
   summary: 'Import a session that was exported',
   description:
     '`info` comes before `messages`. All of it is there afterwards, or nothing. Location, project, subpath, fork and revert of `info` are ' +
-    'not taken over, nor are messages that were not settled. A message has at most 12 MiB beside its files, and lists of at most 2,000 items.',
+    'not taken over, nor are messages that were not settled. A message has at most 6.5 MiB beside its files, and lists of at most 2,000 items.',
   body: importBody,
   limit: 'importLimit',
   answer: z.strictObject({ data: sessionInfo }),

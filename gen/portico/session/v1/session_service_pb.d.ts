@@ -1737,7 +1737,7 @@ export declare type AppendImportedMessagesRequest = Message<"portico.session.v1.
   import?: SessionImport | undefined;
 
   /**
-   * At most about 100, or half a megabyte; their files name content that was put before. One has at most 12 MiB as JSON,
+   * At most about 100, or half a megabyte; their files name content that was put before. One has at most 6.5 MiB as JSON,
    * and lists of at most 2,000 items.
    *
    * @generated from field: repeated portico.session.v1.Message messages = 2;

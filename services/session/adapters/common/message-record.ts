@@ -1,4 +1,5 @@
 import type { AssistantMessage, AssistantPart, Message, StoredMessage } from '#services/session/domain/message.ts'
+import { moneyAsText } from '#services/session/domain/messages/money-as-text.ts'
 import type { Write } from '#services/session/domain/revision.ts'
 
 /** A message, without the parts of an assistant's. */
@@ -43,7 +44,7 @@ export function messageRecord(
 
 /** What changes in the record of a message that is written again. */
 export function messageUpdate(message: Message): Pick<MessageRecord, 'data' | 'unfinished' | 'attempt'> {
-  if (message.type !== 'assistant') return { data: JSON.stringify(message, moneyAsText), unfinished: 0, attempt: 0 }
+  if (message.type !== 'assistant') return { data: JSON.stringify(moneyAsText(message)), unfinished: 0, attempt: 0 }
   const { parts: _, attempt, ...rest } = message
   const data = JSON.stringify({ ...rest, costNanos: message.costNanos?.toString() })
   return { data, unfinished: message.timeCompleted === undefined ? 1 : 0, attempt }
@@ -70,8 +71,4 @@ export function toStoredMessage(record: MessageRecord, parts: readonly PartRecor
   message.parts = current.map((part) => JSON.parse(part.data) as AssistantPart)
   message.attempt = attempt
   return { seq, message: message as AssistantMessage }
-}
-
-function moneyAsText(_name: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? value.toString() : value
 }

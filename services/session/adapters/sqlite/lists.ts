@@ -2,10 +2,9 @@ import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import { type MessageQuery, type Page, RECORD_BYTES } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toRequest } from '../common/records.ts'
 import { fitting, readsForward, type Sized, toPage } from '../common/session-lists.ts'
-import { readStored } from './message-rows.ts'
+import { MESSAGE_COLUMNS, type MessageRow, readStored } from './message-rows.ts'
 import { readState, SESSION_NUMBER } from './reads.ts'
 
 /** What is read of a message, in bytes; long texts are not read for it. */
@@ -28,9 +27,9 @@ export function listMessages(
   const most = query.limit + 1
   const sizes = query.bytes === undefined ? [] : file.statement(`SELECT ${SIZE} ${rest}`).iterate(...values, most)
   const { count, all } = fitting(sizes as Iterable<Sized>, query.bytes)
-  const rows = file.statement(`SELECT * ${rest}`).all(...values, all ? most : count)
+  const rows = file.statement(`SELECT ${MESSAGE_COLUMNS} ${rest}`).all(...values, all ? most : count)
   if (rows.length === 0 && readState(file, workspace, sessionId) === undefined) return undefined
-  const page = toPage(rows as unknown as MessageRecord[], query, (record) => readStored(file, record))
+  const page = toPage(rows as unknown as MessageRow[], query, (record) => readStored(file, record))
   return all ? page : { ...page, more: true }
 }
 

@@ -16,10 +16,9 @@ import type { Session } from '#services/session/domain/session.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
-import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import { toSession, toState } from '../common/session-record.ts'
-import { readStored } from './message-rows.ts'
+import { MESSAGE_COLUMNS, type MessageRow, readStored } from './message-rows.ts'
 import {
   SESSION_COLUMNS,
   type SessionRow,
@@ -123,7 +122,9 @@ export class SqliteReads implements SessionReads {
   }
 
   #messages(where: string, ...values: SQLInputValue[]): StoredMessage[] {
-    return this.#all<MessageRecord>('messages', where, ...values).map((record) => readStored(this.#file, record))
+    const sql = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE session = ${SESSION_NUMBER} AND ${where}`
+    const rows = this.#file.statement(sql).all(this.#workspace, this.#sessionId, ...values)
+    return (rows as unknown as MessageRow[]).map((row) => readStored(this.#file, row))
   }
 
   #all<T>(table: string, where: string, ...values: SQLInputValue[]): T[] {

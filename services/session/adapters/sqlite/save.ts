@@ -5,7 +5,13 @@ import { activityRecord } from '../common/activity-record.ts'
 import { descriptionRecord } from '../common/description-record.ts'
 import { eventRecord } from '../common/event-record.ts'
 import { inboxRecord, settledUpdate } from '../common/inbox-record.ts'
-import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
+import {
+  type MessageRecord,
+  messageRecord,
+  messageUpdate,
+  type PartRecord,
+  partRecords,
+} from '../common/message-record.ts'
 import { approvalRecord, requestRecord } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, toStateChanges } from '../common/session-record.ts'
 import { insertActivity } from './activity.ts'
@@ -84,14 +90,14 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
       file.statement(redeliverItem).run(write.delivery, workspace, write.id)
       break
     case 'insert':
-      saveMessage(file, session, write)
+      saveMessage(file, number, messageRecords(workspace, sessionId, write))
       break
     case 'update':
       if (write.own) {
         const { data, unfinished, attempt } = messageUpdate(write.message)
         file.statement(updateMessage).run(data, unfinished, attempt, workspace, write.message.id)
       }
-      saveParts(file, workspace, write)
+      saveParts(file, partRecords(workspace, write))
       break
     case 'event':
       log.append(eventRecord(workspace, sessionId, write), number)
@@ -115,13 +121,25 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
   }
 }
 
+/** The records of a new message. */
+export interface MessageRecords {
+  readonly message: MessageRecord
+  readonly parts: readonly PartRecord[]
+}
+
+export function messageRecords(
+  workspace: string,
+  sessionId: string,
+  write: Extract<Write, { type: 'insert' }>,
+): MessageRecords {
+  return { message: messageRecord(workspace, sessionId, write), parts: partRecords(workspace, write) }
+}
+
 /** Writes a new message; to be called in a job. */
-export function saveMessage(file: SqliteFile, session: SessionKey, write: Extract<Write, { type: 'insert' }>): void {
-  const { workspace, id, number } = session
-  const message = messageRecord(workspace, id, write)
-  insertMessage(file, { session: number, ...message })
-  useBlobs(file, workspace, message.id, message.data)
-  saveParts(file, workspace, write)
+export function saveMessage(file: SqliteFile, session: number, { message, parts }: MessageRecords): void {
+  insertMessage(file, { session, ...message })
+  useBlobs(file, message.workspace, message.id, message.data)
+  saveParts(file, parts)
 }
 
 function updateSession(file: SqliteFile, number: number, changes: Readonly<Record<string, SQLInputValue>>): void {
@@ -129,8 +147,8 @@ function updateSession(file: SqliteFile, number: number, changes: Readonly<Recor
   file.statement(sql).run(...Object.values(changes), number)
 }
 
-function saveParts(file: SqliteFile, workspace: string, write: Extract<Write, { type: 'insert' | 'update' }>): void {
-  for (const { message, attempt, ordinal, data } of partRecords(workspace, write)) {
+function saveParts(file: SqliteFile, parts: readonly PartRecord[]): void {
+  for (const { workspace, message, attempt, ordinal, data } of parts) {
     file.statement(putPart).run(workspace, message, attempt, ordinal, data)
     useBlobs(file, workspace, message, data)
   }

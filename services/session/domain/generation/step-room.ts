@@ -2,7 +2,7 @@ import type { AssistantPart, StructuredError, ToolContent } from '../message.ts'
 import { jsonBytesOf, MAX_MESSAGE_BYTES } from '../messages/size.ts'
 
 /** Most bytes, as JSON, that a model may say in one step. */
-const MOST_SAID = 8 * 1_048_576
+const MOST_SAID = 5 * 1_048_576
 /** And together with what its tools return: what is exported can be imported, where members have longer names. */
 const MOST_BYTES = MAX_MESSAGE_BYTES - 1_048_576
 const LEFT_OUT = 'The result was left out: the step has no room for it'

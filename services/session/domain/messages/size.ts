@@ -1,5 +1,10 @@
-/** Most bytes of a message as JSON, beside its files: it is written and read at one go, and one document of MongoDB may hold all of it. */
-export const MAX_MESSAGE_BYTES = 12 * 1_048_576
+import { moneyAsText } from './money-as-text.ts'
+
+/**
+ * Most bytes of a message as JSON, beside its files: each step from the wire to the store, and back, has all of it at one go, and none is to
+ * keep others waiting for more than 50 ms (`bench/large-messages.ts`). The longest prompt, all of it control characters, is smaller.
+ */
+export const MAX_MESSAGE_BYTES = 6.5 * 1_048_576
 /** What a value costs beside its name and what it says. */
 const MEMBER_BYTES = 16
 /** So many bytes JSON takes at most for one byte of a text. */
@@ -23,9 +28,5 @@ export function fitsAsJson(value: unknown, bytes: number): boolean {
 
 /** How many bytes a value has as JSON; 0: undefined. */
 export function jsonBytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value, asText) ?? '')
-}
-
-function asText(_name: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? value.toString() : value
+  return Buffer.byteLength(JSON.stringify(moneyAsText(value)) ?? '')
 }

@@ -8,6 +8,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { blobsOf, readWithContents } from '../blob-contents.ts'
 import { messageToProto } from './message-to-proto.ts'
+import { ownTurnFor } from './own-turn-for.ts'
 
 /** Gets one message of a session. */
 export function getMessage(dependencies: {
@@ -24,6 +25,7 @@ export function getMessage(dependencies: {
       throw new Rejection('MESSAGE_NOT_FOUND', { session_id: sessionId, message_id: messageId })
     }
     const { found, contents } = await readWithContents(blobs, workspaceId, read, blobsOf)
+    await ownTurnFor(found)
     return { message: messageToProto(found, contents) }
   }
 }

@@ -18,6 +18,7 @@ import { blobsOf, readWithContents } from '../blob-contents.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
 import { parseOrder } from '../parse.ts'
 import { messageToProto } from './message-to-proto.ts'
+import { ownTurnFor } from './own-turn-for.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const MAX_TYPE_LENGTH = 64
@@ -53,6 +54,7 @@ export function listMessages(dependencies: {
     }
     const refsOf = ({ items }: Page<StoredMessage>) => items.flatMap(({ message }) => blobsOf(message))
     const { found: page, contents } = await readWithContents(blobs, workspaceId, read, refsOf)
+    await ownTurnFor(page.items)
     return {
       messages: page.items.map(({ message }) => messageToProto(message, contents)),
       ...pageTokens(scope, query, page, continued?.anchor.direction, ({ seq }) => ({ seq })),

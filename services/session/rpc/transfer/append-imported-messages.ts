@@ -2,6 +2,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
+import { ownTurnFor } from '../message/own-turn-for.ts'
 import { importedMessage } from './check-imported.ts'
 import { stagedOf } from './parse-import.ts'
 
@@ -13,11 +14,12 @@ export function appendImportedMessages(dependencies: {
   return async (request, context) => {
     const staged = stagedOf(request.import, principalOf(context).workspaceId)
     if (request.messages.length === 0) await store.extendStaged(staged)
-    else
-      await store.appendStaged(
-        staged,
-        request.messages.map((message, i) => importedMessage(message, `messages.${i}`)),
-      )
+    else {
+      await ownTurnFor(request.messages)
+      const messages = request.messages.map((message, i) => importedMessage(message, `messages.${i}`))
+      await ownTurnFor(messages)
+      await store.appendStaged(staged, messages)
+    }
     return {}
   }
 }

@@ -6,6 +6,7 @@ import type { StagedSession } from '#services/session/ports/session-staging.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
+import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import { PAGE_BYTES } from '../history/read-messages.ts'
@@ -70,7 +71,7 @@ async function findBoundary(
     if (found === undefined) throw new Rejection('MESSAGE_NOT_FOUND', { session_id: sessionId, message_id: before })
     return { origin: { sessionId, boundary: { type: 'before', messageId: before } }, last: found.seq - 1 }
   }
-  const page = await store.listMessages(workspace, sessionId, { limit: 1, order: 'descending' })
+  const page = await store.listMessages(workspace, sessionId, { limit: 1, bytes: PAGE_BYTES, order: 'descending' })
   if (page === undefined) throw sessionNotFound(fork.sessionId)
   const [last] = page.items
   if (last === undefined) throw new Rejection('SESSION_EMPTY', { session_id: sessionId })
@@ -90,6 +91,8 @@ async function copy(
     signal.throwIfAborted()
     const since = systemClock.monotonic()
     const { items, more } = await withStoreTime(() => readPage(store, fork, seq, limit))
+    // To read a large message takes as long as to write it.
+    await ownTurn()
     const wanted = items.filter((item) => item.seq <= last)
     const messages = forkedMessages(wanted, eventId)
     if (messages.length > 0) await withStoreTime(() => store.appendStaged(staged, messages))

@@ -13,7 +13,7 @@ import {
 } from '#services/session/ports/session-staging.ts'
 import { insertActivity } from '../activity.ts'
 import { readState } from '../reads.ts'
-import { saveMessage, saveNewSession } from '../save.ts'
+import { type MessageRecords, messageRecords, saveMessage, saveNewSession } from '../save.ts'
 import type { StoreParts } from '../store-parts.ts'
 import { claimId } from '../taken-ids.ts'
 import type { HiddenRow } from './hidden-sessions.ts'
@@ -40,15 +40,18 @@ export class SqliteStaging implements SessionStaging {
 
   appendStaged(staged: StagedSession, messages: readonly Message[]): Promise<void> {
     const { file, hidden, clock } = this.#parts
+    const { workspace, sessionId: id, source } = staged
+    // In a turn before that of the job: to make the records of what is large takes as long as to write them.
+    const records = messages.map((message) => messageRecords(workspace, id, { type: 'insert', seq: 0, message }))
     return file.write(() => {
       const { number, seq, kind } = this.#find(staged)
-      const { workspace, sessionId: id, source } = staged
       if (source !== undefined && readState(file, workspace, source) === undefined) {
         throw sessionNotFound(source)
       }
       for (const [i, message] of messages.entries()) {
         if (claimId(file, hidden, workspace, message.id) !== undefined) throw messageExists(message.id)
-        saveMessage(file, { workspace, id, number }, { type: 'insert', seq: seq + 1 + i, message })
+        const { message: record, parts } = records[i] as MessageRecords
+        saveMessage(file, number, { message: { ...record, seq: seq + 1 + i }, parts })
         const activity = activityOfStaged(kind, message)
         if (activity !== undefined)
           insertActivity(file, number, activityRecord(workspace, id, { seq: seq + 1, activity }))
