@@ -9,14 +9,15 @@ import { STEPS } from '#services/identity/adapters/sqlite/schema.ts'
 import { SqliteSigningKeys } from '#services/identity/adapters/sqlite/signing-keys.ts'
 import type { SigningKey } from '#services/identity/domain/signing-key.ts'
 import { KeySeal } from '#services/identity/run/access-token/key-seal.ts'
+import { systemClock } from '#shared/clock.ts'
 import { createHttp2Transport } from '#shared/http2/transport.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
-import { runToEnd, scratchDirectory, startProcess } from '#test/support/processes.ts'
+import { KEYS, runToEnd, scratchDirectory, startProcess } from '#test/support/processes.ts'
 import { readCollections } from '#test/support/read-stores.ts'
-import { KEY_A, KEY_B } from '#test/support/signing.ts'
+import { grantAt, KEY_A, KEY_B, openBeside } from '#test/support/signing.ts'
 
 const SECRET = 'a secret of processes'
 
@@ -145,6 +146,29 @@ async function rawCollections(db: Awaited<ReturnType<typeof openMongo>>['db']): 
   }
   return found
 }
+
+test('tokens are from where the gateway listens, or from the origin of PORTICO_PUBLIC_URL, and those of others are none', async () => {
+  using data = scratchDirectory()
+  const common = { PORTICO_DATA_DIR: data.path, PORTICO_PORT: '0', PORTICO_BOOTSTRAP_API_KEY: KEYS.api }
+  for (const more of [{}, { PORTICO_PUBLIC_URL: 'https://portico.example/a/path' }]) {
+    const server = await startProcess('main.ts', { ...common, ...more })
+    const { stdout } = await runToEnd('scripts/key.ts', ['list'], common)
+    const [, workspaceId = ''] = /workspace (\w+):/.exec(stdout) ?? []
+    const [, keyId = ''] = /^(key_\w+) .* workspace /m.exec(stdout) ?? []
+    const own = 'PORTICO_PUBLIC_URL' in more ? 'https://portico.example' : server.url
+    for (const [issuer, status] of [
+      [own, 400],
+      ['https://another.example', 401],
+    ] as const) {
+      await using beside = await openBeside(data.path, systemClock, issuer)
+      const minted = await beside.tokens.mint(grantAt(systemClock.now(), { target: { workspaceId, keyId } }))
+      const headers = { authorization: `Bearer ${minted?.token}`, 'content-type': 'application/json' }
+      const answer = await fetch(`${server.url}/api/v1/responses`, { method: 'POST', headers, body: '{"model":1}' })
+      assert.equal(answer.status, status, `${issuer}: ${await answer.text()}`)
+    }
+    assert.equal(await server.stop(), 0)
+  }
+})
 
 test('without the key of its folder, or with another one, the server refuses to start in one line; with it, it starts again', async () => {
   using data = scratchDirectory()

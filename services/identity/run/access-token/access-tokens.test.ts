@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { test } from 'node:test'
+import { createLocalJWKSet, jwtVerify } from 'jose'
 import { reasonOf } from '#shared/rejection.ts'
 import { grantAt, ISSUER, mintNow, openSigningStore } from '#test/support/signing.ts'
 import { AccessTokens } from './access-tokens.ts'
@@ -26,6 +27,21 @@ test('a token is at+jwt signed with ES256 by a published key, as anybody can ver
   const publicKey = createPublicKey({ key: jwk, format: 'jwk' })
   const bytes = Buffer.from(signature, 'base64url')
   assert.ok(verify('sha256', Buffer.from(`${header}.${payload}`), { key: publicKey, dsaEncoding: 'ieee-p1363' }, bytes))
+})
+
+test('jose verifies a token with the published key set, as RFC 9068 demands', async () => {
+  await using signing = await openSigningStore()
+  const replica = await signing.replica()
+  await replica.ring.rotate()
+  const keys = (await replica.ring.published()).map(({ kid, x, y }) => {
+    return { kty: 'EC', crv: 'P-256', kid, x, y, alg: 'ES256', use: 'sig' }
+  })
+  const token = await mintNow(signing, replica)
+  const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet({ keys }), {
+    ...{ algorithms: ['ES256'], typ: 'at+jwt', issuer: ISSUER, audience: `${ISSUER}/api/v1` },
+    ...{ requiredClaims: ['exp', 'sub', 'client_id', 'iat', 'jti'], currentDate: new Date(signing.clock.time) },
+  })
+  assert.deepEqual([protectedHeader.kid, payload.client_id, payload.scope], [keys[0]?.kid, 'a policy', 'inference'])
 })
 
 test('each token has an id of its own', async () => {
