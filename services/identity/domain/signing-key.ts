@@ -33,7 +33,7 @@ const KEPT_MS = 1_800_000
 const PERIOD_MS = 30 * 86_400_000
 
 /** The key that signs at a moment. Where the clock is behind the first key's, that one does. Undefined: there is none. */
-export function signerAt(keys: readonly SigningKey[], now: number): SigningKey | undefined {
+export function signerAt<K extends Pick<SigningKey, 'timeUsed'>>(keys: readonly K[], now: number): K | undefined {
   const inOrder = keys.toSorted((one, two) => one.timeUsed - two.timeUsed)
   return inOrder.findLast((key) => key.timeUsed <= now) ?? inOrder[0]
 }

@@ -104,6 +104,10 @@ forEachTransport((name, connect) => {
     clock.time += 900_000
     assert.deepEqual(await refusalOf(presentToken(identity, token)), refused)
     assert.deepEqual(await refusalOf(presentToken(identity, await tokenFor('key_ofnobody'))), refused)
+    for (const kind of [Principal_Kind.MANAGEMENT, Principal_Kind.PERSONAL]) {
+      const other = await identity.create({ kind })
+      assert.deepEqual(await refusalOf(presentToken(identity, await tokenFor(other.keyId))), refused)
+    }
     const elsewhere = await mintNow(identity, beside, { target: { workspaceId: 'wrk_other', keyId } })
     assert.deepEqual(await refusalOf(presentToken(identity, elsewhere)), refused)
   })

@@ -37,7 +37,9 @@ export function authenticate(dependencies: {
     const target = await tokens.verify(token)
     if (target === undefined) return undefined
     const { workspaceId, keyId } = target
-    return reads.read(`${workspaceId} ${keyId}`, () => store.getKey(workspaceId, keyId))
+    const found = await reads.read(`${workspaceId} ${keyId}`, () => store.getKey(workspaceId, keyId))
+    // No policy targets another kind; nor would a token of one that did be good.
+    return found?.key.kind === 'workspace' ? found : undefined
   }
 
   return async ({ credential }) => {

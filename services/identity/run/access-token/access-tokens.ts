@@ -96,7 +96,7 @@ export class AccessTokens {
     return read
   }
 
-  /** The oldest makes room: it is the one that expires soonest. */
+  /** The one that was remembered first makes room: of tokens that live for as long, it expires first. */
   #remember(digest: string, token: AccessToken): void {
     if (this.#remembered.size >= this.#mostRemembered) {
       const [oldest] = this.#remembered.keys()

@@ -68,7 +68,7 @@ export class KeyRing {
   async signer(): Promise<Signer> {
     const { clock, seal, logger } = this.#options
     if (clock.monotonic() - this.#readAt >= FRESH_MS) await this.#reread()
-    const key = signerAt([...this.#held.values()], clock.now()) as HeldKey | undefined
+    const key = signerAt([...this.#held.values()], clock.now())
     if (key === undefined || seal === undefined) throw new Rejection('SIGNING_UNAVAILABLE')
     key.privateKey ??= privateKeyOf(key, seal)
     const { header, privateKey } = key
@@ -125,6 +125,8 @@ export class KeyRing {
   }
 
   #hold(keys: readonly SigningKey[], readAt: number): void {
+    // Of two reads the later one counts, whichever ends first.
+    if (readAt < this.#readAt) return
     const before = this.#held
     this.#held = new Map(
       keys.map((key) => {
