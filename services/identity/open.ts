@@ -79,9 +79,10 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const { federation, auditLog: audit, replayClaims: claims } = stores
   const refusals = opening.use(new RefusalLog({ audit, ...dependencies }))
   const exchange = new Exchange({ federation, steps, claims, tokens, audit, refusals, clock })
-  if (config.auditDays > 0) opening.use(new AuditRetention({ audit, keepDays: config.auditDays, ...dependencies }))
   const { sharedIssuers } = config
   const result = await bootstrap(store, config, dependencies)
+  // Not before: what shares a commit with it fails with it, on a full disk.
+  if (config.auditDays > 0) opening.use(new AuditRetention({ audit, keepDays: config.auditDays, ...dependencies }))
   dependencies.logger.info({ workspaceId: result.workspaceId }, 'Keys and projects belong to this workspace')
   const resources = opening.move()
   return {

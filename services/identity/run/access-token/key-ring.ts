@@ -54,8 +54,9 @@ export class KeyRing {
     const ring = new KeyRing(options)
     const { store, seal, logger } = options
     if (seal !== undefined) {
-      requireOpen(await store.list(), seal)
-      await store.revise((keys) => sealedAnew(keys, seal))
+      const keys = await store.list()
+      requireOpen(keys, seal)
+      if (sealedAnew(keys, seal) !== undefined) await store.revise((now) => sealedAnew(now, seal))
     }
     await ring.#refresh()
     // Several may have made the first key at once, of which one was taken.
