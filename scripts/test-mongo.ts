@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { MongoBinary, MongoMemoryReplSet } from 'mongodb-memory-server-core'
 
@@ -30,8 +30,13 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
   const onPath = spawnSync(process.platform === 'win32' ? 'where' : 'which', ['mongod'], { encoding: 'utf8' })
   const systemBinary = onPath.status === 0 ? onPath.stdout.split(/\r?\n/)[0]?.trim() : undefined
   process.env.MONGOMS_SYSTEM_BINARY_VERSION_CHECK = 'false'
-  const dbPath = join(scratch, 'mongodb')
-  mkdirSync(dbPath, { recursive: true })
+  const dbPath = mkdtempSync(join(folderInMemory() ?? scratch, 'portico-mongodb-'))
+  const remove = (): void => rmSync(dbPath, { recursive: true, force: true, maxRetries: 5 })
+  const interrupted = (signal: NodeJS.Signals): void => {
+    remove()
+    process.kill(process.pid, signal)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupted)
   try {
     const binary = systemBinary ?? (await MongoBinary.getPath())
     const set = await MongoMemoryReplSet.create({
@@ -44,13 +49,30 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
       uri: `${set.getUri()}&${PATIENCE}`,
       said,
       binary,
-      stop: async () => void (await set.stop({ doCleanup: true, force: true })),
+      async stop() {
+        await set.stop({ doCleanup: true, force: true })
+        remove()
+        for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupted)
+      },
     }
   } catch (error) {
+    remove()
     const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
     const looked = systemBinary === undefined ? 'no mongod on PATH, and none could be fetched' : 'mongod did not start'
     return { uri: undefined, said: `${looked} (${why})`, stop: async () => {} }
   }
+}
+
+const GIB = 1_073_741_824
+
+/**
+ * A folder in memory, where there is one with room to spare: the tests wait most of all for a disk that proves each write. What tests
+ * of a kill need of a disk, they have on one of their own.
+ */
+function folderInMemory(folder = '/dev/shm'): string | undefined {
+  if (!existsSync(folder) || process.availableMemory() < 8 * GIB) return undefined
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize < 4 * GIB ? undefined : folder
 }
 
 /** What a test run says in the end; that MongoDB was not tested is its last line, so that nobody overlooks it. */

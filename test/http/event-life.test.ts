@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import test from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Rejection } from '#shared/rejection.ts'
 import { closingReasons } from '#shared/rpc/server-reasons.ts'
 import { connected, gone, openStream, readUntil, selected } from '#test/support/event-stream.ts'
 import { openFacade, type Stubs } from '#test/support/facade.ts'
 import { forEachTransport } from '#test/support/transports.ts'
+import { untilStill } from '#test/support/until-still.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 forEachTransport((name, connect) => {
   test(`${name}: a quiet stream has heartbeats`, async () => {
@@ -44,7 +45,7 @@ forEachTransport((name, connect) => {
     assert.equal(facade.listener.lifecycle.openStreams, 1)
     stream.destroy()
     await ended.promise
-    while (facade.listener.lifecycle.openStreams > 0) await delay(1)
+    await waitFor('the end of the stream', () => facade.listener.lifecycle.openStreams === 0)
   })
 
   test(`${name}: a client that hangs up before the first message ends the RPC too`, async () => {
@@ -86,11 +87,7 @@ forEachTransport((name, connect) => {
       connect,
     )
     const stream = await openStream(`${facade.url}/api/event`)
-    let before = -1
-    while (before !== pulled) {
-      before = pulled
-      await delay(100)
-    }
+    await untilStill('the events', () => pulled)
     // What was pulled lies in the socket's buffers: megabytes at most, of the gigabyte that was on offer.
     assert.ok(pulled < 10_000, `${pulled} events were pulled`)
     stream.destroy()

@@ -9,6 +9,7 @@ import { create } from '@bufbuild/protobuf'
 import { ExportSessionResponseSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { openFacade } from '#test/support/facade.ts'
 import { openPortico, type Portico } from '#test/support/portico.ts'
+import { untilStill } from '#test/support/until-still.ts'
 
 const exported = (id: string, query = '') => `/api/experimental/session/${id}/export${query}`
 const FILE = Buffer.alloc(2_000_000, 'abcdefg')
@@ -161,12 +162,8 @@ test('a client that hangs up ends the export, and one that does not read holds i
     NodeJS.ReadableStream,
   ]
   answer.pause()
-  let before = -1
-  // It stands still once the buffers on the way are full.
-  while (sent !== before) {
-    before = sent
-    await new Promise((resolve) => setTimeout(resolve, 200))
-  }
+  // Once the buffers on the way are full.
+  await untilStill('the pieces', () => sent)
   assert.ok(sent < 100, `${sent} pieces`)
   request.on('error', () => {}).destroy()
   await ended.promise
