@@ -5,7 +5,7 @@ import { openMongoSessionStore } from '#services/session/adapters/mongo/session-
 import { recordStep } from '#services/session/domain/run.ts'
 import { nothing } from '#services/session/ports/session-store.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
-import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { emptyDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { readCollections } from '#test/support/read-stores.ts'
 import { type UseCases, withUseCases } from '#test/support/session-use-cases.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -34,25 +34,32 @@ after(async () => {
   await mongo?.[Symbol.asyncDispose]()
 })
 
-/** Two stores on the same data, as two processes have them. */
-async function open(): Promise<StoreFixture & { readonly second: UseCases }> {
+async function openOne(): Promise<StoreFixture> {
   assert.ok(mongo)
-  for (const collection of await mongo.db.collections()) {
-    if (collection.collectionName !== 'store_versions') await collection.deleteMany({})
-  }
+  await emptyDatabase(mongo)
   const clock = new ManualClock()
   const store = withUseCases(await openMongoSessionStore({ mongo, clock }))
-  const second = withUseCases(await openMongoSessionStore({ mongo, clock }))
   return {
     store,
-    second,
     clock,
     contents: () => readCollections(mongo.db),
     longMs: 60_000,
     shortMs: 500,
     outlast: () => delay(600),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  }
+}
+
+/** Two stores on the same data, as two processes have them. */
+async function open(): Promise<StoreFixture & { readonly second: UseCases }> {
+  const first = await openOne()
+  assert.ok(mongo)
+  const second = withUseCases(await openMongoSessionStore({ mongo, clock: first.clock }))
+  return {
+    ...first,
+    second,
     async [Symbol.asyncDispose]() {
-      await store[Symbol.asyncDispose]()
+      await first[Symbol.asyncDispose]()
       await second[Symbol.asyncDispose]()
     },
   }
@@ -77,7 +84,7 @@ async function dropChangeStreams(): Promise<void> {
   await mongo?.db.command({ killCursors: 'events', cursors: await changeStreams('events') })
 }
 
-sessionStoreSuite('MongoDB', open, { skip: skipWithoutMongo })
+sessionStoreSuite('MongoDB', openOne, { skip: skipWithoutMongo })
 
 suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
   test('may open an empty database at once', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openMongo } from '#shared/stores/mongo.ts'
+import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
 
 /** Why a MongoDB suite is skipped, for `{ skip: skipWithoutMongo }`; false when there is a server. */
 export const skipWithoutMongo: string | false = mongoUri() === undefined ? 'no MongoDB server' : false
@@ -12,6 +12,13 @@ export function mongoUri(): string | undefined {
 /** A database that nobody else uses. Whoever fills it drops it. */
 export function freshDatabaseName(): string {
   return `portico_test_${randomBytes(8).toString('hex')}`
+}
+
+/** Empties what a database has; its collections and their indexes, which take a while to make, stay. */
+export async function emptyDatabase({ db }: Pick<Mongo, 'db'>): Promise<void> {
+  const collections = await db.collections()
+  const all = collections.filter(({ collectionName }) => collectionName !== 'store_versions')
+  await Promise.all(all.map((collection) => collection.deleteMany({})))
 }
 
 /** Drops a database that a product has filled which is gone by now. */
