@@ -1,5 +1,9 @@
 import { getAgent, listAgents } from './agent/operations.ts'
 import { readSessionLog, subscribeToEvents } from './event/operations.ts'
+import { listAuditEntries } from './federation/audit-operations.ts'
+import { createIssuer, deleteIssuer, getIssuer, listIssuers, updateIssuer } from './federation/issuer-operations.ts'
+import { createPolicy, deletePolicy, getPolicy, listPolicies, updatePolicy } from './federation/policy-operations.ts'
+import { addPolicyCheck, pausePolicy, removePolicyCheck, resumePolicy } from './federation/policy-state-operations.ts'
 import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from './inbox/operations.ts'
 import { getLocation } from './location/operations.ts'
 import { getContext, getMessage, listMessages } from './message/operations.ts'
@@ -58,5 +62,9 @@ export const OPERATIONS: readonly Operation[] = [
   ...[getInfo, getHealth],
   createResponse,
   ...[exchangeToken, listSigningKeys, getServerMetadata],
+  ...[listIssuers, createIssuer, getIssuer, updateIssuer, deleteIssuer],
+  ...[listPolicies, createPolicy, getPolicy, updatePolicy, deletePolicy],
+  ...[pausePolicy, resumePolicy, addPolicyCheck, removePolicyCheck],
+  listAuditEntries,
   ...[getLiveness, getReadiness, getOpenapi],
 ]

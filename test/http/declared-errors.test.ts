@@ -11,6 +11,7 @@ import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { openFacade, type Stubs, TEST_KEYS } from '#test/support/facade.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { FORM_TYPE, tokenForm } from '#test/support/token-form.ts'
+import { FEDERATION } from './federation-provocations.ts'
 
 /** What provokes an error of an operation; a member that is left out is that of `VALID`. */
 interface Provocation {
@@ -154,6 +155,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     PROVIDER_UNAVAILABLE: { body: { ...echo, input: '/fail 500' } },
     PROVIDER_TIMEOUT: { body: { ...echo, input: '/fail 504' } },
   },
+  ...FEDERATION,
   'oauth.exchange': {
     GRANT_REFUSED: { body: tokenForm() },
     SUBJECT_TOKEN_INVALID: { body: tokenForm(), ...away },
@@ -173,10 +175,11 @@ function ofLocation(path: string): Partial<Record<AnyReason, Provocation>> {
 }
 
 function requestOf(
-  { method, path }: Operation,
+  { method, path, credentials }: Operation,
   { path: given, body }: Provocation,
-  key: string,
+  keys: { readonly api: string; readonly management: string },
 ): [string, RequestInit] {
+  const key = credentials.includes('management') ? keys.management : keys.api
   const headers = { authorization: `Bearer ${key}` }
   const sent = { method: method.toUpperCase(), headers }
   if (typeof body === 'string') return [given ?? path, { ...sent, body, headers: { 'content-type': FORM_TYPE } }]
@@ -215,7 +218,7 @@ test('the real services answer each provocation with the error that is declared'
   for (const [operation, reason, provocation] of provocations()) {
     if (provocation.by === 'stubs') continue
     const server: Portico = provocation.by === 'services with keys' ? locked : portico
-    const answer = await server.fetch(...requestOf(operation, provocation, PORTICO_KEYS.api))
+    const answer = await server.fetch(...requestOf(operation, provocation, PORTICO_KEYS))
     await expectShown(answer, operation, reason)
     // Several reasons look alike: what the gateway refuses by itself is none that it declares.
     assert.deepEqual(server.rejections.splice(0), [reason], `${operation.id} ${reason}`)
@@ -235,10 +238,11 @@ test('what only a service that is away or behind rejects with is shown as declar
   await using facade = await openFacade({
     ...{ session: all(SessionService), inference: all(InferenceService), federation: all(FederationService), reasons },
   })
+  const keys = { api: TEST_KEYS.workspace, management: TEST_KEYS.management }
   for (const [operation, each, provocation] of provocations()) {
     if (provocation.by !== 'stubs') continue
     reason = each
-    await expectShown(await facade.fetch(...requestOf(operation, provocation, TEST_KEYS.workspace)), operation, each)
+    await expectShown(await facade.fetch(...requestOf(operation, provocation, keys)), operation, each)
   }
 })
 

@@ -1,13 +1,14 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Transport } from '@connectrpc/connect'
+import type { CallOptions, Client, Transport } from '@connectrpc/connect'
 import pino from 'pino'
 import { createApp } from '#gateway/app.ts'
 import { createClients } from '#gateway/clients.ts'
 import { readConfig as readGatewayConfig } from '#gateway/config.ts'
 import { type Listener, listen } from '#gateway/http/listen.ts'
 import { ownReadiness } from '#gateway/readiness.ts'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig as readCatalogConfig } from '#services/catalog/config.ts'
 import { open as openCatalog } from '#services/catalog/open.ts'
 import { readConfig as readIdentityConfig } from '#services/identity/config.ts'
@@ -18,6 +19,8 @@ import { readConfig as readSessionConfig } from '#services/session/config.ts'
 import { open as openSession } from '#services/session/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { reasonOf } from '#shared/rejection.ts'
+import { callOptions } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { wrapSteps } from '#shared/streams.ts'
 import { AnswerJudge } from '#test/support/answer-judge.ts'
@@ -35,6 +38,10 @@ export interface Portico extends AsyncDisposable {
   readonly outside: string
   /** Lines that were logged, parsed. */
   readonly log: Record<string, unknown>[]
+  readonly organizationId: string
+  /** The identity service, and the options of an operator's call to it. */
+  readonly identity: Client<typeof IdentityService>
+  readonly operator: CallOptions
   /** Why the services rejected calls of the gateway. */
   readonly rejections: (string | undefined)[]
   fetch(path: string, init?: RequestInit): Promise<Response>
@@ -81,6 +88,7 @@ export async function openPortico(
 
   const identity = stack.use(await openIdentity(readIdentityConfig(whole), common))
   const toIdentity = createLocalTransport(identity.routes)
+  const { organizationId, workspaceId } = identity.bootstrap
   const inference = stack.use(await openInference(readInferenceConfig(whole), { ...common, identity: toIdentity }))
   const catalog = stack.use(await openCatalog(readCatalogConfig(whole), common))
   const peers = { catalog: createLocalTransport(catalog.routes), inference: createLocalTransport(inference.routes) }
@@ -106,6 +114,9 @@ export async function openPortico(
     project,
     outside,
     log,
+    organizationId,
+    identity: createClient(IdentityService, toIdentity),
+    operator: callOptions({ principal: { organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' } }),
     rejections,
     fetch: (path, init) => fetch(`${url}${path}`, init),
     post: (path, body) =>

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { operation } from '../operation.ts'
+import { toPageSize } from '../records/page.ts'
+import { toTime } from '../records/time.ts'
+import { auditEntry, fromEntry, kind, toKind } from './audit.ts'
+import { ADMIN, issuerId, moment, ORGANIZATION_PATH, offsetQuery, ofOrganization, policyId } from './common.ts'
+
+const when = (text: string | undefined) => (text === undefined ? undefined : toTime(Date.parse(text)))
+
+export const listAuditEntries = operation({
+  ...{ ...ADMIN, id: 'audit.list', method: 'get', path: `${ORGANIZATION_PATH}/audit`, params: ofOrganization },
+  summary:
+    'What happened in an organization, newest first: exchanges, with the true reason of each refusal, and changes',
+  query: z.object({
+    limit: offsetQuery.limit,
+    cursor: z.string().min(1).optional().meta({ description: '`next_cursor` of an earlier page' }),
+    policy_id: policyId.optional(),
+    issuer_id: issuerId.optional(),
+    type: kind.optional().meta({ description: '`exchange_refused` includes those that were only counted' }),
+    since: moment.optional(),
+    until: moment.optional().meta({ description: 'Entries before this time' }),
+  }),
+  answer: z.strictObject({ data: z.array(auditEntry), next_cursor: z.string().nullable() }),
+  errors: ['ORGANIZATION_NOT_FOUND', 'INVALID_CURSOR', 'REQUEST_INVALID'],
+  handle({ federation }, { params: { organizationID: organizationId }, query, call }) {
+    const [since, until] = [when(query.since), when(query.until)]
+    const request = {
+      organizationId,
+      pageSize: toPageSize(query.limit),
+      pageToken: query.cursor ?? '',
+      policyId: query.policy_id ?? '',
+      issuerId: query.issuer_id ?? '',
+      kind: toKind(query.type),
+      ...(since === undefined ? {} : { since }),
+      ...(until === undefined ? {} : { until }),
+    }
+    return federation.listAuditEntries(request, call.options())
+  },
+  present: ({ entries, nextPageToken }) => ({ data: entries.map(fromEntry), next_cursor: nextPageToken || null }),
+})

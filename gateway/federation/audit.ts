@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { type AuditEntry, AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
+import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+import type { JsonOf } from '../kinds.ts'
+import { freeObject } from '../shape.ts'
+import { fromMoment, moment } from './common.ts'
+
+const kinds = {
+  exchange_accepted: Kind.EXCHANGE_ACCEPTED,
+  exchange_refused: Kind.EXCHANGE_REFUSED,
+  change: Kind.CHANGE,
+}
+
+/** What an entry is about, as a query names it. */
+export const kind = z.enum(['exchange_accepted', 'exchange_refused', 'change'])
+export const toKind = (word: z.output<typeof kind> | undefined): Kind =>
+  word === undefined ? Kind.UNSPECIFIED : kinds[word]
+
+const resource = z.enum(['issuer', 'policy', 'api_key', 'organization'])
+const resources = enumTable({
+  issuer: Resource.ISSUER,
+  policy: Resource.POLICY,
+  api_key: Resource.API_KEY,
+  organization: Resource.ORGANIZATION,
+})
+
+const SNAPSHOT = 'The record as it was then, with the members that it had'
+const common = { position: z.int(), time: moment }
+const network = z.string().meta({ description: 'Address that the request came from; of IPv6 the /64' })
+
+/** Something that happened in an organization. */
+export const auditEntry = z
+  .discriminatedUnion('type', [
+    z.strictObject({
+      ...{ type: z.literal('exchange_accepted'), ...common, policy_id: z.string(), policy_revision: z.int() },
+      ...{ issuer_id: z.string(), issuer_revision: z.int(), key_id: z.string(), workspace_id: z.string() },
+      subject: z.string(),
+      token_id: z.string().meta({ description: '`jti` of the access token' }),
+      expires_at: moment,
+      client_network: network,
+    }),
+    z.strictObject({
+      ...{ type: z.literal('exchange_refused'), ...common, policy_id: z.string(), issuer_id: z.string().nullable() },
+      reason: z.string(),
+      found: z.string().nullable().meta({ description: 'What the token has where something else is asked for' }),
+      client_network: network,
+    }),
+    z.strictObject({
+      ...{ type: z.literal('exchanges_refused'), ...common, policy_id: z.string(), reason: z.string(), count: z.int() },
+      ...{ first_at: moment, last_at: moment },
+    }),
+    z.strictObject({
+      ...{ type: z.literal('change'), ...common, resource, resource_id: z.string() },
+      actor_key_id: z.string().nullable().meta({ description: 'Key of the admin; null: the operator' }),
+      before: freeObject(SNAPSHOT).nullable(),
+      after: freeObject(SNAPSHOT).nullable(),
+    }),
+  ])
+  .meta({ id: 'AuditEntry' })
+
+export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof auditEntry> {
+  const shared = { position: Number(position), time: fromMoment(time) }
+  switch (event.case) {
+    case 'exchangeAccepted': {
+      const { value } = event
+      return {
+        ...{ type: 'exchange_accepted', ...shared, policy_id: value.policyId, issuer_id: value.issuerId },
+        ...{ policy_revision: Number(value.policyRevision), issuer_revision: Number(value.issuerRevision) },
+        ...{ key_id: value.keyId, workspace_id: value.workspaceId, subject: value.subject, token_id: value.tokenId },
+        ...{ expires_at: fromMoment(value.expireTime), client_network: value.clientNetwork },
+      }
+    }
+    case 'exchangeRefused': {
+      const { policyId, issuerId, reason, found, clientNetwork } = event.value
+      return {
+        ...{ type: 'exchange_refused', ...shared, policy_id: policyId, issuer_id: issuerId || null, reason },
+        ...{ found: found || null, client_network: clientNetwork },
+      }
+    }
+    case 'exchangesRefused': {
+      const { policyId, reason, count, firstTime, lastTime } = event.value
+      return {
+        ...{ type: 'exchanges_refused', ...shared, policy_id: policyId, reason, count: Number(count) },
+        ...{ first_at: fromMoment(firstTime), last_at: fromMoment(lastTime) },
+      }
+    }
+    case 'change': {
+      const { actorKeyId, resource, resourceId, before = null, after = null } = event.value
+      const word = resources.fromProto(resource)
+      if (word === undefined) throw new Error(`identity answered an unknown resource: ${resource}`)
+      return {
+        ...{ type: 'change', ...shared, resource: word, resource_id: resourceId, actor_key_id: actorKeyId || null },
+        ...{ before, after },
+      }
+    }
+    default:
+      throw new Error('identity answered an entry without an event')
+  }
+}

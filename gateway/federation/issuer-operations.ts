@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { byStatus, noContent } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import {
+  ADMIN,
+  issuerId,
+  listOf,
+  maskOf,
+  ORGANIZATION_PATH,
+  offsetQuery,
+  ofOrganization,
+  publicField,
+  toOffset,
+} from './common.ts'
+import { createIssuerBody, fromIssuer, issuer, toIssuerSettings, updateIssuerBody } from './issuer.ts'
+
+const LIST_PATH = `${ORGANIZATION_PATH}/issuers` as const
+const PATH = `${LIST_PATH}/{issuerID}` as const
+const params = ofOrganization.extend({ issuerID: issuerId.meta({ description: 'Issuer' }) })
+const SETTINGS = ['name', 'issuer_url', 'jwks_url', 'jwks', 'single_use', 'max_age_seconds'] as const
+const answer = z.strictObject({ data: issuer })
+
+export const listIssuers = operation({
+  ...{ ...ADMIN, id: 'issuers.list', method: 'get', path: LIST_PATH, params: ofOrganization },
+  summary: 'The issuers of an organization, oldest first, with the health of their keys',
+  query: z.object(offsetQuery),
+  answer: listOf(issuer),
+  errors: ['ORGANIZATION_NOT_FOUND'],
+  handle: ({ federation }, { params: { organizationID: organizationId }, query, call }) =>
+    federation.listIssuers({ organizationId, ...toOffset(query) }, call.options()),
+  present: ({ issuers, totalSize }) => ({ data: issuers.map(fromIssuer), total_count: totalSize }),
+})
+
+export const createIssuer = operation({
+  ...{ ...ADMIN, id: 'issuers.create', method: 'post', path: LIST_PATH, params: ofOrganization },
+  summary: 'Registers an identity provider whose tokens are exchanged',
+  description:
+    'Nothing is fetched: whether its keys can be is shown by `key_health` once a token was exchanged or tested.',
+  body: createIssuerBody,
+  answer: byStatus({ 201: answer }),
+  errors: ['ORGANIZATION_NOT_FOUND', 'PLAN_REQUIRED', 'TOO_MANY_ISSUERS', 'REQUEST_INVALID'],
+  handle: ({ federation }, { params: { organizationID: organizationId }, body, call }) =>
+    federation.createIssuer({ organizationId, settings: toIssuerSettings(body) }, call.options()),
+  present: ({ issuer }) => ({ status: 201, body: { data: fromIssuer(issuer) } }),
+  publicField,
+})
+
+export const getIssuer = operation({
+  ...{ ...ADMIN, id: 'issuers.get', method: 'get', path: PATH, params },
+  summary: 'One issuer',
+  answer,
+  errors: ['ORGANIZATION_NOT_FOUND', 'ISSUER_NOT_FOUND'],
+  handle: ({ federation }, { params: { organizationID: organizationId, issuerID: issuerId }, call }) =>
+    federation.getIssuer({ organizationId, issuerId }, call.options()),
+  present: ({ issuer }) => ({ data: fromIssuer(issuer) }),
+})
+
+export const updateIssuer = operation({
+  ...{ ...ADMIN, id: 'issuers.update', method: 'patch', path: PATH, params },
+  summary: 'Changes an issuer; the next exchange of every replica counts with what it is then',
+  body: updateIssuerBody,
+  answer,
+  errors: ['ORGANIZATION_NOT_FOUND', 'ISSUER_NOT_FOUND', 'PLAN_REQUIRED', 'REQUEST_INVALID'],
+  handle: ({ federation }, { params: { organizationID: organizationId, issuerID: issuerId }, body, call }) => {
+    const request = { organizationId, issuerId, settings: toIssuerSettings(body), updateMask: maskOf(body, SETTINGS) }
+    return federation.updateIssuer(request, call.options())
+  },
+  present: ({ issuer }) => ({ data: fromIssuer(issuer) }),
+  publicField,
+})
+
+export const deleteIssuer = operation({
+  ...{ ...ADMIN, id: 'issuers.delete', method: 'delete', path: PATH, params },
+  summary: 'Deletes an issuer; its policies stay, and refuse. Access tokens that were given out stay valid',
+  answer: noContent,
+  errors: ['ORGANIZATION_NOT_FOUND', 'ISSUER_NOT_FOUND'],
+  handle: ({ federation }, { params: { organizationID: organizationId, issuerID: issuerId }, call }) =>
+    federation.deleteIssuer({ organizationId, issuerId }, call.options()),
+})

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { byStatus, noContent } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import {
+  ADMIN,
+  issuerId,
+  listOf,
+  maskOf,
+  ORGANIZATION_PATH,
+  offsetQuery,
+  ofOrganization,
+  policyId,
+  publicField,
+  toOffset,
+} from './common.ts'
+import { createPolicyBody, fromPolicy, policy, toPolicySettings, updatePolicyBody, warnings } from './policy.ts'
+
+const LIST_PATH = `${ORGANIZATION_PATH}/policies` as const
+export const POLICY_PATH = `${LIST_PATH}/{policyID}` as const
+export const ofPolicy = ofOrganization.extend({ policyID: policyId.meta({ description: 'Policy' }) })
+const SETTINGS = ['name', 'issuer_id', 'subject', 'audience', 'condition', 'key_id'] as const
+const saved = z.strictObject({ data: policy, warnings })
+
+export const listPolicies = operation({
+  ...{ ...ADMIN, id: 'policies.list', method: 'get', path: LIST_PATH, params: ofOrganization },
+  summary: 'The federation policies of an organization, oldest first',
+  query: z.object({
+    ...offsetQuery,
+    issuer_id: issuerId.optional().meta({ description: 'Only those of this issuer' }),
+  }),
+  answer: listOf(policy),
+  errors: ['ORGANIZATION_NOT_FOUND'],
+  handle: ({ federation }, { params: { organizationID: organizationId }, query, call }) =>
+    federation.listPolicies({ organizationId, issuerId: query.issuer_id ?? '', ...toOffset(query) }, call.options()),
+  present: ({ policies, totalSize }) => ({ data: policies.map(fromPolicy), total_count: totalSize }),
+})
+
+export const createPolicy = operation({
+  ...{ ...ADMIN, id: 'policies.create', method: 'post', path: LIST_PATH, params: ofOrganization },
+  summary: 'Says which tokens of an issuer are exchanged, and for which key',
+  body: createPolicyBody,
+  answer: byStatus({ 201: saved }),
+  errors: ['ORGANIZATION_NOT_FOUND', 'PLAN_REQUIRED', 'TOO_MANY_POLICIES', 'REQUEST_INVALID'],
+  handle: ({ federation }, { params: { organizationID: organizationId }, body, call }) =>
+    federation.createPolicy({ organizationId, settings: toPolicySettings(body) }, call.options()),
+  present: ({ policy, warnings }) => ({ status: 201, body: { data: fromPolicy(policy), warnings } }),
+  publicField,
+})
+
+export const getPolicy = operation({
+  ...{ ...ADMIN, id: 'policies.get', method: 'get', path: POLICY_PATH, params: ofPolicy },
+  summary: 'One policy',
+  answer: z.strictObject({ data: policy }),
+  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND'],
+  handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, call }) =>
+    federation.getPolicy({ organizationId, policyId }, call.options()),
+  present: ({ policy }) => ({ data: fromPolicy(policy) }),
+})
+
+export const updatePolicy = operation({
+  ...{ ...ADMIN, id: 'policies.update', method: 'patch', path: POLICY_PATH, params: ofPolicy },
+  summary: 'Changes a policy; the next exchange of every replica counts with what it is then',
+  body: updatePolicyBody,
+  answer: saved,
+  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'PLAN_REQUIRED', 'REQUEST_INVALID'],
+  handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, body, call }) => {
+    const request = { organizationId, policyId, settings: toPolicySettings(body), updateMask: maskOf(body, SETTINGS) }
+    return federation.updatePolicy(request, call.options())
+  },
+  present: ({ policy, warnings }) => ({ data: fromPolicy(policy), warnings }),
+  publicField,
+})
+
+export const deletePolicy = operation({
+  ...{ ...ADMIN, id: 'policies.delete', method: 'delete', path: POLICY_PATH, params: ofPolicy },
+  summary: 'Deletes a policy; access tokens that were given out stay valid',
+  answer: noContent,
+  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND'],
+  handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, call }) =>
+    federation.deletePolicy({ organizationId, policyId }, call.options()),
+})

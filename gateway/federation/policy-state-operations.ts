@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { operation } from '../operation.ts'
+import { ADMIN } from './common.ts'
+import { addCheckBody, checkParameter, fromPolicy, policy, toChecks } from './policy.ts'
+import { ofPolicy, POLICY_PATH } from './policy-operations.ts'
+
+const answer = z.strictObject({ data: policy })
+
+export const pausePolicy = operation({
+  ...{ ...ADMIN, id: 'policies.pause', method: 'post', path: `${POLICY_PATH}/pause`, params: ofPolicy },
+  summary: 'Pauses a policy: it refuses every exchange from now on. Again is no error',
+  answer,
+  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND'],
+  handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, call }) =>
+    federation.pausePolicy({ organizationId, policyId }, call.options()),
+  present: ({ policy }) => ({ data: fromPolicy(policy) }),
+})
+
+export const resumePolicy = operation({
+  ...{ ...ADMIN, id: 'policies.resume', method: 'post', path: `${POLICY_PATH}/resume`, params: ofPolicy },
+  summary: 'Enables a policy that was paused. Again is no error',
+  answer,
+  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'PLAN_REQUIRED'],
+  handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, call }) =>
+    federation.resumePolicy({ organizationId, policyId }, call.options()),
+  present: ({ policy }) => ({ data: fromPolicy(policy) }),
+})
+
+export const addPolicyCheck = operation({
+  ...{ ...ADMIN, id: 'policies.checks.add', method: 'post', path: `${POLICY_PATH}/checks`, params: ofPolicy },
+  summary: 'Adds a check of a claim that the policy does not have yet',
+  body: addCheckBody,
+  answer,
+  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'PLAN_REQUIRED', 'CHECK_EXISTS', 'REQUEST_INVALID'],
+  handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, body, call }) =>
+    federation.addPolicyCheck({ organizationId, policyId, check: toChecks(body) }, call.options()),
+  present: ({ policy }) => ({ data: fromPolicy(policy) }),
+  publicField: (field) => field.replace(/^check\./, ''),
+})
+
+export const removePolicyCheck = operation({
+  ...{ ...ADMIN, id: 'policies.checks.remove', method: 'delete', path: `${POLICY_PATH}/checks/{check}` },
+  params: ofPolicy.extend({ check: checkParameter }),
+  summary: 'Removes a check of a claim',
+  answer,
+  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'CHECK_NOT_FOUND'],
+  handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId, check }, call }) =>
+    federation.removePolicyCheck({ organizationId, policyId, check }, call.options()),
+  present: ({ policy }) => ({ data: fromPolicy(policy) }),
+})

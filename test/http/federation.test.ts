@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { OpenRouter } from '@openrouter/sdk'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { newTokenKey, signToken, type TokenKey } from '#test/support/subject-tokens.ts'
+import { postToken, tokenForm } from '#test/support/token-form.ts'
+
+const ISSUER = 'https://ci.example'
+const key = newTokenKey('RS256', 'one')
+
+interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: whatever an operation answers; its schema is checked by the judge.
+  readonly json: any
+}
+
+/** Calls as an admin of the organization, with paths below it. */
+function adminOf({ fetch, organizationId }: Portico) {
+  return async (method: string, path: string, body?: unknown, organization = organizationId): Promise<Answer> => {
+    const headers = { authorization: `Bearer ${PORTICO_KEYS.management}`, 'content-type': 'application/json' }
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+    const answer = await fetch(`/api/v1/organizations/${organization}${path}`, { method, headers, ...sent })
+    const text = await answer.text()
+    return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) }
+  }
+}
+
+const INLINE = { name: 'CI', issuer_url: ISSUER, jwks: { keys: [key.jwk] } }
+
+async function keyIdOf({ identity, operator }: Portico): Promise<string> {
+  const { apiKeys } = await identity.listApiKeys({}, operator)
+  return apiKeys.find(({ prefix }) => prefix.startsWith('sk-'))?.keyId ?? ''
+}
+
+/** An issuer with its keys, and a policy for the first workspace key. */
+async function register(portico: Portico) {
+  const admin = adminOf(portico)
+  const keyId = await keyIdOf(portico)
+  const issuer = (await admin('POST', '/issuers', INLINE)).json.data
+  const policy = { name: 'Jobs', issuer_id: issuer.id, subject: 'job', audience: 'portico', key_id: keyId }
+  return {
+    admin,
+    keyId,
+    issuerId: issuer.id as string,
+    policyId: (await admin('POST', '/policies', policy)).json.data.id,
+  }
+}
+
+function subjectToken(changes: object = {}, signedBy: TokenKey = key): string {
+  const now = Math.floor(Date.now() / 1_000)
+  return signToken({ iss: ISSUER, sub: 'job', aud: 'portico', iat: now, exp: now + 300, ...changes }, signedBy)
+}
+
+async function exchange(portico: Portico, policyId: string, token = subjectToken()): Promise<Answer> {
+  const form = tokenForm({ subject_token: token, federation_policy_id: policyId })
+  const { status, text } = await postToken(portico.url, form)
+  return { status, json: JSON.parse(text) }
+}
+
+test('a token is exchanged for one that acts as the key of the policy, until the key is disabled', async () => {
+  await using portico = await openPortico({ PORTICO_AUTH: 'bearer' })
+  const { keyId, policyId } = await register(portico)
+  const { status, json } = await exchange(portico, policyId)
+  assert.equal(status, 200)
+  assert.ok(json.expires_in > 290 && json.expires_in <= 300)
+  const ask = (path: string) =>
+    portico.fetch(path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'portico/echo', input: '/length 2' }),
+    })
+  assert.equal((await ask('/api/v1/responses')).status, 200)
+  assert.equal((await ask('/api/session')).status, 403)
+  assert.equal((await ask(`/api/v1/organizations/${portico.organizationId}/issuers`)).status, 403)
+  await portico.identity.updateApiKey({ keyId, disabled: true }, portico.operator)
+  assert.equal((await ask('/api/v1/responses')).status, 401)
+  assert.equal((await exchange(portico, policyId)).json.error, 'invalid_grant')
+})
+
+test('56, 64: what is not accepted gets one answer, and a policy that is paused, changed or gone refuses at once', async () => {
+  await using portico = await openPortico()
+  const { admin, policyId, issuerId } = await register(portico)
+  const refused = { error: 'invalid_grant', error_description: 'The subject token was not accepted.' }
+  const expectRefused = async (id = policyId, token?: string) =>
+    assert.deepEqual(await exchange(portico, id, token), { status: 400, json: refused })
+  await expectRefused('00000000-0000-4000-8000-000000000000')
+  await expectRefused(policyId, subjectToken({ aud: 'other' }))
+  await expectRefused(policyId, subjectToken({ sub: 'Job' }))
+  await expectRefused(policyId, subjectToken({ exp: 1 }))
+  await expectRefused(policyId, subjectToken({}, newTokenKey('RS256', 'one')))
+  const path = `/policies/${policyId}`
+  const expectAccepted = async () => assert.equal((await exchange(portico, policyId)).status, 200)
+  await expectAccepted()
+  assert.equal((await admin('POST', `${path}/pause`)).json.data.enabled, false)
+  await expectRefused()
+  assert.equal((await admin('POST', `${path}/resume`)).json.data.enabled, true)
+  await expectAccepted()
+  assert.deepEqual((await admin('POST', `${path}/checks`, { scope: 'deploy' })).json.data.checks, { scope: 'deploy' })
+  assert.equal((await admin('POST', `${path}/checks`, { scope: 'other' })).status, 409)
+  await expectRefused()
+  assert.equal((await exchange(portico, policyId, subjectToken({ scopes: ['deploy'] }))).status, 200)
+  assert.deepEqual((await admin('DELETE', `${path}/checks/scope`)).json.data.checks, {})
+  assert.equal((await admin('DELETE', `${path}/checks/scope`)).status, 404)
+  await expectAccepted()
+  assert.equal((await admin('PATCH', path, { subject: null, condition: 'subject.startsWith("x")' })).status, 200)
+  await expectRefused()
+  assert.equal((await admin('PATCH', path, { condition: 'subject.startsWith("j")' })).json.data.subject, null)
+  await expectAccepted()
+  assert.equal(
+    (await admin('PATCH', `/issuers/${issuerId}`, { jwks: { keys: [newTokenKey('RS256', 'one').jwk] } })).status,
+    200,
+  )
+  await expectRefused()
+  assert.equal((await admin('PATCH', `/issuers/${issuerId}`, { jwks: INLINE.jwks })).json.data.revision, 3)
+  await expectAccepted()
+  assert.equal((await admin('DELETE', `/issuers/${issuerId}`)).status, 204)
+  await expectRefused()
+  assert.equal((await admin('DELETE', path)).status, 204)
+  await expectRefused()
+})
+
+test('issuers and policies are listed by offset and limit, with how many there are', async () => {
+  await using portico = await openPortico()
+  const { admin, issuerId, policyId } = await register(portico)
+  const second = (await admin('POST', '/issuers', { name: 'Two', issuer_url: 'https://two.example' })).json.data
+  assert.deepEqual([second.jwks, second.jwks_url, second.single_use, second.key_health], [null, null, false, null])
+  const all = (await admin('GET', '/issuers')).json
+  assert.deepEqual([all.data.map(({ id }: { id: string }) => id), all.total_count], [[issuerId, second.id], 2])
+  const page = (await admin('GET', '/issuers?offset=1&limit=1')).json
+  assert.deepEqual(page, { data: [second], total_count: 2 })
+  assert.deepEqual((await admin('GET', `/issuers/${issuerId}`)).json.data, all.data[0])
+  assert.deepEqual((await admin('GET', `/policies?issuer_id=${second.id}`)).json, { data: [], total_count: 0 })
+  const policies = (await admin('GET', '/policies')).json
+  assert.deepEqual((await admin('GET', `/policies/${policyId}`)).json, { data: policies.data[0] })
+  assert.equal((await admin('GET', '/issuers?limit=x')).status, 400)
+})
+
+test('what cannot be saved is 400 and names the member; another organization is 404', async () => {
+  await using portico = await openPortico()
+  const { admin, issuerId, keyId } = await register(portico)
+  const policy = { name: 'P', issuer_id: issuerId, audience: 'a', key_id: keyId }
+  const refusals: [string, unknown, RegExp][] = [
+    ['/issuers', { ...INLINE, issuer_url: 'http://ci.example' }, /: issuer_url: /],
+    ['/issuers', { ...INLINE, jwks_url: 'https://ci.example/jwks' }, /: jwks: must be left out beside jwks_url/],
+    ['/issuers', { name: 'x', issuer_url: 'https://127.0.0.1/' }, /: issuer_url: /],
+    ['/issuers', { name: 'x' }, /: issuer_url: is required/],
+    ['/policies', policy, /: subject: /],
+    ['/policies', { ...policy, condition: 'subject.matches("a")' }, /: condition: /],
+    ['/policies', { ...policy, subject: 'a', key_id: 'key_unknown' }, /: key_id: /],
+    [`/policies`, { ...policy, subject: 'x'.repeat(513) }, /: subject: /],
+  ]
+  for (const [path, body, message] of refusals) {
+    const { status, json } = await admin('POST', path, body)
+    assert.equal(status, 400, JSON.stringify(body))
+    assert.match(json.error.message, message)
+  }
+  const empty = await admin('PATCH', `/issuers/${issuerId}`, {})
+  assert.deepEqual([empty.status, /must name what to change/.test(empty.json.error.message)], [400, true])
+  for (const path of ['/issuers', '/policies', '/audit', `/issuers/${issuerId}`]) {
+    assert.equal((await admin('GET', path, undefined, 'org_other')).status, 404, path)
+  }
+})
+
+test('the audit log says what happened, newest first, in pages and by filters', async () => {
+  await using portico = await openPortico()
+  const { admin, policyId, issuerId, keyId } = await register(portico)
+  await exchange(portico, policyId)
+  await exchange(portico, policyId, subjectToken({ sub: 'other' }))
+  const { data, next_cursor: none } = (await admin('GET', '/audit')).json
+  assert.equal(none, null)
+  const types = data.map(({ type }: { type: string }) => type)
+  assert.deepEqual(types.slice(0, 4), ['exchange_refused', 'exchange_accepted', 'change', 'change'])
+  const [refused, accepted, created] = data
+  assert.deepEqual([refused.policy_id, refused.found], [policyId, '"other"'])
+  const { key_id, subject, issuer_id, client_network } = accepted
+  assert.deepEqual([key_id, subject, issuer_id, client_network], [keyId, 'job', issuerId, '127.0.0.1'])
+  assert.deepEqual([created.resource, created.resource_id, created.before], ['policy', policyId, null])
+  const first = (await admin('GET', '/audit?limit=1')).json
+  assert.deepEqual(first.data, [refused])
+  const rest = (await admin('GET', `/audit?cursor=${encodeURIComponent(first.next_cursor)}`)).json
+  assert.deepEqual(rest.data, data.slice(1))
+  const only = async (query: string) => (await admin('GET', `/audit?${query}`)).json.data
+  assert.deepEqual(await only('type=exchange_accepted'), [accepted])
+  assert.deepEqual(await only(`type=exchange_refused&policy_id=${policyId}&until=${refused.time}`), [])
+  assert.equal((await admin('GET', '/audit?cursor=x')).status, 400)
+})
+
+test('@openrouter/sdk exchanges a token, reads the key set, and asks with what it got', async () => {
+  await using portico = await openPortico()
+  const { policyId } = await register(portico)
+  const client = (apiKey?: string) =>
+    new OpenRouter({
+      serverURL: `${portico.url}/api/v1`,
+      retryConfig: { strategy: 'none' },
+      ...(apiKey === undefined ? {} : { apiKey }),
+    })
+  const { keys } = await client().oAuth.listOauthJwks()
+  assert.equal(keys.length >= 1, true)
+  const token = await client('sk-wrong').oAuth.createOauthToken({
+    tokenExchangeRequest: {
+      grantType: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subjectToken: subjectToken(),
+      subjectTokenType: 'urn:ietf:params:oauth:token-type:jwt',
+      federationPolicyId: policyId,
+    },
+  })
+  assert.equal(token.tokenType, 'Bearer')
+  const response = await client(token.accessToken).responses.send({
+    responsesRequest: { model: 'portico/echo', input: '/length 3' },
+  })
+  assert.ok('outputText' in response)
+  assert.equal(response.outputText, 'the quick brown')
+})
