@@ -4,6 +4,7 @@ import { listAuditEntries } from './federation/audit-operations.ts'
 import { createIssuer, deleteIssuer, getIssuer, listIssuers, updateIssuer } from './federation/issuer-operations.ts'
 import { createPolicy, deletePolicy, getPolicy, listPolicies, updatePolicy } from './federation/policy-operations.ts'
 import { addPolicyCheck, pausePolicy, removePolicyCheck, resumePolicy } from './federation/policy-state-operations.ts'
+import { testPolicy } from './federation/test-policy.ts'
 import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from './inbox/operations.ts'
 import { getLocation } from './location/operations.ts'
 import { getContext, getMessage, listMessages } from './message/operations.ts'
@@ -63,7 +64,7 @@ export const OPERATIONS: readonly Operation[] = [
   createResponse,
   ...[exchangeToken, listSigningKeys, getServerMetadata],
   ...[listIssuers, createIssuer, getIssuer, updateIssuer, deleteIssuer],
-  ...[listPolicies, createPolicy, getPolicy, updatePolicy, deletePolicy],
+  ...[testPolicy, listPolicies, createPolicy, getPolicy, updatePolicy, deletePolicy],
   ...[pausePolicy, resumePolicy, addPolicyCheck, removePolicyCheck],
   listAuditEntries,
   ...[getLiveness, getReadiness, getOpenapi],

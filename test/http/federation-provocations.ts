@@ -36,5 +36,9 @@ export const FEDERATION: Readonly<Record<string, Partial<Record<AnyReason, Provo
     scope: 'a',
   }),
   'policies.checks.remove': each(`/policies/${POLICY}/checks/scope`, ['CHECK_NOT_FOUND', 'POLICY_NOT_FOUND']),
+  'policies.test': each('/policies/test', ['POLICY_NOT_FOUND', 'REQUEST_INVALID'], {
+    subject_token: 'a.b.c',
+    policy_id: POLICY,
+  }),
   'audit.list': each('/audit', ['INVALID_CURSOR', 'REQUEST_INVALID']),
 }

@@ -185,6 +185,25 @@ test('the audit log says what happened, newest first, in pages and by filters', 
   assert.equal((await admin('GET', '/audit?cursor=x')).status, 400)
 })
 
+test('a rehearsal says of each check what was expected and found, of a policy that is saved or not', async () => {
+  await using portico = await openPortico()
+  const { admin, policyId, issuerId, keyId } = await register(portico)
+  const rehearse = async (body: object) => (await admin('POST', '/policies/test', body)).json.data
+  const good = await rehearse({ subject_token: subjectToken(), policy_id: policyId })
+  assert.equal(good.accepted, true)
+  const policy = { name: 'P', issuer_id: issuerId, subject: 'x', audience: 'portico', key_id: keyId }
+  const bad = await rehearse({ subject_token: subjectToken(), policy })
+  assert.equal(bad.accepted, false)
+  const failed = bad.steps.filter(({ verdict }: { verdict: string }) => verdict === 'failed')
+  assert.deepEqual(failed, [{ name: 'subject', verdict: 'failed', expected: '"x"', found: '"job"' }])
+  for (const body of [{}, { policy_id: policyId, policy }]) {
+    const { status } = await admin('POST', '/policies/test', { subject_token: 'a.b.c', ...body })
+    assert.equal(status, 400)
+  }
+  const types = (await admin('GET', '/audit')).json.data.map(({ type }: { type: string }) => type)
+  assert.ok(!types.includes('exchange_refused') && !types.includes('exchange_accepted'))
+})
+
 test('@openrouter/sdk exchanges a token, reads the key set, and asks with what it got', async () => {
   await using portico = await openPortico()
   const { policyId } = await register(portico)
