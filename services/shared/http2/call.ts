@@ -15,7 +15,8 @@ export type ResponseHead = IncomingHttpHeaders & IncomingHttpStatusHeader
 /** What a call sends, and when it gives up. */
 export interface Http2CallOptions {
   readonly headers: OutgoingHttpHeaders
-  readonly body: Uint8Array
+  /** In pieces, which have to stay as they are until the call is over. */
+  readonly body: readonly Uint8Array[]
   readonly signal: AbortSignal | undefined
   readonly timeoutMs: number | undefined
 }
@@ -52,7 +53,8 @@ export class Http2Call {
     this.#stream.on('close', () => {
       if (!this.#ended) this.#fail(failureOf(undefined, this.#stream.rstCode))
     })
-    this.#stream.end(body)
+    for (const piece of body.slice(0, -1)) this.#stream.write(piece)
+    this.#stream.end(body.at(-1))
     signal?.addEventListener('abort', this.#onAbort)
     if (timeoutMs !== undefined) {
       const expire = (): void => this.#fail(new ConnectError('The deadline has passed', Code.DeadlineExceeded))

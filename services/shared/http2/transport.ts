@@ -4,6 +4,7 @@ import { Code, ConnectError, type Transport } from '@connectrpc/connect'
 import { Http2Call } from '#shared/http2/call.ts'
 import { requestHeaders, streamMessages, streamStands, unaryMessage } from '#shared/http2/connect-wire.ts'
 import { sealEnvelope } from '#shared/http2/envelope.ts'
+import { messagePieces } from '#shared/http2/message-pieces.ts'
 import { type Http2SessionKeeper, keepHttp2Session, PEER_PATIENCE, type PeerPatience } from '#shared/http2/session.ts'
 import { DEFAULT_TIMEOUT_MS } from '#shared/rpc/limits.ts'
 import type { PeerReport } from '#shared/rpc/peer-report.ts'
@@ -47,7 +48,7 @@ export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE, re
   }
   return {
     async unary(method, signal, timeoutMs, header, input, contextValues) {
-      const body = toBinary(method.input, create(method.input, input))
+      const body = messagePieces(method.input, create(method.input, input))
       const left = countdown(signal, timeoutMs ?? DEFAULT_TIMEOUT_MS)
       const span = openRpcSpan(method, 'client')
       try {
@@ -55,6 +56,8 @@ export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE, re
           const session = keeper.session ?? (await connected(keeper, signal, left()))
           const timeoutMs = left()
           const headers = requestHeaders(method, { secret, timeoutMs, header, contextValues, span })
+          // With it the peer takes the room that it needs once, instead of joining pieces.
+          headers['content-length'] = sizeOf(body)
           return unaryMessage(method.output, new Http2Call(session, { headers, body, signal, timeoutMs }))
         }
         const message = await retryUnavailable(method, signal, () => observed(attempt))
@@ -67,7 +70,7 @@ export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE, re
       }
     },
     async stream(method, signal, timeoutMs, header, input, contextValues) {
-      const body = sealEnvelope(toBinary(method.input, create(method.input, await onlyMessage(input))))
+      const body = [sealEnvelope(toBinary(method.input, create(method.input, await onlyMessage(input))))]
       const left = countdown(signal, timeoutMs ?? 0)
       const span = openRpcSpan(method, 'client')
       try {
@@ -92,6 +95,10 @@ export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE, re
       keeper[Symbol.dispose]()
     },
   }
+}
+
+function sizeOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
 }
 
 /** Waits for the connection, but no longer than the call may take. */
