@@ -6,15 +6,15 @@ const LARGE = 65_536
 
 /** A message in binary, in pieces: bytes of its own that are many are one of them and not copied. Fields may come in any order. */
 export function messagePieces<M extends DescMessage>(schema: M, message: MessageShape<M>): readonly Uint8Array[] {
-  const members = message as unknown as Readonly<Record<string, unknown>>
-  const large = schema.fields.filter((field) => isBytes(field) && sizeOf(members[field.localName]) > LARGE)
+  const member = (field: DescField): unknown => Reflect.get(message, field.localName)
+  const large = schema.fields.filter((field) => isBytes(field) && sizeOf(member(field)) > LARGE)
   if (large.length === 0) return [toBinary(schema, message)]
   const rest = Object.assign(Object.create(Object.getPrototypeOf(message) as object), message)
   for (const { localName } of large) rest[localName] = new Uint8Array()
   const pieces: Uint8Array[] = [toBinary(schema, rest)]
-  for (const { number, localName } of large) {
-    const bytes = members[localName] as Uint8Array
-    pieces.push(new BinaryWriter().tag(number, WireType.LengthDelimited).uint32(bytes.byteLength).finish(), bytes)
+  for (const field of large) {
+    const bytes = member(field) as Uint8Array
+    pieces.push(new BinaryWriter().tag(field.number, WireType.LengthDelimited).uint32(bytes.byteLength).finish(), bytes)
   }
   return pieces
 }
