@@ -8,6 +8,10 @@ import type { WireMessage } from '#test/support/instance-client.ts'
 import { type Process, runToEnd, scratchDirectory, startProcess } from '#test/support/processes.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 
+const KEYS = {
+  PORTICO_BOOTSTRAP_MANAGEMENT_KEY: 'mk-portico-of-the-readme',
+  PORTICO_BOOTSTRAP_API_KEY: 'sk-portico-of-the-readme',
+}
 const noCurl = spawnSync('curl', ['--version']).status === 0 ? false : 'no curl on this machine'
 
 describe('the lines of README work when pasted, every time', { skip: noCurl }, () => {
@@ -17,7 +21,7 @@ describe('the lines of README work when pasted, every time', { skip: noCurl }, (
 
   before(async () => {
     writeFileSync(join(project.path, 'README.md'), '# Lighthouse\n')
-    server = await startProcess('main.ts', { PORTICO_PORT: '0', PORTICO_DATA_DIR: data.path }, [project.path])
+    server = await startProcess('main.ts', { PORTICO_PORT: '0', PORTICO_DATA_DIR: data.path, ...KEYS }, [project.path])
   })
   after(async () => {
     await server?.stop()
@@ -52,6 +56,16 @@ describe('the lines of README work when pasted, every time', { skip: noCurl }, (
     const { data } = JSON.parse(printed.at(-1) ?? '') as { data: WireMessage[] }
     assert.equal(data.at(-1)?.outcome, 'succeeded')
     assert.match(JSON.stringify(data), /Lighthouse/)
+  })
+
+  test('workloads without a key: a token of their own is exchanged, and refused once its key is disabled', async () => {
+    const script = commandsBelow('Workloads without a key').join('\n')
+    const env = { PORTICO_DATA_DIR: data.path, PORTICO_MANAGEMENT_KEY: KEYS.PORTICO_BOOTSTRAP_MANAGEMENT_KEY }
+    const { code, stdout } = await runToEnd('sh', ['-e', '-c', `${script}\nrm -r $DIR`], env)
+    assert.equal(code, 0, stdout)
+    const [response = '', refusal = ''] = stdout.split('}{')
+    assert.match(response, /"object":"response"/)
+    assert.match(refusal, /"code":401/)
   })
 
   test('the session that asks before each command: there is a request, and the reply lets it run', async () => {
