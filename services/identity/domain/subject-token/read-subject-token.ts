@@ -10,7 +10,7 @@ export interface SubjectToken {
   readonly claims: JsonObject
 }
 
-/** A token, or why a text is none; `problem` completes a sentence about the token. */
+/** A token, or why a text is none; `problem` completes a sentence that begins with the text. */
 export type TokenRead = { readonly token: SubjectToken } | { readonly problem: string }
 
 /**
@@ -21,9 +21,8 @@ export type TokenRead = { readonly token: SubjectToken } | { readonly problem: s
 export function readSubjectToken(compact: string): TokenRead {
   const parts = compact.split('.', 4)
   const [header, payload, signature] = parts.map(decodeBase64url)
-  if (parts.length !== 3) return { problem: 'must have three parts' }
-  if (header === undefined || payload === undefined || signature === undefined) {
-    return { problem: 'must have three parts of base64url' }
+  if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined) {
+    return { problem: 'is not three parts of base64url' }
   }
   const readHeader = readStrictJson(header)
   if ('problem' in readHeader) return { problem: `has a header that ${readHeader.problem}` }

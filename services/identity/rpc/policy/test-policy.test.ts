@@ -74,7 +74,7 @@ forEachTransport((name, connect) => {
     const [form, ...others] = steps
     assert.deepEqual(
       [accepted, form?.verdict, form?.found],
-      [false, Verdict.FAILED, 'a text that must have three parts'],
+      [false, Verdict.FAILED, 'a text that is not three parts of base64url'],
     )
     assert.ok(others.length === STEPS.length - 1 && others.every(({ verdict }) => verdict === Verdict.SKIPPED))
   })
