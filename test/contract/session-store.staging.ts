@@ -108,6 +108,22 @@ export function stagingCases(test: StoreTest): void {
     assert.deepEqual(names(await messages(store)), ['msg_1'])
   })
 
+  test('what is staged is found in its workspace and under its id alone', async ({ store }) => {
+    const staged = await store.stageSession(W, 'ses_1', 'import')
+    await store.appendStaged(staged, [said('msg_1')])
+    for (const other of [
+      { ...staged, workspace: OTHER },
+      { ...staged, sessionId: 'ses_2' },
+    ]) {
+      await assert.rejects(store.appendStaged(other, [said('msg_2')]), refusal('STORE_UNAVAILABLE'))
+      await assert.rejects(store.extendStaged(other), refusal('STORE_UNAVAILABLE'))
+      await assert.rejects(store.commitStaged(other, fromStaged(other.sessionId)), refusal('STORE_UNAVAILABLE'))
+      await store.giveUpStaged(other)
+    }
+    await store.commitStaged(staged, fromStaged('ses_1'))
+    assert.deepEqual(names(await messages(store)), ['msg_1'])
+  })
+
   test('a session that is there is not staged, and an id that is taken is not appended', async (fixture) => {
     const { store } = fixture
     await begin(fixture)

@@ -86,7 +86,7 @@ export async function readBase(
 /** Makes removals of what is staged under an id. */
 export async function giveUpStaged(
   { hiddenSessions }: Collections,
-  filter: Pick<HiddenDocument, '_id'> | Pick<HiddenDocument, 'workspace' | 'sessionId'>,
+  filter: Pick<HiddenDocument, 'workspace' | 'sessionId'> & Partial<Pick<HiddenDocument, '_id'>>,
   session?: ClientSession,
 ): Promise<void> {
   const options = { maxTimeMS: MAX_TIME_MS, ...(session && { session }) }

@@ -94,15 +94,15 @@ export class MongoStaging implements SessionStaging {
     })
   }
 
-  giveUpStaged({ key: _id }: StagedSession): Promise<void> {
-    return giveUpStaged(this.#parts.collections, { _id })
+  giveUpStaged({ workspace, sessionId, key: _id }: StagedSession): Promise<void> {
+    return giveUpStaged(this.#parts.collections, { _id, workspace, sessionId })
   }
 
   async #find(batch: MongoBatch, { workspace, sessionId, key }: StagedSession): Promise<HiddenDocument> {
     const { collections } = this.#parts
     await batch.flush()
     const options = { ...LIMIT, session: batch.session }
-    const found = await collections.hiddenSessions.findOne(isLive(key), options)
+    const found = await collections.hiddenSessions.findOne({ ...isLive(key), workspace, sessionId }, options)
     if (found !== null) return found
     const lost =
       (await batch.found()) !== undefined || (await isStaged(collections, { workspace, sessionId }, batch.session))

@@ -1,6 +1,6 @@
 import type { LeftTools } from '#services/session/domain/lifetime/removal.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
-import type { StagedKind } from '#services/session/ports/session-staging.ts'
+import type { StagedKind, StagedSession } from '#services/session/ports/session-staging.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 
 /** A session that has rows and that nobody sees: it is not complete yet, or it is being removed. */
@@ -20,6 +20,7 @@ export interface HiddenRow {
 }
 
 const STAGED = `kind <> 'removal'`
+const OF_STAGED = `number = ? AND workspace = ? AND id = ? AND ${STAGED}`
 const OLDEST = 'SELECT number FROM hiddenSessions WHERE until <= ? ORDER BY until LIMIT 1'
 const LAST = `SELECT max(coalesce((SELECT max(number) FROM sessions), 0), coalesce((SELECT max(number) FROM hiddenSessions), 0)) AS last`
 
@@ -99,9 +100,9 @@ export class HiddenSessions {
   }
 
   /** A staged session whose time is not over. */
-  staged(number: number, now: number): HiddenRow | undefined {
-    const sql = `SELECT * FROM hiddenSessions WHERE number = ? AND ${STAGED} AND until > ?`
-    return this.#file.statement(sql).get(number, now) as HiddenRow | undefined
+  staged({ workspace, sessionId, key }: StagedSession, now: number): HiddenRow | undefined {
+    const sql = `SELECT * FROM hiddenSessions WHERE ${OF_STAGED} AND until > ?`
+    return this.#file.statement(sql).get(Number(key), workspace, sessionId, now) as HiddenRow | undefined
   }
 
   /** Keeps a session as it is until then; to be called in a job. */
@@ -110,10 +111,9 @@ export class HiddenSessions {
   }
 
   /** Makes a removal of a staged session; to be called in a job. */
-  giveUp(number: number): void {
-    this.#file
-      .statement(`UPDATE hiddenSessions SET kind = 'removal', until = 0 WHERE number = ? AND ${STAGED}`)
-      .run(number)
+  giveUp({ workspace, sessionId, key }: StagedSession): void {
+    const sql = `UPDATE hiddenSessions SET kind = 'removal', until = 0 WHERE ${OF_STAGED}`
+    this.#file.statement(sql).run(Number(key), workspace, sessionId)
   }
 
   /** Makes removals of what is staged under an id; to be called in a job. */

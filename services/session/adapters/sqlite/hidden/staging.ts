@@ -84,15 +84,16 @@ export class SqliteStaging implements SessionStaging {
     return committed
   }
 
-  giveUpStaged({ key }: StagedSession): Promise<void> {
+  giveUpStaged(staged: StagedSession): Promise<void> {
     const { file, hidden } = this.#parts
-    return file.write(() => hidden.giveUp(Number(key)))
+    return file.write(() => hidden.giveUp(staged))
   }
 
-  #find({ workspace, sessionId, key }: StagedSession): HiddenRow {
+  #find(staged: StagedSession): HiddenRow {
     const { file, hidden, clock } = this.#parts
+    const { workspace, sessionId } = staged
     if (readState(file, workspace, sessionId) !== undefined) throw sessionExists({ sessionId })
-    const row = hidden.staged(Number(key), clock.now())
+    const row = hidden.staged(staged, clock.now())
     if (row !== undefined) return row
     throw hidden.isStaged(workspace, sessionId) ? sessionExists({ sessionId }) : stagingOver()
   }
