@@ -18,7 +18,7 @@ async function openTwo(): Promise<Portico> {
     PORTICO_PROJECT_ROOTS: JSON.stringify({ wrk_one: roots, wrk_two: roots }),
   })
   const database = new DatabaseSync(join(dirname(portico.project), 'data', 'identity.sqlite'))
-  database.exec("INSERT INTO organizations VALUES ('org_1', 'o', 1)")
+  database.exec("INSERT INTO organizations (id, name, time_created) VALUES ('org_1', 'o', 1)")
   for (const [workspace, key] of [
     ['wrk_one', ONE],
     ['wrk_two', TWO],

@@ -167,11 +167,11 @@ export declare type KeyHealth = Message<"portico.identity.v1.KeyHealth"> & {
   lastFailureTime?: Timestamp | undefined;
 
   /**
-   * Why the last failure was one; empty: there was none.
+   * Why the last failure was one; absent: there was none.
    *
-   * @generated from field: string last_failure = 3;
+   * @generated from field: optional string last_failure = 3;
    */
-  lastFailure: string;
+  lastFailure?: string | undefined;
 
   /**
    * Before that time no process fetches again. Absent: whenever keys are needed.
@@ -347,18 +347,18 @@ export declare type ExchangeStep = Message<"portico.identity.v1.ExchangeStep"> &
   verdict: ExchangeStep_Verdict;
 
   /**
-   * What the policy or the issuer asks for; empty: nothing to show. Never a token.
+   * What the policy or the issuer asks for; absent: nothing to show. Never a token.
    *
-   * @generated from field: string expected = 3;
+   * @generated from field: optional string expected = 3;
    */
-  expected: string;
+  expected?: string | undefined;
 
   /**
-   * What the token has; empty: nothing to show. Never a token.
+   * What the token has; absent: nothing to show. Never a token.
    *
-   * @generated from field: string found = 4;
+   * @generated from field: optional string found = 4;
    */
-  found: string;
+  found?: string | undefined;
 };
 
 /**
@@ -643,11 +643,11 @@ export declare type AuditEntry_ExchangeRefused = Message<"portico.identity.v1.Au
   policyId: string;
 
   /**
-   * Empty: the policy's issuer has been deleted.
+   * Absent: the policy's issuer has been deleted.
    *
-   * @generated from field: string issuer_id = 2;
+   * @generated from field: optional string issuer_id = 2;
    */
-  issuerId: string;
+  issuerId?: string | undefined;
 
   /**
    * The true reason, which the caller is not shown.
@@ -657,11 +657,11 @@ export declare type AuditEntry_ExchangeRefused = Message<"portico.identity.v1.Au
   reason: string;
 
   /**
-   * What the token has where the policy asks for something else; empty unless the signature was verified.
+   * What the token has where the policy asks for something else; absent unless the signature was verified.
    *
-   * @generated from field: string found = 4;
+   * @generated from field: optional string found = 4;
    */
-  found: string;
+  found?: string | undefined;
 
   /**
    * @generated from field: string client_network = 5;
@@ -720,11 +720,11 @@ export declare const AuditEntry_ExchangesRefusedSchema: GenMessage<AuditEntry_Ex
  */
 export declare type AuditEntry_Change = Message<"portico.identity.v1.AuditEntry.Change"> & {
   /**
-   * Key of the admin who did it; empty: the operator, at the command line or by settings.
+   * Key of the admin who did it; absent: the operator, at the command line or by settings.
    *
-   * @generated from field: string actor_key_id = 1;
+   * @generated from field: optional string actor_key_id = 1;
    */
-  actorKeyId: string;
+  actorKeyId?: string | undefined;
 
   /**
    * @generated from field: portico.identity.v1.AuditEntry.Resource resource = 2;

@@ -453,11 +453,11 @@ export declare type ListPoliciesRequest = Message<"portico.identity.v1.ListPolic
   pageSize: number;
 
   /**
-   * Only those of this issuer; empty: all.
+   * Only those of this issuer; absent: all.
    *
-   * @generated from field: string issuer_id = 4;
+   * @generated from field: optional string issuer_id = 4;
    */
-  issuerId: string;
+  issuerId?: string | undefined;
 };
 
 /**
@@ -767,18 +767,18 @@ export declare type ListAuditEntriesRequest = Message<"portico.identity.v1.ListA
   pageToken: string;
 
   /**
-   * Only those about this policy; empty: all.
+   * Only those about this policy; absent: all.
    *
-   * @generated from field: string policy_id = 4;
+   * @generated from field: optional string policy_id = 4;
    */
-  policyId: string;
+  policyId?: string | undefined;
 
   /**
-   * Only those about this issuer; empty: all.
+   * Only those about this issuer; absent: all.
    *
-   * @generated from field: string issuer_id = 5;
+   * @generated from field: optional string issuer_id = 5;
    */
-  issuerId: string;
+  issuerId?: string | undefined;
 
   /**
    * Only of this kind; unspecified: all.

@@ -43,8 +43,9 @@ function eventToProto(event: AuditEvent): NonNullable<MessageInitShape<typeof Au
       }
     }
     case 'exchange-refused': {
-      const { issuerId = '', found = '', policyId, reason, clientNetwork } = event
-      return { case: 'exchangeRefused', value: { policyId, issuerId, reason, found, clientNetwork } }
+      const { issuerId, found, policyId, reason, clientNetwork } = event
+      const known = { ...(issuerId !== undefined && { issuerId }), ...(found !== undefined && { found }) }
+      return { case: 'exchangeRefused', value: { policyId, reason, clientNetwork, ...known } }
     }
     case 'exchanges-refused': {
       const { policyId, reason, count, timeFirst, timeLast } = event
@@ -59,7 +60,7 @@ function eventToProto(event: AuditEvent): NonNullable<MessageInitShape<typeof Au
 function changeToProto(change: Changed): MessageInitShape<typeof AuditEntry_ChangeSchema> {
   const { actor, resource, resourceId, before, after } = change
   return {
-    actorKeyId: actor.kind === 'api-key' ? actor.keyId : '',
+    ...(actor.kind === 'api-key' && { actorKeyId: actor.keyId }),
     resource: resources.toProto(resource),
     resourceId,
     ...(before !== undefined && { before }),

@@ -33,8 +33,8 @@ export function listAuditEntries(dependencies: {
 function parseFilter({ kind, policyId, issuerId, since, until }: ListAuditEntriesRequest): AuditFilter {
   return {
     kind: auditKindFromProto(kind),
-    policyId: policyId === '' ? undefined : policyId,
-    issuerId: issuerId === '' ? undefined : issuerId,
+    policyId,
+    issuerId,
     since: since && timestampMs(since),
     until: until && timestampMs(until),
   }

@@ -48,11 +48,11 @@ function keySourceFromProto(source: IssuerSettingsMessage['keySource']): KeySour
 }
 
 function healthToProto(health: KeyHealth): MessageInitShape<typeof KeyHealthSchema> {
-  const { timeSucceeded, timeFailed, failure = '', timeNextTry } = health
+  const { timeSucceeded, timeFailed, failure, timeNextTry } = health
   return {
     ...(timeSucceeded !== undefined && { lastSuccessTime: timestampFromMs(timeSucceeded) }),
     ...(timeFailed !== undefined && { lastFailureTime: timestampFromMs(timeFailed) }),
-    lastFailure: failure,
+    ...(failure !== undefined && { lastFailure: failure }),
     ...(timeNextTry !== undefined && { nextTryTime: timestampFromMs(timeNextTry) }),
   }
 }

@@ -11,8 +11,7 @@ export function listPolicies(dependencies: {
   const { federation } = dependencies
   return async (request, context) => {
     const { organizationId } = adminOf(context, request.organizationId)
-    const issuerId = request.issuerId === '' ? undefined : request.issuerId
-    const { items, total } = await federation.listPolicies(organizationId, parseSlice(request), issuerId)
+    const { items, total } = await federation.listPolicies(organizationId, parseSlice(request), request.issuerId)
     return { policies: items.map(policyToProto), totalSize: total }
   }
 }

@@ -84,5 +84,10 @@ async function groundOf(request: TestPolicyRequest, dependencies: Dependencies):
 }
 
 function stepToProto({ name, verdict, expected, found }: Step): MessageInitShape<typeof ExchangeStepSchema> {
-  return { name, verdict: verdicts.toProto(verdict), expected: expected ?? '', found: found ?? '' }
+  return {
+    name,
+    verdict: verdicts.toProto(verdict),
+    ...(expected !== undefined && { expected }),
+    ...(found !== undefined && { found }),
+  }
 }
