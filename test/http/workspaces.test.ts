@@ -13,10 +13,12 @@ const TWO = 'sk-portico-of-workspace-two'
 /** Portico with two workspaces beside the one that it starts with, and a key for each. */
 async function openTwo(): Promise<Portico> {
   const roots = [realpathSync(tmpdir())]
-  const portico = await openPortico({
+  await using opening = new AsyncDisposableStack()
+  const settings = {
     PORTICO_AUTH: 'bearer',
     PORTICO_PROJECT_ROOTS: JSON.stringify({ wrk_one: roots, wrk_two: roots }),
-  })
+  }
+  const portico = opening.use(await openPortico(settings))
   const database = new DatabaseSync(join(dirname(portico.project), 'data', 'identity.sqlite'))
   database.exec("INSERT INTO organizations (id, name, time_created) VALUES ('org_1', 'o', 1)")
   for (const [workspace, key] of [
@@ -28,6 +30,7 @@ async function openTwo(): Promise<Portico> {
     database.prepare("INSERT INTO api_keys VALUES (?, ?, 1, ?, ?, 'k', 'sk', 0, 1, NULL)").run(...values)
   }
   database.close()
+  opening.move()
   return portico
 }
 

@@ -25,7 +25,7 @@ forEachTransport((name, connect) => {
         return [actorKeyId, resource, resourceId, before?.name, after?.name]
       }),
       [
-        ['', Resource.ISSUER, issuerId, 'new', undefined],
+        [undefined, Resource.ISSUER, issuerId, 'new', undefined],
         ['key_admin', Resource.ISSUER, issuerId, 'CI', 'new'],
         ['key_admin', Resource.ISSUER, issuerId, undefined, 'CI'],
       ],

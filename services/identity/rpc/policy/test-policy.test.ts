@@ -56,7 +56,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(
       failed.map(({ name, expected, found }) => [name, expected, found]),
       [
-        ['token_type', '"job"', ''],
+        ['token_type', '"job"', undefined],
         [
           'condition',
           condition,
