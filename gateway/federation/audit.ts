@@ -74,8 +74,8 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
     case 'exchangeRefused': {
       const { policyId, issuerId, reason, found, clientNetwork } = event.value
       return {
-        ...{ type: 'exchange_refused', ...shared, policy_id: policyId, issuer_id: issuerId || null, reason },
-        ...{ found: found || null, client_network: clientNetwork },
+        ...{ type: 'exchange_refused', ...shared, policy_id: policyId, issuer_id: issuerId ?? null, reason },
+        ...{ found: found ?? null, client_network: clientNetwork },
       }
     }
     case 'exchangesRefused': {
@@ -90,7 +90,7 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
       const word = resources.fromProto(resource)
       if (word === undefined) throw new Error(`identity answered an unknown resource: ${resource}`)
       return {
-        ...{ type: 'change', ...shared, resource: word, resource_id: resourceId, actor_key_id: actorKeyId || null },
+        ...{ type: 'change', ...shared, resource: word, resource_id: resourceId, actor_key_id: actorKeyId ?? null },
         ...{ before, after },
       }
     }

@@ -91,7 +91,7 @@ function fromHealth({ lastSuccessTime, lastFailureTime, lastFailure, nextTryTime
   return {
     last_success_at: fromMaybeMoment(lastSuccessTime),
     last_failure_at: fromMaybeMoment(lastFailureTime),
-    last_failure: lastFailure === '' ? null : lastFailure,
+    last_failure: lastFailure ?? null,
     next_try_at: fromMaybeMoment(nextTryTime),
   }
 }

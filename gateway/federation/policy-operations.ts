@@ -30,8 +30,11 @@ export const listPolicies = operation({
   }),
   answer: listOf(policy),
   errors: ['ORGANIZATION_NOT_FOUND'],
-  handle: ({ federation }, { params: { organizationID: organizationId }, query, call }) =>
-    federation.listPolicies({ organizationId, issuerId: query.issuer_id ?? '', ...toOffset(query) }, call.options()),
+  handle({ federation }, { params: { organizationID: organizationId }, query, call }) {
+    const { issuer_id: issuerId } = query
+    const request = { organizationId, ...toOffset(query), ...(issuerId !== undefined && { issuerId }) }
+    return federation.listPolicies(request, call.options())
+  },
   present: ({ policies, totalSize }) => ({ data: policies.map(fromPolicy), total_count: totalSize }),
 })
 

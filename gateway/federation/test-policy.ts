@@ -37,7 +37,7 @@ export const testResult = z.strictObject({
 export function fromStep({ name, verdict, expected, found }: ExchangeStep) {
   const word = verdicts.fromProto(verdict)
   if (word === undefined) throw new Error(`identity answered an unknown verdict: ${verdict}`)
-  return { name, verdict: word, expected: expected || null, found: found || null }
+  return { name, verdict: word, expected: expected ?? null, found: found ?? null }
 }
 
 export const testPolicy = operation({
