@@ -9,7 +9,7 @@ import { OAuth2Server } from 'oauth2-mock-server'
 import { Provider } from 'oidc-provider'
 import type { FederationNetwork } from '#services/identity/domain/issuer-keys/address.ts'
 import type { SignatureAlgorithm } from '#services/identity/domain/public-key.ts'
-import { makeCertificate } from './certificate.ts'
+import { makeCertificate, type TestCertificate } from './certificate.ts'
 import { scratchDirectory } from './processes.ts'
 
 /** An identity provider that nobody here wrote, on the loopback over https. */
@@ -22,8 +22,8 @@ export interface OidcIssuer extends AsyncDisposable {
 }
 
 /** oauth2-mock-server, with a key for each algorithm. */
-export async function startMockServer(): Promise<OidcIssuer> {
-  const { folder, network, keyFile, certFile } = files()
+export async function startMockServer(certificate = makeCertificate()): Promise<OidcIssuer> {
+  const { folder, network, keyFile, certFile } = files(certificate)
   const server = new OAuth2Server(keyFile, certFile)
   for (const algorithm of ['RS256', 'ES256']) await server.issuer.keys.generate(algorithm, { kid: algorithm })
   await server.start(0, '127.0.0.1')
@@ -46,8 +46,8 @@ export async function startMockServer(): Promise<OidcIssuer> {
 }
 
 /** oidc-provider, with a client named `workload` that gets its tokens by client credentials. */
-export async function startOidcProvider(): Promise<OidcIssuer> {
-  const { folder, network, certificate } = files()
+export async function startOidcProvider(certificate = makeCertificate()): Promise<OidcIssuer> {
+  const { folder, network } = files(certificate)
   const pairs = {
     ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
     RS256: generateKeyPairSync('rsa', { modulusLength: 2_048 }),
@@ -101,12 +101,11 @@ export async function startOidcProvider(): Promise<OidcIssuer> {
   }
 }
 
-function files() {
+function files(certificate: TestCertificate) {
   const folder = scratchDirectory()
-  const certificate = makeCertificate()
   const [keyFile, certFile] = ['key.pem', 'cert.pem'].map((name) => join(folder.path, name)) as [string, string]
   writeFileSync(keyFile, certificate.key)
   writeFileSync(certFile, certificate.cert)
   const network: FederationNetwork = { networks: ['127.0.0.0/8', '::1/128'], caFile: certFile, hosts: {} }
-  return { folder, certificate, keyFile, certFile, network }
+  return { folder, keyFile, certFile, network }
 }
