@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, ConnectError } from '@connectrpc/connect'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { type AuthenticateRequest, IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
@@ -40,7 +40,7 @@ export interface RevocationReport {
 
 /**
  * Disables and enables a key again and again, now through one identity service and now through the other, while requests with it and with
- * tokens that act as it come in on all ways without a pause. From the moment that a change is answered, every new request on every way
+ * tokens that act as it come in on all ways all the time. From the moment that a change is answered, every new request on every way
  * has to go by it; in the end the key is deleted. The tokens are those that have been verified before.
  */
 export async function revocationRounds(deployment: Deployment, rounds: number): Promise<RevocationReport> {
@@ -58,7 +58,10 @@ export async function revocationRounds(deployment: Deployment, rounds: number): 
   let [between, done] = [0, false]
   const load = ways.flatMap((ask) =>
     credentials.map(async (credential) => {
-      for (; !done; between++) await ask(credential)
+      for (; !done; between++) {
+        await ask(credential)
+        await sleep(1)
+      }
     }),
   )
   try {
@@ -100,8 +103,6 @@ export async function openTwoOnSqlite(): Promise<Deployment> {
   }
   const { tokens } = stack.use(await openBeside(directory, systemClock))
   const ways = identities.map((client) => async (credential: Credential) => {
-    // A request comes in a turn of the event loop of its own.
-    await turn()
     try {
       return (await client.authenticate({ credential })).principal !== undefined
     } catch (error) {
