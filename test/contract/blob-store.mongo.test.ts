@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { after } from 'node:test'
+import { after, test } from 'node:test'
 import { openMongoBlobStore } from '#services/session/adapters/mongo/blob-store.ts'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { emptyDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
-import { type BlobFixture, blobStoreSuite } from './blob-store.suite.ts'
+import { type BlobFixture, blobStoreSuite, newHold } from './blob-store.suite.ts'
 
 const uri = mongoUri()
 const mongo = uri === undefined ? undefined : await openMongo({ uri, database: freshDatabaseName() })
@@ -28,3 +28,12 @@ async function open(): Promise<BlobFixture> {
 }
 
 blobStoreSuite('MongoDB', open, { skip: skipWithoutMongo })
+
+test('what a process holds that is not asked again is held for ten minutes', { skip: skipWithoutMongo }, async () => {
+  await using fixture = await open()
+  const since = Date.now()
+  await fixture.store.put('wrk_held', Buffer.from('held'), newHold())
+  const blob = await mongo?.db.collection<{ readonly checkAt: number }>('blobs').findOne({})
+  const ms = (blob?.checkAt ?? Number.NaN) - since
+  assert.ok(ms > 540_000 && ms < 660_000, `${ms}`)
+})

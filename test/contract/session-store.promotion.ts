@@ -115,7 +115,8 @@ export function promotionCases(test: StoreTest): void {
     await store.createSession(W, newSession())
     const parked = (n: number) => store.admitPrompt(W, admission(`msg_${n}`, { wake: false }))
     for (let n = 0; n < 999; n += 111) await Promise.all(Array.from({ length: 111 }, (_, i) => parked(n + i)))
-    await parked(999)
+    const last = await Promise.allSettled([999, 2_000, 2_001, 2_002].map(parked))
+    assert.equal(last.filter(({ status }) => status === 'fulfilled').length, 1, 'of several at once one is the last')
     for (const admitted of [
       parked(1_000),
       store.admitSynthetic(W, syntheticAdmission('msg_s', { text: 'Hi' })),

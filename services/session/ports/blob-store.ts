@@ -1,5 +1,11 @@
 import type { BlobRef } from '../domain/message.ts'
 
+/**
+ * So long content is held when nobody ends that, in milliseconds: whoever put it may be another process than the one that ended what it was
+ * for. What comes in one request is there within five minutes.
+ */
+export const HELD_MS = 600_000
+
 /** Somebody who has put content and has not yet written what refers to it; see `holdingBlobs`. */
 export interface BlobHold {
   readonly id: string
@@ -15,7 +21,7 @@ export interface BlobHold {
 export interface BlobStore extends AsyncDisposable {
   /**
    * Keeps content of at most 20 MiB; resolves after it is durable. The same content again is no second copy. It is held until
-   * the hold is released, but for an hour at most.
+   * the hold is released, but for `HELD_MS` at most.
    */
   put(workspace: string, data: Uint8Array, hold: BlobHold): Promise<BlobRef>
   /** Ends a hold; what it held and nobody uses may be deleted. */

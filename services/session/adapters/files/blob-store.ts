@@ -2,7 +2,7 @@ import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { BlobRef } from '#services/session/domain/message.ts'
-import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
+import { type BlobHold, type BlobStore, HELD_MS } from '#services/session/ports/blob-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
 import { isHash, refOf } from '../common/blob-content.ts'
@@ -38,8 +38,6 @@ export async function openFileBlobStore(options: FileBlobOptions): Promise<BlobS
   return store
 }
 
-/** So long a blob is held when nobody ends that, in milliseconds. */
-const HELD_MS = 3_600_000
 /** So many are deleted at once. */
 const SWEPT = 20
 /** So many are looked at in one turn of the event loop, and released in one. */

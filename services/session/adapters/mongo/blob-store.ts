@@ -1,14 +1,12 @@
 import type { Binary, Collection } from 'mongodb'
 import type { BlobRef } from '#services/session/domain/message.ts'
-import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
+import { type BlobHold, type BlobStore, HELD_MS } from '#services/session/ports/blob-store.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { isHash, refOf } from '../common/blob-content.ts'
 import { keyOf, SERVER_NOW } from './collections.ts'
 
 /** Well below the server's limit of 16 MiB for a document. */
 const CHUNK_BYTES = 8 * 1024 * 1024
-/** So long a blob is held when nobody ends that, in milliseconds. */
-const HELD_MS = 3_600_000
 /** Writing the largest blob takes a second or so. */
 const PUT_MS = 15_000
 /** So many are deleted at once. */

@@ -24,6 +24,9 @@ import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { readStored } from './message-documents.ts'
 import type { ServerState, Transaction } from './transaction.ts'
 
+/** From then on what waits is counted in the transaction: more than this are never admitted at the same moment. */
+const NEARLY_FULL = MOST_WAITING / 2
+
 const STATE_PROJECTION = {
   ...Object.fromEntries(STATE_FIELDS.map((field) => [field, 1])),
   base: 1,
@@ -97,11 +100,16 @@ export class MongoReads implements SessionReads {
   }
 
   async admissionReads(id: string): Promise<AdmissionReads> {
-    // Read beside the transaction, so that it takes no time; of several that come at once a few may be let in too many.
-    const options = { limit: MOST_WAITING, maxTimeMS: MAX_TIME_MS }
-    const counted = this.#collections.inbox.countDocuments({ ...this.#own(), state: 'waiting' }, options)
+    const { inbox } = this.#collections
+    const waiting = { ...this.#own(), state: 'waiting' } as const
+    const limit = MOST_WAITING
+    // Beside the transaction, so that it takes no time. It knows nothing of what others admit at the same moment.
+    const counted = inbox.countDocuments(waiting, { limit, maxTimeMS: MAX_TIME_MS })
     const [taken, count] = await Promise.all([this.takenId(id), counted])
-    return { taken, full: count === MOST_WAITING }
+    if (count < NEARLY_FULL) return { taken, full: false }
+    await this.#transaction?.flush()
+    const exactly = await inbox.countDocuments(waiting, { ...this.#options, limit })
+    return { taken, full: exactly === MOST_WAITING }
   }
 
   async item(id: string): Promise<KnownItem | undefined> {

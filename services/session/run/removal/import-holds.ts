@@ -1,7 +1,4 @@
-import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
-
-/** As long as a store keeps a hold that nobody ends. */
-const HELD_MS = 3_600_000
+import { type BlobHold, type BlobStore, HELD_MS } from '#services/session/ports/blob-store.ts'
 
 /** What imports hold of the blobs that they have put here, until they have ended. */
 export class ImportHolds {
