@@ -1,7 +1,11 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { collectionsOf } from '#services/identity/adapters/mongo/documents.ts'
 import { openMongoStores } from '#services/identity/adapters/mongo/stores.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { identitySuites } from './identity-store.suites.ts'
+import { byAdmin, issuerSettings, makeOrganization } from './identity-store.support.ts'
 
 identitySuites(
   'MongoDB',
@@ -17,3 +21,44 @@ identitySuites(
   },
   { skip: skipWithoutMongo },
 )
+
+test('MongoDB: entries of exchanges are appended while a change is under way, or its process was killed', {
+  skip: skipWithoutMongo,
+}, async () => {
+  await using mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
+  try {
+    const stores = await openMongoStores(mongo)
+    const { organizationId } = await makeOrganization(stores)
+    const { federation, auditLog } = stores
+    const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const holder = mongo.transact(async (session) => {
+      await collectionsOf(mongo.db).changeLocks.updateOne(
+        { _id: organizationId },
+        { $inc: { changes: 1 } },
+        { session },
+      )
+      locked.resolve()
+      await over.promise
+    })
+    await locked.promise
+    let changed = false
+    const change = federation
+      .createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin())
+      .then(() => {
+        changed = true
+      })
+    const event = {
+      type: 'exchange-refused',
+      policyId: 'p',
+      issuerId: undefined,
+      reason: 'x',
+      found: undefined,
+    } as const
+    await auditLog.append({ organizationId, time: 9_000, event: { ...event, clientNetwork: '' } })
+    assert.equal(changed, false)
+    over.resolve()
+    await Promise.all([holder, change])
+  } finally {
+    await mongo.db.dropDatabase()
+  }
+})

@@ -7,12 +7,12 @@ import type { NewOrganization } from '#services/identity/ports/organization-stor
 import { keySnapshot, organizationSnapshot } from '#services/identity/run/snapshots.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { logChange, takePositions } from './audit-entries.ts'
+import { beginChange, logChange } from './audit-entries.ts'
 import { type ApiKeyDocument, type Collections, toKey } from './documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** A change of a key in a transaction that has taken a position for its entry. */
+/** A change of a key in a transaction that has begun a change of the organization. */
 interface KeyChange {
   readonly session: ClientSession
   readonly organizationId: string
@@ -20,10 +20,7 @@ interface KeyChange {
   readonly by: By
 }
 
-/**
- * Runs a change of a key of an organization in a transaction. It takes the position first: what it read before would be old as soon as
- * another process appends an entry.
- */
+/** Runs a change of a key of an organization in a transaction. */
 export function changeKey<R>(
   mongo: Mongo,
   collections: Collections,
@@ -32,8 +29,7 @@ export function changeKey<R>(
   work: (change: KeyChange) => Promise<R>,
 ): Promise<R> {
   return mongo.transact(async (session) => {
-    const position = await takePositions(collections, organizationId, 1, session)
-    if (position === undefined) throw new Error(`There is no organization ${organizationId}`)
+    const position = await beginChange(collections, session, organizationId)
     return work({ session, organizationId, position, by })
   })
 }
@@ -81,13 +77,15 @@ export async function insertOrganization(
   more: number,
 ): Promise<void> {
   const { id, name, plan, workspace } = organization
-  const { organizations, workspaces } = collections
+  const { organizations, workspaces, auditPositions, changeLocks } = collections
   const timeCreated = by.time
-  await organizations.insertOne({ _id: id, name, plan, lastPosition: 1 + more, timeCreated }, { session, ...LIMIT })
+  await organizations.insertOne({ _id: id, name, plan, timeCreated }, { session, ...LIMIT })
   await workspaces.insertOne(
     { _id: workspace.id, organizationId: id, name: workspace.name, lastSeq: 0, timeCreated },
     { session, ...LIMIT },
   )
+  await auditPositions.insertOne({ _id: id, last: 1 + more }, { session, ...LIMIT })
+  await changeLocks.insertOne({ _id: id, changes: 0 }, { session, ...LIMIT })
   const [resource, after] = ['organization', organizationSnapshot({ name, plan })] as const
   await logChange(collections, session, { organizationId: id, by, resource, resourceId: id, position: 1, after })
 }

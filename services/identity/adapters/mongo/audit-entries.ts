@@ -14,22 +14,34 @@ export interface ChangeOf extends Pick<Changed, 'resource' | 'resourceId'> {
   readonly by: By
 }
 
-/**
- * Takes positions of an organization for entries; undefined: there is no such organization. As the first thing in a transaction it
- * puts all changes of the organization in an order, since the next one waits here until this one is committed.
- */
+/** Takes positions of an organization for entries. Throws when there is no such organization. */
 export async function takePositions(
-  { organizations }: Collections,
+  { auditPositions }: Collections,
   organizationId: string,
   count: number,
-  session?: ClientSession,
-): Promise<number | undefined> {
-  const found = await organizations.findOneAndUpdate(
+): Promise<number> {
+  const found = await auditPositions.findOneAndUpdate(
     { _id: organizationId },
-    { $inc: { lastPosition: count } },
-    { returnDocument: 'after', projection: { lastPosition: 1 }, ...LIMIT, ...(session && { session }) },
+    { $inc: { last: count } },
+    { returnDocument: 'after', ...LIMIT },
   )
-  return found === null ? undefined : found.lastPosition - count + 1
+  if (found === null) throw new Error(`There is no organization ${organizationId}`)
+  return found.last - count + 1
+}
+
+/**
+ * Begins a change of an organization, as the first thing in a transaction: until that is over every other change meets its lock, so that
+ * changes have an order. Returns the position of its entry, which is taken outside of the transaction, since exchanges take theirs
+ * from the same counter: they wait neither for a change nor for one whose process was killed.
+ */
+export async function beginChange(
+  collections: Collections,
+  session: ClientSession,
+  organizationId: string,
+): Promise<number> {
+  const { changeLocks } = collections
+  await changeLocks.updateOne({ _id: organizationId }, { $inc: { changes: 1 } }, { session, ...LIMIT })
+  return takePositions(collections, organizationId, 1)
 }
 
 /** Writes the entry of a change at a position that the same transaction has taken. */

@@ -124,7 +124,6 @@ export class MongoAuditLog implements AuditLog {
   async #place(organization: string, group: readonly Appending[]) {
     try {
       const first = await takePositions(this.#collections, organization, group.length)
-      if (first === undefined) throw new Error(`There is no organization ${organization}`)
       return group.map((appending, index) => {
         const { time, event } = appending.entry
         const _id = { organization, position: first + index }

@@ -15,8 +15,6 @@ export interface OrganizationDocument {
   readonly _id: string
   readonly name: string
   readonly plan: Plan
-  /** Position of the last entry in the audit log. */
-  readonly lastPosition: number
   readonly timeCreated: number
 }
 
@@ -60,6 +58,21 @@ export interface AuditDocument extends Partial<EntryKeys> {
   readonly event: AuditEvent
 }
 
+/** Counts the entries of an organization. */
+export interface AuditPositionDocument {
+  /** The organization. */
+  readonly _id: string
+  /** Position of the last entry. */
+  readonly last: number
+}
+
+/** Written first by every change of an organization: the next one meets it until this one is committed. */
+export interface ChangeLockDocument {
+  /** The organization. */
+  readonly _id: string
+  readonly changes: number
+}
+
 export interface ReplayClaimDocument {
   /** Hash of organization, issuer and `jti`. */
   readonly _id: string
@@ -74,6 +87,8 @@ export interface Collections {
   readonly issuers: Collection<RecordDocument>
   readonly policies: Collection<RecordDocument>
   readonly audit: Collection<AuditDocument>
+  readonly auditPositions: Collection<AuditPositionDocument>
+  readonly changeLocks: Collection<ChangeLockDocument>
   readonly replayClaims: Collection<ReplayClaimDocument>
 }
 
@@ -87,6 +102,8 @@ export function collectionsOf(db: Db): Collections {
     issuers: db.collection('identity.issuers'),
     policies: db.collection('identity.policies'),
     audit: db.collection('identity.audit'),
+    auditPositions: db.collection('identity.audit_positions'),
+    changeLocks: db.collection('identity.change_locks'),
     replayClaims: db.collection('identity.replay_claims'),
   }
 }

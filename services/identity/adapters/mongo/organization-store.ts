@@ -4,7 +4,7 @@ import type { NewOrganization, OrganizationStore } from '#services/identity/port
 import { organizationSnapshot } from '#services/identity/run/snapshots.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { insertKey, insertOrganization } from './api-keys.ts'
-import { logChange, takePositions } from './audit-entries.ts'
+import { beginChange, logChange } from './audit-entries.ts'
 import { type Collections, toOrganization } from './documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
@@ -42,28 +42,21 @@ export class MongoOrganizationStore implements OrganizationStore {
     return { items: items.map(toOrganization), total }
   }
 
-  setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined> {
+  async setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined> {
+    if ((await this.getOrganization(organizationId)) === undefined) return undefined
     return this.#mongo.transact(async (session) => {
-      const position = await takePositions(this.#collections, organizationId, 1, session)
-      if (position === undefined) return undefined
-      const { organizations } = this.#collections
-      const found = await organizations.findOneAndUpdate(
+      const position = await beginChange(this.#collections, session, organizationId)
+      const found = await this.#collections.organizations.findOneAndUpdate(
         { _id: organizationId },
         { $set: { plan } },
         { returnDocument: 'before', session, ...LIMIT },
       )
       if (found === null || found.plan === plan) return found === null ? undefined : toOrganization(found)
-      const [before, after] = [organizationSnapshot(found), organizationSnapshot({ ...found, plan })]
-      const change = {
-        organizationId,
-        by,
-        resource: 'organization',
-        resourceId: organizationId,
-        before,
-        after,
-      } as const
-      await logChange(this.#collections, session, { ...change, position })
-      return toOrganization({ ...found, plan })
+      const changed = toOrganization({ ...found, plan })
+      const change = { organizationId, by, resource: 'organization', resourceId: organizationId, position } as const
+      const snapshots = { before: organizationSnapshot(found), after: organizationSnapshot(changed) }
+      await logChange(this.#collections, session, { ...change, ...snapshots })
+      return changed
     })
   }
 }

@@ -5,7 +5,7 @@ import { isSame } from '#services/identity/run/snapshots.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { type RecordHead, type RecordKind, toRecord } from '../stored/kinds.ts'
-import { logChange, takePositions } from './audit-entries.ts'
+import { beginChange, logChange } from './audit-entries.ts'
 import type { Collections, RecordDocument } from './documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
@@ -98,8 +98,7 @@ export class RecordCollection<S> {
   /** Runs a change in a transaction; one that has nothing to log leaves a gap in the positions. */
   #change<R>({ organizationId, id }: Place, by: By, work: (change: Change) => Promise<R>): Promise<R> {
     return this.#mongo.transact(async (session) => {
-      const position = await takePositions(this.#collections, organizationId, 1, session)
-      if (position === undefined) throw new Error(`There is no organization ${organizationId}`)
+      const position = await beginChange(this.#collections, session, organizationId)
       const of = { organizationId, by, resource: this.#kind.resource, resourceId: id, position }
       const log = (change: { before?: JsonObject; after?: JsonObject }) =>
         logChange(this.#collections, session, { ...of, ...change })

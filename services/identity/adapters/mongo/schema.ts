@@ -39,7 +39,15 @@ async function federation({ db, commit }: MongoStepStore): Promise<void> {
     ])
   await db.collection('identity.replay_claims').createIndex({ until: 1 }, { expireAfterSeconds: 0 })
   await commit(async (session) => {
-    const set = { $set: { plan: 'enterprise', lastPosition: 0 } }
-    await db.collection('identity.organizations').updateMany({ plan: { $exists: false } }, set, { session })
+    const organizations = db.collection<{ readonly _id: string }>('identity.organizations')
+    const positions = db.collection<{ readonly _id: string; readonly last: number }>('identity.audit_positions')
+    const locks = db.collection<{ readonly _id: string; readonly changes: number }>('identity.change_locks')
+    const older = { plan: { $exists: false } }
+    const ids = await organizations.find(older, { session, projection: { _id: 1 } }).toArray()
+    for (const { _id } of ids) {
+      await positions.insertOne({ _id, last: 0 }, { session })
+      await locks.insertOne({ _id, changes: 0 }, { session })
+    }
+    await organizations.updateMany(older, { $set: { plan: 'enterprise' } }, { session })
   })
 }
