@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Code } from '@connectrpc/connect'
+import * as oauth from 'oauth4webapi'
 import { Rejection } from '#shared/rejection.ts'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 import { openPortico } from '#test/support/portico.ts'
+import { TOKEN_FORM } from '#test/support/token-form.ts'
 
 const keys = [
   { kid: 'sig_2', x: 'eHh4', y: 'eXl5' },
@@ -71,6 +73,24 @@ test('the metadata name the origin of PORTICO_PUBLIC_URL, else where the server 
   const posted = await plain.fetch(path, { method: 'POST' })
   assert.equal(posted.status, 405)
   assert.deepEqual(await posted.json(), { error: 'invalid_request', error_description: 'Method not allowed' })
+})
+
+test('oauth4webapi discovers the token endpoint, and reads why a token is refused', async () => {
+  await using portico = await openPortico()
+  const insecure = { [oauth.allowInsecureRequests]: true }
+  const issuer = new URL(portico.url)
+  const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+  const server = await oauth.processDiscoveryResponse(issuer, found)
+  assert.equal(server.jwks_uri, `${portico.url}/api/v1/oauth/jwks`)
+  const { grant_type: grant, ...form } = TOKEN_FORM
+  const client = { client_id: 'workload' }
+  const answer = await oauth.genericTokenEndpointRequest(server, client, oauth.None(), grant, form, insecure)
+  await assert.rejects(oauth.processGenericTokenEndpointResponse(server, client, answer), (error: unknown) => {
+    assert.ok(error instanceof oauth.ResponseBodyError)
+    const { status, error: code, error_description: description } = error
+    assert.deepEqual([status, code, description], [400, 'invalid_grant', 'The subject token was not accepted.'])
+    return true
+  })
 })
 
 test('a server publishes the key that it is going to sign with from its first start on', async () => {
