@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { Rejection } from '#shared/rejection.ts'
 import { openFacade, type Stubs } from '#test/support/facade.ts'
 import { rawRequest } from '#test/support/raw-http.ts'
+import { postToken, TOKEN_FORM, tokenForm } from '#test/support/token-form.ts'
 
 const refuse = () => {
   throw new Rejection('REQUEST_INVALID', { field: 'text', problem: 'Refused' })
@@ -95,6 +96,39 @@ test('any id in a path is refused or understood, never a 5xx', async () => {
       expectRefusal(await rawRequest(facade.url, { path }), path)
     }),
     RUNS,
+  )
+})
+
+test('any form of the token endpoint is refused in the form of OAuth, never a 5xx', async () => {
+  const reasons = { GRANT_REFUSED: { code: Code.PermissionDenied, message: 'M' } }
+  const exchangeToken = () => {
+    throw new Rejection('GRANT_REFUSED')
+  }
+  const env = { PORTICO_EXCHANGES_PER_MINUTE: '1000000' }
+  await using facade = await openFacade({ reasons, federation: { exchangeToken } }, env)
+  const name = fc.constantFrom(...Object.keys(TOKEN_FORM), 'scope', 'requested_token_type', 'audience', 'a[b]', '')
+  const value = fc.oneof(
+    fc.constantFrom(...Object.values(TOKEN_FORM), 'inference', '', '%', '%00', '%ff', 'a.b.c', '..', '__proto__'),
+    fc.string({ unit: 'binary' }).map((text) => encodeUnsafe(text)),
+  )
+  const changes = fc.array(fc.tuple(name, value), { maxLength: 4 })
+  const near = fc.tuple(fc.boolean(), changes).map(([whole, pairs]) => {
+    const added = pairs.map(([key, text]) => `${key}=${text}`)
+    return Buffer.from([...(whole ? [tokenForm()] : []), ...added].join('&'))
+  })
+  const body = fc.oneof(
+    near,
+    fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+  )
+  await fc.assert(
+    fc.asyncProperty(body, async (bytes) => {
+      const { status, text } = await postToken(facade.url, bytes)
+      assert.ok(status >= 400 && status < 500, `${status} for ${bytes}`)
+      const { error, error_description: description } = JSON.parse(text)
+      assert.match(error, /^(invalid_(request|grant|scope)|unsupported_grant_type)$/)
+      assert.match(description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
+    }),
+    { numRuns: 1_000 },
   )
 })
 
