@@ -153,7 +153,9 @@ function walk(value: unknown, at: string, open: Set<string>, schema = false): vo
   for (const [name, member] of Object.entries((node.properties ?? {}) as Node))
     walk(member, `${at}.${name}`, open, true)
   for (const inner of [node.items, node.additionalProperties]) walk(inner, `${at}[]`, open, true)
-  for (const inner of [node.anyOf, node.oneOf, node.allOf]) walk(inner, at, open, true)
+  // Beside a type, `allOf` narrows what the type says.
+  const all = node.type === undefined ? node.allOf : undefined
+  for (const inner of [node.anyOf, node.oneOf, all]) walk(inner, at, open, true)
 }
 
 function isOpen(node: Node): boolean {
