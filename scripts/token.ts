@@ -4,19 +4,9 @@ import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import { ConnectError } from '@connectrpc/connect'
-import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { readConfig } from '#services/identity/config.ts'
-import { open, storeSchema } from '#services/identity/open.ts'
 import { systemClock } from '#shared/clock.ts'
-import { ConfigError } from '#shared/config/config.ts'
-import { describeStore } from '#shared/config/store-config.ts'
 import { randomText } from '#shared/ids.ts'
-import { callOptions } from '#shared/rpc/call-context.ts'
-import { createClient } from '#shared/rpc/client.ts'
-import { createLocalTransport } from '#shared/rpc/local-transport.ts'
-import { anyStored } from '#shared/stores/migrate-stores.ts'
-import { createLogger } from '#shared/telemetry/logging.ts'
+import { openAsOperator, remark, runCommand, UsageError } from './operator.ts'
 
 const USAGE = `Usage: npm run token -- keypair FILE [--alg ES256|RS256]
        npm run token -- sign FILE --issuer URL --subject SUBJECT --audience AUDIENCE [--expires-in SECONDS] [--claims JSON]
@@ -36,27 +26,12 @@ const OPTIONS = {
   rotate: {},
 }
 
-/** The words of the command line can't be understood. */
-class UsageError extends Error {}
-
-try {
-  const [verb, ...words] = process.argv.slice(2)
+await runCommand(USAGE, async ([verb, ...words]) => {
   if (verb === 'keypair') keypair(words)
   else if (verb === 'sign') signToken(words)
   else if (verb === 'rotate') await rotate(words)
-  else if (verb === undefined || verb === '--help' || verb === '-h') process.stdout.write(USAGE)
   else throw new UsageError(`Unknown command: ${verb}`)
-} catch (error) {
-  if (error instanceof UsageError) {
-    remark(`${error.message}\n\n${USAGE}`)
-    process.exitCode = 2
-  } else if (error instanceof ConnectError || error instanceof ConfigError) {
-    remark(error instanceof ConnectError ? error.rawMessage : error.message)
-    process.exitCode = 1
-  } else {
-    throw error
-  }
-}
+})
 
 function keypair(words: string[]): void {
   const { values, file } = parse(words, 'keypair')
@@ -100,17 +75,8 @@ function signToken(words: string[]): void {
 
 async function rotate(words: string[]): Promise<void> {
   parse(words, 'rotate')
-  const config = readConfig(process.env)
-  remark(`Store: ${describeStore(config.store)}`)
-  if (!(await anyStored(config.store, [storeSchema]))) {
-    throw new UsageError(`There is no store yet. Give this command the server's environment.`)
-  }
-  const logger = createLogger({ service: 'token', level: 'silent' })
-  await using identity = await open(config, { clock: systemClock, logger })
-  const client = createClient(FederationService, createLocalTransport(identity.routes))
-  const { organizationId, workspaceId } = identity.bootstrap
-  const operator = callOptions({ principal: { organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' } })
-  const { next, useTime } = await client.rotateSigningKey({}, operator)
+  await using operator = await openAsOperator({ makes: false })
+  const { next, useTime } = await operator.federation.rotateSigningKey({}, operator.as())
   process.stdout.write(`${next?.kid}\n`)
   if (useTime !== undefined)
     remark(`It is published from now on, and signs from ${timestampDate(useTime).toISOString()} on`)
@@ -157,8 +123,4 @@ function readJson(text: string, problem: string): Record<string, unknown> {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error)
-}
-
-function remark(text: string): void {
-  process.stderr.write(`${text}\n`)
 }
