@@ -16,7 +16,7 @@ export interface IssuerSettings {
   readonly maxAgeSeconds: number | undefined
 }
 
-/** An identity provider whose tokens an organization takes. */
+/** An identity provider whose tokens an organization accepts. */
 export interface Issuer extends IssuerSettings {
   readonly id: string
   readonly organizationId: string

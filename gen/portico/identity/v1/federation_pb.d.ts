@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_portico_identity_v1_federation: GenFile;
 
 /**
- * An identity provider whose tokens an organization takes.
+ * An identity provider whose tokens an organization accepts.
  *
  * @generated from message portico.identity.v1.Issuer
  */

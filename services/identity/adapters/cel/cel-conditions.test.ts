@@ -89,7 +89,7 @@ test('what is not in the list is refused when a condition is saved, with its pla
     ],
     ['scopes.map(s, s).exists(s, s == "")', 'must not use exists() on what map() has made (line 1, character 1)'],
     ['[scopes.map(s, s)][0].exists(s, true)', 'must not use exists() on what map() has made (line 1, character 1)'],
-    ['scopes.exists(subject, subject == "a")', 'must not call the variable of exists() like one of the claims'],
+    ['scopes.exists(subject, subject == "a")', 'must not name the variable of exists() after a claim'],
     ['[].all(e, true)', 'must not use all() on an empty list (line 1, character 1)'],
     ['[].all(e, e > 0)', 'cannot be read'],
     ['scopes + audience == scopes', 'must use + on integers only (line 1, character 1)'],

@@ -181,7 +181,7 @@ function measureMacro(node: Node<'rcall'>, { variables, isBody }: Place, used: S
   if (isBody) throw new Refusal(`must not use ${name}() within another macro`, node)
   if (hasMap(receiver)) throw new Refusal(`must not use ${name}() on what map() has made`, node)
   if (variable?.op !== 'id' || VARIABLES.has(variable.args)) {
-    throw new Refusal(`must not call the variable of ${name}() like one of the claims`, node)
+    throw new Refusal(`must not name the variable of ${name}() after a claim`, node)
   }
   const list = measureAt(receiver, { variables, isBody }, used)
   const { shape } = list

@@ -98,7 +98,8 @@ function checkHead(response: IncomingMessage, mostBytes: number): void {
   let problem: string | undefined
   if (statusCode !== 200) problem = `answered with status ${statusCode}`
   else if (encoding !== undefined && encoding.toLowerCase() !== 'identity') problem = 'answered compressed'
-  else if (!/^application\/([^\s/]+\+)?json$/i.test(type.trim())) problem = 'answered with no content type of JSON'
+  else if (!/^application\/([^\s/]+\+)?json$/i.test(type.trim()))
+    problem = 'answered with a content type other than JSON'
   else if (Number(headers['content-length'] ?? 0) > mostBytes) problem = tooLong(mostBytes)
   if (problem === undefined) return
   response.destroy()

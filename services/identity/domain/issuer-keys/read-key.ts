@@ -61,7 +61,7 @@ const B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn
 function readP256({ crv, x, y }: Jwk): PublicKey | string {
   if (crv !== 'P-256') return 'its crv is not P-256'
   const [first, second] = [numberIn(x, 256), numberIn(y, 256)]
-  if (first === undefined || second === undefined || first >= P || second >= P) return 'its x or y is no coordinate'
+  if (first === undefined || second === undefined || first >= P || second >= P) return 'its x or y is not a coordinate'
   if ((second * second - first * first * first + 3n * first - B) % P !== 0n) return 'its point is not on the curve'
   return { kty: 'EC', crv, x: x as string, y: y as string }
 }

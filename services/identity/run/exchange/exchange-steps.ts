@@ -127,7 +127,7 @@ export class ExchangeSteps {
     const { input, signature } = token
     const parts = answer.keys.length > 0 ? { algorithm: choice.algorithm, input, signature } : NOTHING
     const verified = await signatures.verify(parts, answer.keys.length > 0 ? answer.keys : [NOBODY])
-    const found = verified ? 'that' : answer.keys.length > 0 ? 'another signature' : 'the name of no such key'
+    const found = verified ? 'a valid signature' : answer.keys.length > 0 ? 'another signature' : 'no key of that name'
     return { verdict: verdict(verified, expected, found), verified, unavailable: false }
   }
 
