@@ -99,9 +99,9 @@ test('an RSA key under 2,048 bits and a point off the curve verify nothing, and 
   notUsed(rsa('good', 1_024), /1024 bits/)
   notUsed({ ...ecKey, x: ecKey.y }, /not on the curve/)
   notUsed({ ...ecKey, x: 'A'.repeat(43) }, /not on the curve/)
-  notUsed({ ...ecKey, x: '_'.repeat(43) }, /no coordinate/)
-  notUsed({ ...ecKey, y: undefined }, /no coordinate/)
-  notUsed({ ...ecKey, y: `${ecKey.y}AAAA` }, /no coordinate/)
+  notUsed({ ...ecKey, x: '_'.repeat(43) }, /not a coordinate/)
+  notUsed({ ...ecKey, y: undefined }, /not a coordinate/)
+  notUsed({ ...ecKey, y: `${ecKey.y}AAAA` }, /not a coordinate/)
 })
 
 test('an RSA key has 2,048 to 4,096 bits and an odd exponent above 3 and below 2^33', () => {
