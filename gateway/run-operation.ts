@@ -18,8 +18,8 @@ import type { Input, Operation } from './operation.ts'
 
 /**
  * Makes the handler of an operation. It counts the request where that is limited, checks who calls, reads and checks parameters,
- * query, headers and body, in this order, sets the deadline of calls, has the operation handle them, and sends what it answers. What it throws is the error of the operation's family.
- * Everything that follows from the operation alone is computed here, once.
+ * query, headers and body, in this order, sets the deadline of calls, has the operation handle them, and sends what it answers.
+ * What it throws is the error of the operation's family. Everything that follows from the operation alone is computed here, once.
  */
 export function runOperation(operation: Operation, facade: Facade, exchanges: ExchangeLimit) {
   const read = partsReader(operation, facade)
