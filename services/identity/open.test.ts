@@ -68,6 +68,27 @@ function suite(name: string, create: () => Promise<Place>, options = {}): void {
       }
     })
 
+    test('a chosen key that was deleted stays deleted after each start, with one warning', async () => {
+      await using place = await create()
+      const key = 'sk-chosen-and-leaked-since'
+      const env = { PORTICO_BOOTSTRAP_API_KEY: key }
+      {
+        await using first = await start(place, env)
+        const { organizationId, workspaceId } = first.bootstrap
+        const { principal } = await kindOf(first, key)
+        const client = createClient(IdentityService, createLocalTransport(first.routes))
+        const operator = { organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' } as const
+        await client.deleteApiKey({ keyId: principal?.apiKeyId ?? '' }, callOptions({ principal: operator }))
+      }
+      for (let again = 0; again < 2; again += 1) {
+        const warnings: string[] = []
+        const logger = Object.assign(Object.create(silentLogger), { warn: (text: string) => warnings.push(text) })
+        await using identity = await open(readConfig({ ...place.env, ...env }), { clock: systemClock, logger })
+        assert.equal((await refusalOf(kindOf(identity, key))).reason, 'CREDENTIAL_REFUSED')
+        assert.deepEqual(warnings, ['PORTICO_BOOTSTRAP_API_KEY names a key that was deleted, and it stays deleted'])
+      }
+    })
+
     test('a chosen key that is already of another kind stops the start, and names the variable', async () => {
       await using place = await create()
       const key = 'sk-or-mk-who-knows-which'

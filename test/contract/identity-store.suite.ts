@@ -46,6 +46,18 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       assert.deepEqual(again.keys, [{ ...stored(given, workspaceId), disabled: true }])
     })
 
+    rule('a bootstrap never writes a given key again that was deleted', async ({ store, other }) => {
+      const [given, later] = [newKey(), newKey()]
+      const { workspaceId } = await store.identity.bootstrap(newBootstrap({ ...given, given: true }))
+      assert.equal(await store.identity.deleteKey(workspaceId, given.id, byAdmin()), true)
+      for (const { identity } of [other, store]) {
+        const keys = [given, later].map((key) => ({ ...key, given: true }))
+        const again = await identity.bootstrap(newBootstrap(...keys))
+        assert.deepEqual(again.keys, [undefined, stored(later, workspaceId)])
+        assert.equal(await store.identity.findKey(given.hash), undefined)
+      }
+    })
+
     rule(
       'of bootstraps at once exactly one makes the workspace, and each given key is there once',
       async ({ store, other }) => {

@@ -12,8 +12,8 @@ export interface Bootstrap {
   readonly workspace: { readonly id: string; readonly name: string }
   readonly timeCreated: number
   /**
-   * `given`: chosen by the operator, so it is there after every bootstrap. The others are made up by the caller and are
-   * written only together with the workspace.
+   * `given`: chosen by the operator, so it is there after every bootstrap, unless it was deleted. The others are made up by the
+   * caller and are written only together with the workspace.
    */
   readonly keys: readonly (NewApiKey & { readonly given: boolean })[]
 }
@@ -24,7 +24,10 @@ export interface Bootstrapped {
   readonly workspaceId: string
   /** Whether this call made the organization, the workspace and the made-up keys. */
   readonly first: boolean
-  /** For each key asked for, in order: the record with its hash, in whatever workspace; undefined: not written. */
+  /**
+   * For each key asked for, in order: the record with its hash, in whatever workspace; undefined: not written, since it was made up and
+   * this call is not the first, or is a given one that was deleted.
+   */
   readonly keys: readonly (ApiKey | undefined)[]
 }
 
@@ -52,7 +55,8 @@ export interface IdentityStore {
   /**
    * Makes what a deployment starts with, by the operator, unless it is there: of any number of calls, also at once and from several
    * processes, exactly one makes the organization, the workspace and the made-up keys, and all return the same
-   * workspace. The organization has the plan `enterprise`. A given key whose hash is there already is left as it is, disabled or not.
+   * workspace. The organization has the plan `enterprise`. A given key whose hash is there already is left as it is, disabled or
+   * not; one that was deleted is never written again.
    */
   bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped>
 
@@ -68,6 +72,6 @@ export interface IdentityStore {
   createKey(workspace: string, key: NewApiKey, by: By): Promise<ApiKey>
   /** Enables or disables a key; again is no error. Returns the key after the change; undefined: there is none. */
   setKeyDisabled(workspace: string, keyId: string, disabled: boolean, by: By): Promise<ApiKey | undefined>
-  /** Deletes a key. Returns whether there was one. */
+  /** Deletes a key for ever: its hash is remembered, for later bootstraps. Returns whether there was one. */
   deleteKey(workspace: string, keyId: string, by: By): Promise<boolean>
 }

@@ -23,7 +23,7 @@ interface Wanted {
 
 /**
  * Makes sure that there are an organization, a workspace and keys to begin with, and that the keys which the operator
- * chose exist. Throws ConfigError when a chosen key is already a key of another kind or workspace.
+ * chose exist, but for those that were deleted since. Throws ConfigError when a chosen key is already a key of another kind or workspace.
  */
 export async function bootstrap(
   store: IdentityStore,
@@ -43,7 +43,11 @@ export async function bootstrap(
   })
   const problems = [management, api].flatMap((key, index) => {
     const record = keys[index]
-    if (!key.given || record === undefined) return []
+    if (!key.given) return []
+    if (record === undefined) {
+      logger.warn(`${key.variable} names a key that was deleted, and it stays deleted`)
+      return []
+    }
     if (!isUsable(record, now))
       logger.warn({ keyId: record.id }, `${key.variable} names a key that is disabled or expired`)
     const problem = conflictOf(key, record, workspaceId)

@@ -36,6 +36,11 @@ export interface ApiKeyDocument extends Omit<ApiKey, 'id' | 'workspaceId' | 'tim
   readonly timeExpires: number | null
 }
 
+/** The hash of a key that was deleted. */
+export interface DeletedKeyDocument {
+  readonly _id: string
+}
+
 /** An issuer or a policy. */
 export interface RecordDocument {
   readonly _id: string
@@ -84,6 +89,7 @@ export interface Collections {
   readonly organizations: Collection<OrganizationDocument>
   readonly workspaces: Collection<WorkspaceDocument>
   readonly apiKeys: Collection<ApiKeyDocument>
+  readonly deletedKeys: Collection<DeletedKeyDocument>
   readonly issuers: Collection<RecordDocument>
   readonly policies: Collection<RecordDocument>
   readonly audit: Collection<AuditDocument>
@@ -99,6 +105,7 @@ export function collectionsOf(db: Db): Collections {
     organizations: db.collection('identity.organizations'),
     workspaces: db.collection('identity.workspaces'),
     apiKeys: db.collection('identity.api_keys'),
+    deletedKeys: db.collection('identity.deleted_keys'),
     issuers: db.collection('identity.issuers'),
     policies: db.collection('identity.policies'),
     audit: db.collection('identity.audit'),

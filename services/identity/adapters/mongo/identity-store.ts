@@ -34,7 +34,8 @@ export class MongoIdentityStore implements IdentityStore {
     const keys: (ApiKey | undefined)[] = []
     for (const key of bootstrap.keys) {
       const there = (await this.findKey(key.hash))?.key
-      keys.push(there ?? (key.given ? await this.#giveKey(workspaceId, key, by) : undefined))
+      const isWanted = there === undefined && key.given && !(await this.#isDeleted(key.hash))
+      keys.push(isWanted ? await this.#giveKey({ organizationId, workspaceId }, key, by) : there)
     }
     return { organizationId, workspaceId, first: false, keys }
   }
@@ -98,6 +99,8 @@ export class MongoIdentityStore implements IdentityStore {
         { session, ...LIMIT },
       )
       if (before !== null) {
+        const _id = before.hash
+        await this.#collections.deletedKeys.updateOne({ _id }, { $set: { _id } }, { upsert: true, session, ...LIMIT })
         await logKey(this.#collections, change, keyId, { before: keySnapshot(toKey(before)) })
       }
       return before !== null
@@ -106,6 +109,11 @@ export class MongoIdentityStore implements IdentityStore {
 
   #change<R>(organizationId: string, by: By, work: Parameters<typeof changeKey<R>>[4]): Promise<R> {
     return changeKey(this.#mongo, this.#collections, organizationId, by, work)
+  }
+
+  async #isDeleted(hash: string, session?: ClientSession): Promise<boolean> {
+    const options = { ...LIMIT, ...(session && { session }) }
+    return (await this.#collections.deletedKeys.findOne({ _id: hash }, options)) !== null
   }
 
   #deployment(session?: ClientSession): Promise<DeploymentDocument | null> {
@@ -131,10 +139,17 @@ export class MongoIdentityStore implements IdentityStore {
     return made ?? this.bootstrap(bootstrap)
   }
 
-  /** Writes a key that the operator chose, unless another process has meanwhile. */
-  async #giveKey(workspace: string, key: NewApiKey, by: By): Promise<ApiKey> {
+  /** Writes a key that the operator chose, unless another process has meanwhile, or has deleted it. */
+  async #giveKey(
+    { organizationId, workspaceId }: Pick<Bootstrapped, 'organizationId' | 'workspaceId'>,
+    key: NewApiKey,
+    by: By,
+  ): Promise<ApiKey | undefined> {
     try {
-      return await this.createKey(workspace, key, by)
+      return await this.#change(organizationId, by, async (change) => {
+        if (await this.#isDeleted(key.hash, change.session)) return undefined
+        return insertKey(this.#collections, change, workspaceId, key)
+      })
     } catch (error) {
       const there = error instanceof MongoServerError ? await this.findKey(key.hash) : undefined
       if (there === undefined) throw error

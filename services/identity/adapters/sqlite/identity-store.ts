@@ -18,6 +18,8 @@ const BY_HASH = `${KEYS} WHERE k.hash = ?`
 const BY_ID = `${KEYS} WHERE k.workspace_id = ? AND k.id = ?`
 const OF_ORGANIZATION = `${KEYS} WHERE k.id = ? AND w.organization_id = ?`
 const PAGE = `${KEYS} WHERE k.workspace_id = ? AND k.seq > ? ORDER BY k.seq LIMIT ?`
+const REMEMBER = `INSERT INTO deleted_keys (hash) SELECT hash FROM api_keys WHERE workspace_id = ? AND id = ?
+  ON CONFLICT DO NOTHING`
 
 /** Workspaces and keys in SQLite. */
 export class SqliteIdentityStore implements IdentityStore {
@@ -34,7 +36,7 @@ export class SqliteIdentityStore implements IdentityStore {
       const { workspaceId, organizationId } = found ?? this.#createBootstrapWorkspace(bootstrap, by)
       const keys = bootstrap.keys.map((key) => {
         const there = this.#read(BY_HASH, key.hash)?.key
-        if (there !== undefined || (found !== undefined && !key.given)) return there
+        if (there !== undefined || (found !== undefined && !key.given) || this.#isDeleted(key.hash)) return there
         return insertKey(this.#file, workspaceId, key, by)
       })
       return { organizationId, workspaceId, first: found === undefined, keys }
@@ -85,10 +87,15 @@ export class SqliteIdentityStore implements IdentityStore {
     return this.#file.write(() => {
       const found = this.#read(BY_ID, workspace, keyId)
       if (found === undefined) return false
+      this.#file.statement(REMEMBER).run(workspace, keyId)
       this.#file.statement('DELETE FROM api_keys WHERE workspace_id = ? AND id = ?').run(workspace, keyId)
       logKey(this.#file, found.organizationId, by, keyId, { before: keySnapshot(found.key) })
       return true
     })
+  }
+
+  #isDeleted(hash: string): boolean {
+    return this.#file.statement('SELECT 1 FROM deleted_keys WHERE hash = ?').get(hash) !== undefined
   }
 
   #bootstrapWorkspace(): { workspaceId: string; organizationId: string } | undefined {

@@ -43,9 +43,12 @@ const SIGNING_KEYS = `CREATE TABLE IF NOT EXISTS signing_keys (
   time_used INTEGER NOT NULL
 ) STRICT`
 
+const DELETED_KEYS = 'CREATE TABLE IF NOT EXISTS deleted_keys (hash TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID'
+
 /** The steps of `identity.sqlite`. */
 export const STEPS: readonly SqliteStep[] = [
   { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
   { version: 2, name: 'signing keys', up: (database) => database.exec(SIGNING_KEYS) },
   { version: 3, name: 'federation', up: (database) => database.exec(FEDERATION.join(';\n')) },
+  { version: 4, name: 'deleted keys', up: (database) => database.exec(DELETED_KEYS) },
 ]
