@@ -138,6 +138,28 @@ export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptio
       }
     })
 
+    rule('a time finds all its entries, also where clocks went back or a count was written late', async ({ store }) => {
+      const { organizationId } = await makeOrganization(store)
+      for (const time of [10_003, 10_009, 10_001, 10_005, 10_000, 10_002]) {
+        await store.auditLog.append(entryOf(organizationId, time, accepted))
+      }
+      const cases: readonly [AuditFilter, readonly number[]][] = [
+        [{ since: 10_000 }, [10_002, 10_000, 10_005, 10_001, 10_009, 10_003]],
+        [{ since: 10_002 }, [10_002, 10_005, 10_009, 10_003]],
+        [{ since: 10_004 }, [10_005, 10_009]],
+        [{ since: 10_010 }, []],
+        [{ kind: 'exchange-accepted', until: 10_010 }, [10_002, 10_000, 10_005, 10_001, 10_009, 10_003]],
+        [{ kind: 'exchange-accepted', until: 10_004 }, [10_002, 10_000, 10_001, 10_003]],
+        [{ kind: 'exchange-accepted', until: 10_001 }, [10_000]],
+        [{ since: 10_001, until: 10_005 }, [10_002, 10_001, 10_003]],
+        [{ since: 10_005, until: 10_006 }, [10_005]],
+        [{ since: 10_006, until: 10_009 }, []],
+      ]
+      for (const [filter, times] of cases) {
+        assert.deepEqual(await timesOf(store, organizationId, filter), times, JSON.stringify(filter))
+      }
+    })
+
     rule(
       'only entries from before a time expire, of every organization, so many at a time',
       async ({ store, other }) => {

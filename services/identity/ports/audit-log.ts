@@ -25,7 +25,8 @@ export interface AuditFilter {
  * no other way, and SQLite itself refuses any other.
  *
  * A counter of the organization gives each entry its position; later ones have higher positions, with gaps. An entry of another
- * process that is written at this moment may appear below one that was read already.
+ * process that is written at this moment may appear below one that was read already. Times need not rise with positions: a count is
+ * written late, and clocks of processes differ.
  */
 export interface AuditLog {
   /**

@@ -45,14 +45,13 @@ export class MongoAuditLog implements AuditLog {
     if (kind !== undefined) terms.push({ kind })
     if (policyId !== undefined) terms.push({ policyId })
     if (issuerId !== undefined) terms.push({ issuerId })
-    // Without bounds of the position a search for a time would read the whole log.
-    if (since !== undefined) {
-      const first = await this.#positionOf({ '_id.organization': organization, time: { $gte: since } }, 1)
-      terms.push({ time: { $gte: since }, '_id.position': { $gte: first ?? Number.MAX_SAFE_INTEGER } })
-    }
-    if (until !== undefined) {
-      const last = await this.#positionOf({ '_id.organization': organization, time: { $lt: until } }, -1)
-      terms.push({ time: { $lt: until }, '_id.position': { $lte: last ?? 0 } })
+    if (since !== undefined || until !== undefined) {
+      const time = { ...(since !== undefined && { $gte: since }), ...(until !== undefined && { $lt: until }) }
+      const inWindow = { '_id.organization': organization, time }
+      // Without bounds of the position a search for a time would read the whole log. Times need not rise with positions.
+      const [first, last] = await Promise.all([this.#positionOf(inWindow, 1), this.#positionOf(inWindow, -1)])
+      if (first === undefined || last === undefined) return { items: [], more: false }
+      terms.push({ time, '_id.position': { $gte: first, $lte: last } })
     }
     const documents = await this.#collections.audit
       .find({ $and: terms }, LIMIT)
@@ -81,9 +80,10 @@ export class MongoAuditLog implements AuditLog {
     return removed
   }
 
+  /** The first (1) or last (-1) position of the entries that a filter finds. */
   async #positionOf(filter: Filter<AuditDocument>, direction: 1 | -1): Promise<number | undefined> {
     const found = await this.#collections.audit.findOne(filter, {
-      sort: { time: direction },
+      sort: { '_id.position': direction },
       projection: { _id: 1 },
       ...LIMIT,
     })

@@ -16,9 +16,11 @@ const INSERT = `INSERT INTO audit_entries (organization_id, position, time, kind
 const KEEP_FROM = 'UPDATE audit_retention SET kept_from = ?1 WHERE kept_from < ?1'
 const REMOVE = `DELETE FROM audit_entries WHERE organization_id = ?1 AND position IN
   (SELECT position FROM audit_entries WHERE organization_id = ?1 AND time < ?2 LIMIT ?3)`
-// Without these bounds a search for a time would read the whole log.
-const SINCE = '(SELECT position FROM audit_entries WHERE organization_id = ? AND time >= ? ORDER BY time LIMIT 1)'
-const UNTIL = '(SELECT position FROM audit_entries WHERE organization_id = ? AND time < ? ORDER BY time DESC LIMIT 1)'
+const IN_WINDOW =
+  'FROM audit_entries INDEXED BY audit_entries_time WHERE organization_id = ? AND time >= ? AND time < ?'
+// Without bounds of the position a search for a time would read the whole log. Times need not rise with positions.
+const WINDOW = `time >= ? AND time < ? AND position >= (SELECT min(position) ${IN_WINDOW})
+  AND position <= (SELECT max(position) ${IN_WINDOW})`
 
 /** The audit log in SQLite: triggers refuse to change an entry, and to remove one that is to be kept. */
 export class SqliteAuditLog implements AuditLog {
@@ -38,7 +40,9 @@ export class SqliteAuditLog implements AuditLog {
     before: number | undefined,
     limit: number,
   ): Promise<{ items: readonly ListedAuditEntry[]; more: boolean }> {
-    const { kind, policyId, issuerId, since, until } = filter
+    const { kind, policyId, issuerId, since = 0, until = Number.MAX_SAFE_INTEGER } = filter
+    const window = [since, until, organization, since, until, organization, since, until]
+    const isTimed = filter.since !== undefined || filter.until !== undefined
     const terms: readonly [string, ...(string | number | undefined)[]][] = [
       ['organization_id = ?', organization],
       ['position < ?', before],
@@ -47,8 +51,7 @@ export class SqliteAuditLog implements AuditLog {
       [`kind <> 'exchange-accepted' AND ?`, kind === undefined || kind === 'exchange-accepted' ? undefined : 1],
       ['policy_id = ?', policyId],
       ['issuer_id = ?', issuerId],
-      [`position >= ${SINCE} AND time >= ?`, organization, since, since],
-      [`position <= ${UNTIL} AND time < ?`, organization, until, until],
+      [WINDOW, ...(isTimed ? window : [undefined])],
     ]
     const wanted = terms.filter(([, ...values]) => !values.includes(undefined))
     const where = wanted.map(([term]) => term).join(' AND ')
