@@ -1,9 +1,9 @@
-import { clone, type DescMessage, type MessageShape } from '@bufbuild/protobuf'
+import { clearField, clone, type DescMessage, isFieldSet, type MessageShape } from '@bufbuild/protobuf'
 import { invalid } from '#shared/rpc/parse.ts'
 
 /**
- * A copy of a message in which the named fields are those of another one: set as there, or absent as there. Of a oneof all members are
- * named by any of them. Rejects with REQUEST_INVALID when a name is not one of `allowed`, or there is none.
+ * A copy of a message in which the named fields are those of another one: set as there, or absent as there; where a member of a oneof is
+ * absent there, another member stays. Rejects with REQUEST_INVALID when a name is not one of `allowed`, or there is none.
  */
 export function withFields<D extends DescMessage>(
   schema: D,
@@ -19,7 +19,8 @@ export function withFields<D extends DescMessage>(
     if (field === undefined || !allowed.includes(path))
       throw invalid('update_mask', `must name only ${allowed.join(', ')}`)
     const member = field.oneof?.localName ?? field.localName
-    Reflect.set(result, member, Reflect.get(changes, member))
+    if (isFieldSet(changes, field)) Reflect.set(result, member, Reflect.get(changes, member))
+    else clearField(result, field)
   }
   return result
 }

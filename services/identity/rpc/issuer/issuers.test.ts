@@ -4,6 +4,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type IssuerSettingsSchema, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
 import { openIdentity, type TestIdentity } from '#test/support/identity.ts'
 import { refusalOf } from '#test/support/rejects.ts'
+import { newTokenKey } from '#test/support/subject-tokens.ts'
 import { connectLocal, forEachTransport } from '#test/support/transports.ts'
 
 type Settings = MessageInitShape<typeof IssuerSettingsSchema>
@@ -48,6 +49,38 @@ forEachTransport((name, connect) => {
     ]
     for (const { reason, metadata } of await Promise.all(calls.map(refusalOf))) {
       assert.deepEqual([reason, metadata], ['ISSUER_NOT_FOUND', { issuer_id: issuer.issuerId }])
+    }
+  })
+
+  test(`a source of keys that is removed is gone only where it is the one in use (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const { federation, organizationId, as } = identity
+    const url = { case: 'jwksUrl', value: 'https://keys.example/jwks' } as const
+    const inline = { case: 'jwks', value: JSON.stringify({ keys: [newTokenKey('ES256', 'k1').jwk] }) } as const
+    const cases = [
+      [inline, ['jwks_url'], inline.case, 1n],
+      [url, ['jwks'], url.case, 1n],
+      [url, ['discovery'], url.case, 1n],
+      [inline, ['jwks'], 'discovery', 2n],
+      [url, ['jwks_url'], 'discovery', 2n],
+      [inline, ['jwks', 'jwks_url'], 'discovery', 2n],
+    ] as const
+    for (const [keySource, paths, expected, revision] of cases) {
+      const { issuerId } = await createIssuer(identity, { keySource })
+      const request = { organizationId, issuerId, settings: {}, updateMask: { paths: [...paths] } }
+      const { issuer } = await federation.updateIssuer(request, as('management'))
+      assert.deepEqual([issuer?.settings?.keySource.case, issuer?.revision], [expected, revision], `${paths}`)
+    }
+    const { issuerId } = await createIssuer(identity, { keySource: inline })
+    for (const keySource of [url, inline]) {
+      for (const paths of [
+        ['jwks_url', 'jwks'],
+        ['jwks', 'jwks_url'],
+      ]) {
+        const request = { organizationId, issuerId, settings: { keySource }, updateMask: { paths } }
+        const { issuer } = await federation.updateIssuer(request, as('management'))
+        assert.equal(issuer?.settings?.keySource.case, keySource.case)
+      }
     }
   })
 
