@@ -63,7 +63,8 @@ export async function openAsOperator({ makes }: { readonly makes: boolean }): Pr
   const isNew = !(await anyStored(config.store, [storeSchema]))
   if (isNew && !makes) throw new UsageError(NO_STORE)
   const logger = createLogger({ service: 'operator', level: 'silent' })
-  const opened = await open(config, { clock: systemClock, logger })
+  // How long entries of the audit log are kept is up to the server, which may have other settings.
+  const opened = await open({ ...config, auditDays: 0 }, { clock: systemClock, logger })
   const { organizationId, workspaceId: first, createdManagementKey, createdApiKey } = opened.bootstrap
   if (isNew) remark(NEW_STORE)
   if (createdManagementKey !== undefined) remark(`First start. Management key, shown once: ${createdManagementKey}`)

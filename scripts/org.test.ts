@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
@@ -38,6 +40,23 @@ test('organizations are made, listed and given plans beside a running server, an
   assert.match(listed.stdout, new RegExp(`^org_\\w{24}  enterprise  "Default"\n${organizationId}  free  "Octo ☂"\n$`))
   const unknown = await org('plan', 'org_unknown', 'free')
   assert.deepEqual([unknown.code, unknown.stderr.endsWith('\nOrganization not found: org_unknown\n')], [1, true])
+})
+
+test('a command removes no entry of the audit log, however old: only a server knows how long they are kept', async () => {
+  using folder = scratchDirectory()
+  const env = { PORTICO_DATA_DIR: folder.path }
+  const clock = { ...systemClock, now: () => Date.UTC(2001, 0, 1) }
+  await (await open(readConfig({ ...env, PORTICO_AUDIT_DAYS: '0' }), { clock, logger: silentLogger }))[
+    Symbol.asyncDispose
+  ]()
+  const entries = () => {
+    using database = new DatabaseSync(join(folder.path, 'identity.sqlite'))
+    return database.prepare('SELECT * FROM audit_entries').all()
+  }
+  const before = entries()
+  assert.equal(before.length, 3)
+  assert.equal((await runToEnd('scripts/org.ts', ['list'], env)).code, 0)
+  assert.deepEqual(entries(), before)
 })
 
 test('what cannot be understood is answered with the usage, and without a store there is nothing to do', async () => {
