@@ -39,5 +39,14 @@ export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteO
       for (let i = 5; i < 10; i++) await store.replayClaims.claim({ ...use, jti: `${i}` }, clock.time + 10)
       assert.equal(await store.replayClaims.claim(use, clock.time + 100_000), false)
     })
+
+    rule('a claim may end at any fraction of a millisecond, and is kept until then', async ({ store, clock }) => {
+      clock.time = Date.now()
+      const until = clock.time + 60_000.4
+      assert.equal(await store.replayClaims.claim(use, until), true)
+      clock.time = until
+      assert.equal(await store.replayClaims.claim({ ...use, jti: 'two' }, until + 0.2), true)
+      assert.equal(await store.replayClaims.claim(use, until), false)
+    })
   })
 }

@@ -15,7 +15,7 @@ export class MongoReplayClaims implements ReplayClaims {
   }
 
   async claim(use: TokenUse, until: number): Promise<boolean> {
-    const document = { _id: useHash(use), until: new Date(until) }
+    const document = { _id: useHash(use), until: new Date(Math.ceil(until)) }
     try {
       await this.#collections.replayClaims.insertOne(document, { maxTimeMS: MAX_TIME_MS })
       return true

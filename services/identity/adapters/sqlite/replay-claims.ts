@@ -21,7 +21,7 @@ export class SqliteReplayClaims implements ReplayClaims {
     return this.#file.write(() => {
       this.#file.statement(FORGET).run(this.#clock.now())
       const insert = 'INSERT INTO replay_claims (hash, until) VALUES (?, ?) ON CONFLICT DO NOTHING'
-      return Number(this.#file.statement(insert).run(useHash(use), until).changes) > 0
+      return Number(this.#file.statement(insert).run(useHash(use), Math.ceil(until)).changes) > 0
     })
   }
 }

@@ -74,10 +74,12 @@ forEachTransport((name, connect) => {
     await using federation = await openFederation(connect)
     const issuer = await federation.addIssuer({ url: 'https://once.example', singleUse: true })
     const policy = await federation.addPolicy({ issuerId: issuer.id })
-    const token = federation.token({ iss: issuer.url, jti: 'one' })
-    const results = await Promise.allSettled(Array.from({ length: 10 }, () => federation.exchange(token, policy.id)))
-    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
-    assert.deepEqual(await refusalOf(federation.exchange(token, policy.id)), refused)
+    for (const claims of [{ jti: 'one' }, { jti: 'two', exp: federation.identity.clock.time / 1000 + 300.123_456 }]) {
+      const token = federation.token({ iss: issuer.url, ...claims })
+      const results = await Promise.allSettled(Array.from({ length: 10 }, () => federation.exchange(token, policy.id)))
+      assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
+      assert.deepEqual(await refusalOf(federation.exchange(token, policy.id)), refused)
+    }
   })
 
   test(`what is no JWT, or no request, is said to be (${name})`, async () => {
