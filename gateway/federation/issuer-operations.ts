@@ -13,6 +13,7 @@ import {
   toOffset,
 } from './common.ts'
 import { createIssuerBody, fromIssuer, issuer, toIssuerSettings, updateIssuerBody } from './issuer.ts'
+import { warnings } from './policy.ts'
 
 const LIST_PATH = `${ORGANIZATION_PATH}/issuers` as const
 const PATH = `${LIST_PATH}/{issuerID}` as const
@@ -59,13 +60,13 @@ export const updateIssuer = operation({
   ...{ ...ADMIN, id: 'issuers.update', method: 'patch', path: PATH, params },
   summary: 'Changes an issuer; the next exchange of every replica counts with what it is then',
   body: updateIssuerBody,
-  answer,
+  answer: z.strictObject({ data: issuer, warnings }),
   errors: ['ORGANIZATION_NOT_FOUND', 'ISSUER_NOT_FOUND', 'PLAN_REQUIRED', 'REQUEST_INVALID'],
   handle: ({ federation }, { params: { organizationID: organizationId, issuerID: issuerId }, body, call }) => {
     const request = { organizationId, issuerId, settings: toIssuerSettings(body), updateMask: maskOf(body, SETTINGS) }
     return federation.updateIssuer(request, call.options())
   },
-  present: ({ issuer }) => ({ data: fromIssuer(issuer) }),
+  present: ({ issuer, warnings }) => ({ data: fromIssuer(issuer), warnings }),
   publicField,
 })
 

@@ -705,6 +705,13 @@ export declare type AuditEntry_ExchangesRefused = Message<"portico.identity.v1.A
    * @generated from field: google.protobuf.Timestamp last_time = 5;
    */
   lastTime?: Timestamp | undefined;
+
+  /**
+   * Absent: the policy's issuer has been deleted.
+   *
+   * @generated from field: optional string issuer_id = 6;
+   */
+  issuerId?: string | undefined;
 };
 
 /**

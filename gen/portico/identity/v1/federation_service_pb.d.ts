@@ -307,6 +307,13 @@ export declare type UpdateIssuerResponse = Message<"portico.identity.v1.UpdateIs
    * @generated from field: portico.identity.v1.Issuer issuer = 1;
    */
   issuer?: Issuer | undefined;
+
+  /**
+   * What is allowed and yet unwise about its policies at the new address, for people.
+   *
+   * @generated from field: repeated string warnings = 2;
+   */
+  warnings: string[];
 };
 
 /**

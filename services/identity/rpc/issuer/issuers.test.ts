@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type IssuerSettingsSchema, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import { openFederation } from '#test/support/federation.ts'
 import { openIdentity, type TestIdentity } from '#test/support/identity.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { newTokenKey } from '#test/support/subject-tokens.ts'
@@ -50,6 +51,22 @@ forEachTransport((name, connect) => {
     for (const { reason, metadata } of await Promise.all(calls.map(refusalOf))) {
       assert.deepEqual([reason, metadata], ['ISSUER_NOT_FOUND', { issuer_id: issuer.issuerId }])
     }
+  })
+
+  test(`a change that changed nothing shows the health of the keys as before, any other shows none (${name})`, async () => {
+    await using federation = await openFederation(connect)
+    const { identity, stores } = federation
+    const { organizationId, as } = identity
+    const { id: issuerId, name, revision } = await federation.addIssuer({ keySource: { kind: 'discovery' } })
+    const attempt = { time: 5_000, failure: 'no answer', timeNextTry: undefined }
+    await stores.issuerHealth.record({ organizationId, issuerId, revision }, attempt)
+    const rename = async (name: string) => {
+      const request = { organizationId, issuerId, settings: { name }, updateMask: { paths: ['name'] } }
+      return (await identity.federation.updateIssuer(request, as('management'))).issuer
+    }
+    const [same, renamed] = [await rename(name), await rename('another')]
+    assert.deepEqual([same?.revision, same?.keyHealth?.lastFailure], [1n, 'no answer'])
+    assert.deepEqual([renamed?.revision, renamed?.keyHealth], [2n, undefined])
   })
 
   test(`a source of keys that is removed is gone only where it is the one in use (${name})`, async () => {

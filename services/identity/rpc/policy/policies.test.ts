@@ -166,6 +166,37 @@ test('a policy on a shared issuer without a pinned subject is saved with a warni
   }
 })
 
+test('an issuer that moves to a shared address is changed with a warning for each policy without a pinned subject, or refused', async () => {
+  for (const mode of ['warn', 'refuse']) {
+    await using policies = await openPolicies(connectLocal, { PORTICO_FEDERATION_SHARED_ISSUERS: mode })
+    const { federation, organizationId, as } = policies.identity
+    const { issuerId } = policies.settings
+    const move = (issuerUrl: string, paths = ['issuer_url']) => {
+      const request = { organizationId, issuerId, settings: { issuerUrl, name: 'new' }, updateMask: { paths } }
+      return federation.updateIssuer(request, as('management'))
+    }
+    const elsewhere = await policies.addIssuer('https://elsewhere.example')
+    await policies.added({ condition: 'subject.startsWith("repo:a/")', subject: undefined } as object)
+    await policies.added({ condition: '"a" in audience', subject: undefined, issuerId: elsewhere } as object)
+    assert.deepEqual((await move(GITHUB)).warnings, [])
+    await move('https://issuer.example')
+    const { own } = await policies.added({ condition: '"a" in audience', subject: undefined } as object)
+    assert.deepEqual((await move('https://other.example')).warnings, [])
+    if (mode === 'warn') {
+      const { warnings, issuer } = await move(GITHUB)
+      assert.equal(issuer?.settings?.issuerUrl, GITHUB)
+      assert.deepEqual([warnings.length, warnings[0]?.startsWith(`policy ${own.policyId}: ${GITHUB} gives`)], [1, true])
+      assert.deepEqual((await move(GITHUB, ['issuer_url', 'name'])).warnings, [], 'it has not moved')
+    } else {
+      const { reason, metadata } = await refusalOf(move(GITHUB))
+      assert.deepEqual([reason, metadata.field], ['REQUEST_INVALID', 'issuer_url'])
+      assert.ok(metadata.problem?.includes(own.policyId))
+      const { issuer } = await federation.getIssuer({ organizationId, issuerId }, as('management'))
+      assert.equal(issuer?.settings?.issuerUrl, 'https://other.example')
+    }
+  }
+})
+
 test('a policy whose issuer or key has been deleted can be changed in every other way', async () => {
   await using policies = await openPolicies(connectLocal)
   const { federation, client, organizationId, as } = policies.identity

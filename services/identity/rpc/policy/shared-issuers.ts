@@ -1,4 +1,4 @@
-import type { PolicySettings } from '#services/identity/domain/policy.ts'
+import { MAX_POLICIES, type PolicySettings } from '#services/identity/domain/policy.ts'
 import { type SharedIssuers, sharedIssuerWarning } from '#services/identity/domain/shared-issuer.ts'
 import type { Conditions } from '#services/identity/ports/conditions.ts'
 import type { FederationStore } from '#services/identity/ports/federation-store.ts'
@@ -11,6 +11,8 @@ export interface IssuerGuard {
   readonly sharedIssuers: SharedIssuers
 }
 
+type Pinning = Pick<PolicySettings, 'subject' | 'condition'>
+
 /** The address of a policy's issuer. Rejects with REQUEST_INVALID when the organization has no such issuer. */
 export async function issuerUrlOf(
   { federation }: Pick<IssuerGuard, 'federation'>,
@@ -22,6 +24,20 @@ export async function issuerUrlOf(
   return found.issuer.url
 }
 
+/** Policies of an issuer about which something would be unwise if it had this address, and what. */
+export async function unwisePolicies(
+  { federation, conditions }: { federation: Pick<FederationStore, 'listPolicies'>; conditions: Conditions },
+  { organizationId, issuerId }: { readonly organizationId: string; readonly issuerId: string },
+  issuerUrl: string,
+): Promise<{ policyId: string; warning: string }[]> {
+  if (sharedIssuerWarning(issuerUrl, false) === undefined) return []
+  const { items } = await federation.listPolicies(organizationId, { offset: 0, limit: MAX_POLICIES }, issuerId)
+  return items.flatMap((policy) => {
+    const warning = warningOf(conditions, issuerUrl, policy)
+    return warning === undefined ? [] : [{ policyId: policy.id, warning }]
+  })
+}
+
 /**
  * What is unwise about a policy, for people. Rejects with REQUEST_INVALID where the operator has it refused. `issuerUrl` is undefined
  * where the issuer has been deleted.
@@ -29,12 +45,16 @@ export async function issuerUrlOf(
 export function warningsOf(
   { conditions, sharedIssuers }: Omit<IssuerGuard, 'federation'>,
   issuerUrl: string | undefined,
-  { subject, condition }: Pick<PolicySettings, 'subject' | 'condition'>,
+  settings: Pinning,
 ): string[] {
-  const read = condition === undefined ? undefined : conditions.read(condition)
-  const pinned = subject !== undefined || (read !== undefined && 'usesSubject' in read && read.usesSubject)
-  const warning = issuerUrl === undefined ? undefined : sharedIssuerWarning(issuerUrl, pinned)
+  const warning = issuerUrl === undefined ? undefined : warningOf(conditions, issuerUrl, settings)
   if (warning === undefined) return []
   if (sharedIssuers === 'refuse') throw invalid('subject', `must be set, or the condition must look at it: ${warning}`)
   return [warning]
+}
+
+function warningOf(conditions: Conditions, issuerUrl: string, { subject, condition }: Pinning): string | undefined {
+  const read = condition === undefined ? undefined : conditions.read(condition)
+  const pinned = subject !== undefined || (read !== undefined && 'usesSubject' in read && read.usesSubject)
+  return sharedIssuerWarning(issuerUrl, pinned)
 }
