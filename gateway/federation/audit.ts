@@ -47,7 +47,8 @@ export const auditEntry = z
       client_network: network,
     }),
     z.strictObject({
-      ...{ type: z.literal('exchanges_refused'), ...common, policy_id: z.string(), reason: z.string(), count: z.int() },
+      ...{ type: z.literal('exchanges_refused'), ...common, policy_id: z.string(), issuer_id: z.string().nullable() },
+      ...{ reason: z.string(), count: z.int() },
       ...{ first_at: moment, last_at: moment },
     }),
     z.strictObject({
@@ -79,10 +80,10 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
       }
     }
     case 'exchangesRefused': {
-      const { policyId, reason, count, firstTime, lastTime } = event.value
+      const { policyId, issuerId, reason, count, firstTime, lastTime } = event.value
       return {
-        ...{ type: 'exchanges_refused', ...shared, policy_id: policyId, reason, count: Number(count) },
-        ...{ first_at: fromMoment(firstTime), last_at: fromMoment(lastTime) },
+        ...{ type: 'exchanges_refused', ...shared, policy_id: policyId, issuer_id: issuerId ?? null, reason },
+        ...{ count: Number(count), first_at: fromMoment(firstTime), last_at: fromMoment(lastTime) },
       }
     }
     case 'change': {

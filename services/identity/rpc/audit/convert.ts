@@ -48,9 +48,10 @@ function eventToProto(event: AuditEvent): NonNullable<MessageInitShape<typeof Au
       return { case: 'exchangeRefused', value: { policyId, reason, clientNetwork, ...known } }
     }
     case 'exchanges-refused': {
-      const { policyId, reason, count, timeFirst, timeLast } = event
+      const { policyId, issuerId, reason, count, timeFirst, timeLast } = event
       const times = { firstTime: timestampFromMs(timeFirst), lastTime: timestampFromMs(timeLast) }
-      return { case: 'exchangesRefused', value: { policyId, reason, count: BigInt(count), ...times } }
+      const known = { ...(issuerId !== undefined && { issuerId }), ...times }
+      return { case: 'exchangesRefused', value: { policyId, reason, count: BigInt(count), ...known } }
     }
     case 'changed':
       return { case: 'change', value: changeToProto(event) }

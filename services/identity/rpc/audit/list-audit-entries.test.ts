@@ -61,6 +61,32 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await list({ until: timestampFromMs(time), kind: Kind.EXCHANGE_ACCEPTED }), [])
   })
 
+  test(`refused exchanges show their issuer, one by one and counted, unless it was deleted (${name})`, async () => {
+    await using federation = await openFederation(connect)
+    const { identity, stores, policy, issuer } = federation
+    const { organizationId, as } = identity
+    const common = { policyId: policy.id, reason: 'subject' }
+    const one = { type: 'exchange-refused', ...common, found: undefined, clientNetwork: '192.0.2.1' } as const
+    const counted = { type: 'exchanges-refused', ...common, count: 7, timeFirst: 1_000, timeLast: 2_000 } as const
+    for (const event of [one, counted]) {
+      for (const issuerId of [issuer.id, undefined]) {
+        await stores.auditLog.append({ organizationId, time: 2_000, event: { ...event, issuerId } })
+      }
+    }
+    const request = { organizationId, kind: Kind.EXCHANGE_REFUSED }
+    const { entries } = await identity.federation.listAuditEntries(request, as('management'))
+    const shown = entries.map(({ event }) => {
+      const isRefused = event.case === 'exchangeRefused' || event.case === 'exchangesRefused'
+      return isRefused ? [event.case, event.value.issuerId] : assert.fail()
+    })
+    assert.deepEqual(shown, [
+      ['exchangesRefused', undefined],
+      ['exchangesRefused', issuer.id],
+      ['exchangeRefused', undefined],
+      ['exchangeRefused', issuer.id],
+    ])
+  })
+
   test(`the log is the admins' of the organization, and a token is of one list (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation, organizationId, as } = identity
