@@ -14,6 +14,8 @@ export interface Destination {
 /** Who decides where connections may go. */
 export interface DestinationRules {
   readonly networks: Networks
+  /** The origin that our own tokens name as their issuer. */
+  readonly ownOrigin: string | undefined
   readonly resolveByDns: ResolveName
   /** For the hosts that the operator lists. */
   readonly resolveBySystem: ResolveName

@@ -24,7 +24,8 @@ const discovery: KeySource = { kind: 'discovery' }
 
 const rulesOf = (networks: readonly FederationNetwork[], rest: Partial<DestinationRules> = {}): DestinationRules => {
   const loopback = async () => ['127.0.0.1']
-  return { networks: new Networks(networks), resolveByDns: loopback, resolveBySystem: loopback, ...rest }
+  const own = { ownOrigin: 'https://portico.example' }
+  return { networks: new Networks(networks), resolveByDns: loopback, resolveBySystem: loopback, ...own, ...rest }
 }
 
 function fetched(
@@ -78,6 +79,16 @@ test('keys are found by discovery below the path of the issuer, one slash betwee
   }
 })
 
+test('our own origin is never asked, also where it was another one when the issuer was saved', async () => {
+  await using issuer = await startIssuer()
+  issuer.answer = publishes(issuer.url, () => [key])
+  const rules = rulesOf([issuer.network], { ownOrigin: issuer.url })
+  for (const source of [discovery, { kind: 'url', url: `${issuer.url}${JWKS_PATH}` } as const]) {
+    assert.match(await problemOf(fetched(issuer, { source, rules })), /must not be an address of this server/)
+  }
+  assert.deepEqual(issuer.seen, [])
+})
+
 test('the discovery document names the issuer exactly, and a key set at an address that may be asked', async () => {
   await using issuer = await startIssuer()
   await using other = await startIssuer()
@@ -106,6 +117,7 @@ test('the discovery document names the issuer exactly, and a key set at an addre
     [`https://127.1:${issuer.port}/keys`, /plainly/],
     [`https://10.0.0.1:${issuer.port}/keys`, /not an IP address/],
     ['file:///etc/passwd', /must begin with https/],
+    ['https://portico.example/api/v1/oauth/keys', /must not be an address of this server/],
     ['', /must begin with https/],
   ] as const) {
     assert.match(await says({ issuer: issuer.url, jwks_uri: uri }), problem)

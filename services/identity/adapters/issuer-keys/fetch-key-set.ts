@@ -48,8 +48,8 @@ async function discover(issuerUrl: string, rules: DestinationRules, signal: Abor
 }
 
 /** The URL of an address that may be asked. What was saved is checked again: the settings may permit less by now. */
-function checked(address: string, kind: 'issuer' | 'key set', { networks }: DestinationRules): URL {
-  const problem = addressProblem(address, kind, networks, undefined)
+function checked(address: string, kind: 'issuer' | 'key set', { networks, ownOrigin }: DestinationRules): URL {
+  const problem = addressProblem(address, kind, networks, ownOrigin)
   if (problem !== undefined) throw new FetchProblem(`the address of the ${kind} ${problem}`)
   return new URL(address)
 }

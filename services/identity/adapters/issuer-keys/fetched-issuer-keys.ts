@@ -69,8 +69,9 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
   constructor(dependencies: IssuerKeysDependencies) {
     this.#dependencies = dependencies
     this.#limits = { ...LIMITS, ...dependencies.limits }
+    const { ownOrigin, resolveByDns = byDns() } = dependencies
     const networks = new Networks(dependencies.networks)
-    this.#rules = { networks, resolveByDns: dependencies.resolveByDns ?? byDns(), resolveBySystem: bySystem }
+    this.#rules = { networks, ownOrigin, resolveByDns, resolveBySystem: bySystem }
     this.#slots = new FetchSlots(this.#limits.most, this.#limits.mostOfOrganization)
   }
 
@@ -87,8 +88,7 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
   }
 
   problemOf({ url, keySource }: IssuerSettings): IssuerProblem | undefined {
-    const { ownOrigin } = this.#dependencies
-    const { networks } = this.#rules
+    const { networks, ownOrigin } = this.#rules
     const issuerProblem = addressProblem(url, 'issuer', networks, ownOrigin)
     if (issuerProblem !== undefined) return { field: 'issuer_url', problem: issuerProblem }
     if (keySource.kind === 'discovery') return undefined

@@ -16,7 +16,7 @@ async function leads(addresses: readonly string[], permitted: readonly string[] 
     asked.push(`${who} ${host}`)
     return addresses
   }
-  const rules = { networks, resolveByDns: answersOf('dns'), resolveBySystem: answersOf('system') }
+  const rules = { networks, ownOrigin: undefined, resolveByDns: answersOf('dns'), resolveBySystem: answersOf('system') }
   const answer = await destinationOf(new URL(url), rules, signal).catch((error: Error) => error.message)
   return { answer: typeof answer === 'string' ? undefined : answer.addresses, asked, problem: answer }
 }
