@@ -132,6 +132,18 @@ test('the key to encrypt with is changed by giving the new one before the old on
   await assert.rejects(signing.replica([KEY_A]), ConfigError)
 })
 
+test('a key that a replica cannot open signs as soon as another one has encrypted it with a key that it has', async () => {
+  await using signing = await openSigningStore()
+  const [old, newer] = [await signing.replica([KEY_A]), await signing.replica([KEY_B, KEY_A])]
+  const { kid, timeUsed } = await newer.ring.rotate()
+  signing.clock.time = timeUsed
+  assert.equal(kidOf(await mintNow(signing, newer)), kid)
+  await assert.rejects(mintNow(signing, old), { reason: 'SIGNING_UNAVAILABLE' })
+  await signing.replica([KEY_A, KEY_B])
+  signing.clock.time += MINUTE
+  for (const replica of [old, newer]) assert.equal(kidOf(await mintNow(signing, replica)), kid)
+})
+
 test('replicas change it one after another, without one that refuses or cannot sign: first the old before the new', async () => {
   await using signing = await openSigningStore()
   let now: Replica[] = [await signing.replica([KEY_A]), await signing.replica([KEY_A])]

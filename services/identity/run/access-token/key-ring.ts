@@ -132,7 +132,9 @@ export class KeyRing {
     this.#held = new Map(
       keys.map((key) => {
         const header = headerOf(key.kid)
-        return [header, before.get(header) ?? { ...key, header, publicKey: publicKeyOf(key) }]
+        const { publicKey = publicKeyOf(key), privateKey } = before.get(header) ?? {}
+        // What encrypts it may have changed, so that it can be opened now.
+        return [header, { ...key, header, publicKey, privateKey }]
       }),
     )
     this.#readAt = readAt
