@@ -34,8 +34,12 @@ export const oauthErrors = {
     // One answer for whatever is wrong with a token or its policy: nobody learns which policies there are.
     GRANT_REFUSED: () => failure(400, 'invalid_grant', 'The subject token was not accepted.'),
     SUBJECT_TOKEN_INVALID: () => failure(400, 'invalid_request', 'subject_token: is not a JWT'),
-    ISSUER_KEYS_UNAVAILABLE: () =>
-      failure(503, 'temporarily_unavailable', 'The keys of the issuer could not be fetched; try again shortly'),
+    ISSUER_KEYS_UNAVAILABLE: ({ metadata }) =>
+      withHeader(
+        failure(503, 'temporarily_unavailable', 'The keys of the issuer could not be fetched; try again shortly'),
+        'retry-after',
+        metadata.retry_after ?? '1',
+      ),
     SIGNING_UNAVAILABLE: () => failure(500, 'server_error', 'The token could not be issued'),
     STORE_UNAVAILABLE: unavailable,
     SERVICE_CLOSING: unavailable,

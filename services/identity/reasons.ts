@@ -23,11 +23,7 @@ export const reasons = {
   TOO_MANY_POLICIES: { code: Code.FailedPrecondition, message: 'An organization has at most {most} policies' },
   GRANT_REFUSED: { code: Code.PermissionDenied, message: 'The subject token was not accepted' },
   SUBJECT_TOKEN_INVALID: { code: Code.InvalidArgument, message: 'The subject token is not a JWT' },
-  ISSUER_KEYS_UNAVAILABLE: {
-    code: Code.Unavailable,
-    message: 'The keys of the issuer could not be fetched',
-    retryAfterSeconds: 5,
-  },
+  ISSUER_KEYS_UNAVAILABLE: { code: Code.Unavailable, message: 'The keys of the issuer could not be fetched' },
   SIGNING_UNAVAILABLE: { code: Code.Internal, message: 'There is no key to sign access tokens with' },
 } as const satisfies ReasonTable
 

@@ -16,7 +16,7 @@ const NOT_KEPT = { 'cache-control': 'no-store', pragma: 'no-cache' }
 /** A facade whose identity service exchanges any token, or rejects with what a test sets. */
 async function openExchange(env: Record<string, string> = {}) {
   const seen: ExchangeTokenRequest[] = []
-  const state: { reason: AnyReason | undefined } = { reason: undefined }
+  const state: { reason?: AnyReason; metadata?: Record<string, string> } = {}
   const names = [
     ...['GRANT_REFUSED', 'SUBJECT_TOKEN_INVALID', 'SIGNING_UNAVAILABLE', 'STORE_UNAVAILABLE', 'SERVICE_CLOSING'],
     'ISSUER_KEYS_UNAVAILABLE',
@@ -25,7 +25,7 @@ async function openExchange(env: Record<string, string> = {}) {
   const federation = {
     exchangeToken(request: ExchangeTokenRequest) {
       seen.push(request)
-      if (state.reason !== undefined) throw new Rejection(state.reason)
+      if (state.reason !== undefined) throw new Rejection(state.reason, state.metadata)
       return { accessToken: 'the.access.token', expiresInSeconds: 900 }
     },
   }
@@ -223,6 +223,13 @@ test('55, 56: each reason of identity has its row; a refused grant is one consta
     assert.equal(retry === undefined, status !== 503, reason)
     if (retry !== undefined) assert.match(retry, /^[1-9]\d*$/, reason)
   }
+})
+
+test('55: keys that could not be fetched say when they will be tried again', async () => {
+  await using exchange = await openExchange()
+  Object.assign(exchange.state, { reason: 'ISSUER_KEYS_UNAVAILABLE', metadata: { retry_after: '47' } })
+  const { status, headers } = await postToken(exchange.url, tokenForm())
+  assert.deepEqual([status, headers['retry-after']], [503, '47'])
 })
 
 test('59: beyond the limit of an address it is 429 before anything is read; other addresses go on', async () => {

@@ -1160,8 +1160,8 @@ export declare const FederationService: GenService<{
   /**
    * Exchanges a subject token for an access token, for everybody: the subject token is the credential. Rejects with
    * SUBJECT_TOKEN_INVALID when that is no JWT, with ISSUER_KEYS_UNAVAILABLE when nobody can say whether its issuer has signed
-   * it, with SIGNING_UNAVAILABLE when there is no key to sign with, and with GRANT_REFUSED for every other reason, which only
-   * the audit log names.
+   * it (metadata `retry_after`: when to try again, in seconds), with SIGNING_UNAVAILABLE when there is no key to sign with,
+   * and with GRANT_REFUSED for every other reason, which only the audit log names.
    *
    * @generated from rpc portico.identity.v1.FederationService.ExchangeToken
    */

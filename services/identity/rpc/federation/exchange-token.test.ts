@@ -103,6 +103,7 @@ forEachTransport((name, connect) => {
     const policy = await federation.addPolicy({ issuerId: issuer.id })
     const refusal = await refusalOf(federation.exchange(federation.token({ iss: issuer.url }), policy.id))
     assert.deepEqual([refusal.code, refusal.reason], ['Unavailable', 'ISSUER_KEYS_UNAVAILABLE'])
+    assert.match(refusal.metadata.retry_after ?? '', /^[1-9]\d*$/)
     const other = federation.token({ iss: issuer.url, sub: 'another' })
     assert.deepEqual(await refusalOf(federation.exchange(other, policy.id)), refused)
   })

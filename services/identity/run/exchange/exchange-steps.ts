@@ -38,13 +38,13 @@ export interface ExchangeStepsOptions {
 
 /**
  * What became of a candidate. `failed`: the first step that failed; undefined: all passed, or the keys of the issuer could not be
- * fetched (`unavailable`) and nothing else speaks against it. `verified`: the issuer has signed the token.
+ * fetched (`unavailable`: when it is worth trying again) and nothing else speaks against it. `verified`: the issuer has signed the token.
  */
 export interface Evaluation {
   readonly steps: readonly Step[]
   readonly failed: Step | undefined
   readonly verified: boolean
-  readonly unavailable: boolean
+  readonly unavailable: { readonly retryAfterSeconds: number } | undefined
 }
 
 type NamedCheck = readonly [StepName, (candidate: Candidate) => Verdict]
@@ -91,13 +91,13 @@ export class ExchangeSteps {
     const before = firstFailure(this.#before, candidate)
     if (before !== undefined) {
       await this.refuse()
-      return { steps: [before], failed: before, verified: false, unavailable: false }
+      return { steps: [before], failed: before, verified: false, unavailable: undefined }
     }
     const { verdict, verified, unavailable } = await this.#checkSignature(candidate)
     const signature = { name: 'signature', ...verdict } as const
-    if (!verified && !unavailable) return { steps: [signature], failed: signature, verified, unavailable }
+    if (!verified && unavailable === undefined) return { steps: [signature], failed: signature, verified, unavailable }
     const failed = firstFailure(this.#after, candidate)
-    return { steps: [signature], failed, verified, unavailable: unavailable && failed === undefined }
+    return { steps: [signature], failed, verified, unavailable: failed === undefined ? unavailable : undefined }
   }
 
   /** Takes every step, also after one has failed. */
@@ -117,18 +117,20 @@ export class ExchangeSteps {
   async #checkSignature({ token, ground: { issuer } }: Candidate): Promise<Signature> {
     const { keys, signatures } = this.#options
     const choice = keyChoiceOf(token.header)
-    if (choice === undefined || issuer === undefined) return { verdict: SKIPPED, verified: false, unavailable: false }
+    if (choice === undefined || issuer === undefined) {
+      return { verdict: SKIPPED, verified: false, unavailable: undefined }
+    }
     const expected = `a signature by a key of ${issuer.url}`
     const answer = await keys.candidates(issuer, choice)
     if (answer.kind === 'unavailable') {
       const found = `its keys cannot be fetched: ${answer.problem}`
-      return { verdict: verdict(false, expected, found), verified: false, unavailable: true }
+      return { verdict: verdict(false, expected, found), verified: false, unavailable: answer }
     }
     const { input, signature } = token
     const parts = answer.keys.length > 0 ? { algorithm: choice.algorithm, input, signature } : NOTHING
     const verified = await signatures.verify(parts, answer.keys.length > 0 ? answer.keys : [NOBODY])
     const found = verified ? 'a valid signature' : answer.keys.length > 0 ? 'another signature' : 'no key of that name'
-    return { verdict: verdict(verified, expected, found), verified, unavailable: false }
+    return { verdict: verdict(verified, expected, found), verified, unavailable: undefined }
   }
 
   #checkCondition({ token: { claims }, ground: { policy } }: Candidate): Verdict {

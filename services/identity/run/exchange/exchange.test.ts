@@ -243,6 +243,7 @@ test('keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE only where nothing
   await using exchange = openExchange()
   exchange.unavailable = true
   assert.equal(await exchange.outcome(), 'ISSUER_KEYS_UNAVAILABLE issuer_keys')
+  await assert.rejects(exchange.exchange(), { metadata: { retry_after: '7' } })
   for (const [claims, reason] of [
     [{ exp: 1 }, 'expiry'],
     [{ sub: 'other' }, 'subject'],

@@ -48,8 +48,9 @@ export class Exchange {
 
   /**
    * Makes an access token, once the audit log holds durably that it does. Rejects with SUBJECT_TOKEN_INVALID for what is no JWT, with
-   * ISSUER_KEYS_UNAVAILABLE where only the signature is open, and with GRANT_REFUSED for everything else: after one read of the
-   * policy and one look at a signature, whether there is such a policy or not. Only the audit log gets to know why.
+   * ISSUER_KEYS_UNAVAILABLE (`retry_after`: seconds) where only the signature is open, and with GRANT_REFUSED for everything else:
+   * after one read of the policy and one look at a signature, whether there is such a policy or not. Only the audit log gets to know
+   * why.
    */
   async exchange({ policyId, subjectToken, clientNetwork }: ExchangeRequest): Promise<MintedToken> {
     const { federation, steps, clock } = this.#options
@@ -63,9 +64,9 @@ export class Exchange {
     const attempt: Attempt = { ground, token: read.token, clientNetwork }
     const { failed, verified, unavailable } = await steps.untilFailure({ ...attempt, now: clock.now() })
     if (failed !== undefined) throw this.#refused(attempt, failed.name, verified ? failed.found : undefined)
-    if (!unavailable) return this.#accept(attempt)
+    if (unavailable === undefined) return this.#accept(attempt)
     this.#record(attempt, 'issuer_keys', undefined)
-    throw new Rejection('ISSUER_KEYS_UNAVAILABLE')
+    throw new Rejection('ISSUER_KEYS_UNAVAILABLE', { retry_after: String(unavailable.retryAfterSeconds) })
   }
 
   async #accept(attempt: Attempt): Promise<MintedToken> {
