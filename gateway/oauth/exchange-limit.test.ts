@@ -110,6 +110,37 @@ test('with the store away each replica goes on with its own count, and reports i
   await waitFor('all is reported', () => store.total('10.0.0.1') === 600)
 })
 
+test('a step of the clock of those who count for all takes back nothing of what a replica let through', async () => {
+  for (const jump of [-3_600_000, -30_000, 30_000, 3_600_000]) {
+    time.ms = 1_000_000
+    const wall = { ahead: 0 }
+    const steps = new Map<number, number>()
+    let reports = 0
+    const report: ReportExchanges = async ([counted = assert.fail()]) => {
+      const now = Math.floor((time.ms + wall.ahead) / 2_000)
+      for (const [age, count] of counted.counts.entries()) steps.set(now - age, (steps.get(now - age) ?? 0) + count)
+      reports += 1
+      return [{ network: counted.network, counts: Array.from({ length: 32 }, (_, age) => steps.get(now - age) ?? 0) }]
+    }
+    const limit = new ExchangeLimit({ clock, limit: 600, report })
+    const reported = async (times: number): Promise<void> => waitFor('a report', () => reports === times)
+    assert.equal(exchange(limit, 300).admitted, 300)
+    await reported(1)
+    time.ms += 10_000
+    assert.equal(exchange(limit, 290).admitted, 290)
+    await reported(2)
+    wall.ahead = jump
+    assert.equal(exchange(limit, 1).admitted, 1)
+    await reported(3)
+    assert.equal(exchange(limit, 600).admitted, 9, `${jump}`)
+    await reported(4)
+    time.ms += 53_999
+    assert.equal(exchange(limit, 1).admitted, 0)
+    time.ms += 1
+    assert.equal(exchange(limit, 600).admitted, 300, `${jump}`)
+  }
+})
+
 test('as many networks as there are, memory is bounded, with the store away as well', async () => {
   const limit = new ExchangeLimit({ clock, limit: 1, report: away })
   assert.equal(exchange(limit, 2).admitted, 1)

@@ -23,6 +23,8 @@ export type ReportExchanges = (admitted: Counted[]) => Promise<readonly Counted[
 interface Client {
   /** Let through anywhere, as far as it is known here. */
   readonly known: RecentCounts
+  /** Let through here, reported or not: what is known is never less. */
+  readonly own: RecentCounts
   /** Let through here, and not reported yet. */
   readonly unreported: RecentCounts
 }
@@ -49,12 +51,13 @@ export class ExchangeLimit {
   /** Counts an exchange, or refuses it with TOO_MANY_EXCHANGES. */
   admit(network: string): void {
     const step = this.#step()
-    const client = this.#clients.get(network) ?? { known: new RecentCounts(), unreported: new RecentCounts() }
+    const client = this.#clients.get(network) ?? newClient()
     if (client.known.total(step) >= this.#limit) {
       const ms = client.known.stepBelow(step, this.#limit) * STEP_MS - this.#clock.monotonic()
       throw new Rejection('TOO_MANY_EXCHANGES', { retry_after: String(Math.max(1, Math.ceil(ms / 1_000))) })
     }
     client.known.add(step)
+    client.own.add(step)
     client.unreported.add(step)
     this.#clients.delete(network)
     this.#clients.set(network, client)
@@ -92,6 +95,8 @@ export class ExchangeLimit {
         client.known.take(step)
         client.known.addAll(step, totals[i]?.counts ?? [])
         client.known.addAll(step, client.unreported.at(step))
+        // The reports go by a wall clock, which may step and then forgets what was let through.
+        client.known.raiseTo(step, client.own.at(step))
       }
     } catch {
       // What was let through meanwhile is reported by its age once that is possible.
@@ -105,4 +110,8 @@ export class ExchangeLimit {
     this.#reporting = false
     if (this.#toReport.size > 0) this.#reportIn(next)
   }
+}
+
+function newClient(): Client {
+  return { known: new RecentCounts(), own: new RecentCounts(), unreported: new RecentCounts() }
 }

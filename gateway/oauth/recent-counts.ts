@@ -22,6 +22,18 @@ export class RecentCounts {
     for (const [age, count] of ages.slice(0, STEPS).entries()) counts[age] = (counts[age] ?? 0) + count
   }
 
+  /** Adds as little as is needed to count, of any time up to now, at least as many as were counted elsewhere. */
+  raiseTo(step: number, ages: readonly number[]): void {
+    const counts = this.at(step)
+    let [here, elsewhere, most] = [0, 0, 0]
+    for (let age = 0; age < Math.max(counts.length, ages.length); age++) {
+      here += counts[age] ?? 0
+      elsewhere += ages[age] ?? 0
+      counts[age] = Math.max(here, elsewhere) - most
+      most += counts[age] ?? 0
+    }
+  }
+
   /** Takes out everything that is counted. */
   take(step: number): readonly number[] {
     const counts = this.at(step)
