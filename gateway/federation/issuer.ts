@@ -21,7 +21,7 @@ const fields = {
 
 /** Body of issuers.create. */
 export const createIssuerBody = z
-  .object(fields)
+  .strictObject(fields)
   .partial({ jwks_url: true, jwks: true, single_use: true, max_age_seconds: true })
   .refine(({ jwks_url: url, jwks }) => url == null || jwks == null, {
     path: ['jwks'],
@@ -30,7 +30,7 @@ export const createIssuerBody = z
 
 /** Body of issuers.update: what is left out stays as it is, null is removed. */
 export const updateIssuerBody = z
-  .object(fields)
+  .strictObject(fields)
   .partial()
   .refine(({ jwks_url: url, jwks }) => url == null || jwks == null, {
     path: ['jwks'],

@@ -38,11 +38,11 @@ const fields = {
 
 /** Body of policies.create. */
 export const createPolicyBody = z
-  .object({ ...fields, enabled: z.boolean(), checks })
+  .strictObject({ ...fields, enabled: z.boolean(), checks })
   .partial({ subject: true, condition: true, enabled: true, checks: true })
 
 /** Body of policies.update: what is left out stays as it is, null is removed. */
-export const updatePolicyBody = z.object(fields).partial()
+export const updatePolicyBody = z.strictObject(fields).partial()
 
 type Body = z.output<typeof updatePolicyBody> & Partial<Pick<z.output<typeof createPolicyBody>, 'enabled' | 'checks'>>
 

@@ -7,7 +7,7 @@ import { createPolicyBody, toPolicySettings } from './policy.ts'
 
 /** Body of policies.test. */
 export const testPolicyBody = z
-  .object({
+  .strictObject({
     subject_token: z
       .string()
       .min(1)

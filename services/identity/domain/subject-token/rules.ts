@@ -53,7 +53,7 @@ export function checkSingleUse(claims: JsonObject, singleUse: boolean): Verdict 
   const found = claimOf(claims, 'jti')
   return verdict(
     typeof found === 'string' && found !== '',
-    'a jti, of a token that was not exchanged before',
+    'a jti; whether it was exchanged before is found out by exchanging it',
     shown(found),
   )
 }
