@@ -40,6 +40,16 @@ export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteO
       assert.equal(await store.replayClaims.claim(use, clock.time + 100_000), false)
     })
 
+    rule('a clock that was an hour ahead lets no token pass again', async ({ store, clock }) => {
+      clock.time = Date.now()
+      const until = clock.time + 100_000
+      assert.equal(await store.replayClaims.claim(use, until), true)
+      clock.time += 3_600_000
+      await store.replayClaims.claim({ ...use, jti: 'later' }, clock.time + 10)
+      clock.time -= 3_600_000
+      assert.equal(await store.replayClaims.claim(use, until), false)
+    })
+
     rule('a claim may end at any fraction of a millisecond, and is kept until then', async ({ store, clock }) => {
       clock.time = Date.now()
       const until = clock.time + 60_000.4

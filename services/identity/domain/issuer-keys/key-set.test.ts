@@ -104,6 +104,11 @@ test('an RSA key under 2,048 bits and a point off the curve verify nothing, and 
   notUsed({ ...ecKey, y: `${ecKey.y}AAAA` }, /not a coordinate/)
 })
 
+test('the example key of RFC 7515, whose private half is published, verifies nothing', () => {
+  const [x, y] = ['f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU', 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0']
+  notUsed({ kty: 'EC', crv: 'P-256', x, y }, /published/)
+})
+
 test('an RSA key has 2,048 to 4,096 bits and an odd exponent above 3 and below 2^33', () => {
   for (const bits of [2_048, 3_072, 4_096]) assert.equal(candidatesOf(read(rsa('good', bits)), rs256).length, 1)
   const digits = (hex: string) => Buffer.from(hex, 'hex').toString('base64url')

@@ -58,8 +58,12 @@ function readRsa({ n, e }: Jwk): PublicKey | string {
 const P = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n
 const B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn
 
+/** The key of RFC 7515 appendix A.3, an example in many documents. */
+const PUBLISHED_X = 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'
+
 function readP256({ crv, x, y }: Jwk): PublicKey | string {
   if (crv !== 'P-256') return 'its crv is not P-256'
+  if (x === PUBLISHED_X) return 'its private half is published, in RFC 7515'
   const [first, second] = [numberIn(x, 256), numberIn(y, 256)]
   if (first === undefined || second === undefined || first >= P || second >= P) return 'its x or y is not a coordinate'
   if ((second * second - first * first * first + 3n * first - B) % P !== 0n) return 'its point is not on the curve'

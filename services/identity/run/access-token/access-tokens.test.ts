@@ -64,6 +64,16 @@ test('a token is good until it expires, at every replica, and then nowhere', asy
   for (const { tokens } of [one, two, await signing.replica()]) assert.equal(await tokens.verify(token), undefined)
 })
 
+test('a token that was made while the clock was ahead is none once it is right', async () => {
+  await using signing = await openSigningStore()
+  const [one, two] = [await signing.replica(), await signing.replica()]
+  signing.clock.time += 3_600_000
+  const token = await mintNow(signing, one)
+  assert.deepEqual(await one.tokens.verify(token), TARGET)
+  signing.clock.time -= 3_600_000
+  for (const { tokens } of [one, two]) assert.equal(await tokens.verify(token), undefined)
+})
+
 test('what differs from a token by anything is none, and asks the store for nothing', async () => {
   await using signing = await openSigningStore()
   const replica = await signing.replica()

@@ -4,6 +4,7 @@ import {
   claimsOf,
   type Grant,
   MAX_TOKEN_LENGTH,
+  MAX_TOKEN_SECONDS,
   readClaims,
   type TokenTarget,
 } from '#services/identity/domain/access-token.ts'
@@ -13,6 +14,8 @@ import type { KeyRing } from './key-ring.ts'
 
 /** Most tokens whose signature is remembered, some 300 bytes each. */
 const MOST_REMEMBERED = 20_000
+/** By what the clocks of replicas may differ. */
+const SKEW_MS = 60_000
 /** A signature of ES256 is 64 bytes, the last of whose characters carries two bits. */
 const FORM = /^([\w-]{1,200})\.([\w-]{1,8000})\.([\w-]{85}[AQgw])$/
 
@@ -80,7 +83,7 @@ export class AccessTokens {
     if (token.length > MAX_TOKEN_LENGTH) return undefined
     const digest = hash('sha256', token, 'binary')
     const known = this.#remembered.get(digest) ?? (await this.#verify(token, digest))
-    return known !== undefined && this.#clock.now() < known.expires * 1_000 ? known.target : undefined
+    return known !== undefined && this.#isCurrent(known) ? known.target : undefined
   }
 
   async #verify(token: string, digest: string): Promise<AccessToken | undefined> {
@@ -92,8 +95,14 @@ export class AccessTokens {
     const bytes = Buffer.from(signature, 'base64url')
     if (!verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, bytes)) return undefined
     const read = readClaims(JSON.parse(Buffer.from(payload, 'base64url').toString()), this.#issuer)
-    if (read !== undefined && this.#clock.now() < read.expires * 1_000) this.#remember(digest, read)
+    if (read !== undefined && this.#isCurrent(read)) this.#remember(digest, read)
     return read
+  }
+
+  /** One that lives for longer than any was made while the clock was ahead. */
+  #isCurrent({ expires }: AccessToken): boolean {
+    const left = expires * 1_000 - this.#clock.now()
+    return left > 0 && left <= MAX_TOKEN_SECONDS * 1_000 + SKEW_MS
   }
 
   /** The one that was remembered first makes room: of tokens that live for as long, it expires first. */

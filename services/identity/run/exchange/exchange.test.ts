@@ -24,6 +24,34 @@ for (const alg of ['ES256', 'RS256'] as const) {
   })
 }
 
+test('what is changed while the keys of the issuer are fetched counts; keys that come late each time are away', async () => {
+  await using real = openExchange()
+  let late = 0
+  let meanwhile = (): void => {}
+  await using exchange = openExchange('ES256', {
+    steps: {
+      refuse: () => real.steps.refuse(),
+      async untilFailure(candidate) {
+        const evaluation = await real.steps.untilFailure(candidate)
+        if (late-- > 0) exchange.clock.time += 1_000
+        meanwhile()
+        return evaluation
+      },
+    },
+  })
+  const token = signToken(exchange.claims(), exchange.key)
+  const outcomeAfter = (times: number) => {
+    late = times
+    return exchange.outcome(token)
+  }
+  exchange.grounds.set(POLICY_ID, groundWith(exchange.key))
+  assert.equal(await outcomeAfter(1), 'accepted')
+  assert.equal(exchange.counts.lookups, 2)
+  assert.equal(await outcomeAfter(3), 'ISSUER_KEYS_UNAVAILABLE issuer_keys')
+  meanwhile = () => exchange.grounds.set(POLICY_ID, groundWith(exchange.key, { policy: { enabled: false } }))
+  assert.equal(await outcomeAfter(1), 'GRANT_REFUSED policy')
+})
+
 test('no access token is given out before the audit log holds it durably, nor when it does not', async () => {
   await using exchange = openExchange()
   const { promise, resolve } = Promise.withResolvers<void>()

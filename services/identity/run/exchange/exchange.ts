@@ -12,10 +12,14 @@ import type { RefusalLog } from './refusal-log.ts'
 
 /** How long a claimed token is remembered after it has expired, in milliseconds: the clocks of processes differ. */
 const CLAIM_MARGIN_MS = 120_000
+/** What was read of a policy counts for so long, in milliseconds: longer checks have waited for the keys of the issuer. */
+const FRESH_MS = 250
+/** How often a policy is read in one exchange; keys that are waited for each time count as unavailable. */
+const MOST_READS = 3
 
 export interface ExchangeOptions {
   readonly federation: Pick<FederationStore, 'findPolicy'>
-  readonly steps: ExchangeSteps
+  readonly steps: Pick<ExchangeSteps, 'untilFailure' | 'refuse'>
   readonly claims: ReplayClaims
   readonly tokens: Pick<AccessTokens, 'mint'>
   readonly audit: Pick<AuditLog, 'append'>
@@ -49,24 +53,33 @@ export class Exchange {
   /**
    * Makes an access token, once the audit log holds durably that it does. Rejects with SUBJECT_TOKEN_INVALID for what is no JWT, with
    * ISSUER_KEYS_UNAVAILABLE (`retry_after`: seconds) where only the signature is open, and with GRANT_REFUSED for everything else:
-   * after one read of the policy and one look at a signature, whether there is such a policy or not. Only the audit log gets to know
-   * why.
+   * after one read of the policy and one look at a signature, whether there is such a policy or not; where keys were waited for
+   * after another read, so that what was changed meanwhile counts. Only the audit log gets to know why.
    */
   async exchange({ policyId, subjectToken, clientNetwork }: ExchangeRequest): Promise<MintedToken> {
     const { federation, steps, clock } = this.#options
     const read = readSubjectToken(subjectToken)
     if ('problem' in read) throw new Rejection('SUBJECT_TOKEN_INVALID')
-    const ground = await federation.findPolicy(policyId)
-    if (ground === undefined) {
-      await steps.refuse()
-      throw new Rejection('GRANT_REFUSED')
+    for (let reads = 1; ; reads++) {
+      const since = clock.monotonic()
+      const ground = await federation.findPolicy(policyId)
+      if (ground === undefined) {
+        await steps.refuse()
+        throw new Rejection('GRANT_REFUSED')
+      }
+      const attempt: Attempt = { ground, token: read.token, clientNetwork }
+      const { failed, verified, unavailable } = await steps.untilFailure({ ...attempt, now: clock.now() })
+      if (failed !== undefined) throw this.#refused(attempt, failed.name, verified ? failed.found : undefined)
+      const isFresh = clock.monotonic() - since < FRESH_MS
+      if (unavailable !== undefined) throw this.#unavailable(attempt, unavailable.retryAfterSeconds)
+      if (isFresh) return this.#accept(attempt)
+      if (reads === MOST_READS) throw this.#unavailable(attempt, 1)
     }
-    const attempt: Attempt = { ground, token: read.token, clientNetwork }
-    const { failed, verified, unavailable } = await steps.untilFailure({ ...attempt, now: clock.now() })
-    if (failed !== undefined) throw this.#refused(attempt, failed.name, verified ? failed.found : undefined)
-    if (unavailable === undefined) return this.#accept(attempt)
+  }
+
+  #unavailable(attempt: Attempt, retryAfterSeconds: number): Rejection {
     this.#record(attempt, 'issuer_keys', undefined)
-    throw new Rejection('ISSUER_KEYS_UNAVAILABLE', { retry_after: String(unavailable.retryAfterSeconds) })
+    return new Rejection('ISSUER_KEYS_UNAVAILABLE', { retry_after: String(retryAfterSeconds) })
   }
 
   async #accept(attempt: Attempt): Promise<MintedToken> {
