@@ -16,11 +16,14 @@ const INSERT = `INSERT INTO audit_entries (organization_id, position, time, kind
 const KEEP_FROM = 'UPDATE audit_retention SET kept_from = ?1 WHERE kept_from < ?1'
 const REMOVE = `DELETE FROM audit_entries WHERE organization_id = ?1 AND position IN
   (SELECT position FROM audit_entries WHERE organization_id = ?1 AND time < ?2 LIMIT ?3)`
-const IN_WINDOW =
-  'FROM audit_entries INDEXED BY audit_entries_time WHERE organization_id = ? AND time >= ? AND time < ?'
+/** In a window of time with more entries than this, they are not looked through for bounds: most pages fill before. */
+const FEW = 20_000
+const IN_WINDOW = `(SELECT position FROM audit_entries INDEXED BY audit_entries_time
+  WHERE organization_id = ? AND time >= ? AND time < ? LIMIT ${FEW + 1})`
 // Without bounds of the position a search for a time would read the whole log. Times need not rise with positions.
-const WINDOW = `time >= ? AND time < ? AND position >= (SELECT min(position) ${IN_WINDOW})
-  AND position <= (SELECT max(position) ${IN_WINDOW})`
+const WINDOW = `time >= ? AND time < ?
+  AND position >= (SELECT iif(count(*) > ${FEW}, 0, min(position)) FROM ${IN_WINDOW})
+  AND position <= (SELECT iif(count(*) > ${FEW}, ${Number.MAX_SAFE_INTEGER}, max(position)) FROM ${IN_WINDOW})`
 
 /** The audit log in SQLite: triggers refuse to change an entry, and to remove one that is to be kept. */
 export class SqliteAuditLog implements AuditLog {
