@@ -20,6 +20,9 @@ export class OutOfTime extends Error {
   override readonly name = 'OutOfTime'
 }
 
+/** No attempt begins so shortly before the end, in milliseconds: whoever waits hears what is wrong, and not that time is over. */
+const LAST_ATTEMPT_MS = 200
+
 /**
  * Runs work in a transaction, and runs it again when the server says that it may succeed (write conflicts, a change of
  * primary), until the time is over; the driver's own loop goes on for two minutes. Throws the last error, OutOfTime or
@@ -31,6 +34,7 @@ export function transact<T>(
   limits: { readonly limitMs: number; readonly operationMs: number },
 ): Promise<T> {
   const until = systemClock.monotonic() + limits.limitMs
+  const lastAttempt = until - Math.min(LAST_ATTEMPT_MS, limits.limitMs / 10)
   return client.withSession(async (session) => {
     for (let attempt = 1; ; attempt++) {
       session.startTransaction({ readConcern: 'snapshot', maxCommitTimeMS: limits.operationMs })
@@ -42,7 +46,7 @@ export function transact<T>(
       } catch (error) {
         if (session.inTransaction()) await session.abortTransaction()
         const wait = pauseAfter(attempt)
-        if (!isTransient(error) || systemClock.monotonic() + wait >= until) throw error
+        if (!isTransient(error) || systemClock.monotonic() + wait >= lastAttempt) throw error
         await delay(wait)
       }
     }

@@ -38,7 +38,8 @@ test('a block that little is left of goes, and what is left of it is found', asy
   await all.add(BLOCK, 1_000)
   await all.indexed()
   await waitFor('the blocks to go', () => all.count('titleBlocks WHERE block IN (0, 1)') === 0)
-  assert.equal(all.count('titleTerms WHERE block NOT IN (SELECT block FROM titleBlocks)'), 0)
+  const ofNone = 'titleTerms WHERE block NOT IN (SELECT block FROM titleBlocks)'
+  await waitFor('their terms to go', () => all.count(ofNone) === 0)
   findsAll(all, 'cleared')
 })
 
