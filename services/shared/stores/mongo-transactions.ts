@@ -22,18 +22,21 @@ export class OutOfTime extends Error {
 
 /** No attempt begins so shortly before the end, in milliseconds: whoever waits hears what is wrong, and not that time is over. */
 const LAST_ATTEMPT_MS = 200
+const STUCK_MS = 1_000
 
 /**
  * Runs work in a transaction, and runs it again when the server says that it may succeed (write conflicts, a change of
- * primary), until the time is over; the driver's own loop goes on for two minutes. Throws the last error, OutOfTime or
- * CommitUnknown.
+ * primary), until the time is over; the driver's own loop goes on for two minutes. `onStuck` is called after each attempt that fails
+ * more than a second after the first began. Throws the last error, OutOfTime or CommitUnknown.
  */
 export function transact<T>(
   client: MongoClient,
   work: (session: ClientSession) => Promise<T>,
   limits: { readonly limitMs: number; readonly operationMs: number },
+  onStuck: () => void = () => {},
 ): Promise<T> {
-  const until = systemClock.monotonic() + limits.limitMs
+  const since = systemClock.monotonic()
+  const until = since + limits.limitMs
   const lastAttempt = until - Math.min(LAST_ATTEMPT_MS, limits.limitMs / 10)
   return client.withSession(async (session) => {
     for (let attempt = 1; ; attempt++) {
@@ -47,6 +50,7 @@ export function transact<T>(
         if (session.inTransaction()) await session.abortTransaction()
         const wait = pauseAfter(attempt)
         if (!isTransient(error) || systemClock.monotonic() + wait >= lastAttempt) throw error
+        if (systemClock.monotonic() - since > STUCK_MS) onStuck()
         await delay(wait)
       }
     }

@@ -77,7 +77,7 @@ export async function openMongo(options: { readonly uri: string; readonly databa
     limitMs: callMs,
     async transact(work, limitMs = callMs) {
       try {
-        return await transact(client, work, { limitMs, operationMs: MAX_TIME_MS })
+        return await transact(client, work, { limitMs, operationMs: MAX_TIME_MS }, () => void endDeadTransactions())
       } catch (error) {
         if (isLocked(error)) void endDeadTransactions()
         throw error
