@@ -20,7 +20,7 @@ export class OutOfTime extends Error {
   override readonly name = 'OutOfTime'
 }
 
-/** No attempt begins so shortly before the end, in milliseconds: whoever waits hears what is wrong, and not that time is over. */
+/** No attempt begins so shortly before the end, in milliseconds: whoever waits learns what is wrong, and not only that time is over. */
 const LAST_ATTEMPT_MS = 200
 const STUCK_MS = 1_000
 
