@@ -19,23 +19,18 @@ const fields = {
   max_age_seconds: limitedBy(maxAgeSeconds, z.int()).nullable(),
 }
 
+const hasOneSource = ({ jwks_url: url, jwks }: { readonly jwks_url?: unknown; readonly jwks?: unknown }): boolean =>
+  url == null || jwks == null
+const TWO_SOURCES = { path: ['jwks'], error: 'must be left out beside jwks_url' }
+
 /** Body of issuers.create. */
 export const createIssuerBody = z
   .strictObject(fields)
   .partial({ jwks_url: true, jwks: true, single_use: true, max_age_seconds: true })
-  .refine(({ jwks_url: url, jwks }) => url == null || jwks == null, {
-    path: ['jwks'],
-    error: 'must be left out beside jwks_url',
-  })
+  .refine(hasOneSource, TWO_SOURCES)
 
 /** Body of issuers.update: what is left out stays as it is, null is removed. */
-export const updateIssuerBody = z
-  .strictObject(fields)
-  .partial()
-  .refine(({ jwks_url: url, jwks }) => url == null || jwks == null, {
-    path: ['jwks'],
-    error: 'must be left out beside jwks_url',
-  })
+export const updateIssuerBody = z.strictObject(fields).partial().refine(hasOneSource, TWO_SOURCES)
 
 type Body = z.output<typeof updateIssuerBody>
 

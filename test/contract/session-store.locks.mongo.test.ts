@@ -97,6 +97,27 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     await store.admitPrompt(W, admission('msg_2'))
   })
 
+  test('is written while it is waited for with patience, when the process of the transaction is gone', async () => {
+    await using fixture = await open()
+    const { uri, database, stores } = fixture
+    await stores[0].createSession(W, newSession())
+    // The same name as another process of this database has; it does nothing more.
+    await using gone = await new MongoClient(uri, { appName: `portico/${database}` }).connect()
+    const session = gone.startSession()
+    session.startTransaction()
+    const sessions = gone.db(database).collection<{ _id: string }>('sessions')
+    await sessions.updateOne({ _id: `${W}/ses_1` }, { $inc: { version: 1 } }, { session })
+    await using patient = await openMongo({ uri: `${uri}&serverSelectionTimeoutMS=45000`, database })
+    const asked = performance.now()
+    await patient.transact(async (own) => {
+      await patient.db
+        .collection<{ _id: string }>('sessions')
+        .updateOne({ _id: `${W}/ses_1` }, { $inc: { version: 1 } }, { session: own })
+    })
+    const waited = performance.now() - asked
+    assert.ok(waited < 30_000, `${waited} ms`)
+  })
+
   test('is written by all in the end, when several write it all the time', async () => {
     await using fixture = await open()
     const [store] = fixture.stores

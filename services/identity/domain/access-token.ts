@@ -1,3 +1,4 @@
+import { isObject } from '#shared/json.ts'
 /** The key that an access token acts as. */
 export interface TokenTarget {
   readonly workspaceId: string
@@ -92,8 +93,4 @@ export function readClaims(claims: unknown, issuer: string): AccessToken | undef
   const { workspace_id: workspaceId, key_id: keyId } = key
   if (typeof workspaceId !== 'string' || typeof keyId !== 'string') return undefined
   return { target: { workspaceId, keyId }, expires: exp as number }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }
