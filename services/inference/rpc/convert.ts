@@ -103,7 +103,7 @@ export function generationToProto(events: readonly MeteredEvent[], endpoint: End
 
 /** What `create` makes, written out: it is made once for each word, and that way costs a tenth. */
 function extended(index: number, text: string): EventMessage {
-  const value = { $typeName: 'portico.inference.v1.PartExtended', index, text } as const
+  const value = { $typeName: 'portico.inference.v1.PartExtended' as const, index, text, logProbabilities: [] }
   return { $typeName: 'portico.inference.v1.GenerationEvent', event: { case: 'partExtended', value } }
 }
 

@@ -160,3 +160,110 @@ export declare type ApiKey = Message<"portico.identity.v1.ApiKey"> & {
  */
 export declare const ApiKeySchema: GenMessage<ApiKey>;
 
+/**
+ * What a key may spend, and on what. The key's owner sets it; who serves requests enforces it.
+ *
+ * @generated from message portico.identity.v1.KeyTerms
+ */
+export declare type KeyTerms = Message<"portico.identity.v1.KeyTerms"> & {
+  /**
+   * Most that may be spent in a period, in nano-dollars; absent: anything.
+   *
+   * @generated from field: optional int64 limit_nanos = 1;
+   */
+  limitNanos?: bigint | undefined;
+
+  /**
+   * When what was spent counts as nothing again, at 00:00 UTC.
+   *
+   * @generated from field: portico.identity.v1.KeyTerms.Reset limit_reset = 2;
+   */
+  limitReset: KeyTerms_Reset;
+
+  /**
+   * Most requests in a minute; absent: any number.
+   *
+   * @generated from field: optional int32 requests_per_minute = 3;
+   */
+  requestsPerMinute?: number | undefined;
+
+  /**
+   * Most tokens, of input and output together, in a minute; absent: any number.
+   *
+   * @generated from field: optional int64 tokens_per_minute = 4;
+   */
+  tokensPerMinute?: bigint | undefined;
+
+  /**
+   * Most requests at once; absent: any number.
+   *
+   * @generated from field: optional int32 concurrent_requests = 5;
+   */
+  concurrentRequests?: number | undefined;
+
+  /**
+   * Models that may be used, as requests name them, where `*` stands for any text; empty: all.
+   *
+   * @generated from field: repeated string allowed_models = 6;
+   */
+  allowedModels: string[];
+
+  /**
+   * Most that all keys of the workspace together may spend, in nano-dollars; absent: anything.
+   *
+   * @generated from field: optional int64 workspace_limit_nanos = 7;
+   */
+  workspaceLimitNanos?: bigint | undefined;
+};
+
+/**
+ * Describes the message portico.identity.v1.KeyTerms.
+ * Use `create(KeyTermsSchema)` to create a new message.
+ */
+export declare const KeyTermsSchema: GenMessage<KeyTerms>;
+
+/**
+ * A period of time.
+ *
+ * @generated from enum portico.identity.v1.KeyTerms.Reset
+ */
+export enum KeyTerms_Reset {
+  /**
+   * @generated from enum value: RESET_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Never: the limit is for the key's whole life.
+   *
+   * @generated from enum value: RESET_NEVER = 1;
+   */
+  NEVER = 1,
+
+  /**
+   * Every day.
+   *
+   * @generated from enum value: RESET_DAILY = 2;
+   */
+  DAILY = 2,
+
+  /**
+   * Every Monday.
+   *
+   * @generated from enum value: RESET_WEEKLY = 3;
+   */
+  WEEKLY = 3,
+
+  /**
+   * On the first day of a month.
+   *
+   * @generated from enum value: RESET_MONTHLY = 4;
+   */
+  MONTHLY = 4,
+}
+
+/**
+ * Describes the enum portico.identity.v1.KeyTerms.Reset.
+ */
+export declare const KeyTerms_ResetSchema: GenEnum<KeyTerms_Reset>;
+

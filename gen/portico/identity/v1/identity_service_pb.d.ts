@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { ApiKey, Principal, Principal_Kind } from "./identity_pb.js";
+import type { ApiKey, KeyTerms, Principal, Principal_Kind } from "./identity_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -77,6 +77,13 @@ export declare type AuthenticateResponse = Message<"portico.identity.v1.Authenti
    * @generated from field: portico.identity.v1.Principal principal = 1;
    */
   principal?: Principal | undefined;
+
+  /**
+   * Of the key; absent for the local operator, who has none.
+   *
+   * @generated from field: portico.identity.v1.KeyTerms terms = 2;
+   */
+  terms?: KeyTerms | undefined;
 };
 
 /**
@@ -107,6 +114,10 @@ export declare const CheckApiKeyRequestSchema: GenMessage<CheckApiKeyRequest>;
  * @generated from message portico.identity.v1.CheckApiKeyResponse
  */
 export declare type CheckApiKeyResponse = Message<"portico.identity.v1.CheckApiKeyResponse"> & {
+  /**
+   * @generated from field: portico.identity.v1.KeyTerms terms = 1;
+   */
+  terms?: KeyTerms | undefined;
 };
 
 /**

@@ -133,6 +133,18 @@ export declare type Part = Message$1<"portico.inference.v1.Part"> & {
      */
     value: TextPart;
     case: "refusal";
+  } | {
+    /**
+     * @generated from field: portico.inference.v1.MediaPart video = 9;
+     */
+    value: MediaPart;
+    case: "video";
+  } | {
+    /**
+     * @generated from field: portico.inference.v1.ForeignPart foreign = 10;
+     */
+    value: ForeignPart;
+    case: "foreign";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -185,6 +197,14 @@ export declare type TextPart = Message$1<"portico.inference.v1.TextPart"> & {
    * @generated from field: string text = 1;
    */
   text: string;
+
+  /**
+   * Documents that the text names; empty: none. `part_index` of these is ignored. Of a generated part they are empty: its sources
+   * come by themselves.
+   *
+   * @generated from field: repeated portico.inference.v1.Source sources = 2;
+   */
+  sources: Source[];
 };
 
 /**
@@ -194,7 +214,34 @@ export declare type TextPart = Message$1<"portico.inference.v1.TextPart"> & {
 export declare const TextPartSchema: GenMessage<TextPart>;
 
 /**
- * A picture, a file or sound.
+ * An item that has a meaning for one kind of provider only (a receipt of a tool that the provider ran, a compaction), kept as it is.
+ *
+ * @generated from message portico.inference.v1.ForeignPart
+ */
+export declare type ForeignPart = Message$1<"portico.inference.v1.ForeignPart"> & {
+  /**
+   * Whose it is, as of ReasoningPart.format. Providers of other kinds do not get it.
+   *
+   * @generated from field: string format = 1;
+   */
+  format: string;
+
+  /**
+   * The item in that provider's form.
+   *
+   * @generated from field: google.protobuf.Struct item = 2;
+   */
+  item?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message portico.inference.v1.ForeignPart.
+ * Use `create(ForeignPartSchema)` to create a new message.
+ */
+export declare const ForeignPartSchema: GenMessage<ForeignPart>;
+
+/**
+ * A picture, a file, sound or a video.
  *
  * @generated from message portico.inference.v1.MediaPart
  */
@@ -288,6 +335,14 @@ export declare type ReasoningPart = Message$1<"portico.inference.v1.ReasoningPar
    * @generated from field: optional string id = 5;
    */
   id?: string | undefined;
+
+  /**
+   * The kind of provider that made it (`anthropic-claude-v1`, `openai-responses-v1`, `google-gemini-v1`, …): signature and
+   * encrypted thought mean something to that kind alone. Absent: unknown.
+   *
+   * @generated from field: optional string format = 6;
+   */
+  format?: string | undefined;
 };
 
 /**
@@ -313,11 +368,39 @@ export declare type ToolCallPart = Message$1<"portico.inference.v1.ToolCallPart"
   name: string;
 
   /**
-   * JSON text exactly as the model wrote it.
+   * Exactly as the model wrote it: JSON text, or any text where the tool is a custom one.
    *
    * @generated from field: string arguments = 3;
    */
   arguments: string;
+
+  /**
+   * Whether the tool is a custom one.
+   *
+   * @generated from field: bool custom = 4;
+   */
+  custom: boolean;
+
+  /**
+   * Namespace of the tool; absent: none.
+   *
+   * @generated from field: optional string namespace = 5;
+   */
+  namespace?: string | undefined;
+
+  /**
+   * The provider's proof of the call, which is sent back unchanged; absent: none was given.
+   *
+   * @generated from field: optional string signature = 6;
+   */
+  signature?: string | undefined;
+
+  /**
+   * The kind of provider that made the proof, as of ReasoningPart.format; absent: unknown.
+   *
+   * @generated from field: optional string format = 7;
+   */
+  format?: string | undefined;
 };
 
 /**
@@ -348,6 +431,13 @@ export declare type ToolResultPart = Message$1<"portico.inference.v1.ToolResultP
    * @generated from field: bool failed = 3;
    */
   failed: boolean;
+
+  /**
+   * Whether the tool that was called is a custom one.
+   *
+   * @generated from field: bool custom = 4;
+   */
+  custom: boolean;
 };
 
 /**
@@ -357,7 +447,7 @@ export declare type ToolResultPart = Message$1<"portico.inference.v1.ToolResultP
 export declare const ToolResultPartSchema: GenMessage<ToolResultPart>;
 
 /**
- * A function that the model may call.
+ * A function, or another tool of the caller, that the model may call.
  *
  * @generated from message portico.inference.v1.Tool
  */
@@ -387,6 +477,34 @@ export declare type Tool = Message$1<"portico.inference.v1.Tool"> & {
    * @generated from field: optional bool strict = 4;
    */
   strict?: boolean | undefined;
+
+  /**
+   * Set: the tool takes any text instead of JSON.
+   *
+   * @generated from field: portico.inference.v1.CustomTool custom = 5;
+   */
+  custom?: CustomTool | undefined;
+
+  /**
+   * Absent: none.
+   *
+   * @generated from field: portico.inference.v1.ToolNamespace namespace = 6;
+   */
+  namespace?: ToolNamespace | undefined;
+
+  /**
+   * Whether the model gets it only once it has searched for it.
+   *
+   * @generated from field: bool deferred = 7;
+   */
+  deferred: boolean;
+
+  /**
+   * Marks the end of a prefix that the provider should cache.
+   *
+   * @generated from field: portico.inference.v1.CacheControl cache_control = 8;
+   */
+  cacheControl?: CacheControl | undefined;
 };
 
 /**
@@ -394,6 +512,85 @@ export declare type Tool = Message$1<"portico.inference.v1.Tool"> & {
  * Use `create(ToolSchema)` to create a new message.
  */
 export declare const ToolSchema: GenMessage<Tool>;
+
+/**
+ * A tool whose input is any text.
+ *
+ * @generated from message portico.inference.v1.CustomTool
+ */
+export declare type CustomTool = Message$1<"portico.inference.v1.CustomTool"> & {
+  /**
+   * `lark` or `regex`; absent: any text.
+   *
+   * @generated from field: optional string syntax = 1;
+   */
+  syntax?: string | undefined;
+
+  /**
+   * What the text must follow; only with `syntax`.
+   *
+   * @generated from field: optional string grammar = 2;
+   */
+  grammar?: string | undefined;
+};
+
+/**
+ * Describes the message portico.inference.v1.CustomTool.
+ * Use `create(CustomToolSchema)` to create a new message.
+ */
+export declare const CustomToolSchema: GenMessage<CustomTool>;
+
+/**
+ * A group of tools.
+ *
+ * @generated from message portico.inference.v1.ToolNamespace
+ */
+export declare type ToolNamespace = Message$1<"portico.inference.v1.ToolNamespace"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * For the model; absent: none.
+   *
+   * @generated from field: optional string description = 2;
+   */
+  description?: string | undefined;
+};
+
+/**
+ * Describes the message portico.inference.v1.ToolNamespace.
+ * Use `create(ToolNamespaceSchema)` to create a new message.
+ */
+export declare const ToolNamespaceSchema: GenMessage<ToolNamespace>;
+
+/**
+ * A tool that the provider itself runs.
+ *
+ * @generated from message portico.inference.v1.HostedTool
+ */
+export declare type HostedTool = Message$1<"portico.inference.v1.HostedTool"> & {
+  /**
+   * Whose form it has, as of ReasoningPart.format. Providers of other kinds do not get it.
+   *
+   * @generated from field: string format = 1;
+   */
+  format: string;
+
+  /**
+   * The tool in that provider's form; `type` says which it is.
+   *
+   * @generated from field: google.protobuf.Struct definition = 2;
+   */
+  definition?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message portico.inference.v1.HostedTool.
+ * Use `create(HostedToolSchema)` to create a new message.
+ */
+export declare const HostedToolSchema: GenMessage<HostedTool>;
 
 /**
  * Whether and which tools the model calls.
@@ -409,7 +606,7 @@ export declare type ToolChoice = Message$1<"portico.inference.v1.ToolChoice"> & 
   mode: ToolChoice_Mode;
 
   /**
-   * One of the request's tools; only with MODE_NAMED.
+   * One of the request's tools; only with MODE_NAMED. Type of one of its hosted tools; only with MODE_HOSTED.
    *
    * @generated from field: optional string name = 2;
    */
@@ -460,6 +657,13 @@ export enum ToolChoice_Mode {
    * @generated from enum value: MODE_NAMED = 4;
    */
   NAMED = 4,
+
+  /**
+   * The hosted tool of that type is called.
+   *
+   * @generated from enum value: MODE_HOSTED = 5;
+   */
+  HOSTED = 5,
 }
 
 /**
@@ -625,11 +829,40 @@ export declare type Sampling = Message$1<"portico.inference.v1.Sampling"> & {
   seed?: bigint | undefined;
 
   /**
-   * Texts that end the answer.
+   * Texts that end the answer. A provider that takes fewer gets the first ones.
    *
    * @generated from field: repeated string stop = 7;
    */
   stop: string[];
+
+  /**
+   * @generated from field: optional double min_p = 8;
+   */
+  minP?: number | undefined;
+
+  /**
+   * @generated from field: optional double top_a = 9;
+   */
+  topA?: number | undefined;
+
+  /**
+   * @generated from field: optional double repetition_penalty = 10;
+   */
+  repetitionPenalty?: number | undefined;
+
+  /**
+   * By token id of the model's tokenizer, from -100 to 100.
+   *
+   * @generated from field: map<string, double> logit_bias = 11;
+   */
+  logitBias: { [key: string]: number };
+
+  /**
+   * How many alternatives each token is shown with, beside its own log probability; absent: no log probabilities.
+   *
+   * @generated from field: optional int32 top_log_probabilities = 12;
+   */
+  topLogProbabilities?: number | undefined;
 };
 
 /**
@@ -637,6 +870,123 @@ export declare type Sampling = Message$1<"portico.inference.v1.Sampling"> & {
  * Use `create(SamplingSchema)` to create a new message.
  */
 export declare const SamplingSchema: GenMessage<Sampling>;
+
+/**
+ * Members of a request that mean something to one kind of provider only.
+ *
+ * @generated from message portico.inference.v1.ProviderExtension
+ */
+export declare type ProviderExtension = Message$1<"portico.inference.v1.ProviderExtension"> & {
+  /**
+   * Whose they are, as of ReasoningPart.format. Providers of other kinds do not get them.
+   *
+   * @generated from field: string format = 1;
+   */
+  format: string;
+
+  /**
+   * Further headers.
+   *
+   * @generated from field: map<string, string> headers = 2;
+   */
+  headers: { [key: string]: string };
+
+  /**
+   * Further members of the body.
+   *
+   * @generated from field: google.protobuf.Struct body = 3;
+   */
+  body?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message portico.inference.v1.ProviderExtension.
+ * Use `create(ProviderExtensionSchema)` to create a new message.
+ */
+export declare const ProviderExtensionSchema: GenMessage<ProviderExtension>;
+
+/**
+ * Which endpoints may serve a request, and in which order they are preferred (gateway facts 6.1).
+ *
+ * @generated from message portico.inference.v1.Routing
+ */
+export declare type Routing = Message$1<"portico.inference.v1.Routing"> & {
+  /**
+   * Providers that may serve it; empty: all.
+   *
+   * @generated from field: repeated string only = 1;
+   */
+  only: string[];
+
+  /**
+   * Providers that may not.
+   *
+   * @generated from field: repeated string ignore = 2;
+   */
+  ignore: string[];
+
+  /**
+   * Whether an endpoint that would pass over a setting of the request may not serve it.
+   *
+   * @generated from field: bool require_parameters = 3;
+   */
+  requireParameters: boolean;
+
+  /**
+   * Whether an endpoint that keeps what it is sent may not serve it.
+   *
+   * @generated from field: bool deny_data_collection = 4;
+   */
+  denyDataCollection: boolean;
+
+  /**
+   * Whether only endpoints that retain nothing may serve it.
+   *
+   * @generated from field: bool zero_data_retention = 5;
+   */
+  zeroDataRetention: boolean;
+
+  /**
+   * Most that tokens of input may cost, in nano-dollars per million; absent: anything.
+   *
+   * @generated from field: optional int64 max_input_nanos = 6;
+   */
+  maxInputNanos?: bigint | undefined;
+
+  /**
+   * Most that tokens of output may cost, in nano-dollars per million; absent: anything.
+   *
+   * @generated from field: optional int64 max_output_nanos = 7;
+   */
+  maxOutputNanos?: bigint | undefined;
+
+  /**
+   * Members that say a preference only, by name (`order`, `sort`): one endpoint serves each model, so they are reported as not applied.
+   *
+   * @generated from field: repeated string preferences = 8;
+   */
+  preferences: string[];
+
+  /**
+   * Whether only endpoints whose text may be distilled may serve it.
+   *
+   * @generated from field: bool enforce_distillable_text = 9;
+   */
+  enforceDistillableText: boolean;
+
+  /**
+   * Precisions that may serve it (`fp8`); empty: all.
+   *
+   * @generated from field: repeated string quantizations = 10;
+   */
+  quantizations: string[];
+};
+
+/**
+ * Describes the message portico.inference.v1.Routing.
+ * Use `create(RoutingSchema)` to create a new message.
+ */
+export declare const RoutingSchema: GenMessage<Routing>;
 
 /**
  * What is asked of a model.
@@ -727,7 +1077,7 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   sessionId?: string | undefined;
 
   /**
-   * Further headers of the provider request.
+   * Further headers of the provider request, whatever its kind.
    *
    * @generated from field: map<string, string> provider_headers = 13;
    */
@@ -754,6 +1104,91 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
    * @generated from field: optional string verbosity = 16;
    */
   verbosity?: string | undefined;
+
+  /**
+   * Tools that the provider runs.
+   *
+   * @generated from field: repeated portico.inference.v1.HostedTool hosted_tools = 17;
+   */
+  hostedTools: HostedTool[];
+
+  /**
+   * At most one of each format.
+   *
+   * @generated from field: repeated portico.inference.v1.ProviderExtension extensions = 18;
+   */
+  extensions: ProviderExtension[];
+
+  /**
+   * Absent: no demands.
+   *
+   * @generated from field: portico.inference.v1.Routing routing = 19;
+   */
+  routing?: Routing | undefined;
+
+  /**
+   * Slug of the preset of the caller's workspace whose settings the request leaves to it; absent: none. A model may name one, too
+   * (`@preset/slug`, `model@preset/slug`); both at once is an error.
+   *
+   * @generated from field: optional string preset = 20;
+   */
+  preset?: string | undefined;
+
+  /**
+   * Text that the answer will probably repeat; absent: none.
+   *
+   * @generated from field: optional string prediction = 21;
+   */
+  prediction?: string | undefined;
+
+  /**
+   * `auto`, `default`, `flex`, `priority`, `scale`; absent: the provider's default.
+   *
+   * @generated from field: optional string service_tier = 22;
+   */
+  serviceTier?: string | undefined;
+
+  /**
+   * `fast` or `standard`; absent: the provider's default.
+   *
+   * @generated from field: optional string speed = 23;
+   */
+  speed?: string | undefined;
+
+  /**
+   * For the request's span; absent: nothing.
+   *
+   * @generated from field: google.protobuf.Struct trace = 24;
+   */
+  trace?: JsonObject | undefined;
+
+  /**
+   * Of the caller, for the ledger.
+   *
+   * @generated from field: map<string, string> metadata = 25;
+   */
+  metadata: { [key: string]: string };
+
+  /**
+   * Members of the public request that are known and mean nothing here yet (`models`, `plugins`): they are reported as not applied.
+   *
+   * @generated from field: repeated string not_applied = 26;
+   */
+  notApplied: string[];
+
+  /**
+   * Who calls, for the ledger; absent members were not given.
+   *
+   * @generated from field: portico.inference.v1.Attribution attribution = 27;
+   */
+  attribution?: Attribution | undefined;
+
+  /**
+   * Asks that the gateway place caching markers itself; absent: it does where its setting says so.
+   *
+   * @generated from field: portico.inference.v1.CacheControl automatic_cache = 28;
+   */
+  automaticCache?: CacheControl | undefined;
 };
 
 /**
@@ -761,6 +1196,86 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
  * Use `create(GenerationRequestSchema)` to create a new message.
  */
 export declare const GenerationRequestSchema: GenMessage<GenerationRequest>;
+
+/**
+ * Which application a request comes from, as it says itself.
+ *
+ * @generated from message portico.inference.v1.Attribution
+ */
+export declare type Attribution = Message$1<"portico.inference.v1.Attribution"> & {
+  /**
+   * Of the header `HTTP-Referer`.
+   *
+   * @generated from field: optional string referer = 1;
+   */
+  referer?: string | undefined;
+
+  /**
+   * Of the header `X-OpenRouter-Title` or `X-Title`.
+   *
+   * @generated from field: optional string title = 2;
+   */
+  title?: string | undefined;
+
+  /**
+   * Of the header `X-OpenRouter-Categories`.
+   *
+   * @generated from field: optional string categories = 3;
+   */
+  categories?: string | undefined;
+
+  /**
+   * Of the header `User-Agent`.
+   *
+   * @generated from field: optional string user_agent = 4;
+   */
+  userAgent?: string | undefined;
+};
+
+/**
+ * Describes the message portico.inference.v1.Attribution.
+ * Use `create(AttributionSchema)` to create a new message.
+ */
+export declare const AttributionSchema: GenMessage<Attribution>;
+
+/**
+ * How probable a token was.
+ *
+ * @generated from message portico.inference.v1.LogProbability
+ */
+export declare type LogProbability = Message$1<"portico.inference.v1.LogProbability"> & {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * Natural logarithm.
+   *
+   * @generated from field: double log_probability = 2;
+   */
+  logProbability: number;
+
+  /**
+   * The token's UTF-8 bytes; empty: unknown.
+   *
+   * @generated from field: bytes token_bytes = 3;
+   */
+  tokenBytes: Uint8Array;
+
+  /**
+   * The most probable tokens at that position; their own `alternatives` are empty.
+   *
+   * @generated from field: repeated portico.inference.v1.LogProbability alternatives = 4;
+   */
+  alternatives: LogProbability[];
+};
+
+/**
+ * Describes the message portico.inference.v1.LogProbability.
+ * Use `create(LogProbabilitySchema)` to create a new message.
+ */
+export declare const LogProbabilitySchema: GenMessage<LogProbability>;
 
 /**
  * A whole generation.
@@ -819,7 +1334,7 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
   usage?: Usage | undefined;
 
   /**
-   * In nano-dollars; an unknown price counts as 0.
+   * In nano-dollars; 0 where `cost_known` is false.
    *
    * @generated from field: int64 cost_nanos = 9;
    */
@@ -831,6 +1346,41 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
    * @generated from field: int64 output_cost_nanos = 10;
    */
   outputCostNanos: bigint;
+
+  /**
+   * The stop text that was met; absent: none, or the provider does not say.
+   *
+   * @generated from field: optional string stop_text = 11;
+   */
+  stopText?: string | undefined;
+
+  /**
+   * Tier that served it, in the provider's own word; absent: it gave none.
+   *
+   * @generated from field: optional string service_tier = 12;
+   */
+  serviceTier?: string | undefined;
+
+  /**
+   * Log probabilities of the tokens of text, by the index of their part.
+   *
+   * @generated from field: map<int32, portico.inference.v1.LogProbabilities> log_probabilities = 13;
+   */
+  logProbabilities: { [key: number]: LogProbabilities };
+
+  /**
+   * Whether the cost is known: the model has a price, or the provider reported one.
+   *
+   * @generated from field: bool cost_known = 14;
+   */
+  costKnown: boolean;
+
+  /**
+   * What the preset made of the request; absent: it named none.
+   *
+   * @generated from field: portico.inference.v1.AppliedPreset preset = 15;
+   */
+  preset?: AppliedPreset | undefined;
 };
 
 /**
@@ -838,6 +1388,54 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
  * Use `create(GenerationSchema)` to create a new message.
  */
 export declare const GenerationSchema: GenMessage<Generation>;
+
+/**
+ * Log probabilities of a part.
+ *
+ * @generated from message portico.inference.v1.LogProbabilities
+ */
+export declare type LogProbabilities = Message$1<"portico.inference.v1.LogProbabilities"> & {
+  /**
+   * In order.
+   *
+   * @generated from field: repeated portico.inference.v1.LogProbability tokens = 1;
+   */
+  tokens: LogProbability[];
+};
+
+/**
+ * Describes the message portico.inference.v1.LogProbabilities.
+ * Use `create(LogProbabilitiesSchema)` to create a new message.
+ */
+export declare const LogProbabilitiesSchema: GenMessage<LogProbabilities>;
+
+/**
+ * The version of a preset that a request was served with.
+ *
+ * @generated from message portico.inference.v1.AppliedPreset
+ */
+export declare type AppliedPreset = Message$1<"portico.inference.v1.AppliedPreset"> & {
+  /**
+   * @generated from field: string preset_id = 1;
+   */
+  presetId: string;
+
+  /**
+   * @generated from field: string slug = 2;
+   */
+  slug: string;
+
+  /**
+   * @generated from field: int32 version = 3;
+   */
+  version: number;
+};
+
+/**
+ * Describes the message portico.inference.v1.AppliedPreset.
+ * Use `create(AppliedPresetSchema)` to create a new message.
+ */
+export declare const AppliedPresetSchema: GenMessage<AppliedPreset>;
 
 /**
  * Something of a request that does not reach the model as it was meant: the provider has no such setting, or other bounds.
@@ -913,6 +1511,20 @@ export declare type Source = Message$1<"portico.inference.v1.Source"> & {
    * @generated from field: optional string cited_text = 6;
    */
   citedText?: string | undefined;
+
+  /**
+   * The provider's id of the file; absent: it is none.
+   *
+   * @generated from field: optional string file_id = 7;
+   */
+  fileId?: string | undefined;
+
+  /**
+   * Absent: none was given.
+   *
+   * @generated from field: optional string file_name = 8;
+   */
+  fileName?: string | undefined;
 };
 
 /**
@@ -961,6 +1573,13 @@ export declare type Usage = Message$1<"portico.inference.v1.Usage"> & {
    * @generated from field: int64 reasoning_tokens = 5;
    */
   reasoningTokens: bigint;
+
+  /**
+   * Whether they are Portico's estimate, because the provider reported none.
+   *
+   * @generated from field: bool estimated = 6;
+   */
+  estimated: boolean;
 };
 
 /**

@@ -4,7 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { FinishReason, Generation, GenerationRequest, Model, Part, Provider, Source, Usage, Warning } from "./inference_pb.js";
+import type { AppliedPreset, FinishReason, Generation, GenerationRequest, LogProbability, Model, Part, Provider, Source, Usage, Warning } from "./inference_pb.js";
+import type { KeyTerms } from "../../identity/v1/identity_pb.js";
 
 /**
  * Describes the file portico/inference/v1/inference_service.proto.
@@ -21,6 +22,13 @@ export declare type GenerateRequest = Message<"portico.inference.v1.GenerateRequ
    * @generated from field: portico.inference.v1.GenerationRequest generation = 1;
    */
   generation?: GenerationRequest | undefined;
+
+  /**
+   * What Authenticate said of the key that admitted this very request; absent: inference asks identity.
+   *
+   * @generated from field: portico.identity.v1.KeyTerms terms = 2;
+   */
+  terms?: KeyTerms | undefined;
 };
 
 /**
@@ -55,6 +63,13 @@ export declare type StreamGenerateRequest = Message<"portico.inference.v1.Stream
    * @generated from field: portico.inference.v1.GenerationRequest generation = 1;
    */
   generation?: GenerationRequest | undefined;
+
+  /**
+   * What Authenticate said of the key that admitted this very request; absent: inference asks identity.
+   *
+   * @generated from field: portico.identity.v1.KeyTerms terms = 2;
+   */
+  terms?: KeyTerms | undefined;
 };
 
 /**
@@ -160,6 +175,13 @@ export declare type GenerationStarted = Message<"portico.inference.v1.Generation
    * @generated from field: repeated portico.inference.v1.Warning warnings = 3;
    */
   warnings: Warning[];
+
+  /**
+   * What the preset made of the request; absent: it named none.
+   *
+   * @generated from field: portico.inference.v1.AppliedPreset preset = 4;
+   */
+  preset?: AppliedPreset | undefined;
 };
 
 /**
@@ -199,6 +221,20 @@ export declare type PartStarted = Message<"portico.inference.v1.PartStarted"> & 
    * @generated from field: optional string tool_name = 4;
    */
   toolName?: string | undefined;
+
+  /**
+   * Whether the tool is a custom one; only with KIND_TOOL_CALL.
+   *
+   * @generated from field: bool custom = 5;
+   */
+  custom: boolean;
+
+  /**
+   * Namespace of the tool; only with KIND_TOOL_CALL; absent: none.
+   *
+   * @generated from field: optional string namespace = 6;
+   */
+  namespace?: string | undefined;
 };
 
 /**
@@ -264,6 +300,13 @@ export enum PartStarted_Kind {
    * @generated from enum value: KIND_FILE = 7;
    */
   FILE = 7,
+
+  /**
+   * An item of the provider's own; it comes whole with PartEnded.
+   *
+   * @generated from enum value: KIND_FOREIGN = 8;
+   */
+  FOREIGN = 8,
 }
 
 /**
@@ -288,6 +331,13 @@ export declare type PartExtended = Message<"portico.inference.v1.PartExtended"> 
    * @generated from field: string text = 2;
    */
   text: string;
+
+  /**
+   * Of the tokens of that text; empty: they were not asked for.
+   *
+   * @generated from field: repeated portico.inference.v1.LogProbability log_probabilities = 3;
+   */
+  logProbabilities: LogProbability[];
 };
 
 /**
@@ -347,7 +397,7 @@ export declare type GenerationFinished = Message<"portico.inference.v1.Generatio
   usage?: Usage | undefined;
 
   /**
-   * In nano-dollars; an unknown price counts as 0.
+   * In nano-dollars; 0 where `cost_known` is false.
    *
    * @generated from field: int64 cost_nanos = 4;
    */
@@ -359,6 +409,27 @@ export declare type GenerationFinished = Message<"portico.inference.v1.Generatio
    * @generated from field: int64 output_cost_nanos = 5;
    */
   outputCostNanos: bigint;
+
+  /**
+   * The stop text that was met; absent: none, or the provider does not say.
+   *
+   * @generated from field: optional string stop_text = 6;
+   */
+  stopText?: string | undefined;
+
+  /**
+   * Tier that served it, in the provider's own word; absent: it gave none.
+   *
+   * @generated from field: optional string service_tier = 7;
+   */
+  serviceTier?: string | undefined;
+
+  /**
+   * Whether the cost is known: the model has a price, or the provider reported one.
+   *
+   * @generated from field: bool cost_known = 8;
+   */
+  costKnown: boolean;
 };
 
 /**

@@ -70,6 +70,7 @@ const KINDS: Readonly<Record<PartStarted_Kind, GeneratedKind>> = {
   [PartStarted_Kind.REFUSAL]: 'text',
   [PartStarted_Kind.IMAGE]: 'other',
   [PartStarted_Kind.FILE]: 'other',
+  [PartStarted_Kind.FOREIGN]: 'other',
 }
 
 function toEvent({ event }: EventMessage): GenerationEvent | undefined {
