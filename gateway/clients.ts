@@ -4,6 +4,7 @@ import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { createClient } from '#shared/rpc/client.ts'
 import { namedTransport } from './errors/asked-service.ts'
@@ -21,6 +22,8 @@ export interface Clients {
   readonly session: Client<typeof SessionService>
   readonly catalog: Client<typeof CatalogService>
   readonly inference: Client<typeof InferenceService>
+  /** Of the inference service as well. */
+  readonly usage: Client<typeof UsageService>
   readonly identity: Client<typeof IdentityService>
   /** Of the identity service as well. */
   readonly federation: Client<typeof FederationService>
@@ -33,6 +36,7 @@ export function createClients(transports: Transports): Clients {
     session: createClient(SessionService, namedTransport('session', transports.session)),
     catalog: createClient(CatalogService, namedTransport('catalog', transports.catalog)),
     inference: createClient(InferenceService, namedTransport('inference', transports.inference)),
+    usage: createClient(UsageService, namedTransport('inference', transports.inference)),
     identity: createClient(IdentityService, namedTransport('identity', transports.identity)),
     federation: createClient(FederationService, namedTransport('identity', transports.identity)),
     health: {

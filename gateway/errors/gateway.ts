@@ -56,6 +56,10 @@ export const gatewayErrors = {
     SIGNING_UNAVAILABLE: () => failure(500, 'Signing keys are not configured'),
     STORE_UNAVAILABLE: () => failure(503, 'Service temporarily unavailable'),
     REQUEST_DUPLICATE: () => failure(409, 'Resource conflict. Please try again later.'),
+    GENERATION_NOT_FOUND: () => failure(404, 'Resource not found'),
+    CREDIT_INSUFFICIENT: unpaid,
+    PRICE_UNKNOWN: unpaid,
+    RATE_LIMITED: rateLimited,
     PROVIDER_REFUSED: providerError,
     PROVIDER_RATE_LIMITED: providerError,
     PROVIDER_UNAVAILABLE: providerError,
@@ -88,6 +92,28 @@ function failure(code: number, message: string): PublicError {
 
 function unauthorized(message: string): (reason: Reason) => PublicError {
   return (reason) => ({ ...failure(401, message), headers: challengeHeader(reason) })
+}
+
+/** A limit that leaves too little for a request (gateway facts 5.2). */
+function unpaid({ message }: Reason): PublicError {
+  const metadata = { error_type: 'payment_required' }
+  return { status: 402, body: { error: { code: 402, message: `Insufficient credits: ${message}`, metadata } } }
+}
+
+/** A rate of the key, with the headers of OpenRouter (gateway facts 5.3): the limit, what is left of it, and when it is whole again. */
+function rateLimited({
+  message,
+  metadata: { most = '', reset = '', retry_after: retryAfter = '1' },
+}: Reason): PublicError {
+  const metadata = { error_type: 'rate_limit_exceeded' }
+  return {
+    status: 429,
+    body: { error: { code: 429, message: `Rate limit exceeded: ${message}`, metadata } },
+    headers: [
+      ...['retry-after', retryAfter, 'x-ratelimit-limit', most],
+      ...['x-ratelimit-remaining', '0', 'x-ratelimit-reset', reset],
+    ],
+  }
 }
 
 /** What a provider said of the request, and when to try again where it said so. */

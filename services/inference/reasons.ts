@@ -10,6 +10,18 @@ export const reasons = {
   MODEL_NOT_FOUND: { code: Code.NotFound, message: 'No model is called "{model}"' },
   PROVIDER_NOT_FOUND: { code: Code.NotFound, message: 'No provider is called "{provider_id}"' },
   REQUEST_DUPLICATE: { code: Code.AlreadyExists, message: 'Request {request_id} was made already' },
+  GENERATION_NOT_FOUND: { code: Code.NotFound, message: 'No generation that has ended is called "{request_id}"' },
+  // `limit` is `key` or `workspace`; where less output could be paid for, `affordable_tokens` says how much.
+  CREDIT_INSUFFICIENT: {
+    code: Code.FailedPrecondition,
+    message: 'The limit of the {limit} leaves too little: {problem}',
+  },
+  PRICE_UNKNOWN: {
+    code: Code.FailedPrecondition,
+    message: 'The price of {model} is unknown, and the {limit} has a limit',
+  },
+  // With `limit` (`requests_per_minute`, …), its value `most`, `reset` in milliseconds since the epoch, and `retry_after` in seconds.
+  RATE_LIMITED: { code: Code.ResourceExhausted, message: '{problem}' },
   PROVIDER_REFUSED: { code: Code.FailedPrecondition, message: '{provider} refused the request: {message}' },
   PROVIDER_RATE_LIMITED: { code: Code.ResourceExhausted, message: '{provider} is rate limiting requests: {message}' },
   PROVIDER_UNAVAILABLE: { code: Code.Unavailable, message: '{provider} is unavailable: {message}' },
