@@ -23,6 +23,10 @@ export function generationRequest(request: Partial<GenerationRequest> = {}): Gen
     providerHeaders: {},
     providerBody: undefined,
     verbosity: undefined,
+    hostedTools: [],
+    extensions: [],
+    metadata: {},
+    notApplied: [],
     ...request,
   }
 }

@@ -14,15 +14,40 @@ interface AnyPart {
   readonly providerMetadata?: JsonObject | undefined
 }
 
+/** A document that a text rests on. Undefined members were not given. */
+export interface Citation {
+  readonly url: string | undefined
+  readonly title: string | undefined
+  /** Bounds of the passage of the text that rests on it, in UTF-16 code units, the end exclusive. */
+  readonly start: number | undefined
+  readonly end: number | undefined
+  /** The passage of the source that is cited. */
+  readonly citedText: string | undefined
+  /** The provider's id of the file. */
+  readonly fileId?: string | undefined
+  readonly fileName?: string | undefined
+}
+
 /** Text, or the model's words of refusal. */
 export interface TextPart extends AnyPart {
   readonly type: 'text' | 'refusal'
   readonly text: string
+  /** What a text of the conversation names; sources of a generated text come by themselves. Undefined: none. */
+  readonly sources?: readonly Citation[] | undefined
 }
 
-/** A picture, a file or sound. */
+/** An item that has a meaning for one kind of provider only, kept as it is. */
+export interface ForeignPart extends AnyPart {
+  readonly type: 'foreign'
+  /** Whose it is, as of {@link ReasoningPart.format}. Providers of other kinds do not get it. */
+  readonly format: string
+  /** In that provider's form. */
+  readonly item: JsonObject
+}
+
+/** A picture, a file, sound or a video. */
 export interface MediaPart extends AnyPart {
-  readonly type: 'image' | 'file' | 'audio'
+  readonly type: 'image' | 'file' | 'audio' | 'video'
   readonly source: MediaSource
   /** Media type; undefined: unknown. */
   readonly mime?: string | undefined
@@ -43,6 +68,8 @@ export interface ReasoningPart extends AnyPart {
   readonly encrypted?: string | undefined
   /** The provider's id of the thought. */
   readonly id?: string | undefined
+  /** The kind of provider that made it: signature and encrypted thought mean something to that kind alone. */
+  readonly format?: string | undefined
 }
 
 /** A call that the model made. */
@@ -50,8 +77,16 @@ export interface ToolCallPart extends AnyPart {
   readonly type: 'tool-call'
   readonly callId: string
   readonly name: string
-  /** JSON text exactly as the model wrote it. */
+  /** Exactly as the model wrote it: JSON text, or any text where the tool is a custom one. */
   readonly arguments: string
+  /** Whether the tool is a custom one. */
+  readonly custom?: boolean | undefined
+  /** Of the tool; undefined: none. */
+  readonly namespace?: string | undefined
+  /** The provider's proof of the call, sent back untouched. */
+  readonly signature?: string | undefined
+  /** The kind of provider that made the proof, as of {@link ReasoningPart.format}. */
+  readonly format?: string | undefined
 }
 
 /** What a call answered. */
@@ -60,10 +95,12 @@ export interface ToolResultPart extends AnyPart {
   readonly callId: string
   readonly content: readonly Part[]
   readonly failed: boolean
+  /** Whether the tool that was called is a custom one. */
+  readonly custom?: boolean | undefined
 }
 
 /** One piece of a message. */
-export type Part = TextPart | MediaPart | ReasoningPart | ToolCallPart | ToolResultPart
+export type Part = TextPart | MediaPart | ReasoningPart | ToolCallPart | ToolResultPart | ForeignPart
 
 /** One turn of a conversation. */
 export interface Message {

@@ -15,7 +15,7 @@ export function outputCostOf(usage: Usage, pricing: Pricing | undefined): bigint
 
 const MILLION = 1_000_000n
 /** The most that one generation is said to cost: ten million dollars. So sums stay within 64 bits. */
-const MAX_COST_NANOS = 10n ** 16n
+export const MAX_COST_NANOS = 10n ** 16n
 
 /**
  * What a usage costs, in nano-dollars, rounded half up once; 0 when the price is unknown (gateway facts 6.5). Cached

@@ -1,19 +1,22 @@
 import type { JsonObject } from '#shared/json.ts'
-import type { Message, Part } from './conversation.ts'
+import type { CacheControl, Citation, Message, Part } from './conversation.ts'
+import type { Routing } from './routing.ts'
+import type { HostedTool, Tool, ToolChoice } from './tools.ts'
 
-/** A function that the model may call. */
-export interface Tool {
-  readonly name: string
-  readonly description?: string | undefined
-  /** JSON Schema of the arguments; undefined: none. */
-  readonly parameters: JsonObject | undefined
-  readonly strict: boolean | undefined
+/** Members of a request that mean something to one kind of provider only; others do not get them. */
+export interface ProviderExtension {
+  readonly format: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: JsonObject | undefined
 }
 
-/** Whether and which tools the model calls. */
-export type ToolChoice =
-  | { readonly mode: 'auto' | 'none' | 'required' }
-  | { readonly mode: 'named'; readonly name: string }
+/** Which application a request comes from, as it says itself. */
+export interface Attribution {
+  readonly referer: string | undefined
+  readonly title: string | undefined
+  readonly categories: string | undefined
+  readonly userAgent: string | undefined
+}
 
 /** Form of the answer. */
 export type ResponseFormat =
@@ -42,6 +45,13 @@ export interface Sampling {
   readonly presencePenalty: number | undefined
   readonly seed: bigint | undefined
   readonly stop: readonly string[]
+  readonly minP?: number | undefined
+  readonly topA?: number | undefined
+  readonly repetitionPenalty?: number | undefined
+  /** By token id. */
+  readonly logitBias?: Readonly<Record<string, number>> | undefined
+  /** How many alternatives each token is shown with; undefined: no log probabilities. */
+  readonly topLogProbabilities?: number | undefined
 }
 
 /** What a provider is asked for: the internal request that every public dialect becomes. */
@@ -65,6 +75,27 @@ export interface GenerationRequest {
   readonly providerBody: JsonObject | undefined
   /** How wordy the answer is; undefined: the provider's default. */
   readonly verbosity: string | undefined
+  readonly hostedTools: readonly HostedTool[]
+  /** At most one of each format. */
+  readonly extensions: readonly ProviderExtension[]
+  /** Undefined: no demands. */
+  readonly routing?: Routing | undefined
+  /** Slug of a preset; undefined: none is named apart from the model. */
+  readonly preset?: string | undefined
+  /** Text that the answer will probably repeat. */
+  readonly prediction?: string | undefined
+  readonly serviceTier?: string | undefined
+  /** `fast` or `standard`. */
+  readonly speed?: string | undefined
+  /** For the request's span. */
+  readonly trace?: JsonObject | undefined
+  /** Of the caller, for the ledger. */
+  readonly metadata: Readonly<Record<string, string>>
+  /** Members of the public request that mean nothing here yet. */
+  readonly notApplied: readonly string[]
+  readonly attribution?: Attribution | undefined
+  /** Asks that caching markers be placed; undefined: they are where the setting says so. */
+  readonly automaticCache?: CacheControl | undefined
 }
 
 /** What a generation used, as the provider reported it; a reported zero is a zero. */
@@ -76,13 +107,41 @@ export interface Usage {
   readonly cacheReadTokens: bigint
   readonly cacheWriteTokens: bigint
   readonly reasoningTokens: bigint
+  /** Whether they are Portico's estimate, because the provider reported none. */
+  readonly estimated?: boolean | undefined
+}
+
+/** What a provider says that an answer cost, in nano-dollars. */
+export interface ReportedCost {
+  readonly nanos: bigint
+  /** Part of it that the output caused. */
+  readonly outputNanos: bigint
 }
 
 /** Why a generation ended. */
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other'
 
-/** What a part is. Pictures and files come whole, with the end of their part. */
-export type PartKind = 'text' | 'reasoning' | 'reasoning-summary' | 'tool-call' | 'refusal' | 'image' | 'file'
+/** What a part is. Pictures, files and items of the provider's own come whole, with the end of their part. */
+export type PartKind =
+  | 'text'
+  | 'reasoning'
+  | 'reasoning-summary'
+  | 'tool-call'
+  | 'refusal'
+  | 'image'
+  | 'file'
+  | 'foreign'
+
+/** How probable a token was. */
+export interface LogProbability {
+  readonly token: string
+  /** Natural logarithm. */
+  readonly logProbability: number
+  /** The token's UTF-8 bytes; undefined: unknown. */
+  readonly bytes?: Uint8Array | undefined
+  /** The most probable tokens at that position, without alternatives of their own. */
+  readonly alternatives: readonly LogProbability[]
+}
 
 /** Something of a request that does not reach the model as it was meant. */
 export interface Warning {
@@ -91,17 +150,20 @@ export interface Warning {
   readonly message: string
 }
 
-/** A document that the model named as a source. Undefined members were not given. */
-export interface Source {
+/** A document that the model named as a source. */
+export interface Source extends Citation {
   /** Part whose text names it. */
   readonly partIndex: number
-  readonly url: string | undefined
-  readonly title: string | undefined
-  /** Bounds of the passage of the part's text that rests on it, in UTF-16 code units, the end exclusive. */
-  readonly start: number | undefined
-  readonly end: number | undefined
-  /** The passage of the source that is cited. */
-  readonly citedText: string | undefined
+}
+
+/** What else a provider says of the end. Undefined members were not given. */
+export interface FinishDetails {
+  /** Its own word for the reason. */
+  readonly rawReason: string | undefined
+  /** The stop text that was met. */
+  readonly stopText?: string | undefined
+  /** Tier that served it, in its own word. */
+  readonly serviceTier?: string | undefined
 }
 
 /**
@@ -118,10 +180,19 @@ export type GenerationEvent =
       readonly callId?: string | undefined
       /** With `tool-call` only. */
       readonly toolName?: string | undefined
+      /** Whether the tool is a custom one; with `tool-call` only. */
+      readonly custom?: boolean | undefined
+      /** Of the tool; with `tool-call` only. */
+      readonly namespace?: string | undefined
     }
-  | { readonly type: 'part-extended'; readonly index: number; readonly text: string }
+  | {
+      readonly type: 'part-extended'
+      readonly index: number
+      readonly text: string
+      /** Of the tokens of that text; undefined: they were not asked for. */
+      readonly logProbabilities?: readonly LogProbability[] | undefined
+    }
   | { readonly type: 'part-ended'; readonly index: number; readonly part: Part }
   | { readonly type: 'source'; readonly source: Source }
-  | { readonly type: 'usage'; readonly usage: Usage }
-  /** `rawReason`: the provider's own word; undefined: it gave none. */
-  | { readonly type: 'finished'; readonly reason: FinishReason; readonly rawReason: string | undefined }
+  | { readonly type: 'usage'; readonly usage: Usage; readonly cost?: ReportedCost | undefined }
+  | ({ readonly type: 'finished'; readonly reason: FinishReason } & FinishDetails)

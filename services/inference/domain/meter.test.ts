@@ -33,3 +33,16 @@ test('the largest usage that is believed costs what fits into the ledger', () =>
   assert.equal(meter.implausible, false)
   assert.ok(last.costNanos < 2n ** 63n && last.outputCostNanos < 2n ** 63n)
 })
+
+test('the cost is that of the price, else what the provider says, else it is not known', () => {
+  const cost = { nanos: 7n, outputNanos: 5n }
+  const events: GenerationEvent[] = [{ type: 'usage', usage: usual, cost }, finished]
+  const free = { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
+  const said = (pricing: typeof free | undefined, batch: readonly GenerationEvent[]) => {
+    const [last] = new Meter(pricing).take(batch)
+    return last?.type === 'finished' && [last.costNanos, last.outputCostNanos, last.costKnown]
+  }
+  assert.deepEqual(said(free, events), [0n, 0n, true])
+  assert.deepEqual(said(undefined, events), [7n, 5n, true])
+  assert.deepEqual(said(undefined, [{ type: 'usage', usage: usual }, finished]), [0n, 0n, false])
+})

@@ -1,5 +1,5 @@
-import { costOf, outputCostOf, type Pricing } from './cost.ts'
-import type { GenerationEvent, Usage } from './generation.ts'
+import { costOf, MAX_COST_NANOS, outputCostOf, type Pricing } from './cost.ts'
+import type { GenerationEvent, ReportedCost, Usage } from './generation.ts'
 
 type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
 
@@ -11,6 +11,8 @@ export type MeteredEvent =
       readonly usage: Usage | undefined
       readonly costNanos: bigint
       readonly outputCostNanos: bigint
+      /** Whether the cost is known. */
+      readonly costKnown: boolean
     })
 
 /** A hundred times what any model takes or gives. */
@@ -20,6 +22,7 @@ const MAX_TOKENS = 1_000_000_000n
 export class Meter {
   readonly #pricing: Pricing | undefined
   #usage: Usage | undefined
+  #reported: ReportedCost | undefined
   #finished = false
   #implausible = false
 
@@ -42,9 +45,20 @@ export class Meter {
     return this.#usage
   }
 
-  /** What that costs; 0 when the price is unknown. */
+  /** What that costs, by its price, else as the provider says; 0 when neither is known. */
   get costNanos(): bigint {
+    if (this.#pricing === undefined) return this.#reported?.nanos ?? 0n
     return this.#usage === undefined ? 0n : costOf(this.#usage, this.#pricing)
+  }
+
+  /** Whether the cost is known. */
+  get costKnown(): boolean {
+    return this.#pricing !== undefined || this.#reported !== undefined
+  }
+
+  get #outputCostNanos(): bigint {
+    if (this.#pricing === undefined) return this.#reported?.outputNanos ?? 0n
+    return this.#usage === undefined ? 0n : outputCostOf(this.#usage, this.#pricing)
   }
 
   /** Takes usage out of a batch, and puts it and the cost into the last event. May leave nothing. */
@@ -53,21 +67,23 @@ export class Meter {
     const events: MeteredEvent[] = []
     let last: Finished | undefined
     for (const event of batch) {
-      if (event.type === 'usage') this.#note(event.usage)
+      if (event.type === 'usage') this.#note(event)
       else if (event.type === 'finished') last = event
       else events.push(event)
     }
     if (last === undefined) return events
     this.#finished = true
-    const usage = this.#usage
-    const outputCostNanos = usage === undefined ? 0n : outputCostOf(usage, this.#pricing)
-    events.push({ ...last, usage, costNanos: this.costNanos, outputCostNanos })
+    const { costNanos, costKnown } = this
+    events.push({ ...last, usage: this.#usage, costNanos, outputCostNanos: this.#outputCostNanos, costKnown })
     return events
   }
 
-  #note(usage: Usage): void {
-    if (Object.values(usage).some((tokens: bigint) => tokens > MAX_TOKENS)) this.#implausible = true
+  #note({ usage, cost }: Extract<GenerationEvent, { readonly type: 'usage' }>): void {
+    const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
+    const counts = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens]
+    if (counts.some((tokens) => tokens > MAX_TOKENS)) this.#implausible = true
     else this.#usage = usage
+    if (cost !== undefined && cost.nanos <= MAX_COST_NANOS) this.#reported = cost
   }
 }
 

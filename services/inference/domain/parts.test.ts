@@ -36,6 +36,7 @@ test('what an answer holds is bounded: texts of any part, proofs, hidden thought
       writer.end(part)
     },
     encrypted: (writer) => writer.whole('reasoning', { type: 'reasoning', encrypted: 'x'.repeat(LIMIT) }),
+    foreign: (writer) => writer.whole('foreign', { type: 'foreign', format: 'f', item: { x: 'x'.repeat(LIMIT) } }),
     notes: (writer) => {
       const part = writer.start('text')
       for (let index = 0; writer.note(part, 'annotations', { index }); index++);
@@ -61,4 +62,71 @@ test('a cut leaves no half of a character', () => {
   const part = writer.start('text')
   writer.extend(part, `x${'😀'.repeat(LIMIT)}`)
   assert.equal(part.text.isWellFormed() && !part.text.includes('\ufffd'), true)
+})
+
+test('log probabilities come with the text of their tokens, also where a character comes in two halves', () => {
+  const writer = new PartWriter()
+  const part = writer.start('text')
+  const token = (text: string) => ({ token: text, logProbability: -1, alternatives: [] })
+  writer.extend(part, 'a', [token('a')])
+  writer.extend(part, '\ud83d', [token('1')])
+  writer.extend(part, '\ude00', [token('2')])
+  writer.extend(part, 'b')
+  writer.end(part)
+  const said = writer
+    .take()
+    .flatMap((event) =>
+      event.type === 'part-extended' ? [[event.text, event.logProbabilities?.map(({ token }) => token)]] : [],
+    )
+  assert.deepEqual(said, [
+    ['a', ['a']],
+    ['😀', ['1', '2']],
+    ['b', undefined],
+  ])
+})
+
+test('log probabilities beyond half a million are left out, and the text goes on', () => {
+  const writer = new PartWriter()
+  const part = writer.start('text')
+  const alternatives = Array.from({ length: 19 }, () => ({ token: 'y', logProbability: -2, alternatives: [] }))
+  for (let i = 0; i < 26_000; i++) writer.extend(part, 'x', [{ token: 'x', logProbability: -1, alternatives }])
+  const events = writer.take().filter((event) => event.type === 'part-extended')
+  assert.equal(events.filter(({ logProbabilities }) => logProbabilities !== undefined).length, 25_000)
+  assert.equal(events.length, 26_000)
+  assert.equal(writer.full, false)
+})
+
+test('a call of a custom tool and a thought carry what the provider says of them', () => {
+  const writer = new PartWriter()
+  const call = writer.start('tool-call', { callId: 'c', toolName: 'patch', custom: true, namespace: 'files' })
+  Object.assign(call, { signature: 's', format: 'f' })
+  writer.extend(call, 'any text')
+  writer.end(call)
+  const thought = writer.start('reasoning-summary')
+  Object.assign(thought, { encrypted: 'e', id: 'rs_1', format: 'f' })
+  writer.end(thought)
+  const [begun, , ended, , hidden] = writer.take()
+  const special = { custom: true, namespace: 'files' }
+  assert.deepEqual(begun, {
+    type: 'part-started',
+    index: 0,
+    kind: 'tool-call',
+    callId: 'c',
+    toolName: 'patch',
+    ...special,
+  })
+  assert.deepEqual(ended?.type === 'part-ended' && ended.part, {
+    ...{
+      type: 'tool-call',
+      callId: 'c',
+      name: 'patch',
+      arguments: 'any text',
+      ...special,
+      signature: 's',
+      format: 'f',
+    },
+  })
+  assert.deepEqual(hidden?.type === 'part-ended' && hidden.part, {
+    ...{ type: 'reasoning', summary: undefined, encrypted: 'e', id: 'rs_1', format: 'f' },
+  })
 })

@@ -1,30 +1,9 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { Part } from './conversation.ts'
-import type { FinishReason, GenerationEvent, PartKind, Source } from './generation.ts'
+import type { FinishDetails, FinishReason, GenerationEvent, LogProbability, Source } from './generation.ts'
+import { type Called, type GrowingKind, MAX_NAME, type OpenPart, openPart, wholePart } from './open-part.ts'
 
-/** The text-like kinds of part, which grow. */
-export type GrowingKind = Exclude<PartKind, 'image' | 'file'>
-
-/** The call of a `tool-call`. */
-export interface Called {
-  readonly callId: string
-  readonly toolName: string
-}
-
-/** A part that has begun and not ended. */
-export interface OpenPart {
-  readonly index: number
-  readonly kind: GrowingKind
-  /** With `tool-call` only. */
-  readonly called: Called | undefined
-  text: string
-  /** The first half of a character whose other half has not come yet; else empty. */
-  held: string
-  /** The provider's proof of a thought. */
-  signature: string
-  /** What the provider says of the part that no other member holds. */
-  metadata: JsonObject | undefined
-}
+export type { Called, GrowingKind, OpenPart }
 
 /**
  * The most characters (UTF-16 code units) that one answer holds. A message holds each up to twice, in JSON that escapes it with
@@ -33,8 +12,8 @@ export interface OpenPart {
 const MAX_CHARACTERS = 1_000_000
 /** What a part, and what is noted of one, counts at least. */
 const PART_CHARACTERS = 200
-/** Of an id or a name that a provider made up. */
-const MAX_NAME = 1_000
+/** Most log probabilities of one answer, alternatives counted: each takes some hundred bytes. What comes after them goes without. */
+const MAX_LOG_PROBABILITIES = 500_000
 
 /**
  * Numbers the parts of one answer, and writes their events in order. An answer of more than a million characters is cut:
@@ -45,6 +24,7 @@ export class PartWriter {
   #events: GenerationEvent[] = []
   #next = 0
   #room = MAX_CHARACTERS
+  #tokenRoom = MAX_LOG_PROBABILITIES
   #full = false
 
   /** Whether the answer was cut; what is added now is left out. */
@@ -72,13 +52,14 @@ export class PartWriter {
   /** `called`: with `tool-call` only. */
   start(kind: GrowingKind, called?: Called): OpenPart {
     const index = this.#number()
-    const short = called && { callId: called.callId.slice(0, MAX_NAME), toolName: called.toolName.slice(0, MAX_NAME) }
-    this.#events.push({ type: 'part-started', index, kind, ...short })
-    return { index, kind, called: short, text: '', held: '', signature: '', metadata: undefined }
+    const part = openPart(index, kind, called)
+    this.#events.push({ type: 'part-started', index, kind, ...part.called })
+    return part
   }
 
-  /** Passes a text on, whole characters only: both halves of one may come apart. */
-  extend(part: OpenPart, text: string): void {
+  /** Passes a text on, whole characters only: both halves of one may come apart. `tokens`: the log probabilities of the text. */
+  extend(part: OpenPart, text: string, tokens: readonly LogProbability[] = NO_TOKENS): void {
+    if (tokens.length > 0) part.tokens = [...part.tokens, ...this.#admit(tokens)]
     const whole = part.held + text
     part.held = endsInHalf(whole) ? whole.slice(-1) : ''
     this.#extend(part, part.held === '' ? whole : whole.slice(0, -1))
@@ -86,7 +67,8 @@ export class PartWriter {
 
   end(part: OpenPart): void {
     this.#extend(part, part.held)
-    if (!this.#fits(part.signature)) part.signature = ''
+    if (part.signature !== '' && !this.#fits(part.signature)) part.signature = ''
+    if (part.encrypted !== '' && !this.#fits(part.encrypted)) part.encrypted = ''
     const whole = wholePart(part)
     const { index, metadata } = part
     this.#events.push({
@@ -97,9 +79,9 @@ export class PartWriter {
   }
 
   /** The last event. */
-  finish(reason: FinishReason, rawReason: string): void {
+  finish(reason: FinishReason, rawReason: string, details?: Omit<FinishDetails, 'rawReason'>): void {
     const raw = rawReason.slice(0, MAX_NAME) || undefined
-    this.#events.push({ type: 'finished', reason: this.#full ? 'length' : reason, rawReason: raw })
+    this.#events.push({ type: 'finished', reason: this.#full ? 'length' : reason, rawReason: raw, ...details })
   }
 
   /** Notes what a provider says of a part besides, in a list of that name; false: there is no room for it. */
@@ -117,8 +99,9 @@ export class PartWriter {
   }
 
   /** A part that comes whole. */
-  whole(kind: 'image' | 'file' | 'reasoning', part: Part): void {
+  whole(kind: 'image' | 'file' | 'reasoning' | 'foreign', part: Part): void {
     if (part.type === 'reasoning' && !this.#fits(part.encrypted ?? '')) return
+    if (part.type === 'foreign' && !this.#fits(JSON.stringify(part.item))) return
     const index = this.#number()
     this.#events.push({ type: 'part-started', index, kind })
     this.#events.push({ type: 'part-ended', index, part })
@@ -133,9 +116,28 @@ export class PartWriter {
     const room = this.#claim(text.length)
     const cut = room < text.length && endsInHalf(text.slice(0, room)) ? room - 1 : room
     const kept = text.slice(0, cut).toWellFormed()
-    if (kept === '') return
+    const { index, tokens } = part
+    if (tokens.length === 0) {
+      if (kept === '') return
+      part.text += kept
+      this.#events.push({ type: 'part-extended', index, text: kept })
+      return
+    }
+    if (kept === '' && part.held !== '') return
     part.text += kept
-    this.#events.push({ type: 'part-extended', index: part.index, text: kept })
+    part.tokens = NO_TOKENS
+    this.#events.push({ type: 'part-extended', index, text: kept, logProbabilities: tokens })
+  }
+
+  /** The first of them for which there is room. */
+  #admit(tokens: readonly LogProbability[]): readonly LogProbability[] {
+    let admitted = 0
+    for (const { alternatives } of tokens) {
+      this.#tokenRoom -= 1 + alternatives.length
+      if (this.#tokenRoom < 0) break
+      admitted++
+    }
+    return admitted === tokens.length ? tokens : tokens.slice(0, admitted)
   }
 
   /** Whether a text that cannot be cut has room. */
@@ -152,18 +154,10 @@ export class PartWriter {
   }
 }
 
+const NO_TOKENS: readonly LogProbability[] = []
+
 /** Whether a text ends with the first half of a character (a high surrogate). */
 function endsInHalf(text: string): boolean {
   const last = text.charCodeAt(text.length - 1)
   return last >= 0xd800 && last <= 0xdbff
-}
-
-function wholePart(part: OpenPart): Part {
-  const { kind, called, text } = part
-  if (called !== undefined) return { type: 'tool-call', callId: called.callId, name: called.toolName, arguments: text }
-  const words = text === '' ? undefined : text
-  const proof = part.signature === '' ? {} : { signature: part.signature }
-  if (kind === 'reasoning') return { type: 'reasoning', text: words, ...proof }
-  if (kind === 'reasoning-summary') return { type: 'reasoning', summary: words, ...proof }
-  return { type: kind === 'refusal' ? 'refusal' : 'text', text }
 }

@@ -3,8 +3,11 @@ import {
   FinishReason as FinishReasonMessage,
   type Generation as GenerationMessage,
   GenerationSchema,
+  LogProbabilitiesSchema,
+  LogProbabilitySchema,
   type Part as PartMessage,
   PartSchema,
+  type LogProbability as TokenMessage,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import {
   type GenerationEvent as EventMessage,
@@ -13,9 +16,10 @@ import {
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { Part } from '../domain/conversation.ts'
-import type { FinishReason, PartKind, Usage } from '../domain/generation.ts'
+import type { FinishReason, LogProbability, PartKind, Usage, Warning } from '../domain/generation.ts'
 import type { MeteredEvent } from '../domain/meter.ts'
 import type { Endpoint } from '../domain/model-list.ts'
+import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
 
 const kinds = enumTable<PartKind, PartStarted_Kind>({
   text: PartStarted_Kind.TEXT,
@@ -25,6 +29,7 @@ const kinds = enumTable<PartKind, PartStarted_Kind>({
   refusal: PartStarted_Kind.REFUSAL,
   image: PartStarted_Kind.IMAGE,
   file: PartStarted_Kind.FILE,
+  foreign: PartStarted_Kind.FOREIGN,
 })
 
 const finishReasons = enumTable<FinishReason, FinishReasonMessage>({
@@ -35,19 +40,30 @@ const finishReasons = enumTable<FinishReason, FinishReasonMessage>({
   other: FinishReasonMessage.OTHER,
 })
 
+/** What an answer says of how it was made, besides what its events say. */
+export interface Served {
+  readonly endpoint: Pick<Endpoint, 'providerId' | 'modelId'>
+  /** What did not reach the provider as it was meant, as known before it was asked. */
+  readonly warnings: readonly Warning[]
+  /** Undefined: no preset was named. */
+  readonly preset?: AppliedPreset | undefined
+}
+
 /** An event as a message of the stream. */
-export function eventToProto(event: MeteredEvent, { providerId, modelId }: Endpoint): EventMessage {
+export function eventToProto(event: MeteredEvent, served: Served): EventMessage {
   switch (event.type) {
     case 'part-extended':
-      return extended(event.index, event.text)
+      return extended(event)
     case 'started': {
-      const model = `${providerId}/${modelId}`
-      const value = { model, providerId, warnings: event.warnings.map((warning) => ({ ...warning })) }
+      const { providerId, modelId } = served.endpoint
+      const warnings = [...served.warnings, ...event.warnings].map((warning) => ({ ...warning }))
+      const preset = served.preset === undefined ? {} : { preset: { ...served.preset } }
+      const value = { model: `${providerId}/${modelId}`, providerId, warnings, ...preset }
       return create(GenerationEventSchema, { event: { case: 'started', value } })
     }
     case 'part-started': {
-      const { index, callId, toolName } = event
-      const value = { index, kind: kinds.toProto(event.kind), callId, toolName }
+      const { type: _, kind, ...started } = event
+      const value = { ...given(started), kind: kinds.toProto(kind) }
       return create(GenerationEventSchema, { event: { case: 'partStarted', value } })
     }
     case 'part-ended': {
@@ -57,32 +73,30 @@ export function eventToProto(event: MeteredEvent, { providerId, modelId }: Endpo
     case 'source':
       return create(GenerationEventSchema, { event: { case: 'source', value: given({ ...event.source }) } })
     case 'finished': {
-      const { rawReason, usage, costNanos, outputCostNanos } = event
-      const value = {
-        reason: finishReasons.toProto(event.reason),
-        rawReason,
-        costNanos,
-        outputCostNanos,
-        ...usageToProto(usage),
-      }
+      const { type: _, reason, usage, ...finished } = event
+      const value = { ...given(finished), reason: finishReasons.toProto(reason), ...usageToProto(usage) }
       return create(GenerationEventSchema, { event: { case: 'finished', value } })
     }
   }
 }
 
 /** A whole generation, from all its events; throws where the last one is missing. */
-export function generationToProto(events: readonly MeteredEvent[], endpoint: Endpoint): GenerationMessage {
+export function generationToProto(events: readonly MeteredEvent[], served: Served): GenerationMessage {
   const generation = create(GenerationSchema)
   let finished = false
   for (const event of events) {
-    if (event.type === 'part-started' || event.type === 'part-extended') continue
-    const { event: message } = eventToProto(event, endpoint)
+    if (event.type === 'part-started') continue
+    if (event.type === 'part-extended') {
+      if (event.logProbabilities !== undefined) addTokens(generation, event.index, event.logProbabilities)
+      continue
+    }
+    const { event: message } = eventToProto(event, served)
     switch (message.case) {
-      case 'started':
-        generation.model = message.value.model
-        generation.providerId = message.value.providerId
-        generation.warnings = message.value.warnings
+      case 'started': {
+        const { $typeName: _, ...start } = message.value
+        Object.assign(generation, start)
         break
+      }
       case 'partEnded':
         // Parts may interleave: they stand in the order in which they began.
         if (message.value.part !== undefined) generation.parts[message.value.index] = message.value.part
@@ -102,13 +116,29 @@ export function generationToProto(events: readonly MeteredEvent[], endpoint: End
 }
 
 /** What `create` makes, written out: it is made once for each word, and that way costs a tenth. */
-function extended(index: number, text: string): EventMessage {
-  const value = { $typeName: 'portico.inference.v1.PartExtended' as const, index, text, logProbabilities: [] }
+function extended({ index, text, logProbabilities }: Extract<MeteredEvent, { type: 'part-extended' }>): EventMessage {
+  const tokens = logProbabilities === undefined ? [] : logProbabilities.map(tokenToProto)
+  const value = { $typeName: 'portico.inference.v1.PartExtended' as const, index, text, logProbabilities: tokens }
   return { $typeName: 'portico.inference.v1.GenerationEvent', event: { case: 'partExtended', value } }
 }
 
+function addTokens(generation: GenerationMessage, index: number, tokens: readonly LogProbability[]): void {
+  generation.logProbabilities[index] ??= create(LogProbabilitiesSchema)
+  const all = generation.logProbabilities[index].tokens
+  for (const token of tokens) all.push(tokenToProto(token))
+}
+
+function tokenToProto({ token, logProbability, bytes, alternatives }: LogProbability): TokenMessage {
+  return create(LogProbabilitySchema, {
+    token,
+    logProbability,
+    ...(bytes === undefined ? {} : { tokenBytes: bytes as Uint8Array<ArrayBuffer> }),
+    alternatives: alternatives.map(tokenToProto),
+  })
+}
+
 function usageToProto(usage: Usage | undefined) {
-  return usage === undefined ? {} : { usage: { ...usage } }
+  return usage === undefined ? {} : { usage: given(usage) }
 }
 
 /** A record without what is undefined. */
@@ -129,7 +159,8 @@ function partInit(part: Part): NonNullable<MessageInitShape<typeof PartSchema>['
       return { case: part.type, value: { text: part.text } }
     case 'image':
     case 'file':
-    case 'audio': {
+    case 'audio':
+    case 'video': {
       const { source, mime, name, detail } = part
       const from =
         'url' in source
@@ -138,14 +169,18 @@ function partInit(part: Part): NonNullable<MessageInitShape<typeof PartSchema>['
       return { case: part.type, value: { source: from, mime, name, detail } }
     }
     case 'reasoning': {
-      const { text, summary, signature, encrypted, id } = part
-      return { case: 'reasoning', value: { text, summary, signature, encrypted, id } }
+      const { text, summary, signature, encrypted, id, format } = part
+      return { case: 'reasoning', value: { text, summary, signature, encrypted, id, format } }
     }
-    case 'tool-call':
-      return { case: 'toolCall', value: { callId: part.callId, name: part.name, arguments: part.arguments } }
+    case 'tool-call': {
+      const { callId, name, arguments: text, custom = false, namespace, signature, format } = part
+      return { case: 'toolCall', value: { callId, name, arguments: text, custom, namespace, signature, format } }
+    }
     case 'tool-result': {
-      const { callId, content, failed } = part
-      return { case: 'toolResult', value: { callId, content: content.map(partToProto), failed } }
+      const { callId, content, failed, custom = false } = part
+      return { case: 'toolResult', value: { callId, content: content.map(partToProto), failed, custom } }
     }
+    case 'foreign':
+      return { case: 'foreign', value: { format: part.format, item: part.item } }
   }
 }

@@ -38,14 +38,26 @@ forEachTransport((name, connect) => {
     assert.deepEqual(plain(generation), {
       model: 'portico/echo',
       providerId: 'portico',
-      parts: [{ part: { case: 'reasoning', value: thought } }, { part: { case: 'text', value: { text } } }],
+      parts: [
+        { part: { case: 'reasoning', value: thought } },
+        { part: { case: 'text', value: { text, sources: [] } } },
+      ],
       warnings: [],
       sources: [],
       reason: 1,
       rawReason: 'stop',
-      usage: { inputTokens: 5n, outputTokens: 16n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 2n },
+      usage: {
+        inputTokens: 5n,
+        outputTokens: 16n,
+        cacheReadTokens: 0n,
+        cacheWriteTokens: 0n,
+        reasoningTokens: 2n,
+        estimated: false,
+      },
       costNanos: 0n,
       outputCostNanos: 0n,
+      logProbabilities: {},
+      costKnown: true,
     })
     assert.equal((await refusalOf(client.generate(hello('req_1'), options))).reason, 'REQUEST_DUPLICATE')
     const { reason, metadata } = await refusalOf(client.generate(hello('req_2', '/fail 429'), options))
@@ -81,7 +93,9 @@ forEachTransport((name, connect) => {
     await using service = await openInference(served(stub))
     await using connection = await connect(service.routes)
     const { generation } = await createClient(InferenceService, connection.transport).generate(hello('req_1'), options)
-    assert.deepEqual(plain(generation?.parts), [{ part: { case: 'text', value: { text: 'w'.repeat(count) } } }])
+    assert.deepEqual(plain(generation?.parts), [
+      { part: { case: 'text', value: { text: 'w'.repeat(count), sources: [] } } },
+    ])
   })
 
   test(`${name}: the row of the ledger has how each generation ended`, async () => {

@@ -1,45 +1,47 @@
 import {
+  type Attribution as AttributionMessage,
+  AttributionSchema,
   type ResponseFormat as FormatMessage,
   type GenerationRequest as GenerationMessage,
   GenerationRequestSchema,
   JsonSchemaFormatSchema,
   ReasoningSchema,
+  type Routing as RoutingMessage,
+  RoutingSchema,
   type Sampling as SamplingMessage,
   SamplingSchema,
-  ToolChoice_Mode,
-  type ToolChoice as ToolChoiceMessage,
-  type Tool as ToolMessage,
-  ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import { enumTable } from '#shared/rpc/enum-table.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
-import type { GenerationRequest, ResponseFormat, Sampling, Tool, ToolChoice } from '../domain/generation.ts'
+import type { Attribution, GenerationRequest, ResponseFormat, Sampling } from '../domain/generation.ts'
+import type { Routing } from '../domain/routing.ts'
+import { parseExtensions, parseHeaders } from './parse-extensions.ts'
 import { parseMessages } from './parse-messages.ts'
+import { parseHostedTools, parseToolChoice, parseTools } from './parse-tools.ts'
 
 const checkRequest = checkLimits(GenerationRequestSchema)
 const checkSampling = checkLimits(SamplingSchema)
 const checkReasoning = checkLimits(ReasoningSchema)
-const checkTool = checkLimits(ToolSchema)
 const checkJsonSchema = checkLimits(JsonSchemaFormatSchema)
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]{0,4096}$/
+const checkRouting = checkLimits(RoutingSchema)
+const checkAttribution = checkLimits(AttributionSchema)
+const MAX_BIAS = 100
+const MAX_METADATA_NAME = 64
+const MAX_METADATA_VALUE = 512
 
 /** What is asked for, but for the model, which is resolved apart; rejects with REQUEST_INVALID. */
 export function parseGeneration(request: GenerationMessage): Omit<GenerationRequest, 'modelId'> {
-  const { requestId, maxOutputTokens, reasoning, user, sessionId, providerHeaders } = request
+  const { requestId, maxOutputTokens, reasoning, user, sessionId, automaticCache } = request
   checkRequest(request)
   if (reasoning !== undefined) checkReasoning(reasoning, 'reasoning')
-  for (const [name, value] of Object.entries(providerHeaders)) {
-    check(HEADER_NAME.test(name) && HEADER_VALUE.test(value), 'provider_headers', 'must be HTTP headers')
-  }
   const messages = parseMessages(request.messages)
   const tools = parseTools(request.tools)
+  const hostedTools = parseHostedTools(request.hostedTools)
   return {
     requestId,
     messages,
     tools,
-    toolChoice: parseToolChoice(request.toolChoice, tools),
+    toolChoice: parseToolChoice(request.toolChoice, tools, hostedTools),
     parallelToolCalls: request.parallelToolCalls,
     maxOutputTokens,
     sampling: parseSampling(request.sampling),
@@ -48,43 +50,40 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
     user,
     sessionId,
     origin: request.origin,
-    providerHeaders,
+    providerHeaders: parseHeaders(request.providerHeaders, 'provider_headers'),
     providerBody: request.providerBody,
     verbosity: request.verbosity,
+    hostedTools,
+    extensions: parseExtensions(request.extensions),
+    routing: parseRouting(request.routing),
+    preset: request.preset,
+    prediction: request.prediction,
+    serviceTier: request.serviceTier,
+    speed: request.speed,
+    trace: request.trace,
+    metadata: parseMetadata(request.metadata),
+    notApplied: request.notApplied,
+    attribution: parseAttribution(request.attribution),
+    automaticCache: automaticCache && { ttl: automaticCache.ttl },
   }
-}
-
-function parseTools(tools: readonly ToolMessage[]): Tool[] {
-  return tools.map((tool, i) => {
-    checkTool(tool, `tools[${i}]`)
-    const { name, description, parameters, strict } = tool
-    return { name, description, parameters, strict }
-  })
-}
-
-const modes = enumTable<ToolChoice['mode'], ToolChoice_Mode>({
-  auto: ToolChoice_Mode.AUTO,
-  none: ToolChoice_Mode.NONE,
-  required: ToolChoice_Mode.REQUIRED,
-  named: ToolChoice_Mode.NAMED,
-})
-
-function parseToolChoice(choice: ToolChoiceMessage | undefined, tools: readonly Tool[]): ToolChoice | undefined {
-  if (choice === undefined) return undefined
-  const mode = modes.fromProto(choice.mode)
-  check(mode !== undefined, 'tool_choice.mode', 'is not known')
-  if (mode === 'required') check(tools.length > 0, 'tool_choice', 'demands a call, but there are no tools')
-  if (mode !== 'named') return { mode }
-  const { name } = choice
-  check(name !== undefined && tools.some((tool) => tool.name === name), 'tool_choice.name', 'must be one of the tools')
-  return { mode, name }
 }
 
 function parseSampling(sampling: SamplingMessage | undefined): Sampling | undefined {
   if (sampling === undefined) return undefined
   checkSampling(sampling, 'sampling')
   const { temperature, topP, topK, frequencyPenalty, presencePenalty, seed, stop } = sampling
-  return { temperature, topP, topK, frequencyPenalty, presencePenalty, seed, stop }
+  const { minP, topA, repetitionPenalty, topLogProbabilities, logitBias } = sampling
+  const biases = Object.values(logitBias)
+  check(
+    biases.every((bias) => Math.abs(bias) <= MAX_BIAS),
+    'sampling.logit_bias',
+    `must be from -${MAX_BIAS} to ${MAX_BIAS}`,
+  )
+  return {
+    ...{ temperature, topP, topK, frequencyPenalty, presencePenalty, seed, stop },
+    ...{ minP, topA, repetitionPenalty, topLogProbabilities },
+    ...(biases.length === 0 ? {} : { logitBias }),
+  }
 }
 
 function parseFormat(message: FormatMessage | undefined): ResponseFormat | undefined {
@@ -100,4 +99,30 @@ function parseFormat(message: FormatMessage | undefined): ResponseFormat | undef
       return { type: 'json-schema', name, schema: schema ?? {}, strict, description }
     }
   }
+}
+
+function parseRouting(routing: RoutingMessage | undefined): Routing | undefined {
+  if (routing === undefined) return undefined
+  checkRouting(routing, 'routing')
+  const { $typeName: _, maxInputNanos, maxOutputNanos, ...demands } = routing
+  return { ...demands, maxInputNanos, maxOutputNanos }
+}
+
+function parseMetadata(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  for (const [name, value] of Object.entries(metadata)) {
+    const fits = name.length <= MAX_METADATA_NAME && value.length <= MAX_METADATA_VALUE
+    check(
+      fits,
+      'metadata',
+      `must have names of ${MAX_METADATA_NAME} and values of ${MAX_METADATA_VALUE} characters at most`,
+    )
+  }
+  return metadata
+}
+
+function parseAttribution(message: AttributionMessage | undefined): Attribution | undefined {
+  if (message === undefined) return undefined
+  checkAttribution(message, 'attribution')
+  const { referer, title, categories, userAgent } = message
+  return { referer, title, categories, userAgent }
 }

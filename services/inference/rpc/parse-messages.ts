@@ -5,15 +5,18 @@ import {
   type Message as MessageMessage,
   MessageSchema,
   type Part as PartMessage,
+  type Source as SourceMessage,
+  TextPartSchema,
   ToolResultPartSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check, invalid } from '#shared/rpc/parse.ts'
-import type { MediaSource, Message, Part } from '../domain/conversation.ts'
+import type { Citation, MediaSource, Message, Part } from '../domain/conversation.ts'
 
 const checkMessage = checkLimits(MessageSchema)
 const checkMedia = checkLimits(MediaPartSchema)
+const checkText = checkLimits(TextPartSchema)
 const checkToolResult = checkLimits(ToolResultPartSchema)
 
 const roles = enumTable<Message['role'], Message_Role>({
@@ -37,30 +40,42 @@ function parsePart({ part, cacheControl }: PartMessage, field: string): Part {
   const cache = cacheControl === undefined ? {} : { cache: { ttl: cacheControl.ttl } }
   switch (part.case) {
     case 'text':
-    case 'refusal':
-      return { type: part.case, text: part.value.text, ...cache }
+    case 'refusal': {
+      const { text, sources } = part.value
+      if (sources.length === 0) return { type: part.case, text, ...cache }
+      checkText(part.value, `${field}.${part.case}`)
+      return { type: part.case, text, sources: sources.map(citationOf), ...cache }
+    }
     case 'image':
     case 'file':
-    case 'audio': {
+    case 'audio':
+    case 'video': {
       checkMedia(part.value, `${field}.${part.case}`)
       const { mime, name, detail } = part.value
       return { type: part.case, source: parseSource(part.value, field), mime, name, detail, ...cache }
     }
     case 'reasoning': {
-      const { text, summary, signature, encrypted, id } = part.value
-      return { type: 'reasoning', text, summary, signature, encrypted, id, ...cache }
+      const { text, summary, signature, encrypted, id, format } = part.value
+      return { type: 'reasoning', text, summary, signature, encrypted, id, format, ...cache }
     }
     case 'toolCall': {
-      const { callId, name } = part.value
-      return { type: 'tool-call', callId, name, arguments: part.value.arguments, ...cache }
+      const { callId, name, arguments: text, custom, namespace, signature, format } = part.value
+      const proof = { signature, format }
+      return { type: 'tool-call', callId, name, arguments: text, custom, namespace, ...proof, ...cache }
     }
     case 'toolResult': {
       const at = `${field}.tool_result`
       checkToolResult(part.value, at)
+      const { callId, failed, custom } = part.value
       const content = part.value.content.map((inner, i) => parsePart(inner, `${at}.content[${i}]`))
-      const nested = content.some(({ type }) => type === 'tool-result' || type === 'tool-call')
+      const nested = content.some(({ type }) => type === 'tool-result' || type === 'tool-call' || type === 'reasoning')
       check(!nested, field, 'must hold text, images and files')
-      return { type: 'tool-result', callId: part.value.callId, content, failed: part.value.failed, ...cache }
+      return { type: 'tool-result', callId, content, failed, custom, ...cache }
+    }
+    case 'foreign': {
+      const { format, item } = part.value
+      check(format !== '' && item !== undefined, `${field}.foreign`, 'needs a format and an item')
+      return { type: 'foreign', format, item, ...cache }
     }
     default:
       throw invalid(field, 'is not known')
@@ -71,4 +86,8 @@ function parseSource({ source }: MediaMessage, field: string): MediaSource {
   if (source.case === 'url') return { url: source.value }
   check(source.case === 'data', field, 'needs data or an address')
   return { data: source.value }
+}
+
+function citationOf({ url, title, start, end, citedText, fileId, fileName }: SourceMessage): Citation {
+  return { url, title, start, end, citedText, fileId, fileName }
 }

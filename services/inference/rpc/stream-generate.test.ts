@@ -87,24 +87,35 @@ forEachTransport((name, connect) => {
     const words = [...said, 'You ', 'said: ', 'Hello ', 'there']
     assert.deepEqual(events, [
       { case: 'started', value: { model: 'portico/echo', providerId: 'portico', warnings: [] } },
-      { case: 'partStarted', value: { index: 0, kind: 2 } },
-      { case: 'partExtended', value: { index: 0, text: 'hm ' } },
-      { case: 'partExtended', value: { index: 0, text: 'so' } },
+      { case: 'partStarted', value: { index: 0, kind: 2, custom: false } },
+      { case: 'partExtended', value: { index: 0, text: 'hm ', logProbabilities: [] } },
+      { case: 'partExtended', value: { index: 0, text: 'so', logProbabilities: [] } },
       {
         case: 'partEnded',
         value: { index: 0, part: { part: { case: 'reasoning', value: { text: 'hm so' } } } },
       },
-      { case: 'partStarted', value: { index: 1, kind: 1 } },
-      ...words.map((text) => ({ case: 'partExtended', value: { index: 1, text } })),
-      { case: 'partEnded', value: { index: 1, part: { part: { case: 'text', value: { text: words.join('') } } } } },
+      { case: 'partStarted', value: { index: 1, kind: 1, custom: false } },
+      ...words.map((text) => ({ case: 'partExtended', value: { index: 1, text, logProbabilities: [] } })),
+      {
+        case: 'partEnded',
+        value: { index: 1, part: { part: { case: 'text', value: { text: words.join(''), sources: [] } } } },
+      },
       {
         case: 'finished',
         value: {
           reason: 1,
           rawReason: 'stop',
-          usage: { inputTokens: 5n, outputTokens: 16n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 2n },
+          usage: {
+            inputTokens: 5n,
+            outputTokens: 16n,
+            cacheReadTokens: 0n,
+            cacheWriteTokens: 0n,
+            reasoningTokens: 2n,
+            estimated: false,
+          },
           costNanos: 0n,
           outputCostNanos: 0n,
+          costKnown: true,
         },
       },
     ])
@@ -123,7 +134,8 @@ forEachTransport((name, connect) => {
       cacheWriteTokens: 0n,
       reasoningTokens: 8n,
     }
-    const value = { reason: 1, rawReason: 'stop', usage, costNanos: 389n, outputCostNanos: 36n }
+    const cost = { costNanos: 389n, outputCostNanos: 36n, costKnown: true }
+    const value = { reason: 1, rawReason: 'stop', usage: { ...usage, estimated: false }, ...cost }
     assert.deepEqual(events.at(-1), { case: 'finished', value })
     const repeated = collect(client.streamGenerate({ generation: request }, callOptions({ principal: operator })))
     const { reason, code, metadata } = await refusalOf(repeated)
@@ -224,8 +236,19 @@ forEachTransport((name, connect) => {
       [{ requestId: 'r', messages, toolChoice: { mode: 3 } }, 'tool_choice'],
       [{ requestId: 'r', messages, toolChoice: {} }, 'tool_choice.mode'],
       [{ requestId: 'r', messages, toolChoice: { mode: 4, name: 'x' } }, 'tool_choice.name'],
+      [{ requestId: 'r', messages, toolChoice: { mode: 5, name: 'web_search' } }, 'tool_choice.name'],
+      [{ requestId: 'r', messages, hostedTools: [{ format: 'f', definition: {} }] }, 'hosted_tools[0].definition'],
+      [{ requestId: 'r', messages, extensions: [{ format: 'f' }, { format: 'f' }] }, 'extensions[1].format'],
+      [{ requestId: 'r', messages, extensions: [{ format: 'f', headers: { 'a b': 'c' } }] }, 'extensions[0].headers'],
+      [{ requestId: 'r', messages, sampling: { logitBias: { 5: 101 } } }, 'sampling.logit_bias'],
+      [{ requestId: 'r', messages, metadata: { ['x'.repeat(65)]: '' } }, 'metadata'],
+      [{ requestId: 'r', messages, attribution: { title: 'x'.repeat(257) } }, 'attribution.title'],
+      [
+        { requestId: 'r', messages: [{ role: 2, parts: [{ part: { case: 'foreign', value: {} } }] }] },
+        'messages[0].parts[0].foreign',
+      ],
       [{ requestId: 'r', messages, sampling: { temperature: 2.1 } }, 'sampling.temperature'],
-      [{ requestId: 'r', messages, sampling: { stop: ['a', 'b', 'c', 'd', 'e'] } }, 'sampling.stop'],
+      [{ requestId: 'r', messages, sampling: { stop: Array(65).fill('a') } }, 'sampling.stop'],
       [{ requestId: 'r', messages, providerHeaders: { 'a b': 'c' } }, 'provider_headers'],
       [{ requestId: 'r', messages, user: 'x'.repeat(257) }, 'user'],
       [

@@ -9,10 +9,10 @@ export function streamGenerate(
   dependencies: GenerationDependencies,
 ): ServiceImpl<typeof InferenceService>['streamGenerate'] {
   return async function* (request, context) {
-    const { answer, endpoint } = await startGeneration(request.generation, 'streamed', context, dependencies)
-    for await (const batch of answer) {
+    const generation = await startGeneration(request.generation, 'streamed', context, dependencies)
+    for await (const batch of generation.answer) {
       // What `create` makes, written out.
-      const events = batch.map((event) => eventToProto(event, endpoint))
+      const events = batch.map((event) => eventToProto(event, generation))
       yield { $typeName: 'portico.inference.v1.StreamGenerateResponse', events }
     }
   }

@@ -1,8 +1,10 @@
 import type { Principal } from '#shared/rpc/call-context.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
-import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
+import type { GenerationEvent, GenerationRequest, Warning } from '../domain/generation.ts'
+import { notAppliedWarnings } from '../domain/left-out.ts'
 import type { Meter, MeteredEvent } from '../domain/meter.ts'
 import type { Endpoint, ProviderEntry } from '../domain/model-list.ts'
+import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
 import type { KeyChecker } from '../ports/key-checker.ts'
 import type { Ledger } from '../ports/ledger.ts'
 import type { ModelProvider } from '../ports/provider.ts'
@@ -39,6 +41,10 @@ export interface GenerationInput {
 /** One generation on its way through the steps; each step reads what those before it have set. */
 export class Generation {
   readonly input: GenerationInput
+  /** What does not reach the provider as it was meant, as known before it is asked; steps may add to it. */
+  readonly warnings: Warning[]
+  /** Set by a step that applies one. */
+  preset: AppliedPreset | undefined
   /** Set by `resolveModel`. */
   endpoint!: Endpoint
   /** Set by `resolveModel`. */
@@ -54,5 +60,6 @@ export class Generation {
 
   constructor(input: GenerationInput) {
     this.input = input
+    this.warnings = notAppliedWarnings(input.request)
   }
 }

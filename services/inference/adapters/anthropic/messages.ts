@@ -1,7 +1,11 @@
 import type { MediaPart, Message, Part } from '#services/inference/domain/conversation.ts'
+import { isForeign } from '#services/inference/domain/left-out.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { base64, fromUrl } from '../http/data-url.ts'
 import { objectAt } from '../http/json.ts'
+
+/** What this API made means nothing to other kinds of providers. */
+export const ANTHROPIC = 'anthropic-claude-v1'
 
 type Block = Record<string, unknown>
 
@@ -40,7 +44,10 @@ function blockOf(part: Part): Block | undefined {
     case 'text':
     case 'refusal':
       return part.text === '' ? undefined : { type: 'text', text: part.text }
+    case 'foreign':
+      return isForeign(part, ANTHROPIC) ? undefined : part.item
     case 'reasoning':
+      if (isForeign(part, ANTHROPIC)) return undefined
       if (part.encrypted) return { type: 'redacted_thinking', data: part.encrypted }
       return part.signature ? { type: 'thinking', thinking: part.text ?? '', signature: part.signature } : undefined
     case 'tool-call':
@@ -55,8 +62,8 @@ function blockOf(part: Part): Block | undefined {
 }
 
 function mediaBlock(part: MediaPart): Block {
-  if (part.type === 'audio') {
-    throw new Rejection('REQUEST_INVALID', { field: 'messages', problem: 'this model does not accept audio' })
+  if (part.type === 'audio' || part.type === 'video') {
+    throw new Rejection('REQUEST_INVALID', { field: 'messages', problem: `this model does not accept ${part.type}` })
   }
   const inline = 'url' in part.source ? fromUrl(part.source.url) : { source: part.source, mime: part.mime }
   const mime = part.mime || inline.mime

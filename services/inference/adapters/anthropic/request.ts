@@ -42,7 +42,9 @@ export function anthropicBody(request: GenerationRequest, whole = false): Record
 
 function toolsOf({ tools, toolChoice, parallelToolCalls }: GenerationRequest): Record<string, unknown> {
   if (tools.length === 0) return {}
-  const mode = { auto: 'auto', none: 'none', required: 'any', named: 'tool' }[toolChoice?.mode ?? 'auto']
+  const mode = { auto: 'auto', none: 'none', required: 'any', named: 'tool', hosted: 'tool' }[
+    toolChoice?.mode ?? 'auto'
+  ]
   const name = toolChoice?.mode === 'named' ? { name: toolChoice.name } : {}
   const alone = parallelToolCalls === false && mode !== 'none' ? { disable_parallel_tool_use: true } : {}
   const said = toolChoice === undefined && parallelToolCalls !== false

@@ -1,5 +1,5 @@
 import { textOf } from '#services/inference/domain/conversation.ts'
-import type { Tool } from '#services/inference/domain/generation.ts'
+import type { Tool } from '#services/inference/domain/tools.ts'
 import type { ScriptedCall } from './script.ts'
 import type { Exchange } from './turn.ts'
 

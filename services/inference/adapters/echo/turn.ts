@@ -4,7 +4,8 @@ import {
   type ToolResultPart,
   textOf,
 } from '#services/inference/domain/conversation.ts'
-import type { GenerationRequest, Tool } from '#services/inference/domain/generation.ts'
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { Tool } from '#services/inference/domain/tools.ts'
 import { minimalInstance } from './minimal-instance.ts'
 import { describeProject, nextLook } from './project.ts'
 import { type EchoScript, parseScript, type ScriptedCall } from './script.ts'

@@ -9,7 +9,7 @@ import {
 import type { Clock } from '#shared/clock.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
-import { fromRow, type Row, toRow } from './row.ts'
+import { fromRow, type Row, toRow, toStoredUsage } from './row.ts'
 import { RowOpener } from './row-opener.ts'
 import { SCHEMA } from './schema.ts'
 
@@ -45,10 +45,10 @@ export class MongoLedger implements Ledger {
 
   async close(closings: readonly LedgerClosing[]): Promise<void> {
     const finishedAt = new Date(this.#clock.now())
-    const updates = closings.map(({ workspace, requestId, usage = null, ...rest }) => ({
+    const updates = closings.map(({ workspace, requestId, usage, ...rest }) => ({
       updateOne: {
         filter: { _id: { workspace, requestId }, status: 'open' as const },
-        update: { $set: { ...rest, usage, finishedAt } },
+        update: { $set: { ...rest, usage: toStoredUsage(usage), finishedAt } },
       },
     }))
     await this.#rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })

@@ -3,7 +3,7 @@ import type { Usage } from '#services/inference/domain/generation.ts'
 import type { LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
 
 /** Longs, in the order of their names in Usage; null: none reported. */
-type StoredUsage = Readonly<Record<keyof Usage, bigint>>
+type StoredUsage = Readonly<Record<Exclude<keyof Usage, 'estimated'>, bigint>>
 
 /** A row of the ledger as it is stored. */
 export interface Row extends Omit<LedgerEntry, 'workspace' | 'requestId' | 'usage' | 'startedAt' | 'finishedAt'> {
@@ -24,6 +24,13 @@ export function toRow({ workspace, requestId, ...rest }: LedgerOpening, now: num
     ...{ status: 'open', ...nothing },
     startedAt: new Date(now),
   }
+}
+
+/** Usage as it is stored. */
+export function toStoredUsage(usage: Usage | undefined): StoredUsage | null {
+  if (usage === undefined) return null
+  const { estimated: _, ...counts } = usage
+  return counts
 }
 
 /** The entry that a row is; it has to be read without promoting Longs. */

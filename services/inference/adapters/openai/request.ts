@@ -1,4 +1,5 @@
-import type { GenerationRequest, ToolChoice } from '#services/inference/domain/generation.ts'
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ToolChoice } from '#services/inference/domain/tools.ts'
 import { openaiMessages } from './messages.ts'
 
 /**

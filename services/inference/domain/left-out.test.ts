@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { generationRequest } from '#test/support/generation.ts'
+import type { Part } from './conversation.ts'
+import { foreignLeftOut, notAppliedWarnings, settingsLeftOut } from './left-out.ts'
+
+const fieldsOf = (warnings: readonly { readonly field: string }[]): string[] => warnings.map(({ field }) => field)
+
+test('a setting is named only where the request makes it', () => {
+  const request = generationRequest({ prediction: 'x', speed: 'standard', serviceTier: 'auto' })
+  assert.deepEqual(fieldsOf(settingsLeftOut(request, ['prediction', 'speed', 'service_tier', 'verbosity'])), [
+    'prediction',
+  ])
+})
+
+test('what is opaque goes to the kind of provider that made it, or to any where its maker is not known', () => {
+  const parts: readonly Part[] = [
+    { type: 'text', text: 'Hello' },
+    { type: 'reasoning', text: 'hm', signature: 's', format: 'a' },
+    { type: 'reasoning', encrypted: 'e', format: 'b' },
+    { type: 'reasoning', text: 'hm', signature: 's' },
+    { type: 'reasoning', text: 'hm', format: 'b' },
+    { type: 'foreign', format: 'b', item: {} },
+    { type: 'tool-call', callId: 'c', name: 'n', arguments: '{}', signature: 's', format: 'b' },
+  ]
+  const request = generationRequest({
+    messages: [{ role: 'assistant', parts }],
+    hostedTools: [
+      { format: 'a', definition: { type: 'web_search' } },
+      { format: 'b', definition: { type: 'shell' } },
+    ],
+    extensions: [{ format: 'b', headers: {}, body: undefined }],
+  })
+  const found = (...places: number[]): string[] => places.map((part) => `messages[0].parts[${part}]`)
+  assert.deepEqual(fieldsOf(foreignLeftOut(request, 'a')), ['hosted_tools[1]', 'extensions[0]', ...found(2, 5, 6)])
+  assert.deepEqual(fieldsOf(foreignLeftOut(request, 'b')), ['hosted_tools[0]', ...found(1)])
+  const none = ['hosted_tools[0]', 'hosted_tools[1]', 'extensions[0]', ...found(1, 2, 5, 6)]
+  assert.deepEqual(fieldsOf(foreignLeftOut(request, undefined)), none)
+})
+
+test('members that mean nothing here yet, and preferences between endpoints, are named', () => {
+  const routing = {
+    ...{ only: [], ignore: [], requireParameters: false, denyDataCollection: false, zeroDataRetention: false },
+    ...{ maxInputNanos: undefined, maxOutputNanos: undefined, enforceDistillableText: false, quantizations: [] },
+    preferences: ['sort'],
+  }
+  const warnings = notAppliedWarnings(generationRequest({ notApplied: ['models'], routing }))
+  assert.deepEqual(fieldsOf(warnings), ['models', 'routing.sort'])
+})

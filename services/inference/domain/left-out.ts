@@ -1,0 +1,90 @@
+import type { Part } from './conversation.ts'
+import type { GenerationRequest, Warning } from './generation.ts'
+
+/** Settings that some provider has no member for: by the name of their field, whether a request makes them. */
+const SETTINGS = {
+  'sampling.temperature': ({ sampling }) => sampling?.temperature !== undefined,
+  'sampling.top_p': ({ sampling }) => sampling?.topP !== undefined,
+  'sampling.top_k': ({ sampling }) => sampling?.topK !== undefined,
+  'sampling.min_p': ({ sampling }) => sampling?.minP !== undefined,
+  'sampling.top_a': ({ sampling }) => sampling?.topA !== undefined,
+  'sampling.repetition_penalty': ({ sampling }) => sampling?.repetitionPenalty !== undefined,
+  'sampling.frequency_penalty': ({ sampling }) => sampling?.frequencyPenalty !== undefined,
+  'sampling.presence_penalty': ({ sampling }) => sampling?.presencePenalty !== undefined,
+  'sampling.seed': ({ sampling }) => sampling?.seed !== undefined,
+  'sampling.stop': ({ sampling }) => (sampling?.stop.length ?? 0) > 0,
+  'sampling.logit_bias': ({ sampling }) => sampling?.logitBias !== undefined,
+  'sampling.top_log_probabilities': ({ sampling }) => sampling?.topLogProbabilities !== undefined,
+  'reasoning.effort': ({ reasoning }) => reasoning?.effort !== undefined,
+  'reasoning.summary': ({ reasoning }) => reasoning?.summary !== undefined,
+  'reasoning.max_tokens': ({ reasoning }) => reasoning?.maxTokens !== undefined,
+  verbosity: ({ verbosity }) => verbosity !== undefined,
+  prediction: ({ prediction }) => prediction !== undefined,
+  service_tier: ({ serviceTier }) => serviceTier !== undefined && serviceTier !== 'auto',
+  speed: ({ speed }) => speed !== undefined && speed !== 'standard',
+  response_format: ({ responseFormat }) => responseFormat !== undefined,
+  parallel_tool_calls: ({ parallelToolCalls }) => parallelToolCalls !== undefined,
+  'tools.custom': ({ tools }) => tools.some(({ custom }) => custom !== undefined),
+  'tools.namespace': ({ tools }) => tools.some(({ namespace }) => namespace !== undefined),
+  'tools.deferred': ({ tools }) => tools.some(({ deferred }) => deferred === true),
+} as const satisfies Readonly<Record<string, (request: GenerationRequest) => boolean>>
+
+/** A setting, by the name of its field. */
+export type Setting = keyof typeof SETTINGS
+
+const LEFT_OUT = 'This provider has no such setting: it was left out'
+
+/** Warnings of those settings of a request that a provider has no member for. */
+export function settingsLeftOut(request: GenerationRequest, without: readonly Setting[]): Warning[] {
+  return without.filter((name) => SETTINGS[name](request)).map((field) => ({ field, message: LEFT_OUT }))
+}
+
+/**
+ * Warnings of what means something to other kinds of provider only: hosted tools, extensions, items, and thoughts and calls with a proof.
+ * `format`: the provider's own kind; undefined: it has none.
+ */
+export function foreignLeftOut(request: GenerationRequest, format: string | undefined): Warning[] {
+  const warnings: Warning[] = []
+  for (const [i, tool] of request.hostedTools.entries()) {
+    if (tool.format === format) continue
+    const message = `This provider has no tool "${String(tool.definition.type).slice(0, 64)}": it was left out`
+    warnings.push({ field: `hosted_tools[${i}]`, message })
+  }
+  for (const [i, extension] of request.extensions.entries()) {
+    if (extension.format === format) continue
+    warnings.push({ field: `extensions[${i}]`, message: 'It is for another kind of provider: it was left out' })
+  }
+  for (const [i, { parts }] of request.messages.entries()) {
+    for (const [j, part] of parts.entries()) {
+      if (!isForeign(part, format)) continue
+      const what = part.type === 'foreign' ? 'it was left out' : 'its proof was left out'
+      warnings.push({ field: `messages[${i}].parts[${j}]`, message: `It is of another kind of provider: ${what}` })
+      if (warnings.length >= MAX_WARNINGS) return warnings
+    }
+  }
+  return warnings
+}
+
+/** A long conversation with another provider's thoughts needs no more. */
+const MAX_WARNINGS = 64
+
+/**
+ * Whether what is opaque in a part means nothing to a provider of a kind: another kind made it. A part whose maker is not known goes to
+ * whoever is asked.
+ */
+export function isForeign(part: Part, format: string | undefined): boolean {
+  if (part.type === 'foreign') return part.format !== format
+  if (part.type !== 'reasoning' && part.type !== 'tool-call') return false
+  const opaque = part.signature ?? (part.type === 'reasoning' ? part.encrypted : undefined)
+  return opaque !== undefined && part.format !== undefined && part.format !== format
+}
+
+/** Warnings of what the request names and nobody applies: one endpoint serves each model. */
+export function notAppliedWarnings({
+  notApplied,
+  routing,
+}: Pick<GenerationRequest, 'notApplied' | 'routing'>): Warning[] {
+  const message = 'It was not applied'
+  const preferences = routing?.preferences.map((name) => ({ field: `routing.${name}`, message })) ?? []
+  return [...notApplied.map((field) => ({ field, message })), ...preferences]
+}

@@ -1,0 +1,45 @@
+import type { JsonObject } from '#shared/json.ts'
+import type { CacheControl } from './conversation.ts'
+
+/** A tool whose input is any text. */
+export interface CustomTool {
+  /** `lark` or `regex`; undefined: any text. */
+  readonly syntax: string | undefined
+  /** What the text must follow; only with a syntax. */
+  readonly grammar: string | undefined
+}
+
+/** A group of tools. */
+export interface ToolNamespace {
+  readonly name: string
+  readonly description: string | undefined
+}
+
+/** A function, or another tool of the caller, that the model may call. */
+export interface Tool {
+  readonly name: string
+  readonly description?: string | undefined
+  /** JSON Schema of the arguments; undefined: none. */
+  readonly parameters: JsonObject | undefined
+  readonly strict: boolean | undefined
+  /** Undefined: it takes JSON. */
+  readonly custom?: CustomTool | undefined
+  readonly namespace?: ToolNamespace | undefined
+  /** Whether the model gets it only once it has searched for it. */
+  readonly deferred?: boolean | undefined
+  readonly cache?: CacheControl | undefined
+}
+
+/** A tool that the provider itself runs. */
+export interface HostedTool {
+  /** Whose form it has; providers of other kinds do not get it. */
+  readonly format: string
+  /** In that provider's form; `type` says which it is. */
+  readonly definition: JsonObject
+}
+
+/** Whether and which tools the model calls. */
+export type ToolChoice =
+  | { readonly mode: 'auto' | 'none' | 'required' }
+  /** A tool of the caller, or, `hosted`, a type of tools that the provider runs. */
+  | { readonly mode: 'named' | 'hosted'; readonly name: string }

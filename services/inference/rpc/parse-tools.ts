@@ -1,0 +1,73 @@
+import {
+  type HostedTool as HostedMessage,
+  ToolChoice_Mode,
+  type ToolChoice as ToolChoiceMessage,
+  type Tool as ToolMessage,
+  ToolNamespaceSchema,
+  ToolSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check } from '#shared/rpc/parse.ts'
+import type { HostedTool, Tool, ToolChoice } from '../domain/tools.ts'
+
+const checkTool = checkLimits(ToolSchema)
+const checkNamespace = checkLimits(ToolNamespaceSchema)
+
+/** Tools of the caller; rejects with REQUEST_INVALID. */
+export function parseTools(tools: readonly ToolMessage[]): Tool[] {
+  return tools.map((tool, i) => {
+    checkTool(tool, `tools[${i}]`)
+    const { name, description, parameters, strict, custom, namespace, deferred, cacheControl } = tool
+    if (namespace !== undefined) checkNamespace(namespace, `tools[${i}].namespace`)
+    return {
+      name,
+      description,
+      parameters,
+      strict,
+      ...(custom === undefined ? {} : { custom: { syntax: custom.syntax, grammar: custom.grammar } }),
+      ...(namespace === undefined ? {} : { namespace: { name: namespace.name, description: namespace.description } }),
+      ...(deferred ? { deferred } : {}),
+      ...(cacheControl === undefined ? {} : { cache: { ttl: cacheControl.ttl } }),
+    }
+  })
+}
+
+/** Tools that a provider runs; rejects with REQUEST_INVALID. */
+export function parseHostedTools(tools: readonly HostedMessage[]): HostedTool[] {
+  return tools.map(({ format, definition }, i) => {
+    check(format !== '', `hosted_tools[${i}].format`, 'must not be empty')
+    check(typeof definition?.type === 'string', `hosted_tools[${i}].definition`, 'must have a type')
+    return { format, definition }
+  })
+}
+
+const modes = enumTable<ToolChoice['mode'], ToolChoice_Mode>({
+  auto: ToolChoice_Mode.AUTO,
+  none: ToolChoice_Mode.NONE,
+  required: ToolChoice_Mode.REQUIRED,
+  named: ToolChoice_Mode.NAMED,
+  hosted: ToolChoice_Mode.HOSTED,
+})
+
+/** Which tools are called, all of which must be there; rejects with REQUEST_INVALID. */
+export function parseToolChoice(
+  choice: ToolChoiceMessage | undefined,
+  tools: readonly Tool[],
+  hosted: readonly HostedTool[],
+): ToolChoice | undefined {
+  if (choice === undefined) return undefined
+  const mode = modes.fromProto(choice.mode)
+  check(mode !== undefined, 'tool_choice.mode', 'is not known')
+  if (mode === 'required') {
+    check(tools.length + hosted.length > 0, 'tool_choice', 'demands a call, but there are no tools')
+  }
+  if (mode !== 'named' && mode !== 'hosted') return { mode }
+  const { name } = choice
+  const known =
+    mode === 'named'
+      ? tools.some((tool) => tool.name === name)
+      : hosted.some(({ definition }) => definition.type === name)
+  check(name !== undefined && known, 'tool_choice.name', 'must be one of the tools')
+  return { mode, name }
+}
