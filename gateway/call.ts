@@ -4,8 +4,10 @@ import { Rejection } from '#shared/rejection.ts'
 import { callOptions, NO_DEADLINE, type Principal } from '#shared/rpc/call-context.ts'
 import type { Credential, Credentials } from './credentials.ts'
 
-/** Which of the three public interfaces a request belongs to; it decides how errors look. */
-export type Family = 'instance' | 'gateway' | 'oauth'
+/** Which public interface a request belongs to; it decides how errors look. `messages` is the part of the gateway that speaks as Anthropic's API. */
+export type Family = 'instance' | 'gateway' | 'messages' | 'oauth'
+
+const MESSAGES = /^(?:\/api)?\/v1\/messages(?:$|[/?])/
 
 /**
  * The family of a path; what lies outside of `/api/v1` belongs to the instance API. The key set is no part of OAuth: whoever verifies access
@@ -13,6 +15,7 @@ export type Family = 'instance' | 'gateway' | 'oauth'
  */
 export function familyOf(path: string): Family {
   if (/^\/\.well-known\/oauth-authorization-server(?:$|\?)/.test(path)) return 'oauth'
+  if (MESSAGES.test(path)) return 'messages'
   if (!path.startsWith('/api/v1')) return 'instance'
   if (path.startsWith('/api/v1/oauth/') && !/^\/jwks(?:$|\?)/.test(path.slice(13))) return 'oauth'
   return path.length === 7 || path[7] === '/' || path[7] === '?' ? 'gateway' : 'instance'

@@ -33,7 +33,7 @@ export function authenticate(facade: Facade, operations: readonly Operation[]) {
   const open = new Set(operations.filter(({ credentials }) => credentials.length === 0).map(({ path }) => path))
   return async function authenticateRequest(request: Request, response: Response, next: NextFunction): Promise<void> {
     const call = callOf(response)
-    const gateway = call.family === 'gateway'
+    const gateway = call.family === 'gateway' || call.family === 'messages'
     if (!gateway && (call.family !== 'instance' || !request.path.startsWith('/api'))) return next()
     if (open.has(request.path)) return next()
     requireOneAuthorization(request)
@@ -76,8 +76,17 @@ async function byMode(facade: Facade, auth: Config['auth'], call: Call, request:
   }
 }
 
+/** What Anthropic's clients send a key in stands for the usual header on the paths that are theirs. */
+function authorizationOf({ family }: Call, { headers }: Request): string | undefined {
+  const { authorization, 'x-api-key': key } = headers
+  if (family !== 'messages' || key === undefined) return authorization
+  const bearer = `Bearer ${String(key)}`
+  if (authorization === undefined || authorization === bearer) return bearer
+  throw new Rejection('HEADER_INVALID', { field: 'x-api-key', problem: 'must be the key of the header authorization' })
+}
+
 async function byBearer(facade: Facade, call: Call, request: Request): Promise<void> {
-  const header = request.headers.authorization
+  const header = authorizationOf(call, request)
   if (header === undefined) throw new Rejection('AUTH_MISSING', { challenge: BEARER_CHALLENGE })
   const given = /^Bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1]
   // To a credential of another scheme a challenge names no error (RFC 6750 section 3.1).

@@ -5,6 +5,7 @@ import type { Family } from '../call.ts'
 import { askedService } from './asked-service.ts'
 import { gatewayErrors } from './gateway.ts'
 import { instanceErrors } from './instance.ts'
+import { messagesErrors } from './messages.ts'
 import { oauthErrors } from './oauth.ts'
 
 /** An error as a client sees it. */
@@ -30,7 +31,7 @@ export interface ErrorTable<R extends string> {
   readonly internal: (ref: string) => PublicError
 }
 
-const tables = { instance: instanceErrors, gateway: gatewayErrors, oauth: oauthErrors }
+const tables = { instance: instanceErrors, gateway: gatewayErrors, messages: messagesErrors, oauth: oauthErrors }
 type Tables = typeof tables
 const TABLES: Readonly<Record<Family, ErrorTable<never>>> = tables
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Family } from '../call.ts'
+import { MESSAGES_ERROR_TYPES } from './messages.ts'
 
 /** An error of `/api`. */
 function tagged<const T extends string, const S extends z.core.$ZodLooseShape = Record<never, never>>(
@@ -50,6 +51,15 @@ const gatewayError = z
   })
   .meta({ id: 'Error' })
 
+/** Errors of `/api/v1/messages`. */
+const messagesError = z
+  .strictObject({
+    type: z.literal('error'),
+    error: z.strictObject({ type: z.enum(MESSAGES_ERROR_TYPES), message: z.string(), error_type: z.string() }),
+    request_id: z.string().nullable(),
+  })
+  .meta({ id: 'Messages.Error' })
+
 /** Errors of `/api/v1/oauth` (RFC 6749 section 5.2). */
 const oauthError = z.strictObject({ error: z.string(), error_description: z.string() }).meta({ id: 'OAuthError' })
 
@@ -57,5 +67,6 @@ const oauthError = z.strictObject({ error: z.string(), error_description: z.stri
 export const errorSchemas: Readonly<Record<Family, z.ZodType>> = {
   instance: instanceError,
   gateway: gatewayError,
+  messages: messagesError,
   oauth: oauthError,
 }

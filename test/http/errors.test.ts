@@ -3,8 +3,10 @@ import test from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { gatewayErrors } from '#gateway/errors/gateway.ts'
 import { instanceErrors } from '#gateway/errors/instance.ts'
+import { messagesErrors } from '#gateway/errors/messages.ts'
 import { oauthErrors } from '#gateway/errors/oauth.ts'
 import { type ErrorRow, publicError } from '#gateway/errors/public-error.ts'
+import { errorSchemas } from '#gateway/errors/schemas.ts'
 import { type AnyReason, Rejection, toConnectError } from '#shared/rejection.ts'
 import { storeReasons } from '#shared/stores/store-outage.ts'
 import { openFacade } from '#test/support/facade.ts'
@@ -86,7 +88,9 @@ test('each reason of a service has its own public error on the instance API', as
 })
 
 test('every 503 of every family says in whole seconds when to come back: as the service said, else after one', () => {
-  const families = { instance: instanceErrors, gateway: gatewayErrors, oauth: oauthErrors }
+  const families = {
+    ...{ instance: instanceErrors, gateway: gatewayErrors, messages: messagesErrors, oauth: oauthErrors },
+  }
   for (const [family, { reasons }] of Object.entries(families)) {
     const errors = Object.keys(reasons).map((reason) => new Rejection(reason as AnyReason, { status: '503' }))
     for (const error of [...errors, new ConnectError('gone', Code.Unavailable)]) {
@@ -208,6 +212,11 @@ test('every row of every table gives a body of its family, with a status of an e
     const error = body.error as { code: number; message: string }
     assert.equal(error.code, status)
     assert.equal(typeof error.message, 'string')
+  }
+  for (const row of rowsOf(messagesErrors)) {
+    const { status, body } = row(reason)
+    assert.ok(status >= 400 && status < 600)
+    assert.equal(errorSchemas.messages.safeParse(body).error, undefined)
   }
   for (const row of rowsOf(oauthErrors)) {
     const { body } = row(reason)

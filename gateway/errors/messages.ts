@@ -1,0 +1,63 @@
+import type { Reason, ReasonsOf } from '#shared/rejection.ts'
+import { gatewayErrors } from './gateway.ts'
+import type { ErrorTable, PublicError } from './public-error.ts'
+
+type Rows = typeof gatewayErrors.reasons
+
+/** Canonical types of the errors that name none, by status (gateway facts 5.2). */
+const BY_STATUS: Readonly<Record<number, string>> = {
+  401: 'authentication',
+  402: 'payment_required',
+  403: 'permission_denied',
+  404: 'not_found',
+  408: 'timeout',
+  413: 'payload_too_large',
+  429: 'rate_limit_exceeded',
+  504: 'timeout',
+}
+
+/** What Anthropic calls the canonical types; the others are invalid requests. */
+const TYPES: Readonly<Record<string, MessagesErrorType>> = {
+  authentication: 'authentication_error',
+  permission_denied: 'permission_error',
+  payment_required: 'billing_error',
+  not_found: 'not_found_error',
+  image_not_found: 'not_found_error',
+  rate_limit_exceeded: 'rate_limit_error',
+  provider_overloaded: 'overloaded_error',
+  timeout: 'timeout_error',
+  provider_unavailable: 'api_error',
+  server: 'api_error',
+  unmapped: 'api_error',
+}
+
+/** Types of Anthropic's errors. */
+export const MESSAGES_ERROR_TYPES = [
+  ...['invalid_request_error', 'authentication_error', 'billing_error', 'permission_error', 'not_found_error'],
+  ...['rate_limit_error', 'timeout_error', 'overloaded_error', 'api_error'],
+] as const
+type MessagesErrorType = (typeof MESSAGES_ERROR_TYPES)[number]
+
+/** Errors of `/api/v1/messages`: those of `/api/v1`, in Anthropic's envelope (gateway facts 2.2). */
+export const messagesErrors = {
+  reasons: Object.fromEntries(Object.entries(gatewayErrors.reasons).map(enveloped)) as {
+    readonly [R in keyof Rows]: Rows[R] extends 'internal' ? 'internal' : (reason: Reason) => PublicError
+  },
+  unavailable: (deadlinePassed) => inEnvelope(gatewayErrors.unavailable(deadlinePassed)),
+  internal: () => inEnvelope(gatewayErrors.internal()),
+} as const satisfies ErrorTable<ReasonsOf['gateway' | 'identity' | 'inference' | 'server']>
+
+function enveloped([reason, row]: [string, Rows[keyof Rows]]) {
+  return [reason, row === 'internal' ? row : (given: Reason) => inEnvelope(row(given))] as const
+}
+
+function inEnvelope({ body, ...shown }: PublicError): PublicError {
+  const { message, metadata } = body.error as {
+    readonly message: string
+    readonly metadata?: { readonly error_type?: string }
+  }
+  const { status } = shown
+  const canonical = metadata?.error_type ?? BY_STATUS[status] ?? (status < 500 ? 'invalid_request' : 'server')
+  const error = { type: TYPES[canonical] ?? 'invalid_request_error', message, error_type: canonical }
+  return { ...shown, body: { type: 'error', error, request_id: null } }
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
+import { rawRequest } from '#test/support/raw-http.ts'
+import { sendBytes } from '#test/support/raw-socket.ts'
+
+const path = '/api/v1/messages'
+const json = { 'content-type': 'application/json' }
+const key = { 'x-api-key': TEST_KEYS.workspace }
+const envelope = (type: string, message: string, error_type: string) => ({
+  type: 'error',
+  error: { type, message, error_type },
+  request_id: null,
+})
+
+test('who shows no key, a wrong one or two learns so as of Anthropic, and how to authenticate', async () => {
+  await using facade = await openFacade()
+  const post = async (headers: Record<string, string>) => {
+    const answer = await facade.fetch(path, { method: 'POST', headers: { ...json, ...headers }, body: '{}' })
+    return { status: answer.status, challenge: answer.headers.get('www-authenticate'), body: await answer.json() }
+  }
+  const type = ['authentication_error', 'Missing Authentication header', 'authentication'] as const
+  assert.deepEqual(await post({}), { status: 401, challenge: 'Bearer realm="portico"', body: envelope(...type) })
+  const wrong = {
+    status: 401,
+    challenge: 'Bearer realm="portico", error="invalid_token"',
+    body: envelope('authentication_error', 'Invalid API key', 'authentication'),
+  }
+  assert.deepEqual(await post({ 'x-api-key': 'pk_ws_wrong' }), wrong)
+  assert.deepEqual(await post({ 'x-api-key': '' }), wrong)
+  assert.deepEqual(await post({ authorization: 'Bearer pk_ws_wrong' }), wrong)
+  const problem = 'Invalid request parameters: x-api-key: must be the key of the header authorization'
+  const two = { status: 400, challenge: null, body: envelope('invalid_request_error', problem, 'invalid_request') }
+  assert.deepEqual(await post({ ...key, authorization: 'Bearer pk_ws_other' }), two)
+  for (const both of [key, { ...key, authorization: `Bearer ${TEST_KEYS.workspace}` }]) {
+    assert.notEqual((await post(both)).status, 401)
+  }
+})
+
+test('x-api-key is no credential elsewhere', async () => {
+  await using facade = await openFacade()
+  const answer = await facade.fetch('/api/v1/responses', { method: 'POST', headers: { ...json, ...key }, body: '{}' })
+  assert.equal(answer.status, 401)
+  assert.deepEqual(await answer.json(), { error: { code: 401, message: 'Missing Authentication header' } })
+})
+
+test('what lies below the path, and what is no HTTP, is refused in the same envelope', async () => {
+  await using facade = await openFacade()
+  const unknown = await facade.fetch(`${path}/nothing`, { headers: key })
+  assert.equal(unknown.status, 404)
+  assert.deepEqual(await unknown.json(), envelope('not_found_error', 'Resource not found', 'not_found'))
+  const { status, body } = await sendBytes(facade.url, `POST ${path}?x HTTP/1.1\r\nContent-Length: x\r\n\r\n`)
+  assert.equal(status, 400)
+  const malformed = 'Invalid request parameters: the request is not valid HTTP'
+  assert.deepEqual(JSON.parse(body), envelope('invalid_request_error', malformed, 'invalid_request'))
+  const refused = await rawRequest(`${facade.url}${path}`, { method: 'POST', headers: { ...key, expect: 'tea' } })
+  assert.equal(refused.status, 417)
+  assert.equal(JSON.parse(refused.text).error.type, 'invalid_request_error')
+})
