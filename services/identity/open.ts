@@ -37,7 +37,7 @@ export const services = [IdentityService, FederationService] as const
 
 /** The form of what the service stores. */
 export const storeSchema: StoreSchema = {
-  sqlite: { file: 'identity.sqlite', exclusive: false, steps: STEPS },
+  sqlite: [{ file: 'identity.sqlite', exclusive: false, steps: STEPS }],
   mongo: SCHEMA,
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
@@ -13,20 +14,26 @@ import { SCHEMA } from './adapters/mongo/schema.ts'
 import { ProviderSet } from './adapters/providers/provider-set.ts'
 import { RpcKeyChecker } from './adapters/rpc/key-checker.ts'
 import { SqliteLedger } from './adapters/sqlite/ledger.ts'
+import { PRESET_STEPS } from './adapters/sqlite/preset-schema.ts'
+import { SqlitePresetStore } from './adapters/sqlite/preset-store.ts'
 import { STEPS } from './adapters/sqlite/schema.ts'
 import type { Config } from './config.ts'
 import { modelListOf } from './domain/model-list.ts'
 import type { Ledger } from './ports/ledger.ts'
+import type { PresetStore } from './ports/preset-store.ts'
 import { createRoutes } from './routes.ts'
 import { RowCloser } from './run/row-closer.ts'
 import { longestOpen, RowSettler } from './run/row-settler.ts'
 
 /** What this process serves. */
-export const services = [InferenceService] as const
+export const services = [InferenceService, PresetService] as const
 
 /** The form of what the service stores. */
 export const storeSchema: StoreSchema = {
-  sqlite: { file: 'inference.sqlite', exclusive: true, steps: STEPS },
+  sqlite: [
+    { file: 'inference.sqlite', exclusive: true, steps: STEPS },
+    { file: 'presets.sqlite', exclusive: true, steps: PRESET_STEPS },
+  ],
   mongo: SCHEMA,
 }
 
@@ -53,6 +60,11 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const ledger = storePort(tracedPort(opened, 'Ledger', { 'db.system.name': config.store.kind }), health, {
     writes: ['open', 'close', 'settle'],
   })
+  const presets = storePort(
+    tracedPort(await openPresets(config, mongo, opening), 'PresetStore', { 'db.system.name': config.store.kind }),
+    health,
+    { writes: ['createVersion'] },
+  )
   const closer = opening.use(new RowCloser(ledger, logger))
   opening.use(new RowSettler(ledger, { clock, logger, longestMs: longestOpen(config.generationTimeoutMs) }))
   const providers = opening.use(new ProviderSet(config.providers, config.providerTimeoutMs, logger))
@@ -62,6 +74,8 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     providers: providers.byId,
     ledger,
     closer,
+    presets,
+    clock,
     logger,
     keys: new RpcKeyChecker(identity),
     timeoutMs: config.generationTimeoutMs,
@@ -83,4 +97,16 @@ async function openLedger(
   const { MongoLedger } = await import('./adapters/mongo/ledger.ts')
   const mongo = resources.use(await openMongo(store))
   return { ledger: await MongoLedger.open(mongo, clock, longestOpen(generationTimeoutMs)), mongo }
+}
+
+/** To be called once the ledger is open, which makes the form of the data in MongoDB. */
+async function openPresets(
+  { store }: Config,
+  mongo: Mongo | undefined,
+  resources: AsyncDisposableStack,
+): Promise<PresetStore> {
+  if (store.kind === 'sqlite') return resources.use(new SqlitePresetStore(join(store.directory, 'presets.sqlite')))
+  if (mongo === undefined) throw new Error('There is no connection to MongoDB')
+  const { MongoPresetStore } = await import('./adapters/mongo/preset-store.ts')
+  return new MongoPresetStore(mongo)
 }

@@ -1,14 +1,25 @@
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
+import type { Clock } from '#shared/clock.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
+import type { PresetStore } from './ports/preset-store.ts'
 import { reasons } from './reasons.ts'
 import { generate } from './rpc/generate.ts'
 import { getProvider } from './rpc/get-provider.ts'
 import { listModels } from './rpc/list-models.ts'
+import { createPresetVersion } from './rpc/preset/create-preset-version.ts'
+import { getPreset } from './rpc/preset/get-preset.ts'
+import { getPresetVersion } from './rpc/preset/get-preset-version.ts'
+import { listPresetVersions } from './rpc/preset/list-preset-versions.ts'
+import { listPresets } from './rpc/preset/list-presets.ts'
 import { streamGenerate } from './rpc/stream-generate.ts'
 import type { GenerationDependencies } from './run/generation.ts'
 
 /** What the handlers need. */
-export type HandlerDependencies = GenerationDependencies
+export interface HandlerDependencies extends GenerationDependencies {
+  readonly presets: PresetStore
+  readonly clock: Clock
+}
 
 /** The routes of the inference service. */
 export function createRoutes(dependencies: HandlerDependencies): Routes {
@@ -18,5 +29,16 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     listModels: listModels(dependencies),
     getProvider: getProvider(dependencies),
   }
-  return { domain: 'inference', reasons, services: [route(InferenceService, implementation)] }
+  const presets = {
+    createPresetVersion: createPresetVersion(dependencies),
+    getPreset: getPreset(dependencies),
+    listPresets: listPresets(dependencies),
+    listPresetVersions: listPresetVersions(dependencies),
+    getPresetVersion: getPresetVersion(dependencies),
+  }
+  return {
+    domain: 'inference',
+    reasons,
+    services: [route(InferenceService, implementation), route(PresetService, presets)],
+  }
 }

@@ -43,7 +43,7 @@ export const services = [SessionService] as const
 
 /** The form of what the service stores. */
 export const storeSchema: StoreSchema = {
-  sqlite: { file: 'session.sqlite', exclusive: true, steps: STEPS },
+  sqlite: [{ file: 'session.sqlite', exclusive: true, steps: STEPS }],
   mongo: SCHEMA,
 }
 

@@ -7,12 +7,13 @@ import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 
 const SERVICES: Readonly<Record<string, readonly DescService[]>> = {
   catalog: [CatalogService],
   identity: [IdentityService, FederationService],
-  inference: [InferenceService],
+  inference: [InferenceService, PresetService],
   session: [SessionService],
 }
 

@@ -18,7 +18,7 @@ test('a server that goes away in the middle of a migration is one line', { skip:
     }
     const steps = [1, 2].map((version) => ({ version, name: 'x', up }))
     const schema = {
-      sqlite: { file: 'x', exclusive: false, steps: [] },
+      sqlite: [{ file: 'x', exclusive: false, steps: [] }],
       mongo: { name: 'x', collection: 'texts', steps },
     }
     await assert.rejects(

@@ -6,15 +6,18 @@ import type { MongoSchema } from './mongo-schema.ts'
 import type { ReportStep } from './schema-step.ts'
 import { migrateSqlite, type SqliteStep } from './sqlite-schema.ts'
 
+/** A SQLite file of a service. */
+export interface SqliteStore {
+  /** Its name in the data folder. */
+  readonly file: string
+  /** Whether a server that runs keeps the file for itself. */
+  readonly exclusive: boolean
+  readonly steps: readonly SqliteStep[]
+}
+
 /** What a service stores, wherever that is, and the steps that lead to its form. */
 export interface StoreSchema {
-  readonly sqlite: {
-    /** Its name in the data folder. */
-    readonly file: string
-    /** Whether a server that runs keeps the file for itself. */
-    readonly exclusive: boolean
-    readonly steps: readonly SqliteStep[]
-  }
+  readonly sqlite: readonly SqliteStore[]
   readonly mongo: MongoSchema
 }
 
@@ -29,8 +32,8 @@ class MigrationStopped extends ConfigError {
 /** Whether any of the services has stored something there. Makes nothing. */
 export async function anyStored(store: StoreConfig, schemas: readonly StoreSchema[]): Promise<boolean> {
   if (store.kind === 'sqlite') {
-    const sizes = schemas.map(({ sqlite }) => statSync(join(store.directory, sqlite.file), { throwIfNoEntry: false }))
-    return sizes.some((found) => found !== undefined && found.size > 0)
+    const files = schemas.flatMap(({ sqlite }) => sqlite.map(({ file }) => join(store.directory, file)))
+    return files.some((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0)
   }
   const { openMongo } = await import('./mongo.ts')
   const { isMongoStored } = await import('./mongo-schema.ts')
@@ -50,7 +53,7 @@ export async function migrateStores(
   report: ReportStep,
 ): Promise<void> {
   if (store.kind === 'sqlite') {
-    for (const { file, exclusive, steps } of schemas.map(({ sqlite }) => sqlite)) {
+    for (const { file, exclusive, steps } of schemas.flatMap(({ sqlite }) => sqlite)) {
       migrateSqlite({ path: join(store.directory, file), steps }, exclusive, report)
     }
     return

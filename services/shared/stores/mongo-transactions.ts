@@ -90,6 +90,11 @@ export function isLocked(error: unknown): boolean {
   return error instanceof MongoError && LOCKED_CODES.includes(Number(error.code))
 }
 
+/** Whether a transaction was given up because others wrote the same. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof MongoError && error.code === WRITE_CONFLICT
+}
+
 /** Whether an operation took longer than it was allowed to. */
 export function isSlow(error: unknown): boolean {
   return error instanceof MongoError && error.code === MAX_TIME_EXPIRED

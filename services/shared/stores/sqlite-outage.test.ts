@@ -93,7 +93,7 @@ test('a part of the store that is missing or empty beside the others is refused 
   using directory = folder()
   const store = { kind: 'sqlite', directory: directory.path } as const
   const path = (name: string) => join(directory.path, name)
-  const names = ['identity.sqlite', 'inference.sqlite', 'session.sqlite']
+  const names = ['identity.sqlite', 'inference.sqlite', 'presets.sqlite', 'session.sqlite']
   const refused = (name: string, why: string) => (error: Error) => {
     const parts = [path(name), ` is ${why}, but other parts`, 'restore the file', 'PORTICO_DATA_DIR']
     return error instanceof ConfigError && parts.every((part) => error.message.includes(part))

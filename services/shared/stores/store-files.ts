@@ -6,7 +6,7 @@ import { makeDataDirectory } from '#shared/stores/data-directory.ts'
 import { lockFile } from '#shared/stores/sqlite-database.ts'
 
 /** What the single process keeps in its data folder, once it has started there. */
-const PARTS = ['identity.sqlite', 'inference.sqlite', 'session.sqlite', 'blobs']
+const PARTS = ['identity.sqlite', 'inference.sqlite', 'presets.sqlite', 'session.sqlite', 'blobs']
 /** Lists the parts that were all there: what is missing later was lost, and not yet to be made. */
 const LIST = 'stores.json'
 /** Locked by the process whose folder it is; empty, since nothing is ever written. */

@@ -7,6 +7,7 @@ export const SCHEMA: MongoSchema = {
   steps: [
     { version: 1, name: 'the first form', up: first },
     { version: 2, name: 'without an index that nothing reads by', up: dropTimes },
+    { version: 3, name: 'presets', up: indexPresets },
   ],
 }
 
@@ -27,4 +28,9 @@ async function dropTimes({ db }: MongoStepStore): Promise<void> {
       // Dropped already, by a process that was killed or beside this one.
       if (!(error instanceof Error && 'codeName' in error && error.codeName === 'IndexNotFound')) throw error
     })
+}
+
+async function indexPresets({ db }: MongoStepStore): Promise<void> {
+  await db.collection('inference_presets').createIndexes([{ key: { workspace: 1, updatedAt: -1, '_id.slug': 1 } }])
+  await db.collection('inference_preset_versions').createIndexes([{ key: { presetId: 1, '_id.version': 1 } }])
 }

@@ -1,0 +1,21 @@
+import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
+
+const FIRST = [
+  `CREATE TABLE presets (
+    workspace TEXT NOT NULL, slug TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, description TEXT, status TEXT NOT NULL,
+    status_updated_at INTEGER, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, creator_key_id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (workspace, slug)
+  ) STRICT, WITHOUT ROWID`,
+  'CREATE INDEX presets_updated ON presets (workspace, updated_at)',
+  `CREATE TABLE preset_versions (
+    preset_id TEXT NOT NULL, version INTEGER NOT NULL, id TEXT NOT NULL, config TEXT NOT NULL, system_prompt TEXT,
+    settings TEXT NOT NULL, creator_key_id TEXT NOT NULL, created_at INTEGER NOT NULL,
+    PRIMARY KEY (preset_id, version)
+  ) STRICT, WITHOUT ROWID`,
+]
+
+/** The steps of `presets.sqlite`. */
+export const PRESET_STEPS: readonly SqliteStep[] = [
+  { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
+]

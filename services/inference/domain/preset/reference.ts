@@ -1,0 +1,23 @@
+/** What RFC 3986 leaves unreserved, so that it is the same in a path and in a request; `.` and `..` mean something in paths. */
+const SLUG = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,256}$/
+const MARK = '@preset/'
+
+/** Whether a text can be the slug of a preset. */
+export function isSlug(text: string): boolean {
+  return SLUG.test(text)
+}
+
+/** What the model of a request names: a model, a preset (`@preset/slug`), or both (`model@preset/slug`). */
+export interface NamedModel {
+  /** Undefined: none. */
+  readonly model: string | undefined
+  /** Of the preset, as it was given; undefined: none. */
+  readonly slug: string | undefined
+}
+
+/** Takes the model of a request apart. */
+export function namedModel(model: string | undefined): NamedModel {
+  const at = model?.indexOf(MARK) ?? -1
+  if (model === undefined || at < 0) return { model, slug: undefined }
+  return { model: model.slice(0, at) || undefined, slug: model.slice(at + MARK.length) }
+}

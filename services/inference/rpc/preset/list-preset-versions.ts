@@ -1,0 +1,19 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import type { PresetStore } from '../../ports/preset-store.ts'
+import { versionToProto } from './convert.ts'
+import { notFound, parseSlice } from './parse.ts'
+
+/** Lists the versions of a preset; see preset_service.proto. */
+export function listPresetVersions(dependencies: {
+  readonly presets: PresetStore
+}): ServiceImpl<typeof PresetService>['listPresetVersions'] {
+  const { presets } = dependencies
+  return async (request, context) => {
+    const { workspaceId } = principalOf(context)
+    const page = await presets.listVersions(workspaceId, request.slug, parseSlice(request))
+    if (page === undefined) throw notFound(request.slug)
+    return { versions: page.items.map(versionToProto), totalSize: page.total }
+  }
+}

@@ -1,0 +1,18 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import type { PresetStore } from '../../ports/preset-store.ts'
+import { presetToProto } from './convert.ts'
+import { parseSlice } from './parse.ts'
+
+/** Lists presets; see preset_service.proto. */
+export function listPresets(dependencies: {
+  readonly presets: PresetStore
+}): ServiceImpl<typeof PresetService>['listPresets'] {
+  const { presets } = dependencies
+  return async (request, context) => {
+    const { workspaceId } = principalOf(context)
+    const { items, total } = await presets.list(workspaceId, parseSlice(request))
+    return { presets: items.map(presetToProto), totalSize: total }
+  }
+}

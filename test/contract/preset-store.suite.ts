@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import type { PresetStatus } from '#services/inference/domain/preset/preset.ts'
+import type { PresetDraft, PresetStore } from '#services/inference/ports/preset-store.ts'
+import { Rejection } from '#shared/rejection.ts'
+
+/** A place with presets, which several processes may have open where its store allows that. */
+export interface PresetPlace extends AsyncDisposable {
+  readonly stores: readonly [PresetStore, ...PresetStore[]]
+  /** Changes the status of a preset, which no call does yet. */
+  setStatus(workspace: string, slug: string, status: PresetStatus, at: number): Promise<void>
+}
+
+/** A version that is to be created. */
+export function draft(more: Partial<PresetDraft> = {}): PresetDraft {
+  return {
+    id: randomUUID(),
+    presetId: randomUUID(),
+    config: { model: 'a/b', temperature: 0.5 },
+    systemPrompt: 'Be brief.',
+    settings: { sampling: { temperature: 0.5 } },
+    creatorKeyId: 'key_1',
+    createdAt: 1_000,
+    ...more,
+  }
+}
+
+const ALL = { offset: 0, limit: 100 }
+
+/** The promises of the PresetStore port. */
+export function presetStoreSuite(
+  title: string,
+  make: () => Promise<PresetPlace>,
+  options: { skip: string | false },
+): void {
+  describe(title, options, () => {
+    let place: PresetPlace
+    beforeEach(async () => {
+      place = await make()
+    })
+    afterEach(() => place[Symbol.asyncDispose]())
+    const rule = (name: string, run: (store: PresetStore) => Promise<void>): void => {
+      test(name, () => run(place.stores[0]))
+    }
+
+    rule('a first version makes the preset, and the next ones are designated in turn', async (store) => {
+      const [first, second] = [
+        draft(),
+        draft({ createdAt: 2_000, creatorKeyId: '', systemPrompt: undefined, config: {} }),
+      ]
+      assert.equal(await store.get('wrk_1', 'support'), undefined)
+      const { presetId, ...rest } = first
+      const preset = {
+        ...{ id: presetId, workspace: 'wrk_1', slug: 'support', name: 'support', description: undefined },
+        ...{ status: 'active', statusUpdatedAt: undefined, createdAt: 1_000, updatedAt: 1_000, creatorKeyId: 'key_1' },
+        designatedVersionId: first.id,
+      }
+      const made = { preset, designated: { ...rest, presetId, version: 1 } }
+      assert.deepEqual(await store.createVersion('wrk_1', 'support', first), made)
+      assert.deepEqual(await store.get('wrk_1', 'support'), made)
+      const after = {
+        preset: { ...preset, updatedAt: 2_000, designatedVersionId: second.id },
+        designated: { ...second, presetId, version: 2 },
+      }
+      assert.deepEqual(await store.createVersion('wrk_1', 'support', second), after)
+      assert.deepEqual(await store.get('wrk_1', 'support'), after)
+      assert.deepEqual(await store.getVersion('wrk_1', 'support', 1), made.designated)
+      assert.deepEqual(await store.getVersion('wrk_1', 'support', 2), after.designated)
+      assert.equal(await store.getVersion('wrk_1', 'support', 3), undefined)
+      const versions = { items: [made.designated, after.designated], total: 2 }
+      assert.deepEqual(await store.listVersions('wrk_1', 'support', ALL), versions)
+    })
+
+    rule('a slug is one preset in each workspace, with capitals of its own', async (store) => {
+      for (const [workspace, slug] of [
+        ['wrk_1', 'a'],
+        ['wrk_2', 'a'],
+        ['wrk_1', 'A'],
+      ] as const)
+        await store.createVersion(workspace, slug, draft())
+      const ids = [await store.get('wrk_1', 'a'), await store.get('wrk_2', 'a'), await store.get('wrk_1', 'A')]
+      assert.equal(new Set(ids.map((found) => found?.preset.id)).size, 3)
+      assert.equal(await store.get('wrk_2', 'A'), undefined)
+      assert.equal(await store.listVersions('wrk_2', 'A', ALL), undefined)
+      assert.equal(await store.getVersion('wrk_2', 'A', 1), undefined)
+      assert.equal((await store.list('wrk_2', ALL)).total, 1)
+    })
+
+    rule(
+      'presets are listed by their last change, newest first, and versions oldest first, in pages',
+      async (store) => {
+        for (const [i, slug] of ['a', 'b', 'c', 'a'].entries())
+          await store.createVersion('wrk_1', slug, draft({ createdAt: 1_000 + i }))
+        const slugs = async (offset: number, limit: number) => {
+          const { items, total } = await store.list('wrk_1', { offset, limit })
+          return [items.map(({ slug }) => slug).join(''), total]
+        }
+        assert.deepEqual(await slugs(0, 100), ['acb', 3])
+        assert.deepEqual(await slugs(1, 1), ['c', 3])
+        assert.deepEqual(await slugs(3, 1), ['', 3])
+        const [listed] = (await store.list('wrk_1', ALL)).items
+        assert.deepEqual(listed, (await store.get('wrk_1', 'a'))?.preset)
+        const page = await store.listVersions('wrk_1', 'a', { offset: 1, limit: 1 })
+        assert.deepEqual([page?.items.map(({ version }) => version), page?.total], [[2], 2])
+      },
+    )
+
+    rule('a preset changes its place in the list even where clocks go back', async (store) => {
+      await store.createVersion('wrk_1', 'a', draft({ createdAt: 5_000 }))
+      await store.createVersion('wrk_1', 'a', draft({ createdAt: 4_000 }))
+      const found = await store.get('wrk_1', 'a')
+      assert.deepEqual([found?.preset.updatedAt, found?.designated.createdAt], [5_000, 4_000])
+    })
+
+    rule('what was given comes back as it is, whatever its members are called', async (store) => {
+      const config = { $set: { 'a.b': null }, '': [[], {}, 'ä\u0000'], n: [1, -0.5, 1e300], tools: [{ $ref: '#' }] }
+      await store.createVersion('wrk_1', 'a', draft({ config, settings: config, systemPrompt: 'ö\n' }))
+      const found = await store.get('wrk_1', 'a')
+      assert.deepEqual([found?.designated.config, found?.designated.settings], [config, config])
+      assert.deepEqual(Object.keys(found?.designated.config ?? {}), Object.keys(config))
+      assert.equal(found?.designated.systemPrompt, 'ö\n')
+    })
+
+    rule('another status is stored, and another version leaves it as it is', async (store) => {
+      await store.createVersion('wrk_1', 'a', draft())
+      await place.setStatus('wrk_1', 'a', 'disabled', 7_000)
+      const [again] = place.stores
+      const { preset } = await again.createVersion('wrk_1', 'a', draft())
+      assert.deepEqual([preset.status, preset.statusUpdatedAt], ['disabled', 7_000])
+      assert.deepEqual((await again.list('wrk_1', ALL)).items, [preset])
+    })
+
+    rule('of 50 that create a version at once each has its own, without a gap, or a conflict', async () => {
+      const { stores } = place
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 50 }, (_, i) => {
+          const store = stores[i % stores.length] ?? stores[0]
+          return store.createVersion('wrk_1', 'busy', draft({ config: { i } }))
+        }),
+      )
+      const made = outcomes.filter((outcome) => outcome.status === 'fulfilled').map(({ value }) => value)
+      for (const outcome of outcomes) {
+        if (outcome.status === 'fulfilled') continue
+        assert.ok(outcome.reason instanceof Rejection, String(outcome.reason))
+        assert.equal(outcome.reason.reason, 'PRESET_CONFLICT')
+      }
+      const page = await stores[0].listVersions('wrk_1', 'busy', ALL)
+      const numbers = Array.from({ length: made.length }, (_, i) => i + 1)
+      assert.deepEqual(
+        made.map(({ designated }) => designated.version).sort((a, b) => a - b),
+        numbers,
+      )
+      assert.deepEqual(
+        page?.items.map(({ version }) => version),
+        numbers,
+      )
+      const byNumber = new Map(made.map(({ designated }) => [designated.version, designated]))
+      assert.deepEqual(
+        page?.items,
+        numbers.map((number) => byNumber.get(number)),
+      )
+      assert.equal(new Set(made.map(({ preset }) => preset.id)).size, 1)
+      assert.equal((await stores[0].get('wrk_1', 'busy'))?.designated.version, made.length)
+    })
+  })
+}
