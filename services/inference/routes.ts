@@ -12,20 +12,22 @@ import { getPreset } from './rpc/preset/get-preset.ts'
 import { getPresetVersion } from './rpc/preset/get-preset-version.ts'
 import { listPresetVersions } from './rpc/preset/list-preset-versions.ts'
 import { listPresets } from './rpc/preset/list-presets.ts'
+import { fromStoredSettings } from './rpc/preset/settings.ts'
 import { streamGenerate } from './rpc/stream-generate.ts'
 import type { GenerationDependencies } from './run/generation.ts'
 
 /** What the handlers need. */
-export interface HandlerDependencies extends GenerationDependencies {
+export interface HandlerDependencies extends Omit<GenerationDependencies, 'readSettings'> {
   readonly presets: PresetStore
   readonly clock: Clock
 }
 
 /** The routes of the inference service. */
 export function createRoutes(dependencies: HandlerDependencies): Routes {
+  const generations = { ...dependencies, readSettings: fromStoredSettings }
   const implementation = {
-    generate: generate(dependencies),
-    streamGenerate: streamGenerate(dependencies),
+    generate: generate(generations),
+    streamGenerate: streamGenerate(generations),
     listModels: listModels(dependencies),
     getProvider: getProvider(dependencies),
   }

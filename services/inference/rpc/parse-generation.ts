@@ -35,13 +35,11 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
   checkRequest(request)
   if (reasoning !== undefined) checkReasoning(reasoning, 'reasoning')
   const messages = parseMessages(request.messages)
-  const tools = parseTools(request.tools)
-  const hostedTools = parseHostedTools(request.hostedTools)
   return {
     requestId,
     messages,
-    tools,
-    toolChoice: parseToolChoice(request.toolChoice, tools, hostedTools),
+    tools: parseTools(request.tools),
+    toolChoice: parseToolChoice(request.toolChoice),
     parallelToolCalls: request.parallelToolCalls,
     maxOutputTokens,
     sampling: parseSampling(request.sampling),
@@ -53,7 +51,7 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
     providerHeaders: parseHeaders(request.providerHeaders, 'provider_headers'),
     providerBody: request.providerBody,
     verbosity: request.verbosity,
-    hostedTools,
+    hostedTools: parseHostedTools(request.hostedTools),
     extensions: parseExtensions(request.extensions),
     routing: parseRouting(request.routing),
     preset: request.preset,

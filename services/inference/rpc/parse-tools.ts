@@ -50,24 +50,13 @@ const modes = enumTable<ToolChoice['mode'], ToolChoice_Mode>({
   hosted: ToolChoice_Mode.HOSTED,
 })
 
-/** Which tools are called, all of which must be there; rejects with REQUEST_INVALID. */
-export function parseToolChoice(
-  choice: ToolChoiceMessage | undefined,
-  tools: readonly Tool[],
-  hosted: readonly HostedTool[],
-): ToolChoice | undefined {
+/** Which tools are called; whether they are there is known once a preset was applied. Rejects with REQUEST_INVALID. */
+export function parseToolChoice(choice: ToolChoiceMessage | undefined): ToolChoice | undefined {
   if (choice === undefined) return undefined
   const mode = modes.fromProto(choice.mode)
   check(mode !== undefined, 'tool_choice.mode', 'is not known')
-  if (mode === 'required') {
-    check(tools.length + hosted.length > 0, 'tool_choice', 'demands a call, but there are no tools')
-  }
   if (mode !== 'named' && mode !== 'hosted') return { mode }
   const { name } = choice
-  const known =
-    mode === 'named'
-      ? tools.some((tool) => tool.name === name)
-      : hosted.some(({ definition }) => definition.type === name)
-  check(name !== undefined && known, 'tool_choice.name', 'must be one of the tools')
+  check(name !== undefined, 'tool_choice.name', 'must be set')
   return { mode, name }
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from '#shared/json.ts'
 import type { Principal } from '#shared/rpc/call-context.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { GenerationEvent, GenerationRequest, Warning } from '../domain/generation.ts'
@@ -5,8 +6,10 @@ import { notAppliedWarnings } from '../domain/left-out.ts'
 import type { Meter, MeteredEvent } from '../domain/meter.ts'
 import type { Endpoint, ProviderEntry } from '../domain/model-list.ts'
 import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
+import type { PresetSettings } from '../domain/preset/apply-preset.ts'
 import type { KeyChecker } from '../ports/key-checker.ts'
 import type { Ledger } from '../ports/ledger.ts'
+import type { PresetStore } from '../ports/preset-store.ts'
 import type { ModelProvider } from '../ports/provider.ts'
 import type { Deadline } from './deadline.ts'
 import type { RowCloser } from './row-closer.ts'
@@ -19,6 +22,12 @@ export interface GenerationDependencies {
   readonly keys: KeyChecker
   readonly ledger: Ledger
   readonly closer: RowCloser
+  readonly presets: Pick<PresetStore, 'get'>
+  /** Reads the settings of a preset as they are stored. */
+  readonly readSettings: (stored: JsonObject) => {
+    readonly model: string | undefined
+    readonly settings: PresetSettings
+  }
   readonly logger: Logger
   /** Longest time that one generation may take. */
   readonly timeoutMs: number
@@ -40,10 +49,11 @@ export interface GenerationInput {
 
 /** One generation on its way through the steps; each step reads what those before it have set. */
 export class Generation {
-  readonly input: GenerationInput
+  /** `applyPreset` fills it in. */
+  input: GenerationInput
   /** What does not reach the provider as it was meant, as known before it is asked; steps may add to it. */
-  readonly warnings: Warning[]
-  /** Set by a step that applies one. */
+  warnings: Warning[]
+  /** Set by `applyPreset`; undefined: none was named. */
   preset: AppliedPreset | undefined
   /** Set by `resolveModel`. */
   endpoint!: Endpoint

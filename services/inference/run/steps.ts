@@ -3,13 +3,15 @@ import type { GenerationEvent } from '../domain/generation.ts'
 import { Meter, type MeteredEvent } from '../domain/meter.ts'
 import { resolveModel as findModel } from '../domain/model-list.ts'
 import type { LedgerClosing } from '../ports/ledger.ts'
+import { applyPreset } from './apply-preset.ts'
 import { startDeadline } from './deadline.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
+import { requireTools } from './require-tools.ts'
 
 type Step = (generation: Generation, dependencies: GenerationDependencies) => void | Promise<void>
 
 /** What becomes of a request for a generation, in order. A step that throws ends it; before `openRow` nothing is spent. */
-const STEPS: readonly Step[] = [resolveModel, checkKey, openRow, attempt, meter, close]
+const STEPS: readonly Step[] = [applyPreset, requireTools, resolveModel, checkKey, openRow, attempt, meter, close]
 
 /** Takes a generation through the steps; then its answer can be pulled, and has to be. */
 export async function runSteps(generation: Generation, dependencies: GenerationDependencies): Promise<void> {

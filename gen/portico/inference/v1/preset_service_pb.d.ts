@@ -216,7 +216,7 @@ export declare type CreatePresetVersionRequest = Message<"portico.inference.v1.C
   systemPrompt?: string | undefined;
 
   /**
-   * What the settings mean. Messages, and what says who asks and why (`request_id`, `user`, `session_id`, `origin`, `trace`,
+   * What the settings mean; fields of them that are rejected are named as if they were the whole. Messages, and what says who asks and why (`request_id`, `user`, `session_id`, `origin`, `trace`,
    * `metadata`, `attribution`), are ignored; a preset names no other one.
    *
    * @generated from field: portico.inference.v1.GenerationRequest settings = 4;

@@ -71,7 +71,7 @@ export function newPreset(_id: PresetKey, draft: PresetDraft, designated: Stored
 /** A preset with another version. The clocks of processes may differ. */
 export function withVersion(found: PresetDocument, designated: StoredVersion): PresetDocument {
   const { createdAt } = designated
-  return { ...found, designated, updatedAt: createdAt > found.updatedAt ? createdAt : found.updatedAt }
+  return { ...found, designated, updatedAt: new Date(Math.max(+createdAt, +found.updatedAt)) }
 }
 
 export function designatedOf(document: PresetDocument): DesignatedPreset {

@@ -5,8 +5,8 @@ import {
   type PresetSchema,
   type PresetVersionSchema,
 } from '#gen/portico/inference/v1/preset_service_pb.js'
+import type { DesignatedPreset, Preset, PresetStatus, PresetVersion } from '#services/inference/domain/preset/preset.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
-import type { DesignatedPreset, Preset, PresetStatus, PresetVersion } from '../../domain/preset/preset.ts'
 
 const statuses = enumTable<PresetStatus, Preset_Status>({
   active: Preset_Status.ACTIVE,

@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
+import type { PresetStore } from '#services/inference/ports/preset-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import type { PresetStore } from '../../ports/preset-store.ts'
 import { versionToProto } from './convert.ts'
 import { notFound, parseSlice } from './parse.ts'
 

@@ -1,9 +1,9 @@
 import type { HandlerContext } from '@connectrpc/connect'
+import { isSlug } from '#services/inference/domain/preset/reference.ts'
+import type { Slice } from '#services/inference/ports/preset-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { type Principal, principalOf } from '#shared/rpc/call-context.ts'
 import { check, parsePageSize } from '#shared/rpc/parse.ts'
-import { isSlug } from '../../domain/preset/reference.ts'
-import type { Slice } from '../../ports/preset-store.ts'
 
 /** The principal of a call that only management keys and the local operator may make. */
 export function managerOf(context: Pick<HandlerContext, 'values'>): Principal {

@@ -1,36 +1,40 @@
-import { create, toJson } from '@bufbuild/protobuf'
+import { create, fromJson, toJson } from '@bufbuild/protobuf'
 import {
   type GenerationRequest as GenerationMessage,
   GenerationRequestSchema,
+  Message_Role,
 } from '#gen/portico/inference/v1/inference_pb.js'
+import { PRESET_MEMBERS, type PresetSettings } from '#services/inference/domain/preset/apply-preset.ts'
+import { namedModel } from '#services/inference/domain/preset/reference.ts'
 import type { JsonObject } from '#shared/json.ts'
+import { check } from '#shared/rpc/parse.ts'
+import { parseGeneration } from '../parse-generation.ts'
 
-/** Members of a request that a preset may set. */
-const MEMBERS = [
-  'model',
-  'tools',
-  'hostedTools',
-  'toolChoice',
-  'parallelToolCalls',
-  'maxOutputTokens',
-  'sampling',
-  'reasoning',
-  'responseFormat',
-  'verbosity',
-  'prediction',
-  'serviceTier',
-  'speed',
-  'providerBody',
-  'extensions',
-  'routing',
-  'automaticCache',
-  'notApplied',
-] as const satisfies readonly (keyof GenerationMessage)[]
+/** A request has these beside its settings. */
+const { requestId, messages } = create(GenerationRequestSchema, {
+  requestId: 'preset',
+  messages: [{ role: Message_Role.USER, parts: [{ part: { case: 'text', value: { text: 'Hi' } } }] }],
+})
 
-/** The settings of a request as they are stored. Rejects with REQUEST_INVALID where a request could not have them. */
+/** The settings of a request as they are stored. Rejects with REQUEST_INVALID where no request could have them. */
 export function toStoredSettings(message: GenerationMessage): JsonObject {
-  const kept = Object.fromEntries(
-    MEMBERS.map((name) => [name, message[name]]).filter(([, value]) => value !== undefined),
-  )
-  return toJson(GenerationRequestSchema, create(GenerationRequestSchema, kept)) as JsonObject
+  check(namedModel(message.model).slug === undefined, 'model', 'must not name a preset')
+  const kept = create(GenerationRequestSchema, pick(message, ['model', ...PRESET_MEMBERS]))
+  parseGeneration({ ...kept, requestId, messages })
+  return toJson(GenerationRequestSchema, kept) as JsonObject
+}
+
+/** What stored settings say. Members that a newer program has stored are left out. */
+export function fromStoredSettings(stored: JsonObject): {
+  readonly model: string | undefined
+  readonly settings: PresetSettings
+} {
+  const kept = fromJson(GenerationRequestSchema, stored, { ignoreUnknownFields: true })
+  const request = parseGeneration({ ...kept, requestId, messages })
+  return { model: kept.model, settings: request }
+}
+
+function pick<T extends object, const K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {
+  const members = names.map((name) => [name, from[name]] as const).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(members) as Pick<T, K>
 }

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { GenerationRequest, Sampling } from '../generation.ts'
+import type { HostedTool, Tool } from '../tools.ts'
+import { PRESET_MEMBERS, type PresetSettings, withPreset } from './apply-preset.ts'
+
+type Request = Omit<GenerationRequest, 'modelId'>
+
+const user = { role: 'user', parts: [{ type: 'text', text: 'Hi' }] } as const
+const system = (text: string) => ({ role: 'system', parts: [{ type: 'text', text }] }) as const
+const nothing = { tools: [], hostedTools: [], extensions: [], notApplied: [] }
+
+function request(more: Partial<Request> = {}): Request {
+  const common = { requestId: 'r', messages: [user], providerHeaders: {}, metadata: {}, origin: 'chat' }
+  return { ...common, ...empty(), ...more } as Request
+}
+
+function empty(): PresetSettings {
+  const unset = PRESET_MEMBERS.map((name): [string, unknown] => [name, undefined])
+  return Object.fromEntries([...unset, ...Object.entries(nothing)]) as unknown as PresetSettings
+}
+
+const settings = (more: Partial<PresetSettings>): PresetSettings => ({ ...empty(), ...more })
+const merged = (given: Partial<Request>, preset: Partial<PresetSettings>) =>
+  withPreset(request(given), settings(preset), undefined)
+
+function sampling(more: Partial<Sampling>): Sampling {
+  const unset = { temperature: undefined, topP: undefined, topK: undefined, frequencyPenalty: undefined }
+  return { ...unset, presencePenalty: undefined, seed: undefined, stop: [], ...more }
+}
+
+const tool = (name: string, more: Partial<Tool> = {}): Tool => ({
+  name,
+  parameters: undefined,
+  strict: undefined,
+  ...more,
+})
+const hosted = (type: string, more: object = {}, format = 'openai-responses-v1'): HostedTool => ({
+  format,
+  definition: { type, ...more },
+})
+
+/** Of each member two values, neither of which says nothing. */
+const VALUES: { readonly [K in keyof PresetSettings]-?: readonly [PresetSettings[K], PresetSettings[K]] } = {
+  tools: [[tool('f', { strict: true })], [tool('f', { strict: false })]],
+  hostedTools: [[hosted('web_search', { a: 1 })], [hosted('web_search', { a: 2 })]],
+  toolChoice: [{ mode: 'auto' }, { mode: 'none' }],
+  parallelToolCalls: [true, false],
+  maxOutputTokens: [1, 2],
+  sampling: [sampling({ temperature: 1 }), sampling({ temperature: 0 })],
+  reasoning: [{ effort: 'low' }, { effort: 'high' }],
+  responseFormat: [{ type: 'json-object' }, { type: 'json-schema', name: 'x', schema: {}, strict: true }],
+  verbosity: ['low', 'high'],
+  prediction: ['a', 'b'],
+  serviceTier: ['flex', 'priority'],
+  speed: ['fast', 'standard'],
+  providerBody: [{ a: 1 }, { a: 2 }],
+  extensions: [
+    [{ format: 'x', headers: { a: '1' }, body: { a: 1 } }],
+    [{ format: 'x', headers: { a: '2' }, body: { a: 2 } }],
+  ],
+  routing: [routing({ only: ['a'] }), routing({ only: ['b'] })],
+  automaticCache: [{ ttl: '5m' }, { ttl: '1h' }],
+  notApplied: [['models'], ['models']],
+}
+
+function routing(more: object): NonNullable<PresetSettings['routing']> {
+  const lists = { only: [], ignore: [], preferences: [], quantizations: [] }
+  const flags = { requireParameters: false, denyDataCollection: false, zeroDataRetention: false }
+  const prices = { maxInputNanos: undefined, maxOutputNanos: undefined, enforceDistillableText: false }
+  return { ...lists, ...flags, ...prices, ...more }
+}
+
+test('each member of a preset counts where the request says nothing, and that of the request where it says something', () => {
+  for (const name of PRESET_MEMBERS) {
+    const [own, kept] = VALUES[name]
+    assert.deepEqual(merged({}, { [name]: kept })[name], kept, `${name} of the preset`)
+    assert.deepEqual(merged({ [name]: own }, {})[name], own, `${name} of the request alone`)
+    assert.deepEqual(merged({ [name]: own }, { [name]: kept })[name], own, `${name} of both`)
+  }
+})
+
+test('whoever asks and what is said stay those of the request', () => {
+  const who = { user: 'u', sessionId: 's', metadata: { a: 'b' }, trace: { trace_id: 't' }, attribution: undefined }
+  const given = request({ ...who, preset: 'a' })
+  assert.deepEqual(withPreset(given, empty(), undefined), given)
+})
+
+test('settings of sampling are merged one by one, whatever a zero; a list of stop texts is replaced', () => {
+  const own = sampling({ temperature: 0, stop: ['x'] })
+  const kept = sampling({ temperature: 1, topP: 0.5, minP: 0.1, seed: 3n, stop: ['y', 'z'], logitBias: { 1: 2 } })
+  const both = { ...kept, temperature: 0, stop: ['x'] }
+  assert.deepEqual(merged({ sampling: own }, { sampling: kept }).sampling, both)
+  const unlisted = merged({ sampling: sampling({ topP: 0 }) }, { sampling: kept }).sampling
+  assert.deepEqual(unlisted, { ...kept, topP: 0 })
+})
+
+test('an object with one meaning is replaced whole', () => {
+  const { reasoning } = merged({ reasoning: { effort: 'low' } }, { reasoning: { effort: 'high', maxTokens: 9 } })
+  assert.deepEqual(reasoning, { effort: 'low' })
+  const own = routing({ ignore: ['a'] })
+  assert.deepEqual(merged({ routing: own }, { routing: routing({ only: ['b'] }) }).routing, own)
+})
+
+test('tools are united: those of the preset first, in their order, those of the request in their place or behind', () => {
+  const preset = [tool('a'), tool('b'), tool('c', { namespace: { name: 'n', description: undefined } })]
+  const own = [tool('d'), tool('b', { strict: true }), tool('c')]
+  const { tools } = merged({ tools: own }, { tools: preset })
+  assert.deepEqual(tools, [preset[0], own[1], preset[2], own[0], own[2]])
+  const custom = tool('a', { custom: { syntax: undefined, grammar: undefined } })
+  assert.deepEqual(merged({ tools: [custom] }, { tools: [tool('a')] }).tools, [custom])
+})
+
+test('hosted tools are united by type, where there may be several by their names, and for each kind of provider', () => {
+  const preset = [hosted('mcp', { server_label: 'a' }), hosted('mcp', { server_label: 'b' }), hosted('web_search')]
+  const own = [hosted('mcp', { server_label: 'b', x: 1 }), hosted('web_search', {}, 'anthropic-claude-v1')]
+  const { hostedTools } = merged({ hostedTools: own }, { hostedTools: preset })
+  assert.deepEqual(hostedTools, [preset[0], own[0], preset[2], own[1]])
+  const advisors = ['a', 'b'].map((name) => hosted('openrouter:advisor', { parameters: { name } }))
+  const one = hosted('openrouter:advisor', { parameters: { name: 'b', more: true } })
+  assert.deepEqual(merged({ hostedTools: [one] }, { hostedTools: advisors }).hostedTools, [advisors[0], one])
+})
+
+test('what is for one kind of provider is merged member by member', () => {
+  const preset = [
+    { format: 'a', headers: { x: '1', y: '1' }, body: { k: 1, l: 1 } },
+    { format: 'b', headers: {}, body: undefined },
+  ]
+  const own = [
+    { format: 'a', headers: { y: '2' }, body: { l: 2 } },
+    { format: 'c', headers: {}, body: { m: 1 } },
+  ]
+  assert.deepEqual(merged({ extensions: own }, { extensions: preset }).extensions, [
+    { format: 'a', headers: { x: '1', y: '2' }, body: { k: 1, l: 2 } },
+    preset[1],
+    own[1],
+  ])
+  assert.deepEqual(merged({ providerBody: { b: 2 } }, { providerBody: { a: 1, b: 1 } }).providerBody, { a: 1, b: 2 })
+})
+
+test('members that nobody applies are those of both, each once', () => {
+  const { notApplied } = merged({ notApplied: ['models', 'route'] }, { notApplied: ['plugins', 'models'] })
+  assert.deepEqual(notApplied, ['models', 'route', 'plugins'])
+})
+
+test('a tier that clients send where nobody has chosen one leaves the tier to the preset', () => {
+  assert.equal(merged({ serviceTier: 'auto' }, { serviceTier: 'flex' }).serviceTier, 'flex')
+  assert.equal(merged({ serviceTier: 'default' }, { serviceTier: 'flex' }).serviceTier, 'default')
+})
+
+test('the instructions of a preset are for requests that do not begin with some', () => {
+  const said = (messages: Request['messages']) => withPreset(request({ messages }), empty(), 'Be brief.').messages
+  assert.deepEqual(said([user]), [system('Be brief.'), user])
+  assert.deepEqual(said([system('Be long.'), user]), [system('Be long.'), user])
+  assert.deepEqual(said([user, system('Hurry.'), user]), [system('Be brief.'), user, system('Hurry.'), user])
+})

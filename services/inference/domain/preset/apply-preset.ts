@@ -1,0 +1,116 @@
+import type { JsonObject } from '#shared/json.ts'
+import type { Message } from '../conversation.ts'
+import type { GenerationRequest, ProviderExtension, Sampling } from '../generation.ts'
+import type { HostedTool, Tool } from '../tools.ts'
+
+/** Members of a request that a preset may set. */
+export const PRESET_MEMBERS = [
+  'tools',
+  'hostedTools',
+  'toolChoice',
+  'parallelToolCalls',
+  'maxOutputTokens',
+  'sampling',
+  'reasoning',
+  'responseFormat',
+  'verbosity',
+  'prediction',
+  'serviceTier',
+  'speed',
+  'providerBody',
+  'extensions',
+  'routing',
+  'automaticCache',
+  'notApplied',
+] as const satisfies readonly (keyof GenerationRequest)[]
+
+/** What a preset says of a request. */
+export type PresetSettings = Pick<GenerationRequest, (typeof PRESET_MEMBERS)[number]>
+
+type Request = Omit<GenerationRequest, 'modelId'>
+
+/**
+ * A request with what a preset says where the request says nothing (gateway facts 3.8): meaning by meaning, whichever interface either
+ * came by. An object with one meaning (`reasoning`, `routing`) is replaced whole, tools are united, and the preset's instructions
+ * are for requests that do not begin with some.
+ */
+export function withPreset(request: Request, settings: PresetSettings, systemPrompt: string | undefined): Request {
+  return {
+    ...request,
+    messages: withInstructions(request.messages, systemPrompt),
+    tools: united(settings.tools, request.tools, toolName),
+    hostedTools: united(settings.hostedTools, request.hostedTools, hostedName),
+    toolChoice: request.toolChoice ?? settings.toolChoice,
+    parallelToolCalls: request.parallelToolCalls ?? settings.parallelToolCalls,
+    maxOutputTokens: request.maxOutputTokens ?? settings.maxOutputTokens,
+    sampling: mergedSampling(settings.sampling, request.sampling),
+    reasoning: request.reasoning ?? settings.reasoning,
+    responseFormat: request.responseFormat ?? settings.responseFormat,
+    verbosity: request.verbosity ?? settings.verbosity,
+    prediction: request.prediction ?? settings.prediction,
+    // Clients send `auto` where nobody has chosen one.
+    serviceTier: (request.serviceTier === 'auto' ? undefined : request.serviceTier) ?? settings.serviceTier,
+    speed: request.speed ?? settings.speed,
+    providerBody: merged(settings.providerBody, request.providerBody),
+    extensions: mergedExtensions(settings.extensions, request.extensions),
+    routing: request.routing ?? settings.routing,
+    automaticCache: request.automaticCache ?? settings.automaticCache,
+    notApplied: [...new Set([...request.notApplied, ...settings.notApplied])],
+  }
+}
+
+/** System messages between others are no instructions for the whole. */
+function withInstructions(messages: readonly Message[], systemPrompt: string | undefined): readonly Message[] {
+  if (systemPrompt === undefined || messages[0]?.role === 'system') return messages
+  return [{ role: 'system', parts: [{ type: 'text', text: systemPrompt }] }, ...messages]
+}
+
+/** The preset's tools in their order, those of the request in their place where they have the same name, then the other ones of the request. */
+function united<T>(preset: readonly T[], request: readonly T[], nameOf: (tool: T) => string): readonly T[] {
+  if (preset.length === 0) return request
+  const given = new Map(request.map((tool) => [nameOf(tool), tool]))
+  const names = new Set(preset.map(nameOf))
+  return [
+    ...preset.map((tool) => given.get(nameOf(tool)) ?? tool),
+    ...request.filter((tool) => !names.has(nameOf(tool))),
+  ]
+}
+
+function toolName({ namespace, name }: Tool): string {
+  return JSON.stringify([namespace?.name, name])
+}
+
+/** Most hosted tools are there once; of some, such as servers of MCP, there are several with names of their own. */
+function hostedName({ format, definition }: HostedTool): string {
+  const { type, server_label: label, parameters } = definition
+  const named =
+    typeof parameters === 'object' && parameters !== null && 'name' in parameters ? parameters.name : undefined
+  return JSON.stringify([format, type, label ?? named])
+}
+
+function merged(preset: JsonObject | undefined, request: JsonObject | undefined): JsonObject | undefined {
+  return preset === undefined || request === undefined ? (request ?? preset) : { ...preset, ...request }
+}
+
+function mergedSampling(preset: Sampling | undefined, request: Sampling | undefined): Sampling | undefined {
+  if (preset === undefined || request === undefined) return request ?? preset
+  const stop = request.stop.length > 0 ? request.stop : preset.stop
+  return { ...preset, ...defined(request), stop }
+}
+
+function defined<T extends object>(record: T): Partial<T> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Partial<T>
+}
+
+/** Headers and members one by one: each has a meaning of its own. */
+function mergedExtensions(
+  preset: readonly ProviderExtension[],
+  request: readonly ProviderExtension[],
+): readonly ProviderExtension[] {
+  return united(preset, request, ({ format }) => format).map((extension) => {
+    const kept = preset.find(({ format }) => format === extension.format)
+    if (kept === undefined || kept === extension) return extension
+    const headers = { ...kept.headers, ...extension.headers }
+    return { format: extension.format, headers, body: merged(kept.body, extension.body) }
+  })
+}

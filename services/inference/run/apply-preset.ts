@@ -1,0 +1,28 @@
+import { Rejection } from '#shared/rejection.ts'
+import { invalid } from '#shared/rpc/parse.ts'
+import { notAppliedWarnings } from '../domain/left-out.ts'
+import { withPreset } from '../domain/preset/apply-preset.ts'
+import { namedModel } from '../domain/preset/reference.ts'
+import type { Generation, GenerationDependencies } from './generation.ts'
+
+/** Fills in what the preset of a request says where the request says nothing. It is read anew for each request. */
+export async function applyPreset(
+  generation: Generation,
+  { presets, readSettings }: Pick<GenerationDependencies, 'presets' | 'readSettings'>,
+): Promise<void> {
+  const { input } = generation
+  const named = namedModel(input.model)
+  const slug = named.slug ?? input.request.preset
+  if (slug === undefined) return
+  if (named.slug !== undefined && input.request.preset !== undefined) {
+    throw invalid('preset', 'must be left out where the model names one')
+  }
+  const found = await presets.get(input.principal.workspaceId, slug)
+  if (found?.preset.status !== 'active') throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
+  const { id: presetId, version, settings: stored, systemPrompt } = { ...found.designated, id: found.preset.id }
+  const { model, settings } = readSettings(stored)
+  const request = withPreset(input.request, settings, systemPrompt)
+  generation.input = { ...input, model: named.model ?? model, request }
+  generation.preset = { presetId, slug, version }
+  generation.warnings = notAppliedWarnings(request)
+}
