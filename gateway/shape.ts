@@ -13,16 +13,16 @@ export function mustBe(what: string): { error: (issue: z.core.$ZodRawIssue) => s
 }
 
 /**
- * What a union whose `type` chooses the form says of a value that has none of its forms; `describe` says what is wrong with a type that is
+ * What a union one of whose members (`type`) chooses the form says of a value that has none of its forms; `describe` says what is wrong with a type that is
  * not known.
  */
 export function typeErrors(describe?: (type: string) => string): { error: (issue: z.core.$ZodRawIssue) => string } {
   return {
-    error({ code, input, options }) {
+    error({ code, input, options, discriminator }) {
       if (input === undefined) return MISSING
       if (code === 'invalid_type') return 'must be an object'
       const known = oneOf((options as unknown[]).filter((option) => typeof option === 'string'))
-      const { type } = input as { readonly type?: unknown }
+      const type = (input as Readonly<Record<string, unknown>>)[String(discriminator ?? 'type')]
       if (type === undefined) return MISSING
       return (typeof type === 'string' ? describe?.(type) : undefined) ?? `must be ${known}`
     },

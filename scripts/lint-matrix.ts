@@ -16,6 +16,7 @@ const CONNECT = ['@bufbuild/protobuf', '@bufbuild/protobuf/**', '@connectrpc/con
 const FEATURE = [
   ...[
     '../records/**',
+    '../generation/**',
     '../operation.ts',
     '../credentials.ts',
     '../kinds.ts',
@@ -149,7 +150,7 @@ const MATRIX: readonly MatrixRow[] = [
   },
   {
     name: 'a feature of the facade knows the records and how operations are said, no other feature and no Express',
-    files: ['gateway/*/**', '!gateway/{auth,errors,http,records}/**', '!gateway/*/*/**'],
+    files: ['gateway/*/**', '!gateway/{auth,errors,generation,http,records}/**', '!gateway/*/*/**'],
     allow: ['./**', ...FEATURE],
   },
   {
@@ -167,6 +168,16 @@ const MATRIX: readonly MatrixRow[] = [
       '#shared/{ids,rejection}.ts',
       '#shared/rpc/enum-table.ts',
       'zod',
+      ...CONNECT,
+    ],
+  },
+  {
+    name: 'what dialects of generation share knows how JSON is said, and no dialect',
+    files: ['gateway/generation/**'],
+    allow: [
+      ...['./**', '../records/**', '../kinds.ts', '../shape.ts', '../call.ts', '../http/json-gauge.ts'],
+      ...['../errors/{schemas,provider,public-error}.ts', '#shared/{ids,clock,rejection}.ts'],
+      ...['#shared/rpc/{enum-table,field-limits}.ts', 'zod'],
       ...CONNECT,
     ],
   },

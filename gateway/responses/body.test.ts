@@ -24,6 +24,9 @@ test('the schema names every member but those that the contract leaves open', ()
   assert.deepEqual(freeForm(schema), {
     '.tools.items.parameters': 'A JSON Schema, interpreted by the provider.',
     '.$defs.TextFormat.schema': 'A JSON Schema, interpreted by the provider.',
+    '.$defs.Plugin.tools.items.parameters': 'Each server tool has settings of its own.',
+    '.$defs.Plugin.x_search': 'Filters of a search of X.',
+    '.trace': 'Other members pass through to the span of the request.',
     '.image_config': 'Each image model has settings of its own.',
   })
   assert.deepEqual(schema.required, ['model', 'input'])
@@ -39,7 +42,8 @@ test('checking converts nothing: what comes out is what went in, but for members
     ],
     tools: [{ type: 'function', name: 'f', parameters: { enum: [1, null, { a: [] }] } }],
     tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
-    provider: { sort: { by: 'price', partition: null }, max_price: null, zdr: [], only: {} },
+    provider: { sort: { by: 'price', partition: null }, max_price: null, zdr: true, only: ['a'] },
+    trace: { trace_id: 't', mine: [1] },
     metadata: { a: '' },
     prompt: null,
   }

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { routingSettings } from '../generation/routing.ts'
+import { endUser, promptCacheOptions, reasoning, sharedSettings } from '../generation/settings.ts'
 import { freeObject, limitedBy, notYet } from '../shape.ts'
+import { include } from './include.ts'
 import { input } from './input.ts'
-import { include, metadata, plugins, provider, reasoning, stopConditions, trace } from './settings.ts'
 import { text, toolChoice, tools } from './tools.ts'
 
-const { model, maxOutputTokens, user, sessionId } = GenerationRequestSchema.field
-const { temperature, topP, topK, frequencyPenalty, presencePenalty } = SamplingSchema.field
+const { model, maxOutputTokens, sessionId } = GenerationRequestSchema.field
+const { temperature, topP, topK, frequencyPenalty, presencePenalty, topLogProbabilities } = SamplingSchema.field
 /** Every event that shows the whole response repeats it. */
 const echoed = z.string().max(8_388_608)
-const endUser = limitedBy(user, echoed).nullish()
-const ttl = z.enum(['5m', '1h']).nullish()
 
 const members = z.object({
   model: limitedBy(model, z.string().min(1)),
@@ -35,37 +35,23 @@ const members = z.object({
     .max(2)
     .nullish(),
   image_config: freeObject('Each image model has settings of its own.').nullish(),
-  user: endUser,
-  safety_identifier: endUser,
-  session_id: limitedBy(sessionId, z.string()).nullish(),
+  top_logprobs: limitedBy(topLogProbabilities, z.int32()).nullish(),
+  safety_identifier: endUser.nullish(),
   prompt_cache_key: limitedBy(sessionId, echoed).nullish(),
-  prompt_cache_options: z.object({ mode: z.literal('explicit').nullish(), ttl }).nullish(),
-  cache_control: z.object({ type: z.literal('ephemeral'), ttl }).nullish(),
-  metadata: metadata.nullish(),
+  prompt_cache_options: promptCacheOptions.nullish(),
+  ...sharedSettings,
 
-  // Checked, and idle with one upstream for each model and no hosted tools.
-  max_tool_calls: z.int32().min(1).nullish(),
-  stop_server_tools_when: stopConditions.nullish(),
+  // Checked, and named as not applied: one endpoint serves each model, and no server tools run.
+  ...routingSettings,
   include: include.nullish(),
-  provider: provider.nullish(),
-  plugins: plugins.nullish(),
-  route: z.enum(['fallback', 'sort']).nullish(),
-  trace: trace.nullish(),
-  service_tier: z.enum(['auto', 'default', 'flex', 'priority', 'scale', 'fast']).nullish(),
   truncation: z.enum(['auto', 'disabled']).nullish(),
 
   // Refused unless they ask for nothing.
   store: z.literal(false, { error: 'nothing is stored: only false is allowed' }).nullish(),
   previous_response_id: z.null({ error: 'nothing is stored: send the whole history as input' }).optional(),
   background: z.literal(false, { error: 'background responses are not supported' }).nullish(),
-  models: z.array(z.string().min(1)).max(64).nullish(),
-  top_logprobs: z.literal(0, { error: 'log probabilities are not supported' }).nullish(),
   prompt: notYet('a stored prompt'),
   x_search_filter: notYet('a search of X'),
-  debug: z
-    .object({ echo_upstream_body: z.literal(false, { error: 'echoing upstream bodies is not supported' }).nullish() })
-    .nullish(),
-  preset: z.string().nullish(),
 })
 
 /** A checked body of `POST /api/v1/responses`. */
@@ -78,7 +64,6 @@ export type CreateResponseBody = z.output<typeof members>
 export const createResponseBody = members.superRefine((body, context) => {
   const refuse = (path: (string | number)[], message: string): void =>
     void context.addIssue({ code: 'custom', path, message })
-  if (body.models?.some((model) => model !== body.model)) refuse(['models'], 'fallback models are not supported')
   const offered = new Set(body.tools?.map(({ name }) => name))
   const { tool_choice: choice } = body
   if (choice === 'required' && offered.size === 0) refuse(['tool_choice'], 'requires a call, but there are no tools')

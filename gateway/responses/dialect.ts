@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { limitedBy } from '../shape.ts'
+import { generationHeaders } from '../generation/call.ts'
 
 const DIALECTS = ['both', 'openai', 'specification'] as const
 
@@ -16,11 +15,8 @@ export const responsesHeaders = z.object({
     .enum(DIALECTS)
     .optional()
     .meta({ description: 'Which events the stream contains; default: openai for the OpenAI SDKs, else both' }),
-  'x-session-id': limitedBy(GenerationRequestSchema.field.sessionId, z.string())
-    .optional()
-    .meta({ description: 'Groups the requests of one conversation; the member session_id takes precedence' }),
   'x-stainless-lang': z.string().optional().meta({ description: 'Sent by the OpenAI SDKs' }),
-  'user-agent': z.string().optional(),
+  ...generationHeaders,
 })
 
 type Headers = z.output<typeof responsesHeaders>

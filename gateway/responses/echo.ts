@@ -12,7 +12,7 @@ export function requestEcho(body: CreateResponseBody): Echo {
     top_p: body.top_p ?? 1,
     presence_penalty: body.presence_penalty ?? 0,
     frequency_penalty: body.frequency_penalty ?? 0,
-    top_logprobs: 0,
+    top_logprobs: body.top_logprobs ?? 0,
     tool_choice: body.tool_choice ?? 'auto',
     tools: (body.tools ?? []).map(({ name, description, parameters, strict }) => ({
       type: 'function',
@@ -32,7 +32,7 @@ export function requestEcho(body: CreateResponseBody): Echo {
     previous_response_id: null,
     store: false,
     background: false,
-    service_tier: 'default',
+    service_tier: body.service_tier == null || body.service_tier === 'auto' ? 'default' : body.service_tier,
     safety_identifier: body.safety_identifier ?? null,
     prompt_cache_key: body.prompt_cache_key ?? null,
     user: body.user ?? null,

@@ -1,6 +1,6 @@
-import { timedText } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { OF_USERS } from '../credentials.ts'
+import { newGeneration } from '../generation/call.ts'
 import { jsonOrEvents, stream } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { type CreateResponseBody, createResponseBody } from './body.ts'
@@ -43,10 +43,8 @@ export const createResponse = operation({
     const dialect = chooseDialect(headers)
     refusePresets(body)
     if (wantsHistoryIds(headers, dialect)) requireHistoryIds(body.input)
-    // One text for all ids of a response; its generation goes by it in the ledger.
-    const text = timedText(24, facade.clock)
-    call.headers.push('x-generation-id', `gen-${text}`)
-    const request = { generation: toGenerationRequest(body, `gen-${text}`, headers['x-session-id'] ?? '') }
+    const { text, requestId } = newGeneration(call, facade)
+    const request = { generation: toGenerationRequest(body, requestId, headers) }
     const seconds = (): number => Math.floor(facade.clock.now() / 1_000)
     const seed = { id: `resp_${text}`, createdAt: seconds(), echo: requestEcho(body) }
     if (body.stream !== true) {

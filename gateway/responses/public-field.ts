@@ -1,11 +1,12 @@
 import type { z } from 'zod'
+import { sharedField } from '../generation/public-field.ts'
 import type { CreateResponseBody } from './body.ts'
 import type { responsesHeaders } from './dialect.ts'
 import type { ContentPart } from './parts.ts'
-import { offeredTools } from './to-generation-request.ts'
 import { originOf } from './to-messages.ts'
+import { offeredTools } from './to-settings.ts'
 
-/** Fields of a generation that have another name in the body. Those of `sampling` stand in the body itself. */
+/** Fields of a generation that have another name in the body. */
 const NAMES: Readonly<Record<string, string>> = {
   messages: 'input',
   'response_format.json_schema.name': 'text.format.name',
@@ -37,7 +38,7 @@ export function publicField(
   if (field === 'session_id' && body.session_id == null) {
     return headers['x-session-id'] ? 'x-session-id' : 'prompt_cache_key'
   }
-  return NAMES[field] ?? field.replace(/^sampling\./, '')
+  return NAMES[field] ?? sharedField(field)
 }
 
 /** `part`: undefined: it is about all parts of the message. */

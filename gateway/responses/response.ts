@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { efforts, summaries, verbosity } from '../generation/settings.ts'
 import { freeObject } from '../shape.ts'
 import { outputItem } from './output.ts'
-import { efforts, summaries } from './settings.ts'
-import { format, toolChoice, verbosity } from './tools.ts'
+import { format, toolChoice } from './tools.ts'
 
 const seconds = z.int()
 const count = z.int()
@@ -48,7 +48,7 @@ export const echo = z.strictObject({
   top_p: z.number(),
   presence_penalty: z.number(),
   frequency_penalty: z.number(),
-  top_logprobs: z.literal(0),
+  top_logprobs: z.int(),
   tool_choice: toolChoice,
   tools: z.array(tool),
   text: z.strictObject({ format, verbosity: verbosity.optional() }),
@@ -59,7 +59,7 @@ export const echo = z.strictObject({
   previous_response_id: z.null(),
   store: z.literal(false),
   background: z.literal(false),
-  service_tier: z.literal('default'),
+  service_tier: z.string(),
   safety_identifier: z.string().nullable(),
   prompt_cache_key: z.string().nullable(),
   user: z.string().nullable(),

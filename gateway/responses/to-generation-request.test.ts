@@ -13,7 +13,7 @@ import { toGenerationRequest } from './to-generation-request.ts'
 
 function generation(body: object, session = ''): GenerationRequest {
   const parsed = createResponseBody.parse({ model: 'a/b', input: 'Hello', ...body })
-  return create(GenerationRequestSchema, toGenerationRequest(parsed, 'gen-1', session))
+  return create(GenerationRequestSchema, toGenerationRequest(parsed, 'gen-1', { 'x-session-id': session }))
 }
 
 /** Role and parts of each message. */
@@ -31,9 +31,13 @@ test('a text is one message of the user, and nothing else is set', () => {
   assert.deepEqual(plain(request), {
     requestId: 'gen-1',
     model: 'a/b',
-    messages: [{ role: Role.USER, parts: [{ part: { case: 'text', value: { text: 'Hello' } } }] }],
+    messages: [{ role: Role.USER, parts: [{ part: { case: 'text', value: { text: 'Hello', sources: [] } } }] }],
     tools: [],
-    sampling: { stop: [] },
+    hostedTools: [],
+    sampling: { stop: [], logitBias: {} },
+    extensions: [],
+    metadata: {},
+    notApplied: [],
     providerHeaders: {},
     origin: 'responses',
   })
@@ -63,30 +67,30 @@ test('what the model thought, said and called is one message, and so is what its
     { role: 'user', content: 'Go on' },
     { role: 'user', content: 'please' },
   ]
-  const text = (value: string): object => ({ part: { case: 'text', value: { text: value } } })
+  const text = (value: string): object => ({ part: { case: 'text', value: { text: value, sources: [] } } })
   const picture = { part: { case: 'image', value: { ...url('https://e.com/a.png') } } }
   assert.deepEqual(messages({ instructions: 'Be brief.', input }), [
-    [Role.SYSTEM, [['text', { text: 'Be brief.' }]]],
-    [Role.SYSTEM, [['text', { text: 'Rules' }]]],
+    [Role.SYSTEM, [['text', { text: 'Be brief.', sources: [] }]]],
+    [Role.SYSTEM, [['text', { text: 'Rules', sources: [] }]]],
     [
       Role.ASSISTANT,
       [
         ['reasoning', { encrypted: 'secret', id: 'rs_theirs' }],
         ['reasoning', { text: 'long', summary: 'short', signature: 'sig' }],
-        ['text', { text: 'I look.' }],
-        ['toolCall', { callId: 'c1', name: 'f', arguments: '{"a": 1}' }],
-        ['toolCall', { callId: 'c2', name: 'g', arguments: '' }],
+        ['text', { text: 'I look.', sources: [] }],
+        ['toolCall', { callId: 'c1', name: 'f', arguments: '{"a": 1}', custom: false }],
+        ['toolCall', { callId: 'c2', name: 'g', arguments: '', custom: false }],
       ],
     ],
     [
       Role.TOOL,
       [
-        ['toolResult', { callId: 'c1', content: [text('one')], failed: false }],
-        ['toolResult', { callId: 'c2', content: [picture], failed: false }],
+        ['toolResult', { callId: 'c1', content: [text('one')], failed: false, custom: false }],
+        ['toolResult', { callId: 'c2', content: [picture], failed: false, custom: false }],
       ],
     ],
-    [Role.USER, [['text', { text: 'Go on' }]]],
-    [Role.USER, [['text', { text: 'please' }]]],
+    [Role.USER, [['text', { text: 'Go on', sources: [] }]]],
+    [Role.USER, [['text', { text: 'please', sources: [] }]]],
   ])
 })
 
@@ -114,15 +118,10 @@ test('pictures, files and sound come as bytes or as addresses', () => {
 test('marked prefixes are cached, and so is everything where the request says so', () => {
   const marked = { type: 'input_text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }
   const input = [{ role: 'user', content: [marked, { type: 'input_text', text: 'b' }] }]
-  assert.deepEqual(messages({ input, prompt_cache_options: { ttl: '1h' }, cache_control: { type: 'ephemeral' } }), [
-    [
-      Role.USER,
-      [
-        ['text', { text: 'a' }, '1h'],
-        ['text', { text: 'b' }, undefined],
-      ],
-    ],
-  ])
+  const body = { input, prompt_cache_options: { ttl: '1h' }, cache_control: { type: 'ephemeral' } }
+  const a = ['text', { text: 'a', sources: [] }, '1h']
+  assert.deepEqual(messages(body), [[Role.USER, [a, ['text', { text: 'b', sources: [] }]]]])
+  assert.deepEqual(plain(generation(body).automaticCache), {})
 })
 
 test('only the allowed ones of the tools are offered', () => {
@@ -130,7 +129,7 @@ test('only the allowed ones of the tools are offered', () => {
   const allowed = [{ type: 'function', name: 'h' }]
   const tool_choice = { type: 'allowed_tools', mode: 'required', tools: allowed }
   const request = generation({ tools, tool_choice })
-  assert.deepEqual(plain(request.tools), [{ name: 'h' }])
+  assert.deepEqual(plain(request.tools), [{ name: 'h', deferred: false }])
   assert.equal(request.toolChoice?.mode, ToolChoice_Mode.REQUIRED)
   const named = generation({ tools, tool_choice: { type: 'function', name: 'g' } })
   assert.equal(named.tools.length, 3)
@@ -151,4 +150,32 @@ test('the session of the body comes before that of the header, and the cache key
   assert.equal(generation({ prompt_cache_key: 'key' }).sessionId, 'key')
   assert.equal(generation({ safety_identifier: 'safe' }).user, 'safe')
   assert.equal(generation({ safety_identifier: 'safe', user: 'me' }).user, 'me')
+})
+
+test('routing, and what is known and not applied', () => {
+  const { routing, notApplied } = generation({
+    models: ['a/b', 'c/d'],
+    plugins: [{ id: 'web' }],
+    route: 'sort',
+    reasoning: { mode: 'pro' },
+    provider: {
+      ...{ only: ['x'], zdr: true, data_collection: 'deny', sort: 'price', order: ['x'] },
+      max_price: { prompt: 0.25, completion: '12.5', image: 1 },
+    },
+  })
+  assert.deepEqual(notApplied, ['models', 'route', 'plugins', 'reasoning.mode'])
+  assert.deepEqual(plain(routing), {
+    ...{ only: ['x'], ignore: [], requireParameters: false, denyDataCollection: true, zeroDataRetention: true },
+    ...{ maxInputNanos: 250_000_000n, maxOutputNanos: 12_500_000_000n, preferences: ['order', 'sort'] },
+    ...{ enforceDistillableText: false, quantizations: [] },
+  })
+  const idle = generation({ models: ['a/b'], plugins: [{ id: 'web', enabled: false }] })
+  assert.deepEqual(idle.notApplied, [])
+})
+
+test('who calls is cut to what is kept of it', () => {
+  const body = createResponseBody.parse({ model: 'a/b', input: 'Hello' })
+  const headers = { 'http-referer': 'https://app', 'x-title': 'x'.repeat(300), 'user-agent': '' }
+  const { attribution } = create(GenerationRequestSchema, toGenerationRequest(body, 'gen-1', headers))
+  assert.deepEqual(plain(attribution), { referer: 'https://app', title: 'x'.repeat(256) })
 })

@@ -6,9 +6,9 @@ import {
   type PartSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
+import { mediaFromAudio, mediaFromUrl } from '../generation/media.ts'
 import type { CreateResponseBody } from './body.ts'
 import type { InputItem } from './input.ts'
-import { mediaFromAudio, mediaFromUrl } from './media.ts'
 import type { ContentPart } from './parts.ts'
 
 type Message = MessageInitShape<typeof MessageSchema>
@@ -39,15 +39,14 @@ export function requireHistoryIds(input: string | readonly InputItem[]): void {
  * calls. Rejects with BODY_INVALID where a picture, file or sound cannot be read, or where nothing is said.
  */
 export function toMessages(
-  body: Pick<CreateResponseBody, 'instructions' | 'input' | 'prompt_cache_options' | 'cache_control'>,
+  body: Pick<CreateResponseBody, 'instructions' | 'input' | 'prompt_cache_options'>,
 ): Message[] {
-  const { input, cache_control: cache } = body
+  const { input } = body
   const turns = begin(body)
   const ttl = body.prompt_cache_options?.ttl ?? undefined
   if (typeof input === 'string') turns.add(Message_Role.USER, [text(input)])
   else for (const [i, item] of input.entries()) addItem(turns, item, `input.${i}`, ttl)
   if (turns.messages.length === 0) throw new Rejection('BODY_INVALID', { field: 'input', problem: 'must have content' })
-  if (cache != null) turns.cacheWhole(cache.ttl ?? undefined)
   return turns.messages
 }
 
@@ -92,12 +91,6 @@ class Turns {
       this.#parts = [...parts]
       this.messages.push({ role, parts: this.#parts })
     }
-  }
-
-  /** Caches all there is: the last part ends the prefix. */
-  cacheWhole(ttl: string | undefined): void {
-    const last = this.#parts.pop()
-    if (last !== undefined) this.#parts.push({ ...last, cacheControl: { ttl } })
   }
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, JsonSchemaFormatSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
+import { verbosity } from '../generation/settings.ts'
 import { countMembers } from '../records/json.ts'
 import { freeObject, guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
 
@@ -71,9 +72,6 @@ export const format = z
     typeErrors(),
   )
   .meta({ id: 'TextFormat' })
-
-/** How wordy the answer is. */
-export const verbosity = z.enum(['low', 'medium', 'high', 'xhigh', 'max'])
 
 /** Form of the answer, and how wordy it is. */
 export const text = z.object({ format: format.nullish(), verbosity: verbosity.nullish() })

@@ -64,6 +64,13 @@ test('400: values beyond their bounds are reported by their path', async () => {
       { text: { format: { type: 'json_schema', name: 'a b', schema: {} } } },
       'text.format.name: must have 1 to 64 letters, digits, _ or -',
     ],
+    [{ plugins: [{ id: 'web-fetch', max_uses: 0 }] }, 'plugins.0.max_uses: must be at least 1'],
+    [{ plugins: [{ id: 'web', max_results: 26 }] }, 'plugins.0.max_results: must be at most 25'],
+    [
+      { provider: { max_price: { prompt: '1e3' } } },
+      'provider.max_price.prompt: must be an amount of US dollars, with at most nine digits behind the point',
+    ],
+    [{ top_logprobs: 21 }, 'top_logprobs: must be at most 20'],
     [{ stop_server_tools_when: [] }, 'stop_server_tools_when: must not be empty'],
     [{ provider: { region: 'eu' } }, 'provider: has the unknown member "region"'],
     [{ input: [] }, 'input: must not be empty'],
@@ -72,7 +79,7 @@ test('400: values beyond their bounds are reported by their path', async () => {
     [{ input: [{ role: 'user', content: 7 }] }, 'input.0.content: must be a string or an array of parts'],
     [{ input: 7 }, 'input: must be a string or an array of items'],
     [{ tools: [{ name: 'f' }] }, 'tools.0.type: is required'],
-    [{ provider: { sort: 7 } }, 'provider.sort: must be a string or an object'],
+    [{ provider: { sort: 7 } }, 'provider.sort: must be "price", "throughput", "latency", "exacto" or an object'],
     [{ input: [{ role: 'user', content: [] }] }, 'input: must have content'],
     [{ input: [7] }, 'input.0: must be an object'],
   ]
@@ -83,18 +90,11 @@ test('400: what would change the answer and cannot be done is refused, not passe
   await using portico = await openPortico()
   const cases: [Json, string][] = [
     [{ background: true }, 'background: background responses are not supported'],
-    [{ models: ['portico/echo', 'other/model'] }, 'models: fallback models are not supported'],
-    [{ top_logprobs: 5 }, 'top_logprobs: log probabilities are not supported'],
     [{ prompt: { id: 'pmpt_1' } }, 'prompt: a stored prompt is not supported'],
-    [{ plugins: [{ id: 'web' }] }, 'plugins.0: plugins are not supported'],
-    [{ provider: { only: ['a'] } }, 'provider.only: a choice of upstreams is not supported'],
-    [{ provider: { data_collection: 'deny' } }, 'provider.data_collection: a choice of upstreams is not supported'],
-    [{ provider: { order: ['a'], allow_fallbacks: false } }, 'provider.order: a choice of upstreams is not supported'],
     [{ tools: [{ type: 'web_search' }] }, 'tools.0.type: tools of the type "web_search" are not supported'],
     [{ tool_choice: 'required' }, 'tool_choice: requires a call, but there are no tools'],
     [{ tool_choice: { type: 'function', name: 'f' } }, 'tool_choice: there is no tool "f"'],
     [{ tool_choice: { type: 'shell' } }, 'tool_choice.type: tools of the type "shell" are not supported'],
-    [{ reasoning: { mode: 'pro' } }, 'reasoning.mode: only "standard" is supported'],
     [{ debug: { echo_upstream_body: true } }, 'debug.echo_upstream_body: echoing upstream bodies is not supported'],
     [
       { input: [{ type: 'item_reference', id: 'msg_1' }] },
@@ -124,12 +124,13 @@ test('400: what would change the answer and cannot be done is refused, not passe
   for (const [more, problem] of cases) await refuses(portico, more, problem)
 })
 
-test('settings that ask for nothing, or that one upstream can pass over, are accepted', async () => {
+test('settings that ask for nothing, or that one endpoint can pass over, are accepted', async () => {
   await using portico = await openPortico()
   await ask(portico, {
     ...base,
-    models: ['portico/echo'],
-    plugins: [{ id: 'web', enabled: false }],
+    models: ['portico/echo', 'other/model'],
+    plugins: [{ id: 'web' }, { id: 'auto-router', enabled: false, allowed_models: ['a/*'] }],
+    reasoning: { mode: 'pro', context: 'current_turn' },
     provider: { order: ['a'], sort: 'price', allow_fallbacks: true, only: [], zdr: false, max_price: null },
     route: 'fallback',
     trace: { trace_id: 't', other: 1 },

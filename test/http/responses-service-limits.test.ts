@@ -111,6 +111,22 @@ const CASES: readonly Case[] = [
   ...bounds('Sampling.frequency_penalty', 'frequency_penalty', -2, 2),
   ...bounds('Sampling.presence_penalty', 'presence_penalty', -2, 2),
   { limit: 'Sampling.top_k', kept: { top_k: 0 }, passed: { top_k: -1 }, problem: 'top_k: must be at least 0' },
+  ...(['only', 'ignore'] as const).map((member) => ({
+    limit: `Routing.${member}`,
+    kept: { provider: { [member]: list(member === 'only' ? 0 : 256, 'nobody') } },
+    passed: { provider: { [member]: list(257, 'nobody') } },
+    problem: `provider.${member}: must have at most 256 items`,
+  })),
+  {
+    limit: 'Routing.quantizations',
+    ...{ kept: {}, passed: { provider: { quantizations: list(65, 'fp8') } } },
+    problem: 'provider.quantizations: must have at most 64 items',
+  },
+  {
+    limit: 'Sampling.top_log_probabilities',
+    ...{ kept: { top_logprobs: 20 }, passed: { top_logprobs: 21 } },
+    problem: 'top_logprobs: must be at most 20',
+  },
   {
     limit: 'Message.parts',
     kept: { input: [says('x'), says(texts(10_000))] },
@@ -145,8 +161,15 @@ const CASES: readonly Case[] = [
   })),
 ]
 
-/** Limits that no request passes: the gateway makes the value, or takes none but a few words. */
+/** Limits that no request of responses passes: the gateway makes the value, takes none but a few words, or knows no such member here. */
 const BEYOND_REACH = [
+  ...['referer', 'title', 'categories', 'user_agent'].map((name) => `Attribution.${name}`),
+  ...['extensions', 'hosted_tools', 'metadata', 'not_applied', 'preset', 'service_tier', 'speed'].map(
+    (name) => `GenerationRequest.${name}`,
+  ),
+  ...['preferences', 'max_input_nanos', 'max_output_nanos'].map((name) => `Routing.${name}`),
+  ...['logit_bias', 'min_p', 'repetition_penalty', 'top_a'].map((name) => `Sampling.${name}`),
+  ...['ProviderExtension.headers', 'TextPart.sources', 'ToolNamespace.name'],
   'GenerationRequest.request_id',
   'GenerationRequest.provider_headers',
   'GenerationRequest.verbosity',

@@ -25,6 +25,7 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
   ['gateway/event/a.ts', 'express'],
   ['gateway/responses/stream/a.ts', '#gateway/session/mappers.ts'],
   ['gateway/records/a.ts', '../session/mappers.ts'],
+  ['gateway/generation/a.ts', '../responses/body.ts'],
   ['gateway/errors/a.ts', '../app.ts'],
   ['gateway/operation.ts', './session/mappers.ts'],
   ['main.ts', './services/x/adapters/a.ts'],
@@ -44,6 +45,7 @@ const ALLOWED: readonly (readonly [file: string, specifier: string])[] = [
   ['gateway/http/b.ts', 'express'],
   ['gateway/session/b.ts', '../records/ids.ts'],
   ['gateway/responses/stream/b.ts', '../events.ts'],
+  ['gateway/responses/b.ts', '../generation/call.ts'],
   ['test/b.ts', '#services/session/open.ts'],
 ]
 

@@ -1,4 +1,5 @@
 import { Rejection } from '#shared/rejection.ts'
+import { withCacheMarker } from '../domain/automatic-cache.ts'
 import type { GenerationEvent } from '../domain/generation.ts'
 import { Meter, type MeteredEvent } from '../domain/meter.ts'
 import { resolveModel as findModel } from '../domain/model-list.ts'
@@ -46,7 +47,9 @@ function attempt(generation: Generation, { timeoutMs }: GenerationDependencies):
   const { input, endpoint, provider } = generation
   const { providerId: id, modelId } = endpoint
   const deadline = startDeadline(input.caller, timeoutMs, () => new Rejection('PROVIDER_TIMEOUT', { provider: id }))
-  const request = { ...input.request, modelId }
+  const { messages, automaticCache: cache } = input.request
+  const marked = cache === undefined ? messages : withCacheMarker(messages, cache)
+  const request = { ...input.request, modelId, messages: marked }
   generation.deadline = deadline
   generation.batches =
     input.form === 'whole'

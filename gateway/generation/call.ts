@@ -1,0 +1,88 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { z } from 'zod'
+import {
+  type AttributionSchema,
+  type GenerationRequest,
+  GenerationRequestSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import type { Clock } from '#shared/clock.ts'
+import { timedText } from '#shared/ids.ts'
+import type { Call } from '../call.ts'
+import { limitedBy } from '../shape.ts'
+
+/** What the inference service is asked for. */
+export type GenerationInit = Exclude<MessageInitShape<typeof GenerationRequestSchema>, GenerationRequest>
+type Attribution = MessageInitShape<typeof AttributionSchema>
+
+const optional = (description: string) => z.string().optional().meta({ description })
+
+/** Headers that every operation which generates looks at. */
+export const generationHeaders = {
+  'x-session-id': limitedBy(GenerationRequestSchema.field.sessionId, z.string())
+    .optional()
+    .meta({ description: 'Groups the requests of one conversation; the member session_id takes precedence' }),
+  'x-openrouter-metadata': optional('`enabled`: the answer says how it was made, in `openrouter_metadata`'),
+  'x-openrouter-experimental-metadata': optional('An older name of X-OpenRouter-Metadata'),
+  'http-referer': optional('Address of the application'),
+  'x-openrouter-title': optional('Name of the application'),
+  'x-title': optional('An older name of X-OpenRouter-Title'),
+  'x-openrouter-categories': optional('What kind of application it is'),
+  'user-agent': optional('Kept with the request'),
+}
+
+/** Those headers, as they were given. */
+export type GenerationHeaders = { readonly [name in keyof typeof generationHeaders]?: string | undefined }
+
+/** What identifies a generation: one text for all ids of an answer. */
+export interface GenerationIds {
+  /** 24 letters and digits. */
+  readonly text: string
+  /** `gen-…`, by which it goes in the ledger. */
+  readonly requestId: string
+}
+
+/** Makes the ids of a generation; every answer names it in `X-Generation-Id`. */
+export function newGeneration(call: Call, { clock }: { readonly clock: Clock }): GenerationIds {
+  const text = timedText(24, clock)
+  const requestId = `gen-${text}`
+  call.headers.push('x-generation-id', requestId)
+  return { text, requestId }
+}
+
+const CATEGORIES = 256
+
+/** Who calls, for the ledger. What is too long is cut: it is no reason to refuse a request. */
+export function attributionOf(headers: GenerationHeaders): Attribution | undefined {
+  const said = {
+    referer: short(headers['http-referer'], 1_024),
+    title: short(headers['x-openrouter-title'] ?? headers['x-title'], 256),
+    categories: short(headers['x-openrouter-categories'], CATEGORIES),
+    userAgent: short(headers['user-agent'], 512),
+  }
+  const known = Object.entries(said).filter(([, value]) => value !== undefined)
+  return known.length === 0 ? undefined : Object.fromEntries(known)
+}
+
+function short(value: string | undefined, most: number): string | undefined {
+  return value ? value.slice(0, most).toWellFormed() : undefined
+}
+
+interface Identity {
+  readonly user?: string | null | undefined
+  readonly session_id?: string | null | undefined
+  readonly prompt_cache_key?: string | null | undefined
+  readonly metadata?: Readonly<Record<string, string>> | null | undefined
+  readonly trace?: Readonly<Record<string, unknown>> | null | undefined
+}
+
+/** Whose request it is, and what it belongs to. What keeps requests on one upstream is named in order of preference (gateway facts 6.3). */
+export function toIdentity(body: Identity, headers: GenerationHeaders): Partial<GenerationInit> {
+  const attribution = attributionOf(headers)
+  return {
+    user: body.user || undefined,
+    sessionId: (body.session_id ?? (headers['x-session-id'] || body.prompt_cache_key)) || undefined,
+    ...(body.metadata == null ? {} : { metadata: body.metadata }),
+    ...(body.trace == null ? {} : { trace: body.trace as NonNullable<GenerationInit['trace']> }),
+    ...(attribution === undefined ? {} : { attribution }),
+  }
+}

@@ -1,0 +1,14 @@
+/** Fields of a generation that have another name in the body of every dialect. */
+const NAMES: Readonly<Record<string, string>> = {
+  'routing.max_input_nanos': 'provider.max_price.prompt',
+  'routing.max_output_nanos': 'provider.max_price.completion',
+  'routing.zero_data_retention': 'provider.zdr',
+  'routing.deny_data_collection': 'provider.data_collection',
+  'sampling.top_log_probabilities': 'top_logprobs',
+  automatic_cache: 'cache_control',
+}
+
+/** The member of a body that a field of its generation was made of, where all dialects call it the same. Members of `sampling` stand in the body itself. */
+export function sharedField(field: string): string {
+  return NAMES[field] ?? field.replace(/^sampling\./, '').replace(/^routing\./, 'provider.')
+}

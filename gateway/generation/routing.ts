@@ -1,0 +1,120 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { z } from 'zod'
+import { RoutingSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { limitedBy, mustBe } from '../shape.ts'
+import { plugins } from './plugins.ts'
+import { maxToolCalls, models, route, stopConditions } from './settings.ts'
+
+type Routing = MessageInitShape<typeof RoutingSchema>
+
+const { only, ignore, quantizations } = RoutingSchema.field
+const sorts = z.enum(['price', 'throughput', 'latency', 'exacto'])
+const number = z.number().nullish()
+/** US dollars for a million tokens, in at most nine digits behind the point. */
+const price = z
+  .union([
+    z.number().min(0).max(1_000_000),
+    z
+      .string()
+      .regex(/^\d{1,7}(\.\d{1,9})?$/, 'must be an amount of US dollars, with at most nine digits behind the point'),
+  ])
+  .nullish()
+const pace = z.union([z.number(), z.object({ p50: number, p75: number, p90: number, p99: number })]).nullish()
+const slugs = z.array(z.string().min(1))
+const precisions = [
+  ...['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'],
+] as const
+
+/** Which endpoints may serve a request, and which are preferred. The object is closed (gateway facts 6.1). */
+export const provider = z
+  .strictObject({
+    order: slugs.max(256).nullish(),
+    only: limitedBy(only, slugs).nullish(),
+    ignore: limitedBy(ignore, slugs).nullish(),
+    allow_fallbacks: z.boolean().nullish(),
+    require_parameters: z.boolean().nullish(),
+    data_collection: z.enum(['allow', 'deny']).nullish(),
+    zdr: z.boolean().nullish(),
+    enforce_distillable_text: z.boolean().nullish(),
+    quantizations: limitedBy(quantizations, z.array(z.enum(precisions))).nullish(),
+    sort: z
+      .union(
+        [sorts, z.strictObject({ by: sorts.nullish(), partition: z.enum(['model', 'none']).nullish() })],
+        mustBe('"price", "throughput", "latency", "exacto" or an object'),
+      )
+      .nullish(),
+    max_price: z
+      .strictObject({ prompt: price, completion: price, request: price, image: price, audio: price })
+      .nullish(),
+    preferred_max_latency: pace,
+    preferred_min_throughput: pace,
+  })
+  .meta({ id: 'ProviderRouting' })
+
+type Provider = z.output<typeof provider>
+
+/** Members that choose between several endpoints: there is one for each model. */
+const PREFERENCES = ['order', 'allow_fallbacks', 'sort', 'preferred_max_latency', 'preferred_min_throughput'] as const
+
+/** What a request demands of the endpoint that serves it, and which of its members say a preference only; undefined: nothing. */
+export function toRouting(given: Provider | null | undefined): Routing | undefined {
+  if (given == null) return undefined
+  return {
+    only: given.only ?? [],
+    ignore: given.ignore ?? [],
+    requireParameters: given.require_parameters === true,
+    denyDataCollection: given.data_collection === 'deny',
+    zeroDataRetention: given.zdr === true,
+    enforceDistillableText: given.enforce_distillable_text === true,
+    quantizations: given.quantizations ?? [],
+    ...limit('maxInputNanos', given.max_price?.prompt),
+    ...limit('maxOutputNanos', given.max_price?.completion),
+    preferences: PREFERENCES.filter((name) => given[name] != null),
+  }
+}
+
+function limit<N extends string>(name: N, dollars: string | number | null | undefined): { readonly [n in N]?: bigint } {
+  if (dollars == null) return {}
+  const [whole = '0', fraction = ''] = (typeof dollars === 'number' ? dollars.toFixed(9) : dollars).split('.')
+  return { [name]: BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0')) } as { readonly [n in N]?: bigint }
+}
+
+/** Members that mean something where several models or endpoints serve a request, or server tools run. */
+export const routingSettings = {
+  models: models.nullish(),
+  route: route.nullish(),
+  provider: provider.nullish(),
+  plugins: plugins.nullish(),
+  stop_server_tools_when: stopConditions.nullish(),
+  max_tool_calls: maxToolCalls.nullish(),
+}
+
+interface Unapplied {
+  readonly model?: string | null | undefined
+  readonly models?: readonly string[] | null | undefined
+  readonly fallbacks?: readonly { readonly model: string }[] | null | undefined
+  readonly route?: string | null | undefined
+  readonly plugins?: readonly { readonly id: string; readonly enabled?: boolean | undefined }[] | null | undefined
+  readonly stop_server_tools_when?: readonly unknown[] | null | undefined
+  readonly max_tool_calls?: number | null | undefined
+  readonly reasoning?:
+    | { readonly mode?: string | null | undefined; readonly context?: string | null | undefined }
+    | null
+    | undefined
+}
+
+/** Names of the members of a body that are known and mean nothing here yet. One that asks for nothing is none of them. */
+export function notApplied(body: Unapplied): string[] {
+  const other = (model: string): boolean => model !== body.model
+  const applies: Readonly<Record<string, boolean>> = {
+    models: body.models?.some(other) === true,
+    fallbacks: body.fallbacks?.some(({ model }) => other(model)) === true,
+    route: body.route != null,
+    plugins: body.plugins?.some(({ enabled }) => enabled !== false) === true,
+    stop_server_tools_when: body.stop_server_tools_when != null,
+    max_tool_calls: body.max_tool_calls != null,
+    'reasoning.mode': body.reasoning?.mode === 'pro',
+    'reasoning.context': body.reasoning?.context === 'current_turn',
+  }
+  return Object.keys(applies).filter((name) => applies[name])
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { GenerationRequestSchema, ReasoningSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { guarded, limitedBy, mustBe, objectProblem, typeErrors } from '../shape.ts'
+
+const { user: userField, sessionId: sessionField, preset: presetField } = GenerationRequestSchema.field
+
+/** How much the model thinks. */
+export const efforts = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
+/** How a summary of its thoughts is written. */
+export const summaries = z.enum(['auto', 'concise', 'detailed'])
+/** How wordy the answer is. */
+export const verbosity = z.enum(['low', 'medium', 'high', 'xhigh', 'max'])
+
+/** How the model thinks. */
+export const reasoning = z.object({
+  effort: efforts.nullish(),
+  summary: summaries.nullish(),
+  enabled: z.boolean().nullish(),
+  max_tokens: limitedBy(ReasoningSchema.field.maxTokens, z.int32()).nullish(),
+  exclude: z.boolean().nullish(),
+  mode: z.enum(['standard', 'pro']).nullish(),
+  context: z.enum(['auto', 'all_turns', 'current_turn']).nullish(),
+})
+
+/** Most settings of a list. */
+const MAX_SETTINGS = 256
+
+/** Which tier serves the request; `fast` is another word for `priority`. */
+export const serviceTier = z.enum(['auto', 'default', 'flex', 'priority', 'scale', 'fast'])
+/** How fast the answer comes; `fast` means the tier `priority` where a provider has no speeds. */
+export const speed = z.enum(['fast', 'standard'])
+/** End user. */
+export const endUser = limitedBy(userField, z.string())
+/** Groups the requests of one conversation. */
+export const sessionId = limitedBy(sessionField, z.string())
+/** Slug of a preset. */
+export const presetSlug = limitedBy(presetField, z.string().min(1))
+/** Models that are tried one after the other. */
+export const models = z.array(z.string().min(1).max(512)).max(64)
+/** Deprecated alias of `provider.sort.partition`: `fallback` means `model`, `sort` means `none`. */
+export const route = z.enum(['fallback', 'sort'])
+/** Most steps of a loop of server tools. */
+export const maxToolCalls = z.int32().min(1)
+
+const ttl = z.enum(['5m', '1h']).nullish()
+/** Asks the provider to cache: what comes before it on a block, all there is at the top of a body. */
+export const cacheControl = z.object({ type: z.literal('ephemeral'), ttl })
+/** Whether breakpoints for the provider's cache are placed by the request. */
+export const promptCacheOptions = z.object({ mode: z.literal('explicit').nullish(), ttl })
+/** Ends a prefix that the provider should cache. */
+export const promptCacheBreakpoint = z.object({ mode: z.literal('explicit') })
+
+const pairs = z
+  .record(z.string(), z.string().max(512))
+  .refine((given) => Object.keys(given).every((key) => key.length <= 64 && !/[[\]]/.test(key)), {
+    message: 'keys must have at most 64 characters and no brackets',
+  })
+
+/** Up to 16 pairs, which go into the ledger and are echoed (gateway facts 1.1). They are counted before they are looked at. */
+export const metadata = guarded(pairs.meta({ maxProperties: 16 }), (value) => {
+  const many = typeof value === 'object' && value !== null && Object.keys(value).length > 16
+  return many ? 'must have at most 16 pairs' : undefined
+})
+
+/** When a loop of server tools stops: as soon as one of the conditions holds. */
+export const stopConditions = z
+  .array(
+    z.discriminatedUnion(
+      'type',
+      [
+        z.object({ type: z.literal('step_count_is'), step_count: z.int().min(1) }),
+        z.object({ type: z.literal('has_tool_call'), tool_name: z.string().min(1) }),
+        z.object({ type: z.literal('max_tokens_used'), max_tokens: z.int().min(1) }),
+        z.object({ type: z.literal('max_cost'), max_cost_in_dollars: z.number().min(0) }),
+        z.object({ type: z.literal('finish_reason_is'), reason: z.string().min(1) }),
+      ],
+      typeErrors(),
+    ),
+  )
+  .min(1)
+  .max(MAX_SETTINGS)
+
+const word = z.string().optional()
+
+/** Ids for observability; other keys pass, whatever they hold. */
+export const trace = guarded(
+  z
+    .looseObject(
+      { trace_id: word, trace_name: word, span_name: word, generation_name: word, parent_span_id: word },
+      mustBe('an object'),
+    )
+    .meta({ description: 'Other members pass through to the span of the request.' }),
+  objectProblem,
+)
+
+/** What of an upstream's exchange is shown: nothing. */
+export const debug = z.object({
+  echo_upstream_body: z.literal(false, { error: 'echoing upstream bodies is not supported' }).nullish(),
+})
+
+/** Members of a body that every dialect has, with the same meaning. */
+export const sharedSettings = {
+  user: endUser.nullish(),
+  session_id: sessionId.nullish(),
+  preset: presetSlug.nullish(),
+  metadata: metadata.nullish(),
+  trace: trace.nullish(),
+  cache_control: cacheControl.nullish(),
+  service_tier: serviceTier.nullish(),
+  debug: debug.nullish(),
+}

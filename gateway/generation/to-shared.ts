@@ -1,0 +1,48 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { z } from 'zod'
+import type { CacheControlSchema, ReasoningSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import type { GenerationInit } from './call.ts'
+import { notApplied, type routingSettings, toRouting } from './routing.ts'
+import type { cacheControl, reasoning, sharedSettings } from './settings.ts'
+
+type Body = z.output<z.ZodObject<typeof sharedSettings & typeof routingSettings>> & {
+  readonly model?: string | null | undefined
+  readonly fallbacks?: readonly { readonly model: string }[] | null | undefined
+}
+
+/** What every dialect says with the same members, but for whose request it is. */
+export function toSharedSettings(body: Body): Partial<GenerationInit> {
+  const routing = toRouting(body.provider)
+  const without = notApplied(body)
+  const tier = body.service_tier
+  return {
+    ...given('preset', body.preset),
+    ...given('routing', routing),
+    ...(without.length === 0 ? {} : { notApplied: without }),
+    ...given('serviceTier', tier === 'fast' ? 'priority' : tier),
+    ...given('automaticCache', toCacheControl(body.cache_control)),
+  }
+}
+
+/** How the provider shall cache. */
+export function toCacheControl(
+  control: z.output<typeof cacheControl> | null | undefined,
+): MessageInitShape<typeof CacheControlSchema> | undefined {
+  if (control == null) return undefined
+  return given('ttl', control.ttl)
+}
+
+/** How the model shall think: switched by `enabled`, measured by effort or tokens. */
+export function toReasoning(
+  settings: z.output<typeof reasoning> | null | undefined,
+): MessageInitShape<typeof ReasoningSchema> | undefined {
+  if (settings == null) return undefined
+  const { effort, summary, enabled, max_tokens: maxTokens } = settings
+  const implied = enabled === false ? 'none' : enabled === true && maxTokens == null ? 'medium' : undefined
+  return { ...given('effort', effort ?? implied), ...given('summary', summary), ...given('maxTokens', maxTokens) }
+}
+
+/** A member that is left out when there is nothing to say. */
+export function given<K extends string, T>(name: K, value: T | null | undefined): { readonly [name in K]?: T } {
+  return value == null ? {} : ({ [name]: value } as { readonly [name in K]: T })
+}
