@@ -1,5 +1,6 @@
 import type { CallOptions } from '@connectrpc/connect'
 import type { Response } from 'express'
+import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions, NO_DEADLINE, type Principal } from '#shared/rpc/call-context.ts'
 import type { Credential, Credentials } from './credentials.ts'
@@ -35,6 +36,8 @@ export class Call {
   readonly clientNetwork: () => string
   /** Set by authentication. */
   principal: Principal | undefined
+  /** What the principal's key may spend, as it was read with it; undefined: the local operator, who has no key. */
+  terms: KeyTerms | undefined
   /** What the caller showed who it is by. */
   credential: Credential | undefined
   /** Headers for the answer, names and values in turn, whatever the answer is. */

@@ -88,7 +88,10 @@ async function list({ identity, as }: Operator, workspaceId: string): Promise<vo
 
 function disable(keyId: string, disabled: boolean): Command {
   return async ({ identity, as }, workspaceId) => {
-    const { apiKey } = await identity.updateApiKey({ keyId, disabled }, as(workspaceId))
+    const { apiKey } = await identity.updateApiKey(
+      { keyId, disabled, updateMask: { paths: ['disabled'] } },
+      as(workspaceId),
+    )
     if (apiKey !== undefined) remark(`Changed: ${describe(apiKey)}`)
   }
 }

@@ -99,9 +99,10 @@ async function byBearer(facade: Facade, call: Call, request: Request): Promise<v
 }
 
 async function identify(facade: Facade, call: Call, credential: MessageInitShape<typeof AuthenticateRequestSchema>) {
-  const { principal } = await facade.clients.identity.authenticate(credential, call.options())
+  const { principal, terms } = await facade.clients.identity.authenticate(credential, call.options())
   if (principal === undefined) throw new Error('identity answered without a principal')
   call.principal = fromProto(principal)
+  call.terms = terms
   call.credential = call.principal.kind
 }
 

@@ -17,12 +17,13 @@ export const kind = z.enum(['exchange_accepted', 'exchange_refused', 'change'])
 export const toKind = (word: z.output<typeof kind> | undefined): Kind =>
   word === undefined ? Kind.UNSPECIFIED : kinds[word]
 
-const resource = z.enum(['issuer', 'policy', 'api_key', 'organization'])
+const resource = z.enum(['issuer', 'policy', 'api_key', 'organization', 'workspace'])
 const resources = enumTable({
   issuer: Resource.ISSUER,
   policy: Resource.POLICY,
   api_key: Resource.API_KEY,
   organization: Resource.ORGANIZATION,
+  workspace: Resource.WORKSPACE,
 })
 
 const SNAPSHOT = 'The record as it was then, with the members that it had'

@@ -120,7 +120,10 @@ function suite(name: string, create: () => Promise<Place>, options = {}): void {
       const { organizationId, workspaceId } = first.bootstrap
       const client = createClient(IdentityService, createLocalTransport(first.routes))
       const operator = callOptions({ principal: { organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' } })
-      await client.updateApiKey({ keyId: principal?.apiKeyId ?? '', disabled: true }, operator)
+      await client.updateApiKey(
+        { keyId: principal?.apiKeyId ?? '', disabled: true, updateMask: { paths: ['disabled'] } },
+        operator,
+      )
       assert.equal((await refusalOf(kindOf(second, key))).reason, 'CREDENTIAL_REFUSED')
     })
   })

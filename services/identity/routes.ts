@@ -15,6 +15,7 @@ import { createApiKey } from './rpc/create-api-key.ts'
 import { deleteApiKey } from './rpc/delete-api-key.ts'
 import { countExchanges } from './rpc/federation/count-exchanges.ts'
 import { exchangeToken } from './rpc/federation/exchange-token.ts'
+import { getApiKey } from './rpc/get-api-key.ts'
 import { createIssuer } from './rpc/issuer/create-issuer.ts'
 import { deleteIssuer } from './rpc/issuer/delete-issuer.ts'
 import { getIssuer } from './rpc/issuer/get-issuer.ts'
@@ -34,6 +35,7 @@ import { removePolicyCheck } from './rpc/policy/remove-policy-check.ts'
 import { resumePolicy } from './rpc/policy/resume-policy.ts'
 import { testPolicy } from './rpc/policy/test-policy.ts'
 import { updatePolicy } from './rpc/policy/update-policy.ts'
+import { setWorkspaceLimit } from './rpc/set-workspace-limit.ts'
 import { listSigningKeys } from './rpc/signing-key/list-signing-keys.ts'
 import { rotateSigningKey } from './rpc/signing-key/rotate-signing-key.ts'
 import { updateApiKey } from './rpc/update-api-key.ts'
@@ -63,9 +65,11 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     authenticate: authenticate(dependencies),
     checkApiKey: checkApiKey(dependencies),
     createApiKey: createApiKey(dependencies),
+    getApiKey: getApiKey(dependencies),
     listApiKeys: listApiKeys(dependencies),
     updateApiKey: updateApiKey(dependencies),
     deleteApiKey: deleteApiKey(dependencies),
+    setWorkspaceLimit: setWorkspaceLimit(dependencies),
   }
   const federation = {
     exchangeToken: exchangeToken(dependencies),

@@ -170,7 +170,7 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       assert.deepEqual(await other.federation.findPolicy('p'), { policy, issuer, organization, key })
       await federation.revisePolicy(organizationId, 'p', (now) => ({ ...now, enabled: false }), byAdmin())
       await store.organizations.setPlan(organizationId, 'free', byAdmin())
-      await store.identity.setKeyDisabled(workspaceId, key.id, true, byAdmin())
+      await store.identity.reviseKey(workspaceId, key.id, (each) => ({ ...each, disabled: true }), byAdmin())
       const found = await other.federation.findPolicy('p')
       assert.deepEqual([found?.policy.enabled, found?.organization.plan, found?.key?.disabled], [false, 'free', true])
       await federation.deleteIssuer(organizationId, 'iss_1', byAdmin())

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import type { ApiKey } from '#services/identity/domain/api-key.ts'
+import { NO_TERMS } from '#services/identity/domain/key-terms.ts'
 import type { Bootstrap, NewApiKey } from '#services/identity/ports/identity-store.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
 import { randomId } from '#shared/ids.ts'
@@ -10,7 +12,15 @@ function newBootstrap(...keys: Bootstrap['keys']): Bootstrap {
   return { organization, workspace: { id: randomId('wrk'), name: 'a workspace' }, timeCreated: 1000, keys }
 }
 
-const stored = ({ hash: _, ...key }: NewApiKey, workspaceId: string) => ({ ...key, workspaceId, disabled: false })
+const stored = (key: NewApiKey, workspaceId: string, creatorKeyId?: string) => {
+  const rest = { terms: NO_TERMS, timeUpdated: key.timeCreated, creatorKeyId, workspaceId, disabled: false }
+  return { ...rest, ...key }
+}
+
+const toggle = (disabled: boolean) => (key: ApiKey) => ({ ...key, disabled })
+const disable = toggle(true)
+/** All keys behind a place in their order, at most so many. */
+const pageOf = (after: number, limit: number) => ({ after, offset: 0, limit, kinds: [], enabledOnly: false })
 
 const workspaceOf = async ({ identity }: Stores): Promise<string> =>
   (await identity.bootstrap(newBootstrap())).workspaceId
@@ -25,7 +35,9 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       const keys = [stored(given, workspace.id), stored(made, workspace.id)]
       const expected = { organizationId: organization.id, workspaceId: workspace.id, first: true, keys }
       assert.deepEqual(await store.identity.bootstrap(bootstrap), expected)
-      assert.deepEqual(await other.identity.findKey(made.hash), { organizationId: organization.id, key: keys[1] })
+      assert.deepEqual(await other.identity.findKey(made.hash), {
+        ...{ organizationId: organization.id, workspaceLimitNanos: undefined, key: keys[1] },
+      })
     })
 
     rule('a later bootstrap answers what is there and writes given keys only', async ({ store, other }) => {
@@ -39,11 +51,11 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
     rule('a bootstrap leaves a given key that is there as it is', async ({ store }) => {
       const given = newKey()
       const { workspaceId } = await store.identity.bootstrap(newBootstrap({ ...given, given: true }))
-      await store.identity.setKeyDisabled(workspaceId, given.id, true, byAdmin())
+      await store.identity.reviseKey(workspaceId, given.id, disable, byAdmin())
       const again = await store.identity.bootstrap(
         newBootstrap({ ...given, id: randomId('key'), name: 'new', given: true }),
       )
-      assert.deepEqual(again.keys, [{ ...stored(given, workspaceId), disabled: true }])
+      assert.deepEqual(again.keys, [{ ...stored(given, workspaceId), disabled: true, timeUpdated: 5_000 }])
     })
 
     rule('a bootstrap never writes a given key again that was deleted', async ({ store, other }) => {
@@ -75,7 +87,7 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
         assert.equal(new Set(answers.map((answer) => answer.workspaceId)).size, 1)
         assert.equal(new Set(answers.map((answer) => answer.keys[0]?.id)).size, 1)
         assert.equal(answers.filter((answer) => answer.keys[1] !== undefined).length, 1)
-        const { items } = await store.identity.listKeys(answers[0]?.workspaceId ?? '', 0, 100)
+        const { items } = await store.identity.listKeys(answers[0]?.workspaceId ?? '', pageOf(0, 100))
         assert.equal(items.length, 2)
       },
     )
@@ -83,13 +95,13 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
     rule('a key is found by hash and by id, and only in its own workspace', async ({ store, other }) => {
       const workspace = await workspaceOf(store)
       const key = newKey({ kind: 'personal', name: 'näme ☂', timeExpires: 2 ** 45 })
-      assert.deepEqual(await store.identity.createKey(workspace, key, byAdmin()), stored(key, workspace))
-      assert.deepEqual((await other.identity.findKey(key.hash))?.key, stored(key, workspace))
+      assert.deepEqual(await store.identity.createKey(workspace, key, byAdmin()), stored(key, workspace, 'key_admin'))
+      assert.deepEqual((await other.identity.findKey(key.hash))?.key, stored(key, workspace, 'key_admin'))
       assert.deepEqual(await other.identity.getKey(workspace, key.id), await other.identity.findKey(key.hash))
       assert.equal(await store.identity.getKey('wrk_other', key.id), undefined)
-      assert.equal(await store.identity.setKeyDisabled('wrk_other', key.id, true, byAdmin()), undefined)
+      assert.equal(await store.identity.reviseKey('wrk_other', key.id, disable, byAdmin()), undefined)
       assert.equal((await store.identity.findKey(key.hash))?.key.disabled, false, 'nor can it be changed from another')
-      assert.deepEqual(await store.identity.listKeys('wrk_other', 0, 10), { items: [], more: false })
+      assert.deepEqual(await store.identity.listKeys('wrk_other', pageOf(0, 10)), { items: [], more: false })
       assert.equal(await store.identity.findKey('f'.repeat(64)), undefined)
     })
 
@@ -97,10 +109,13 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       const workspace = await workspaceOf(store)
       const key = newKey()
       await store.identity.createKey(workspace, key, byAdmin())
-      for (const disabled of [true, true, false]) {
-        assert.deepEqual(await store.identity.setKeyDisabled(workspace, key.id, disabled, byAdmin()), {
-          ...stored(key, workspace),
-          disabled,
+      let timeUpdated = key.timeCreated
+      for (const [index, disabled] of [true, true, false].entries()) {
+        const by = byAdmin(6_000 + index)
+        if (index !== 1) timeUpdated = by.time
+        assert.deepEqual(await store.identity.reviseKey(workspace, key.id, toggle(disabled), by), {
+          ...stored(key, workspace, 'key_admin'),
+          ...{ disabled, timeUpdated },
         })
         assert.equal((await other.identity.findKey(key.hash))?.key.disabled, disabled)
         assert.equal((await other.identity.getKey(workspace, key.id))?.key.disabled, disabled)
@@ -113,12 +128,12 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       await Promise.all(
         keys.map((key, index) => (index % 2 === 0 ? store : other).identity.createKey(workspace, key, byAdmin())),
       )
-      const all = await store.identity.listKeys(workspace, 0, 7)
+      const all = await store.identity.listKeys(workspace, pageOf(0, 7))
       assert.deepEqual([all.items.map((item) => item.seq), all.more], [[1, 2, 3, 4, 5, 6, 7], false])
       assert.deepEqual(new Set(all.items.map((item) => item.key.id)), new Set(keys.map((key) => key.id)))
-      const page = await store.identity.listKeys(workspace, 2, 3)
+      const page = await store.identity.listKeys(workspace, pageOf(2, 3))
       assert.deepEqual(page, { items: all.items.slice(2, 5), more: true })
-      assert.deepEqual(await store.identity.listKeys(workspace, 7, 3), { items: [], more: false })
+      assert.deepEqual(await store.identity.listKeys(workspace, pageOf(7, 3)), { items: [], more: false })
     })
 
     rule('a key is not written when its workspace is missing, or its id or hash is in use', async ({ store }) => {
@@ -134,7 +149,7 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       await assert.rejects(store.identity.createKey(workspace, newKey({ hash: key.hash }), byAdmin()))
       await store.identity.createKey(workspace, newKey(), byAdmin())
       assert.deepEqual(
-        (await store.identity.listKeys(workspace, 0, 10)).items.map((item) => item.seq),
+        (await store.identity.listKeys(workspace, pageOf(0, 10))).items.map((item) => item.seq),
         [1, 2],
       )
     })
@@ -155,10 +170,10 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       assert.equal(await store.identity.deleteKey(workspace, key.id, byAdmin()), true)
       assert.equal(await other.identity.findKey(key.hash), undefined)
       assert.equal(await other.identity.getKey(workspace, key.id), undefined)
-      assert.equal(await other.identity.setKeyDisabled(workspace, key.id, true, byAdmin()), undefined)
+      assert.equal(await other.identity.reviseKey(workspace, key.id, disable, byAdmin()), undefined)
       assert.equal(await other.identity.deleteKey(workspace, key.id, byAdmin()), false)
       const later = await store.identity.createKey(workspace, newKey(), byAdmin())
-      const { items } = await store.identity.listKeys(workspace, 0, 10)
+      const { items } = await store.identity.listKeys(workspace, pageOf(0, 10))
       assert.deepEqual(items, [{ seq: 2, key: later }], 'its number is not given again')
     })
 
@@ -168,7 +183,7 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       const { organizationId, workspaceId } = await store.identity.bootstrap(bootstrap)
       await store.identity.createKey(workspaceId, { ...made, timeExpires: 60_000 }, byAdmin())
       for (const disabled of [true, true])
-        await store.identity.setKeyDisabled(workspaceId, made.id, disabled, byAdmin())
+        await store.identity.reviseKey(workspaceId, made.id, toggle(disabled), byAdmin())
       await Promise.all([store, other].map(({ identity }) => identity.deleteKey(workspaceId, made.id, byAdmin())))
       await assert.rejects(store.identity.createKey(workspaceId, newKey({ hash: given.hash }), byAdmin()))
       const [type, resource, operator] = ['changed', 'api-key', { kind: 'operator' }] as const

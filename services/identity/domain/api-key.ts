@@ -1,3 +1,5 @@
+import type { KeyTerms } from './key-terms.ts'
+
 /** What a key authenticates as. */
 export type ApiKeyKind = 'workspace' | 'personal' | 'management'
 
@@ -7,11 +9,18 @@ export interface ApiKey {
   readonly workspaceId: string
   readonly kind: ApiKeyKind
   readonly name: string
+  /** The SHA-256 of the key in hexadecimal digits, by which it is found. */
+  readonly hash: string
   /** First characters of the key, to recognise it by. */
   readonly prefix: string
   readonly disabled: boolean
+  readonly terms: KeyTerms
+  /** Key that created it; undefined: the operator did, or it is not known. */
+  readonly creatorKeyId: string | undefined
   /** Milliseconds since the epoch. */
   readonly timeCreated: number
+  /** When it was changed last, or else created, in milliseconds since the epoch. */
+  readonly timeUpdated: number
   /** When it stops working, in milliseconds since the epoch; undefined: never. */
   readonly timeExpires: number | undefined
 }

@@ -44,7 +44,7 @@ export interface ExchangesRefused {
 }
 
 /** What can be changed. */
-export type AuditedResource = 'issuer' | 'policy' | 'api-key' | 'organization'
+export type AuditedResource = 'issuer' | 'policy' | 'api-key' | 'organization' | 'workspace'
 
 /** Somebody changed something. What it was and what it became never hold a secret; an inline key set is there by its digest. */
 export interface Changed {

@@ -1,9 +1,21 @@
-import type { ApiKey } from '../domain/api-key.ts'
+import type { ApiKey, ApiKeyKind } from '../domain/api-key.ts'
 import type { By } from '../domain/audit.ts'
+import type { KeyTerms } from '../domain/key-terms.ts'
 
-/** A key to write. `hash` is the SHA-256 of the key in hexadecimal digits; the key itself never reaches a store. */
-export interface NewApiKey extends Omit<ApiKey, 'workspaceId' | 'disabled'> {
-  readonly hash: string
+/** A key to write; the key itself never reaches a store, only its hash. */
+export interface NewApiKey extends Omit<ApiKey, 'workspaceId' | 'disabled' | 'terms' | 'creatorKeyId' | 'timeUpdated'> {
+  /** Default: no limits. */
+  readonly terms?: KeyTerms
+}
+
+/** Which keys of a workspace are listed: `limit` (1 or more) after the first `offset` of those behind a place in their order (0: from the start). */
+export interface KeyQuery {
+  readonly after: number
+  readonly offset: number
+  readonly limit: number
+  /** None: all. */
+  readonly kinds: readonly ApiKeyKind[]
+  readonly enabledOnly: boolean
 }
 
 /** What a deployment starts with. */
@@ -31,9 +43,11 @@ export interface Bootstrapped {
   readonly keys: readonly (ApiKey | undefined)[]
 }
 
-/** A key and the organization that its workspace belongs to. */
+/** A key, and what its workspace says. */
 export interface OwnedApiKey {
   readonly organizationId: string
+  /** Most that all keys of the workspace together may spend, in nano-dollars; undefined: anything. */
+  readonly workspaceLimitNanos: bigint | undefined
   readonly key: ApiKey
 }
 
@@ -66,12 +80,20 @@ export interface IdentityStore {
   getKey(workspace: string, keyId: string): Promise<OwnedApiKey | undefined>
   /** The key of this id in any workspace of an organization. */
   findOrganizationKey(organizationId: string, keyId: string): Promise<ApiKey | undefined>
-  /** Oldest first, after a place in that order (0: from the start); at most `limit` (1 or more). */
-  listKeys(workspace: string, after: number, limit: number): Promise<{ items: readonly ListedApiKey[]; more: boolean }>
+  /** Oldest first. */
+  listKeys(workspace: string, query: KeyQuery): Promise<{ items: readonly ListedApiKey[]; more: boolean }>
   /** Writes a key that is enabled. Rejects with WORKSPACE_NOT_FOUND; throws when the id or the hash is in use. */
   createKey(workspace: string, key: NewApiKey, by: By): Promise<ApiKey>
-  /** Enables or disables a key; again is no error. Returns the key after the change; undefined: there is none. */
-  setKeyDisabled(workspace: string, keyId: string, disabled: boolean, by: By): Promise<ApiKey | undefined>
+  /**
+   * Changes name, terms, expiry or whether a key is disabled: `decide` may run several times, and what it returns is written. Returns the
+   * key after the change; undefined: there is none.
+   */
+  reviseKey(workspace: string, keyId: string, decide: (key: ApiKey) => ApiKey, by: By): Promise<ApiKey | undefined>
   /** Deletes a key for ever: its hash is remembered, for later bootstraps. Returns whether there was one. */
   deleteKey(workspace: string, keyId: string, by: By): Promise<boolean>
+  /**
+   * Sets the most that all keys of a workspace together may spend, in nano-dollars; undefined: anything. Every read of one of its keys that
+   * begins later returns it. Returns whether there is such a workspace.
+   */
+  setWorkspaceLimit(workspace: string, limitNanos: bigint | undefined, by: By): Promise<boolean>
 }

@@ -61,7 +61,10 @@ forEachTransport((name, connect) => {
     }
     const disabled = await identity.create()
     await present(identity, disabled.secret)
-    await identity.client.updateApiKey({ keyId: disabled.keyId, disabled: true }, identity.as('management'))
+    await identity.client.updateApiKey(
+      { keyId: disabled.keyId, disabled: true, updateMask: { paths: ['disabled'] } },
+      identity.as('management'),
+    )
     assert.deepEqual(await refusalOf(present(identity, disabled.secret)), refused)
 
     const expiring = await identity.create({ expireTime: timestampFromMs(identity.clock.time + 1000) })
@@ -90,7 +93,10 @@ forEachTransport((name, connect) => {
     const { keyId } = await identity.create()
     const token = await tokenFor(keyId)
     for (const disabled of [true, false, true, false]) {
-      await identity.client.updateApiKey({ keyId, disabled }, identity.as('management'))
+      await identity.client.updateApiKey(
+        { keyId, disabled, updateMask: { paths: ['disabled'] } },
+        identity.as('management'),
+      )
       if (disabled) assert.deepEqual(await refusalOf(presentToken(identity, token)), refused)
       else await presentToken(identity, token)
     }

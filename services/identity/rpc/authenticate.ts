@@ -10,9 +10,10 @@ import type { AccessTokens } from '../run/access-token/access-tokens.ts'
 import { hashOf } from '../run/secret.ts'
 import { SharedReads } from '../run/shared-reads.ts'
 import { principalToProto } from './convert.ts'
+import { termsToProto } from './key-terms.ts'
 
 /**
- * Turns a credential into a principal. A key that is unknown, malformed, disabled or expired gets one and the same
+ * Turns a credential into a principal, and the terms of its key, which were read with it. A key that is unknown, malformed, disabled or expired gets one and the same
  * answer, so that nobody learns which keys exist; so does an access token that is none of ours, has expired, or acts as such a key.
  */
 export function authenticate(dependencies: {
@@ -48,6 +49,7 @@ export function authenticate(dependencies: {
     const found = await (credential.case === 'apiKey' ? findKey(credential.value) : findTarget(credential.value))
     if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
     const { id: apiKeyId, kind, workspaceId } = found.key
-    return { principal: principalToProto({ organizationId: found.organizationId, workspaceId, apiKeyId, kind }) }
+    const terms = termsToProto(found.key.terms, found.workspaceLimitNanos)
+    return { principal: principalToProto({ organizationId: found.organizationId, workspaceId, apiKeyId, kind }), terms }
   }
 }

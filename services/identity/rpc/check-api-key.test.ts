@@ -20,9 +20,9 @@ forEachTransport((name, connect) => {
     const { client, clock, as, create } = identity
     const { keyId } = await create({ expireTime: timestampFromMs(clock.time + 1000) })
     await client.checkApiKey({ keyId }, as('workspace', keyId))
-    await client.updateApiKey({ keyId, disabled: true }, as('management'))
+    await client.updateApiKey({ keyId, disabled: true, updateMask: { paths: ['disabled'] } }, as('management'))
     assert.deepEqual(await refusalOf(client.checkApiKey({ keyId }, as('workspace', keyId))), refused)
-    await client.updateApiKey({ keyId, disabled: false }, as('management'))
+    await client.updateApiKey({ keyId, disabled: false, updateMask: { paths: ['disabled'] } }, as('management'))
     await client.checkApiKey({ keyId }, as('workspace', keyId))
     clock.time += 1000
     assert.deepEqual(await refusalOf(client.checkApiKey({ keyId }, as('workspace', keyId))), refused)

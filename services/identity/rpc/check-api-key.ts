@@ -5,9 +5,10 @@ import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { isUsable } from '../domain/api-key.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
+import { termsToProto } from './key-terms.ts'
 import { parseKeyId } from './parse.ts'
 
-/** Checks that a key of the caller's workspace may still spend; its state is read from the store on each call. */
+/** Checks that a key of the caller's workspace may still spend, and says what; its state is read from the store on each call. */
 export function checkApiKey(dependencies: {
   readonly store: IdentityStore
   readonly clock: Clock
@@ -17,6 +18,6 @@ export function checkApiKey(dependencies: {
     const { workspaceId } = principalOf(context)
     const found = await store.getKey(workspaceId, parseKeyId(request.keyId))
     if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
-    return {}
+    return { terms: termsToProto(found.key.terms, found.workspaceLimitNanos) }
   }
 }

@@ -4,6 +4,7 @@ import { type ApiKeySchema, Principal_Kind, type PrincipalSchema } from '#gen/po
 import type { Principal } from '#shared/rpc/call-context.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { ApiKey, ApiKeyKind } from '../domain/api-key.ts'
+import { termsToProto } from './key-terms.ts'
 
 const kinds = enumTable({
   workspace: Principal_Kind.WORKSPACE,
@@ -23,8 +24,8 @@ export function principalToProto(principal: Principal): MessageInitShape<typeof 
   return { ...principal, apiKeyId: principal.apiKeyId || undefined, kind: kinds.toProto(principal.kind) }
 }
 
-/** A key as a message, without its secret. */
-export function apiKeyToProto(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {
+/** A key as a message, without its secret. `workspaceLimitNanos`: that of its workspace, where it was read with it. */
+export function apiKeyToProto(key: ApiKey, workspaceLimitNanos?: bigint): MessageInitShape<typeof ApiKeySchema> {
   return {
     keyId: key.id,
     workspaceId: key.workspaceId,
@@ -32,7 +33,11 @@ export function apiKeyToProto(key: ApiKey): MessageInitShape<typeof ApiKeySchema
     name: key.name,
     prefix: key.prefix,
     disabled: key.disabled,
+    hash: key.hash,
+    terms: termsToProto(key.terms, workspaceLimitNanos),
     createTime: timestampFromMs(key.timeCreated),
+    updateTime: timestampFromMs(key.timeUpdated),
+    ...(key.creatorKeyId === undefined ? {} : { creatorKeyId: key.creatorKeyId }),
     ...(key.timeExpires === undefined ? {} : { expireTime: timestampFromMs(key.timeExpires) }),
   }
 }

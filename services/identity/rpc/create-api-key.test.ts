@@ -7,6 +7,7 @@ import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { openIdentity } from '#test/support/identity.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { connectLocal, forEachTransport } from '#test/support/transports.ts'
+import { hashOf } from '../run/secret.ts'
 
 const { WORKSPACE, PERSONAL, MANAGEMENT, LOCAL_OPERATOR, UNSPECIFIED } = Principal_Kind
 
@@ -25,9 +26,10 @@ forEachTransport((name, connect) => {
       assert.match(apiKey?.keyId ?? '', /^key_[0-9A-Za-z]{24}$/)
       const createTime = timestampFromMs(clock.time)
       assert.deepEqual(
-        { ...apiKey, keyId: '' },
+        { ...apiKey, keyId: '', terms: undefined },
         {
           $typeName: 'portico.identity.v1.ApiKey',
+          ...{ hash: hashOf(secret), terms: undefined, updateTime: createTime },
           ...{ keyId: '', workspaceId, kind, name: 'näme ☂', prefix: secret.slice(0, 15) },
           ...{ disabled: false, createTime, expireTime },
         },
@@ -56,13 +58,12 @@ forEachTransport((name, connect) => {
     const { client, clock, as } = identity
     const good = { kind: WORKSPACE, name: 'a key' }
     const kindProblem = 'must be KIND_WORKSPACE, KIND_PERSONAL or KIND_MANAGEMENT'
-    const nameProblem = 'must have 1 to 256 characters'
     for (const [change, field, problem] of [
       [{ kind: UNSPECIFIED }, 'kind', kindProblem],
       [{ kind: LOCAL_OPERATOR }, 'kind', kindProblem],
       [{ kind: 99 as Principal_Kind }, 'kind', kindProblem],
-      [{ name: '' }, 'name', nameProblem],
-      [{ name: '☂'.repeat(257) }, 'name', nameProblem],
+      [{ name: '' }, 'name', 'must not be empty'],
+      [{ name: '☂'.repeat(257) }, 'name', 'must have at most 256 characters'],
       [{ expireTime: timestampFromMs(clock.time) }, 'expire_time', 'must be in the future'],
       [{ expireTime: timestampFromMs(-1) }, 'expire_time', 'must be in the future'],
     ] as const) {

@@ -1,18 +1,22 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { CreateApiKeyRequest, IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import {
+  type CreateApiKeyRequest,
+  CreateApiKeyRequestSchema,
+  type IdentityService,
+} from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { randomId } from '#shared/ids.ts'
-import { check, parseText } from '#shared/rpc/parse.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { type ApiKey, prefixOf } from '../domain/api-key.ts'
+import { NO_TERMS } from '../domain/key-terms.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
 import { hashOf, newSecret } from '../run/secret.ts'
 import { apiKeyToProto, keyKindFromProto } from './convert.ts'
-import { byOf, managerOf } from './parse.ts'
+import { parseTerms } from './key-terms.ts'
+import { byOf, managerOf, parseExpiry } from './parse.ts'
 
-const MAX_NAME_LENGTH = 256
-/** The end of the year 9999, the last that a protobuf timestamp can name. */
-const MAX_TIME = 253_402_300_799_999
+const checkRequest = checkLimits(CreateApiKeyRequestSchema)
 
 /** Makes a key in the caller's workspace. Its secret is in this answer and nowhere else. */
 export function createApiKey(dependencies: {
@@ -31,12 +35,13 @@ export function createApiKey(dependencies: {
   }
 }
 
-function parseCreateApiKey(request: CreateApiKeyRequest, now: number): Pick<ApiKey, 'kind' | 'name' | 'timeExpires'> {
+function parseCreateApiKey(
+  request: CreateApiKeyRequest,
+  now: number,
+): Pick<ApiKey, 'kind' | 'name' | 'terms' | 'timeExpires'> {
+  checkRequest(request)
   const kind = keyKindFromProto(request.kind)
   check(kind !== undefined, 'kind', 'must be KIND_WORKSPACE, KIND_PERSONAL or KIND_MANAGEMENT')
-  const name = parseText('name', request.name, 1, MAX_NAME_LENGTH)
-  const timeExpires = request.expireTime && timestampMs(request.expireTime)
-  const inTime = timeExpires === undefined || (timeExpires > now && timeExpires <= MAX_TIME)
-  check(inTime, 'expire_time', 'must be in the future')
-  return { kind, name, timeExpires }
+  const terms = request.terms === undefined ? NO_TERMS : parseTerms(request.terms)
+  return { kind, name: request.name, terms, timeExpires: parseExpiry(request.expireTime, now) }
 }

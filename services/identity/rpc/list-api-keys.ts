@@ -1,9 +1,9 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
-import { parsePageSize } from '#shared/rpc/parse.ts'
+import { check, parsePageSize } from '#shared/rpc/parse.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
-import { apiKeyToProto } from './convert.ts'
+import { apiKeyToProto, keyKindFromProto } from './convert.ts'
 import { managerOf } from './parse.ts'
 
 const DEFAULT_PAGE_SIZE = 50
@@ -14,12 +14,18 @@ export function listApiKeys(dependencies: {
   readonly store: IdentityStore
 }): ServiceImpl<typeof IdentityService>['listApiKeys'] {
   const { store } = dependencies
-  return async ({ pageSize, pageToken }, context) => {
+  return async ({ pageSize, pageToken, offset, kinds: kindMessages, enabledOnly }, context) => {
     const { workspaceId } = managerOf(context)
     const limit = parsePageSize(pageSize, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
     const scope = `api-keys ${workspaceId}`
     const after = pageToken === '' ? 0 : decodePageToken(scope, pageToken, isSeq)
-    const { items, more } = await store.listKeys(workspaceId, after, limit)
+    check(offset >= 0, 'offset', 'must not be negative')
+    const kinds = kindMessages.map((message) => {
+      const kind = keyKindFromProto(message)
+      check(kind !== undefined, 'kinds', 'must be KIND_WORKSPACE, KIND_PERSONAL or KIND_MANAGEMENT')
+      return kind
+    })
+    const { items, more } = await store.listKeys(workspaceId, { after, offset, limit, kinds, enabledOnly })
     const last = more ? items.at(-1) : undefined
     return {
       apiKeys: items.map(({ key }) => apiKeyToProto(key)),

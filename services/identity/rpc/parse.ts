@@ -1,3 +1,4 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext } from '@connectrpc/connect'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -43,6 +44,16 @@ export async function requirePlan(
 export function parseSlice({ offset, pageSize }: { readonly offset: number; readonly pageSize: number }): Slice {
   check(offset >= 0, 'offset', 'must not be negative')
   return { offset, limit: parsePageSize(pageSize, 50, 100) }
+}
+
+/** The end of the year 9999, the last that a protobuf timestamp can name. */
+const MAX_TIME = 253_402_300_799_999
+
+/** When a key expires, in milliseconds since the epoch; undefined: never. */
+export function parseExpiry(time: Timestamp | undefined, now: number): number | undefined {
+  const expires = time && timestampMs(time)
+  check(expires === undefined || (expires > now && expires <= MAX_TIME), 'expire_time', 'must be in the future')
+  return expires
 }
 
 /** A key's identifier as a caller gave it. */

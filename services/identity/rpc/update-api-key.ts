@@ -1,12 +1,28 @@
+import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
+import {
+  type IdentityService,
+  type UpdateApiKeyRequest,
+  UpdateApiKeyRequestSchema,
+} from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check } from '#shared/rpc/parse.ts'
+import type { ApiKey } from '../domain/api-key.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
 import { apiKeyToProto } from './convert.ts'
-import { byOf, managerOf, parseKeyId } from './parse.ts'
+import { parseTerms, termsToProto } from './key-terms.ts'
+import { byOf, managerOf, parseExpiry, parseKeyId } from './parse.ts'
+import { withFields } from './update-mask.ts'
 
-/** Enables or disables a key of the caller's workspace; a disabled one is refused from the next call on. */
+const FIELDS = ['disabled', 'name', 'expire_time']
+const TERMS = KeyTermsSchema.fields.map(({ name }) => name).filter((name) => name !== 'workspace_limit_nanos')
+const IN_TERMS = 'terms.'
+const checkRequest = checkLimits(UpdateApiKeyRequestSchema)
+
+/** Changes a key of the caller's workspace; whoever reads it next finds it so. */
 export function updateApiKey(dependencies: {
   readonly store: IdentityStore
   readonly clock: Clock
@@ -15,8 +31,34 @@ export function updateApiKey(dependencies: {
   return async (request, context) => {
     const manager = managerOf(context)
     const keyId = parseKeyId(request.keyId)
-    const key = await store.setKeyDisabled(manager.workspaceId, keyId, request.disabled, byOf(manager, clock))
+    const by = byOf(manager, clock)
+    const decide = deciderOf(request, by.time)
+    const key = await store.reviseKey(manager.workspaceId, keyId, decide, by)
     if (key === undefined) throw new Rejection('API_KEY_NOT_FOUND', { key_id: keyId })
     return { apiKey: apiKeyToProto(key) }
+  }
+}
+
+function deciderOf(request: UpdateApiKeyRequest, now: number): (key: ApiKey) => ApiKey {
+  const paths = request.updateMask?.paths ?? []
+  const ofTerms = paths.filter((path) => path.startsWith(IN_TERMS)).map((path) => path.slice(IN_TERMS.length))
+  const fields = paths.filter((path) => !path.startsWith(IN_TERMS))
+  check(paths.length > 0, 'update_mask', 'must name what to change')
+  check(
+    fields.every((name) => FIELDS.includes(name)),
+    'update_mask',
+    `must name only ${FIELDS.join(', ')}, terms.…`,
+  )
+  if (fields.includes('name')) checkRequest(request)
+  const changes: Partial<ApiKey> = {
+    ...(fields.includes('disabled') && { disabled: request.disabled }),
+    ...(fields.includes('name') && { name: request.name }),
+    ...(fields.includes('expire_time') && { timeExpires: parseExpiry(request.expireTime, now) }),
+  }
+  if (ofTerms.length === 0) return (key) => ({ ...key, ...changes })
+  const terms = request.terms ?? create(KeyTermsSchema)
+  return (key) => {
+    const current = termsToProto(key.terms, undefined)
+    return { ...key, ...changes, terms: parseTerms(withFields(KeyTermsSchema, current, terms, ofTerms, TERMS)) }
   }
 }

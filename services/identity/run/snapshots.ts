@@ -3,15 +3,35 @@ import type { JsonObject } from '#shared/json.ts'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Actor, AuditEntry, AuditedResource } from '../domain/audit.ts'
 import type { IssuerSettings, KeySource } from '../domain/issuer.ts'
+import type { KeyTerms } from '../domain/key-terms.ts'
 import type { Organization } from '../domain/organization.ts'
 import type { PolicySettings } from '../domain/policy.ts'
 
-/** What the audit log shows of a key. */
-export function keySnapshot({ workspaceId, kind, name, disabled, timeExpires }: ApiKey): JsonObject {
+/** What the audit log shows of a key; two that show the same are the same. Terms are there where they limit something. */
+export function keySnapshot({ workspaceId, kind, name, disabled, timeExpires, terms }: ApiKey): JsonObject {
   return {
     ...{ workspace_id: workspaceId, kind, name, disabled },
     expire_time: timeExpires === undefined ? null : new Date(timeExpires).toISOString(),
+    ...termsSnapshot(terms),
   }
+}
+
+function termsSnapshot(terms: KeyTerms): JsonObject {
+  const { limitNanos, limitReset, requestsPerMinute, tokensPerMinute, concurrentRequests, allowedModels } = terms
+  return {
+    ...(limitNanos !== undefined && { limit_nanos: String(limitNanos) }),
+    ...(limitReset !== 'never' && { limit_reset: limitReset }),
+    ...(requestsPerMinute !== undefined && { requests_per_minute: requestsPerMinute }),
+    ...(tokensPerMinute !== undefined && { tokens_per_minute: tokensPerMinute }),
+    ...(concurrentRequests !== undefined && { concurrent_requests: concurrentRequests }),
+    ...(allowedModels.length > 0 && { allowed_models: [...allowedModels] }),
+    ...(terms.limitIncludesOwnKeys && { limit_includes_own_keys: true }),
+  }
+}
+
+/** What the audit log shows of a workspace. */
+export function workspaceSnapshot(limitNanos: bigint | undefined): JsonObject {
+  return { limit_nanos: limitNanos === undefined ? null : String(limitNanos) }
 }
 
 /** What the audit log shows of an organization. */

@@ -292,7 +292,10 @@ forEachTransport((name, connect) => {
     const principal: Principal = { organizationId, workspaceId, apiKeyId: keyId, kind: 'workspace' }
     const call = (id: string) => collect(client.streamGenerate({ generation: hello(id) }, callOptions({ principal })))
     await call('req_1')
-    await identity.client.updateApiKey({ keyId, disabled: true }, identity.as('management'))
+    await identity.client.updateApiKey(
+      { keyId, disabled: true, updateMask: { paths: ['disabled'] } },
+      identity.as('management'),
+    )
     assert.deepEqual(await refusalOf(call('req_2')), {
       code: 'Unauthenticated',
       domain: 'identity',

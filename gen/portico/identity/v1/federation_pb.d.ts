@@ -794,6 +794,11 @@ export enum AuditEntry_Resource {
    * @generated from enum value: RESOURCE_ORGANIZATION = 4;
    */
   ORGANIZATION = 4,
+
+  /**
+   * @generated from enum value: RESOURCE_WORKSPACE = 5;
+   */
+  WORKSPACE = 5,
 }
 
 /**

@@ -121,8 +121,6 @@ export declare type ApiKey = Message<"portico.identity.v1.ApiKey"> & {
   kind: Principal_Kind;
 
   /**
-   * 1 to 256 characters.
-   *
    * @generated from field: string name = 4;
    */
   name: string;
@@ -152,6 +150,32 @@ export declare type ApiKey = Message<"portico.identity.v1.ApiKey"> & {
    * @generated from field: google.protobuf.Timestamp create_time = 8;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * SHA-256 of the key in hexadecimal digits, by which the public interface names it.
+   *
+   * @generated from field: string hash = 9;
+   */
+  hash: string;
+
+  /**
+   * @generated from field: portico.identity.v1.KeyTerms terms = 10;
+   */
+  terms?: KeyTerms | undefined;
+
+  /**
+   * When it was changed last.
+   *
+   * @generated from field: google.protobuf.Timestamp update_time = 11;
+   */
+  updateTime?: Timestamp | undefined;
+
+  /**
+   * Key that created it; absent: the operator did, or it is not known.
+   *
+   * @generated from field: optional string creator_key_id = 12;
+   */
+  creatorKeyId?: string | undefined;
 };
 
 /**
@@ -174,7 +198,7 @@ export declare type KeyTerms = Message<"portico.identity.v1.KeyTerms"> & {
   limitNanos?: bigint | undefined;
 
   /**
-   * When what was spent counts as nothing again, at 00:00 UTC.
+   * When what was spent counts as nothing again, at 00:00 UTC; unspecified means RESET_NEVER in a request.
    *
    * @generated from field: portico.identity.v1.KeyTerms.Reset limit_reset = 2;
    */
@@ -202,18 +226,25 @@ export declare type KeyTerms = Message<"portico.identity.v1.KeyTerms"> & {
   concurrentRequests?: number | undefined;
 
   /**
-   * Models that may be used, as requests name them, where `*` stands for any text; empty: all.
+   * Models that may be used, where `*` stands for any text; empty: all. One with a `/` means `provider/model`, one without it the model of any provider.
    *
    * @generated from field: repeated string allowed_models = 6;
    */
   allowedModels: string[];
 
   /**
-   * Most that all keys of the workspace together may spend, in nano-dollars; absent: anything.
+   * Most that all keys of the workspace together may spend, in nano-dollars; absent: anything. Ignored in requests.
    *
    * @generated from field: optional int64 workspace_limit_nanos = 7;
    */
   workspaceLimitNanos?: bigint | undefined;
+
+  /**
+   * Whether what is spent with a provider's key of the caller's own counts, too. There are no such keys yet.
+   *
+   * @generated from field: bool limit_includes_own_keys = 8;
+   */
+  limitIncludesOwnKeys: boolean;
 };
 
 /**

@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ApiKey, KeyTerms, Principal, Principal_Kind } from "./identity_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file portico/identity/v1/identity_service.proto.
@@ -138,8 +138,6 @@ export declare type CreateApiKeyRequest = Message<"portico.identity.v1.CreateApi
   kind: Principal_Kind;
 
   /**
-   * 1 to 256 characters.
-   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -150,6 +148,13 @@ export declare type CreateApiKeyRequest = Message<"portico.identity.v1.CreateApi
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
   expireTime?: Timestamp | undefined;
+
+  /**
+   * Absent: no limits.
+   *
+   * @generated from field: portico.identity.v1.KeyTerms terms = 4;
+   */
+  terms?: KeyTerms | undefined;
 };
 
 /**
@@ -182,6 +187,52 @@ export declare type CreateApiKeyResponse = Message<"portico.identity.v1.CreateAp
 export declare const CreateApiKeyResponseSchema: GenMessage<CreateApiKeyResponse>;
 
 /**
+ * @generated from message portico.identity.v1.GetApiKeyRequest
+ */
+export declare type GetApiKeyRequest = Message<"portico.identity.v1.GetApiKeyRequest"> & {
+  /**
+   * Required.
+   *
+   * @generated from oneof portico.identity.v1.GetApiKeyRequest.key
+   */
+  key: {
+    /**
+     * @generated from field: string key_id = 1;
+     */
+    value: string;
+    case: "keyId";
+  } | {
+    /**
+     * @generated from field: string hash = 2;
+     */
+    value: string;
+    case: "hash";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message portico.identity.v1.GetApiKeyRequest.
+ * Use `create(GetApiKeyRequestSchema)` to create a new message.
+ */
+export declare const GetApiKeyRequestSchema: GenMessage<GetApiKeyRequest>;
+
+/**
+ * @generated from message portico.identity.v1.GetApiKeyResponse
+ */
+export declare type GetApiKeyResponse = Message<"portico.identity.v1.GetApiKeyResponse"> & {
+  /**
+   * @generated from field: portico.identity.v1.ApiKey api_key = 1;
+   */
+  apiKey?: ApiKey | undefined;
+};
+
+/**
+ * Describes the message portico.identity.v1.GetApiKeyResponse.
+ * Use `create(GetApiKeyResponseSchema)` to create a new message.
+ */
+export declare const GetApiKeyResponseSchema: GenMessage<GetApiKeyResponse>;
+
+/**
  * @generated from message portico.identity.v1.ListApiKeysRequest
  */
 export declare type ListApiKeysRequest = Message<"portico.identity.v1.ListApiKeysRequest"> & {
@@ -198,6 +249,27 @@ export declare type ListApiKeysRequest = Message<"portico.identity.v1.ListApiKey
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
+
+  /**
+   * How many to pass over; negative is an error.
+   *
+   * @generated from field: int32 offset = 3;
+   */
+  offset: number;
+
+  /**
+   * Only keys of these kinds; empty: all.
+   *
+   * @generated from field: repeated portico.identity.v1.Principal.Kind kinds = 4;
+   */
+  kinds: Principal_Kind[];
+
+  /**
+   * Only keys that are not disabled.
+   *
+   * @generated from field: bool enabled_only = 5;
+   */
+  enabledOnly: boolean;
 };
 
 /**
@@ -242,6 +314,30 @@ export declare type UpdateApiKeyRequest = Message<"portico.identity.v1.UpdateApi
    * @generated from field: bool disabled = 2;
    */
   disabled: boolean;
+
+  /**
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * In the future; absent: never.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 4;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: portico.identity.v1.KeyTerms terms = 5;
+   */
+  terms?: KeyTerms | undefined;
+
+  /**
+   * What is changed: `disabled`, `name`, `expire_time`, and members of the terms (`terms.limit_nanos`). One that is absent above is removed.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 6;
+   */
+  updateMask?: FieldMask | undefined;
 };
 
 /**
@@ -295,6 +391,36 @@ export declare type DeleteApiKeyResponse = Message<"portico.identity.v1.DeleteAp
 export declare const DeleteApiKeyResponseSchema: GenMessage<DeleteApiKeyResponse>;
 
 /**
+ * @generated from message portico.identity.v1.SetWorkspaceLimitRequest
+ */
+export declare type SetWorkspaceLimitRequest = Message<"portico.identity.v1.SetWorkspaceLimitRequest"> & {
+  /**
+   * In nano-dollars; absent: anything.
+   *
+   * @generated from field: optional int64 limit_nanos = 1;
+   */
+  limitNanos?: bigint | undefined;
+};
+
+/**
+ * Describes the message portico.identity.v1.SetWorkspaceLimitRequest.
+ * Use `create(SetWorkspaceLimitRequestSchema)` to create a new message.
+ */
+export declare const SetWorkspaceLimitRequestSchema: GenMessage<SetWorkspaceLimitRequest>;
+
+/**
+ * @generated from message portico.identity.v1.SetWorkspaceLimitResponse
+ */
+export declare type SetWorkspaceLimitResponse = Message<"portico.identity.v1.SetWorkspaceLimitResponse"> & {
+};
+
+/**
+ * Describes the message portico.identity.v1.SetWorkspaceLimitResponse.
+ * Use `create(SetWorkspaceLimitResponseSchema)` to create a new message.
+ */
+export declare const SetWorkspaceLimitResponseSchema: GenMessage<SetWorkspaceLimitResponse>;
+
+/**
  * Keeps organizations, workspaces and API keys, and says who a caller is.
  *
  * @generated from service portico.identity.v1.IdentityService
@@ -334,6 +460,16 @@ export declare const IdentityService: GenService<{
     output: typeof CreateApiKeyResponseSchema;
   },
   /**
+   * Gets an API key of the caller's workspace. A key may get itself; others are for management keys. Rejects with API_KEY_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.IdentityService.GetApiKey
+   */
+  getApiKey: {
+    methodKind: "unary";
+    input: typeof GetApiKeyRequestSchema;
+    output: typeof GetApiKeyResponseSchema;
+  },
+  /**
    * Lists the API keys of the caller's workspace, oldest first.
    *
    * @generated from rpc portico.identity.v1.IdentityService.ListApiKeys
@@ -344,7 +480,8 @@ export declare const IdentityService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Enables or disables an API key. Rejects with API_KEY_NOT_FOUND when the workspace has no such key.
+   * Changes an API key; the next call of Authenticate or CheckApiKey counts with what it is then. Rejects with API_KEY_NOT_FOUND when the
+   * workspace has no such key.
    *
    * @generated from rpc portico.identity.v1.IdentityService.UpdateApiKey
    */
@@ -363,6 +500,16 @@ export declare const IdentityService: GenService<{
     methodKind: "unary";
     input: typeof DeleteApiKeyRequestSchema;
     output: typeof DeleteApiKeyResponseSchema;
+  },
+  /**
+   * Sets the most that all keys of the caller's workspace together may spend; for the operator alone. Rejects with WORKSPACE_NOT_FOUND.
+   *
+   * @generated from rpc portico.identity.v1.IdentityService.SetWorkspaceLimit
+   */
+  setWorkspaceLimit: {
+    methodKind: "unary";
+    input: typeof SetWorkspaceLimitRequestSchema;
+    output: typeof SetWorkspaceLimitResponseSchema;
   },
 }>;
 

@@ -1,12 +1,14 @@
 import type { ClientSession } from 'mongodb'
 import type { ApiKey } from '#services/identity/domain/api-key.ts'
 import type { By } from '#services/identity/domain/audit.ts'
+import { NO_TERMS } from '#services/identity/domain/key-terms.ts'
 import type { Plan } from '#services/identity/domain/organization.ts'
 import type { NewApiKey } from '#services/identity/ports/identity-store.ts'
 import type { NewOrganization } from '#services/identity/ports/organization-store.ts'
 import { keySnapshot, organizationSnapshot } from '#services/identity/run/snapshots.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { creatorOf, toStoredTerms } from '../stored/terms.ts'
 import { beginChange, logChange } from './audit-entries.ts'
 import { type ApiKeyDocument, type Collections, toKey } from './documents.ts'
 
@@ -47,15 +49,24 @@ export async function insertKey(
     { returnDocument: 'after', session, ...LIMIT },
   )
   if (owner === null) throw new Error(`There is no workspace ${workspace}`)
-  const { id, hash, kind, name, prefix, timeCreated } = newKey
+  const { id, hash, kind, name, prefix, terms = NO_TERMS, timeCreated, timeExpires = null } = newKey
+  const { organizationId, lastSeq: seq, limitNanos: workspaceLimitNanos } = owner
   const document: ApiKeyDocument = {
-    ...{ _id: { workspace, id }, organizationId: owner.organizationId, seq: owner.lastSeq, hash, kind, name, prefix },
-    ...{ disabled: false, timeCreated, timeExpires: newKey.timeExpires ?? null },
+    ...{ _id: { workspace, id }, organizationId, workspaceLimitNanos, seq, hash, kind, name, prefix, disabled: false },
+    ...{ terms: toStoredTerms(terms) ?? null, creatorKeyId: creatorOf(change.by) ?? null },
+    ...{ timeCreated, timeUpdated: timeCreated, timeExpires },
   }
   await collections.apiKeys.insertOne(document, { session, ...LIMIT })
   const key = toKey(document)
   await logKey(collections, { session, ...change }, id, { after: keySnapshot(key) })
   return key
+}
+
+/** Writes what can be changed of a key. */
+export async function updateKey({ apiKeys }: Collections, { session }: KeyChange, key: ApiKey): Promise<void> {
+  const { workspaceId: workspace, id, name, disabled, terms, timeUpdated, timeExpires = null } = key
+  const $set = { name, disabled, terms: toStoredTerms(terms) ?? null, timeUpdated, timeExpires }
+  await apiKeys.updateOne({ _id: { workspace, id } }, { $set }, { session, ...LIMIT })
 }
 
 /** Writes the entry of a change of a key. */
@@ -81,7 +92,7 @@ export async function insertOrganization(
   const timeCreated = by.time
   await organizations.insertOne({ _id: id, name, plan, timeCreated }, { session, ...LIMIT })
   await workspaces.insertOne(
-    { _id: workspace.id, organizationId: id, name: workspace.name, lastSeq: 0, timeCreated },
+    { _id: workspace.id, organizationId: id, name: workspace.name, lastSeq: 0, limitNanos: null, timeCreated },
     { session, ...LIMIT },
   )
   await auditPositions.insertOne({ _id: id, last: 1 + more }, { session, ...LIMIT })

@@ -3,6 +3,7 @@ import type { ApiKey } from '#services/identity/domain/api-key.ts'
 import type { AuditEvent } from '#services/identity/domain/audit.ts'
 import type { Organization, Plan } from '#services/identity/domain/organization.ts'
 import type { EntryKeys, StoredHealth } from '../stored/records.ts'
+import { type StoredTerms, toTerms } from '../stored/terms.ts'
 
 /** Names the workspace that the deployment started with; the only document of its collection. */
 export interface DeploymentDocument {
@@ -24,16 +25,23 @@ export interface WorkspaceDocument {
   readonly name: string
   /** Number of the last key made. */
   readonly lastSeq: number
+  /** Most that all keys together may spend, in digits of nano-dollars, as each of its keys repeats it; null: anything. */
+  readonly limitNanos: string | null
   readonly timeCreated: number
 }
 
-/** A key; `organizationId` repeats what its workspace says, and never changes. */
-export interface ApiKeyDocument extends Omit<ApiKey, 'id' | 'workspaceId' | 'timeExpires'> {
+/**
+ * A key. `organizationId` and `workspaceLimitNanos` repeat what its workspace says, so that one read has all: the former never changes,
+ * and whoever changes the latter changes the workspace and all its keys in one transaction.
+ */
+export interface ApiKeyDocument extends Omit<ApiKey, 'id' | 'workspaceId' | 'terms' | 'creatorKeyId' | 'timeExpires'> {
   readonly _id: { readonly workspace: string; readonly id: string }
   readonly organizationId: string
   readonly seq: number
-  readonly hash: string
+  readonly terms: StoredTerms | null
+  readonly creatorKeyId: string | null
   readonly timeExpires: number | null
+  readonly workspaceLimitNanos: string | null
 }
 
 /** The hash of a key that was deleted. */
@@ -116,16 +124,20 @@ export function collectionsOf(db: Db): Collections {
 }
 
 export function toKey(document: ApiKeyDocument): ApiKey {
-  const { _id, kind, name, prefix, disabled, timeCreated, timeExpires } = document
+  const { _id, kind, name, hash, prefix, disabled, terms, creatorKeyId, timeCreated, timeUpdated } = document
   return {
     id: _id.id,
     workspaceId: _id.workspace,
     kind,
     name,
+    hash,
     prefix,
     disabled,
+    terms: toTerms(terms ?? undefined),
+    creatorKeyId: creatorKeyId ?? undefined,
     timeCreated,
-    timeExpires: timeExpires ?? undefined,
+    timeUpdated,
+    timeExpires: document.timeExpires ?? undefined,
   }
 }
 

@@ -5,14 +5,16 @@ import type {
   Bootstrap,
   Bootstrapped,
   IdentityStore,
+  KeyQuery,
   ListedApiKey,
   NewApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
-import { keySnapshot } from '#services/identity/run/snapshots.ts'
+import { isSame, keySnapshot, workspaceSnapshot } from '#services/identity/run/snapshots.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { changeKey, insertKey, insertOrganization, logKey } from './api-keys.ts'
+import { changeKey, insertKey, insertOrganization, logKey, updateKey } from './api-keys.ts'
+import { logChange } from './audit-entries.ts'
 import { type ApiKeyDocument, type Collections, type DeploymentDocument, toKey } from './documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
@@ -54,12 +56,13 @@ export class MongoIdentityStore implements IdentityStore {
 
   async listKeys(
     workspace: string,
-    after: number,
-    limit: number,
+    { after, offset, limit, kinds, enabledOnly }: KeyQuery,
   ): Promise<{ items: readonly ListedApiKey[]; more: boolean }> {
+    const only = { ...(kinds.length > 0 && { kind: { $in: kinds } }), ...(enabledOnly && { disabled: false }) }
     const documents = await this.#collections.apiKeys
-      .find({ '_id.workspace': workspace, seq: { $gt: after } }, LIMIT)
+      .find({ '_id.workspace': workspace, seq: { $gt: after }, ...only }, LIMIT)
       .sort({ seq: 1 })
+      .skip(offset)
       .limit(limit + 1)
       .toArray()
     const items = documents.slice(0, limit).map((document) => ({ seq: document.seq, key: toKey(document) }))
@@ -72,19 +75,24 @@ export class MongoIdentityStore implements IdentityStore {
     return this.#change(owner.organizationId, by, (change) => insertKey(this.#collections, change, workspace, key))
   }
 
-  async setKeyDisabled(workspace: string, keyId: string, disabled: boolean, by: By): Promise<ApiKey | undefined> {
+  async reviseKey(
+    workspace: string,
+    keyId: string,
+    decide: (key: ApiKey) => ApiKey,
+    by: By,
+  ): Promise<ApiKey | undefined> {
     const found = await this.getKey(workspace, keyId)
-    if (found === undefined || found.key.disabled === disabled) return found?.key
+    if (found === undefined) return undefined
     return this.#change(found.organizationId, by, async (change) => {
-      const before = await this.#collections.apiKeys.findOneAndUpdate(
-        { _id: { workspace, id: keyId } },
-        { $set: { disabled } },
-        { returnDocument: 'before', session: change.session, ...LIMIT },
-      )
-      if (before === null) return undefined
-      const [was, is] = [toKey(before), toKey({ ...before, disabled })]
+      const _id = { workspace, id: keyId }
+      const document = await this.#collections.apiKeys.findOne({ _id }, { session: change.session, ...LIMIT })
+      if (document === null) return undefined
+      const was = toKey(document)
+      const is = { ...decide(was), timeUpdated: by.time }
       const snapshots = { before: keySnapshot(was), after: keySnapshot(is) }
-      if (was.disabled !== disabled) await logKey(this.#collections, change, keyId, snapshots)
+      if (isSame(snapshots.before, snapshots.after)) return was
+      await updateKey(this.#collections, change, is)
+      await logKey(this.#collections, change, keyId, snapshots)
       return is
     })
   }
@@ -104,6 +112,25 @@ export class MongoIdentityStore implements IdentityStore {
         await logKey(this.#collections, change, keyId, { before: keySnapshot(toKey(before)) })
       }
       return before !== null
+    })
+  }
+
+  async setWorkspaceLimit(workspace: string, limitNanos: bigint | undefined, by: By): Promise<boolean> {
+    const { workspaces, apiKeys } = this.#collections
+    const found = await workspaces.findOne({ _id: workspace }, LIMIT)
+    if (found === null) return false
+    const { organizationId } = found
+    return this.#change(organizationId, by, async ({ session, position }) => {
+      // Whoever creates a key meanwhile writes the same document, and is repeated.
+      const limit = limitNanos === undefined ? null : String(limitNanos)
+      const options = { session, ...LIMIT }
+      const was = await workspaces.findOneAndUpdate({ _id: workspace }, { $set: { limitNanos: limit } }, options)
+      if (was === null || was.limitNanos === limit) return was !== null
+      await apiKeys.updateMany({ '_id.workspace': workspace }, { $set: { workspaceLimitNanos: limit } }, options)
+      const change = { organizationId, by, resource: 'workspace', resourceId: workspace, position } as const
+      const [before, after] = [workspaceSnapshot(toNanos(was.limitNanos)), workspaceSnapshot(limitNanos)]
+      await logChange(this.#collections, session, { ...change, before, after })
+      return true
     })
   }
 
@@ -159,5 +186,11 @@ export class MongoIdentityStore implements IdentityStore {
 }
 
 function owned(document: ApiKeyDocument | null): OwnedApiKey | undefined {
-  return document === null ? undefined : { organizationId: document.organizationId, key: toKey(document) }
+  if (document === null) return undefined
+  const { organizationId, workspaceLimitNanos } = document
+  return { organizationId, workspaceLimitNanos: toNanos(workspaceLimitNanos), key: toKey(document) }
+}
+
+function toNanos(digits: string | null): bigint | undefined {
+  return digits === null ? undefined : BigInt(digits)
 }

@@ -8,11 +8,20 @@ export const SCHEMA: MongoSchema = {
     { version: 1, name: 'the first form', up: first },
     { version: 2, name: 'counts of exchanges', up: countsOfExchanges },
     { version: 3, name: 'federation', up: federation },
+    { version: 4, name: 'terms of keys', up: termsOfKeys },
   ],
 }
 
 async function countsOfExchanges({ db }: MongoStepStore): Promise<void> {
   await db.collection('identity.exchange_counts').createIndex({ timeForgotten: 1 }, { expireAfterSeconds: 0 })
+}
+
+async function termsOfKeys({ db }: MongoStepStore): Promise<void> {
+  const none = { terms: null, creatorKeyId: null, timeUpdated: '$timeCreated', workspaceLimitNanos: null }
+  await db.collection('identity.api_keys').updateMany({ timeUpdated: { $exists: false } }, [{ $set: none }])
+  await db
+    .collection('identity.workspaces')
+    .updateMany({ limitNanos: { $exists: false } }, { $set: { limitNanos: null } })
 }
 
 async function first({ db }: MongoStepStore): Promise<void> {

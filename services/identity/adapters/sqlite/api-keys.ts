@@ -1,28 +1,34 @@
 import type { ApiKey, ApiKeyKind } from '#services/identity/domain/api-key.ts'
 import type { By } from '#services/identity/domain/audit.ts'
+import { type KeyTerms, NO_TERMS } from '#services/identity/domain/key-terms.ts'
 import type { NewApiKey } from '#services/identity/ports/identity-store.ts'
 import { changeEntry, keySnapshot } from '#services/identity/run/snapshots.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { creatorOf, toStoredTerms, toTerms } from '../stored/terms.ts'
 import { writeEntry } from './audit-log.ts'
 
 export interface KeyRow {
   readonly workspace_id: string
-  readonly organization_id: string
   readonly id: string
-  readonly seq: number
   readonly kind: ApiKeyKind
   readonly name: string
   readonly prefix: string
   readonly disabled: number
+  readonly hash: string
+  readonly terms: string | null
+  readonly creator_key_id: string | null
   readonly time_created: number
+  readonly time_updated: number | null
   readonly time_expires: number | null
 }
 
 const INSERT_KEY = `INSERT INTO api_keys
-  (workspace_id, id, seq, hash, kind, name, prefix, disabled, time_created, time_expires)
-  VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`
+  (workspace_id, id, seq, hash, kind, name, prefix, disabled, terms, creator_key_id, time_created, time_expires)
+  VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)`
+const UPDATE_KEY = `UPDATE api_keys SET name = ?, disabled = ?, terms = ?, time_updated = ?, time_expires = ?
+  WHERE workspace_id = ? AND id = ?`
 const RAISE = 'UPDATE workspaces SET last_seq = last_seq + 1 WHERE id = ? RETURNING last_seq, organization_id'
 
 export function toKey(row: KeyRow): ApiKey {
@@ -31,9 +37,13 @@ export function toKey(row: KeyRow): ApiKey {
     workspaceId: row.workspace_id,
     kind: row.kind,
     name: row.name,
+    hash: row.hash,
     prefix: row.prefix,
     disabled: row.disabled === 1,
+    terms: toTerms(row.terms === null ? undefined : JSON.parse(row.terms)),
+    creatorKeyId: row.creator_key_id ?? undefined,
     timeCreated: row.time_created,
+    timeUpdated: row.time_updated ?? row.time_created,
     timeExpires: row.time_expires ?? undefined,
   }
 }
@@ -42,13 +52,33 @@ export function toKey(row: KeyRow): ApiKey {
 export function insertKey(file: SqliteFile, workspaceId: string, newKey: NewApiKey, by: By): ApiKey {
   const owner = file.statement(RAISE).get(workspaceId) as { last_seq: number; organization_id: string } | undefined
   if (owner === undefined) throw new Rejection('WORKSPACE_NOT_FOUND', { workspace_id: workspaceId })
-  const { id, hash, kind, name, prefix, timeCreated, timeExpires } = newKey
+  const { id, hash, kind, name, prefix, terms = NO_TERMS, timeCreated, timeExpires } = newKey
+  const creatorKeyId = creatorOf(by)
+  const [creator, expires] = [creatorKeyId ?? null, timeExpires ?? null]
   file
     .statement(INSERT_KEY)
-    .run(workspaceId, id, owner.last_seq, hash, kind, name, prefix, timeCreated, timeExpires ?? null)
-  const key = { id, workspaceId, kind, name, prefix, disabled: false, timeCreated, timeExpires }
+    .run(
+      ...[workspaceId, id, owner.last_seq, hash, kind, name, prefix],
+      termsText(terms),
+      creator,
+      timeCreated,
+      expires,
+    )
+  const times = { timeCreated, timeUpdated: timeCreated, timeExpires }
+  const key = { id, workspaceId, kind, name, hash, prefix, disabled: false, terms, creatorKeyId, ...times }
   logKey(file, owner.organization_id, by, id, { after: keySnapshot(key) })
   return key
+}
+
+/** Writes what can be changed of a key, in a job of the file. */
+export function updateKey(file: SqliteFile, key: ApiKey): void {
+  const { workspaceId, id, name, disabled, terms, timeUpdated, timeExpires = null } = key
+  file.statement(UPDATE_KEY).run(name, disabled ? 1 : 0, termsText(terms), timeUpdated, timeExpires, workspaceId, id)
+}
+
+function termsText(terms: KeyTerms): string | null {
+  const stored = toStoredTerms(terms)
+  return stored === undefined ? null : JSON.stringify(stored)
 }
 
 /** Writes the entry of a change of a key, in a job of the file. */

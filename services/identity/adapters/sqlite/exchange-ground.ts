@@ -4,14 +4,16 @@ import type { Plan } from '#services/identity/domain/organization.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
 import { issuerKind, policyKind, toRecord } from '../stored/kinds.ts'
+import { toKey } from './api-keys.ts'
 
 /** All that an exchange needs, by the policy's id: one statement, so that it is of one moment. */
 export const GROUND = `SELECT
     p.id, p.organization_id, p.revision, p.settings, p.time_created, p.time_updated, p.workspace_id, p.key_id, p.issuer_id,
     o.name AS o_name, o.plan AS o_plan, o.time_created AS o_created,
     i.revision AS i_revision, i.settings AS i_settings, i.time_created AS i_created, i.time_updated AS i_updated,
-    k.kind AS k_kind, k.name AS k_name, k.prefix AS k_prefix, k.disabled AS k_disabled,
-    k.time_created AS k_created, k.time_expires AS k_expires
+    k.kind AS k_kind, k.name AS k_name, k.hash AS k_hash, k.prefix AS k_prefix, k.disabled AS k_disabled,
+    k.terms AS k_terms, k.creator_key_id AS k_creator,
+    k.time_created AS k_created, k.time_updated AS k_updated, k.time_expires AS k_expires
   FROM policies p JOIN organizations o ON o.id = p.organization_id
   LEFT JOIN issuers i ON i.id = p.issuer_id AND i.organization_id = p.organization_id
   LEFT JOIN workspaces w ON w.id = p.workspace_id AND w.organization_id = p.organization_id
@@ -37,9 +39,13 @@ export interface GroundRow {
   readonly i_updated: number
   readonly k_kind: ApiKeyKind | null
   readonly k_name: string
+  readonly k_hash: string
   readonly k_prefix: string
   readonly k_disabled: number
+  readonly k_terms: string | null
+  readonly k_creator: string | null
   readonly k_created: number
+  readonly k_updated: number | null
   readonly k_expires: number | null
 }
 
@@ -62,8 +68,9 @@ function issuerOf(row: GroundRow): ExchangeGround['issuer'] {
 }
 
 function keyOf(row: GroundRow): ExchangeGround['key'] {
-  const { key_id: id, workspace_id: workspaceId, k_kind: kind, k_name: name, k_prefix: prefix } = row
+  const { key_id: id, workspace_id, k_kind: kind, k_name: name, k_hash: hash, k_prefix: prefix } = row
   if (kind === null) return undefined
-  const times = { timeCreated: row.k_created, timeExpires: row.k_expires ?? undefined }
-  return { id, workspaceId, kind, name, prefix, disabled: row.k_disabled === 1, ...times }
+  const times = { time_created: row.k_created, time_updated: row.k_updated, time_expires: row.k_expires }
+  const state = { disabled: row.k_disabled, terms: row.k_terms, creator_key_id: row.k_creator }
+  return toKey({ id, workspace_id, kind, name, hash, prefix, ...state, ...times })
 }

@@ -4,22 +4,33 @@ import type {
   Bootstrap,
   Bootstrapped,
   IdentityStore,
+  KeyQuery,
   ListedApiKey,
   NewApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
-import { keySnapshot } from '#services/identity/run/snapshots.ts'
+import { changeEntry, isSame, keySnapshot, workspaceSnapshot } from '#services/identity/run/snapshots.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { insertKey, type KeyRow, logKey, toKey } from './api-keys.ts'
+import { insertKey, type KeyRow, logKey, toKey, updateKey } from './api-keys.ts'
+import { writeEntry } from './audit-log.ts'
 import { insertOrganization } from './organization-store.ts'
 
-const KEYS = 'SELECT k.*, w.organization_id FROM api_keys k JOIN workspaces w ON w.id = k.workspace_id ' as const
+const KEYS =
+  'SELECT k.*, w.organization_id, w.limit_nanos FROM api_keys k JOIN workspaces w ON w.id = k.workspace_id ' as const
 const BY_HASH = `${KEYS} WHERE k.hash = ?`
 const BY_ID = `${KEYS} WHERE k.workspace_id = ? AND k.id = ?`
 const OF_ORGANIZATION = `${KEYS} WHERE k.id = ? AND w.organization_id = ?`
-const PAGE = `${KEYS} WHERE k.workspace_id = ? AND k.seq > ? ORDER BY k.seq LIMIT ?`
+const PAGE = `${KEYS} WHERE k.workspace_id = ? AND k.seq > ? AND (? OR k.disabled = 0)
+  AND (? = '[]' OR k.kind IN (SELECT value FROM json_each(?))) ORDER BY k.seq LIMIT ? OFFSET ?`
 const REMEMBER = `INSERT INTO deleted_keys (hash) SELECT hash FROM api_keys WHERE workspace_id = ? AND id = ?
   ON CONFLICT DO NOTHING`
+
+interface OwnedKeyRow extends KeyRow {
+  readonly organization_id: string
+  readonly seq: number
+  /** Of the workspace. */
+  readonly limit_nanos: string | null
+}
 
 /** Workspaces and keys in SQLite. */
 export class SqliteIdentityStore implements IdentityStore {
@@ -57,10 +68,12 @@ export class SqliteIdentityStore implements IdentityStore {
 
   async listKeys(
     workspace: string,
-    after: number,
-    limit: number,
+    { after, offset, limit, kinds, enabledOnly }: KeyQuery,
   ): Promise<{ items: readonly ListedApiKey[]; more: boolean }> {
-    const rows = this.#file.statement(PAGE).all(workspace, after, limit + 1) as unknown as KeyRow[]
+    const [any, only] = [enabledOnly ? 0 : 1, JSON.stringify(kinds)]
+    const rows = this.#file
+      .statement(PAGE)
+      .all(workspace, after, any, only, only, limit + 1, offset) as unknown as OwnedKeyRow[]
     const items = rows.slice(0, limit).map((row) => ({ seq: row.seq, key: toKey(row) }))
     return { items, more: rows.length > limit }
   }
@@ -69,15 +82,14 @@ export class SqliteIdentityStore implements IdentityStore {
     return this.#file.write(() => insertKey(this.#file, workspace, key, by))
   }
 
-  setKeyDisabled(workspace: string, keyId: string, disabled: boolean, by: By): Promise<ApiKey | undefined> {
+  reviseKey(workspace: string, keyId: string, decide: (key: ApiKey) => ApiKey, by: By): Promise<ApiKey | undefined> {
     return this.#file.write(() => {
       const found = this.#read(BY_ID, workspace, keyId)
-      if (found === undefined || found.key.disabled === disabled) return found?.key
-      const key = { ...found.key, disabled }
-      this.#file
-        .statement('UPDATE api_keys SET disabled = ? WHERE workspace_id = ? AND id = ?')
-        .run(disabled ? 1 : 0, workspace, keyId)
+      if (found === undefined) return undefined
+      const key = { ...decide(found.key), timeUpdated: by.time }
       const change = { before: keySnapshot(found.key), after: keySnapshot(key) }
+      if (isSame(change.before, change.after)) return found.key
+      updateKey(this.#file, key)
       logKey(this.#file, found.organizationId, by, keyId, change)
       return key
     })
@@ -90,6 +102,28 @@ export class SqliteIdentityStore implements IdentityStore {
       this.#file.statement(REMEMBER).run(workspace, keyId)
       this.#file.statement('DELETE FROM api_keys WHERE workspace_id = ? AND id = ?').run(workspace, keyId)
       logKey(this.#file, found.organizationId, by, keyId, { before: keySnapshot(found.key) })
+      return true
+    })
+  }
+
+  setWorkspaceLimit(workspace: string, limitNanos: bigint | undefined, by: By): Promise<boolean> {
+    return this.#file.write(() => {
+      const row = this.#file
+        .statement('SELECT organization_id, limit_nanos FROM workspaces WHERE id = ?')
+        .get(workspace)
+      if (row === undefined) return false
+      const was = toNanos(row.limit_nanos as string | null)
+      if (was === limitNanos) return true
+      const limit = limitNanos === undefined ? null : String(limitNanos)
+      this.#file.statement('UPDATE workspaces SET limit_nanos = ? WHERE id = ?').run(limit, workspace)
+      const owner = {
+        organizationId: row.organization_id as string,
+        by,
+        resource: 'workspace',
+        resourceId: workspace,
+      } as const
+      const [before, after] = [workspaceSnapshot(was), workspaceSnapshot(limitNanos)]
+      writeEntry(this.#file, changeEntry({ ...owner, before, after }))
       return true
     })
   }
@@ -109,7 +143,13 @@ export class SqliteIdentityStore implements IdentityStore {
   }
 
   #read(sql: typeof BY_HASH | typeof BY_ID | typeof OF_ORGANIZATION, ...values: string[]): OwnedApiKey | undefined {
-    const row = this.#file.statement(sql).get(...values) as unknown as KeyRow | undefined
-    return row && { organizationId: row.organization_id, key: toKey(row) }
+    const row = this.#file.statement(sql).get(...values) as unknown as OwnedKeyRow | undefined
+    return (
+      row && { organizationId: row.organization_id, workspaceLimitNanos: toNanos(row.limit_nanos), key: toKey(row) }
+    )
   }
+}
+
+function toNanos(digits: string | null): bigint | undefined {
+  return digits === null ? undefined : BigInt(digits)
 }

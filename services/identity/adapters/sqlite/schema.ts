@@ -45,10 +45,21 @@ const SIGNING_KEYS = `CREATE TABLE IF NOT EXISTS signing_keys (
 
 const DELETED_KEYS = 'CREATE TABLE IF NOT EXISTS deleted_keys (hash TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID'
 
+const TERMS = [
+  // JSON; null: none.
+  'ALTER TABLE api_keys ADD COLUMN terms TEXT',
+  'ALTER TABLE api_keys ADD COLUMN creator_key_id TEXT',
+  // Null: never.
+  'ALTER TABLE api_keys ADD COLUMN time_updated INTEGER',
+  // Digits, since they may be more than a number holds; null: anything.
+  'ALTER TABLE workspaces ADD COLUMN limit_nanos TEXT',
+]
+
 /** The steps of `identity.sqlite`. */
 export const STEPS: readonly SqliteStep[] = [
   { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
   { version: 2, name: 'signing keys', up: (database) => database.exec(SIGNING_KEYS) },
   { version: 3, name: 'federation', up: (database) => database.exec(FEDERATION.join(';\n')) },
   { version: 4, name: 'deleted keys', up: (database) => database.exec(DELETED_KEYS) },
+  { version: 5, name: 'terms of keys', up: (database) => database.exec(TERMS.join(';\n')) },
 ]

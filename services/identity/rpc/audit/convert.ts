@@ -15,6 +15,7 @@ const resources = enumTable({
   policy: AuditEntry_Resource.POLICY,
   'api-key': AuditEntry_Resource.API_KEY,
   organization: AuditEntry_Resource.ORGANIZATION,
+  workspace: AuditEntry_Resource.WORKSPACE,
 })
 const kinds = enumTable({
   'exchange-accepted': ListAuditEntriesRequest_Kind.EXCHANGE_ACCEPTED,

@@ -64,7 +64,10 @@ forEachTransport((name, connect) => {
     await using federation = await openFederation(connect)
     const { identity, keyId } = federation
     const { accessToken } = await federation.exchange()
-    await identity.client.updateApiKey({ keyId, disabled: true }, identity.as('management'))
+    await identity.client.updateApiKey(
+      { keyId, disabled: true, updateMask: { paths: ['disabled'] } },
+      identity.as('management'),
+    )
     assert.deepEqual(await refusalOf(federation.exchange()), refused)
     const credential = { case: 'accessToken', value: accessToken } as const
     assert.equal((await refusalOf(identity.client.authenticate({ credential }))).reason, 'CREDENTIAL_REFUSED')

@@ -1,0 +1,53 @@
+import { create } from '@bufbuild/protobuf'
+import {
+  KeyTerms_Reset,
+  type KeyTerms as KeyTermsMessage,
+  KeyTermsSchema,
+} from '#gen/portico/identity/v1/identity_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check, parseText } from '#shared/rpc/parse.ts'
+import { type KeyTerms, type LimitReset, NO_TERMS } from '../domain/key-terms.ts'
+
+/** Of a pattern that names models. */
+const MAX_PATTERN_LENGTH = 512
+
+const checkTerms = checkLimits(KeyTermsSchema)
+
+const resets = enumTable<LimitReset, KeyTerms_Reset>({
+  never: KeyTerms_Reset.NEVER,
+  daily: KeyTerms_Reset.DAILY,
+  weekly: KeyTerms_Reset.WEEKLY,
+  monthly: KeyTerms_Reset.MONTHLY,
+})
+
+/** The terms that a message says; rejects with REQUEST_INVALID when they can't be kept. */
+export function parseTerms(message: KeyTermsMessage): KeyTerms {
+  checkTerms(message, 'terms')
+  const { limitNanos, requestsPerMinute, tokensPerMinute, concurrentRequests, limitIncludesOwnKeys } = message
+  const limitReset = message.limitReset === KeyTerms_Reset.UNSPECIFIED ? 'never' : resets.fromProto(message.limitReset)
+  check(limitReset !== undefined, 'terms.limit_reset', 'is not known')
+  return {
+    ...{ limitNanos, limitReset, requestsPerMinute, concurrentRequests, limitIncludesOwnKeys },
+    tokensPerMinute: tokensPerMinute === undefined ? undefined : Number(tokensPerMinute),
+    allowedModels: message.allowedModels.map((pattern, i) =>
+      parseText(`terms.allowed_models[${i}]`, pattern, 1, MAX_PATTERN_LENGTH),
+    ),
+  }
+}
+
+/** Most keys have no terms; nobody who gets the message may change it. */
+const NONE = create(KeyTermsSchema, { limitReset: KeyTerms_Reset.NEVER })
+
+/** The terms of a key in a workspace that may have a limit, as a message. */
+export function termsToProto(terms: KeyTerms, workspaceLimitNanos: bigint | undefined): KeyTermsMessage {
+  if (terms === NO_TERMS && workspaceLimitNanos === undefined) return NONE
+  const { tokensPerMinute, limitReset, allowedModels, ...same } = terms
+  return create(KeyTermsSchema, {
+    ...same,
+    tokensPerMinute: tokensPerMinute === undefined ? undefined : BigInt(tokensPerMinute),
+    limitReset: resets.toProto(limitReset),
+    allowedModels: [...allowedModels],
+    workspaceLimitNanos,
+  })
+}
