@@ -1,4 +1,5 @@
 import { getAgent, listAgents } from './agent/operations.ts'
+import { createChatCompletion } from './chat/operations.ts'
 import { readSessionLog, subscribeToEvents } from './event/operations.ts'
 import { listAuditEntries } from './federation/audit-operations.ts'
 import { createIssuer, deleteIssuer, getIssuer, listIssuers, updateIssuer } from './federation/issuer-operations.ts'
@@ -61,7 +62,7 @@ export const OPERATIONS: readonly Operation[] = [
   getLocation,
   ...[listModels, listProviders, getProvider],
   ...[getInfo, getHealth],
-  createResponse,
+  ...[createResponse, createChatCompletion],
   ...[exchangeToken, listSigningKeys, getServerMetadata],
   ...[listIssuers, createIssuer, getIssuer, updateIssuer, deleteIssuer],
   ...[testPolicy, listPolicies, createPolicy, getPolicy, updatePolicy, deletePolicy],

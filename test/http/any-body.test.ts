@@ -39,6 +39,70 @@ const BODIES: Readonly<Record<string, readonly object[]>> = {
   '/api/session/ses_any/interrupt': [{}],
   '/api/session/ses_any/wait': [{}],
   '/api/experimental/session/ses_any/wait': [{}],
+  '/api/v1/chat/completions': [
+    { model: 'portico/echo', messages: [{ role: 'user', content: 'Hello' }], stream: true, stop: 'x', seed: 1, n: 1 },
+    {
+      model: 'portico/echo',
+      messages: [
+        { role: 'system', content: [{ type: 'text', text: 's', cache_control: { type: 'ephemeral', ttl: '5m' } }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 't', prompt_cache_breakpoint: { mode: 'explicit' } },
+            { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } },
+            { type: 'file', file: { file_data: 'data:,x', filename: 'f' } },
+            { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } },
+            { type: 'video_url', video_url: { url: 'https://a/b' } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: null,
+          reasoning: 'r',
+          reasoning_details: [
+            { type: 'reasoning.text', text: 't', signature: 's', index: 0, format: 'f', id: 'i' },
+            { type: 'reasoning.summary', summary: 's' },
+            { type: 'reasoning.encrypted', data: 'portico:item:e30', index: 1 },
+          ],
+          tool_calls: [
+            { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } },
+            { id: 'd', type: 'custom', custom: { name: 'g', input: 'i' } },
+          ],
+          annotations: [{ type: 'url_citation', url_citation: { url: 'u', start_index: 0, end_index: 1 } }],
+          images: [{ type: 'image_url', image_url: { url: 'https://a/b' } }],
+        },
+        { role: 'tool', tool_call_id: 'c', content: 'o' },
+        { role: 'tool', tool_call_id: 'd', content: [{ type: 'text', text: 'o' }] },
+      ],
+      tools: [
+        { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: { a: {} } } } },
+        { type: 'custom', custom: { name: 'g', format: { type: 'text' } } },
+        { type: 'web_search', a: { b: 1 } },
+      ],
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [{ type: 'custom', custom: { name: 'g' } }] },
+      },
+    },
+    {
+      model: 'portico/echo',
+      prompt: 'x',
+      response_format: { type: 'json_schema', json_schema: { name: 'n', schema: {}, strict: true } },
+      reasoning: { effort: 'low', exclude: true },
+      logprobs: true,
+      top_logprobs: 1,
+      logit_bias: { '1': 1 },
+      prediction: { type: 'content', content: [{ type: 'text', text: 'p' }] },
+      modalities: ['text', 'image'],
+      image_config: { a: 1 },
+      cache_control: { type: 'ephemeral' },
+      provider: { order: ['a'], sort: { by: 'price' } },
+      trace: { trace_id: 't', more: 1 },
+      metadata: { a: 'b' },
+      usage: { include: true },
+      stream_options: { include_usage: true },
+    },
+  ],
   '/api/v1/responses': [
     { model: 'portico/echo', input: 'Hello', stream: true, temperature: 1, top_k: 1, metadata: { a: 'b' } },
     {

@@ -28,6 +28,7 @@ const full = '/api/session/ses_full'
 const long = 'x'.repeat(5_000)
 const model = { id: 'a', providerID: 'b' }
 const echo = { model: 'portico/echo' }
+const question = (content: string) => ({ ...echo, messages: [{ role: 'user', content }] })
 const away = { by: 'stubs' } as const
 const noSession = (path = ''): Provocation => ({ path: `${unknown}${path}` })
 
@@ -142,6 +143,18 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'agent.list': ofLocation('/api/agent'),
   'agent.get': { ...ofLocation('/api/agent/build'), AGENT_NOT_FOUND: { path: '/api/agent/nobody' } },
   'location.get': ofLocation('/api/location'),
+  'chat.completions.create': {
+    MODEL_NOT_FOUND: { body: { ...question('Hi'), model: 'a/b' } },
+    PRESET_NOT_FOUND: { body: { ...question('Hi'), preset: 'none' } },
+    // One message more than a generation may have.
+    REQUEST_INVALID: { body: { ...echo, messages: Array(20_001).fill({ role: 'user', content: '' }) } },
+    // The gateway makes the ids of requests.
+    REQUEST_DUPLICATE: { body: question('Hi'), ...away },
+    PROVIDER_REFUSED: { body: question('/fail 400') },
+    PROVIDER_RATE_LIMITED: { body: question('/fail 429') },
+    PROVIDER_UNAVAILABLE: { body: question('/fail 500') },
+    PROVIDER_TIMEOUT: { body: question('/fail 504') },
+  },
   'responses.create': {
     MODEL_NOT_FOUND: { body: { model: 'a/b', input: 'Hi' } },
     // With the instructions, one message more than a generation may have.

@@ -1,0 +1,198 @@
+import { z } from 'zod'
+import { routerMetadata } from '../generation/router-metadata.ts'
+
+const count = z.int()
+
+/** What was used, and what it cost in dollars where that is known. */
+export const usage = z
+  .strictObject({
+    prompt_tokens: count,
+    completion_tokens: count,
+    total_tokens: count,
+    prompt_tokens_details: z.strictObject({ cached_tokens: count, cache_write_tokens: count }),
+    completion_tokens_details: z.strictObject({ reasoning_tokens: count }),
+    is_byok: z.literal(false),
+    cost: z.number().optional(),
+    cost_details: z
+      .strictObject({
+        upstream_inference_cost: z.null(),
+        upstream_inference_prompt_cost: z.number(),
+        upstream_inference_completions_cost: z.number(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'Chat.Usage' })
+
+const logprob = { token: z.string(), logprob: z.number(), bytes: z.array(z.int()).nullable() }
+const tokens = z.array(z.strictObject({ ...logprob, top_logprobs: z.array(z.strictObject(logprob)) }))
+
+/** Log probabilities of tokens, as far as they were asked for. */
+export const logprobs = z
+  .strictObject({ content: tokens.nullable(), refusal: tokens.nullable() })
+  .meta({ id: 'Chat.Logprobs' })
+
+/** Of a detail of a thought: the kind of provider whose it is, the provider's id of it, and the number of the thought. */
+const ofThought = { id: z.string().optional(), format: z.string().optional(), index: z.int() }
+
+/** A piece of what the model thought. */
+export const reasoningDetail = z
+  .discriminatedUnion('type', [
+    z.strictObject({
+      type: z.literal('reasoning.text'),
+      text: z.string().optional(),
+      signature: z.string().optional(),
+      ...ofThought,
+    }),
+    z.strictObject({ type: z.literal('reasoning.summary'), summary: z.string(), ...ofThought }),
+    z.strictObject({ type: z.literal('reasoning.encrypted'), data: z.string(), ...ofThought }),
+  ])
+  .meta({ id: 'Chat.ReasoningDetail' })
+
+/** A source that the model named; positions are those of the message's content, in UTF-16 code units. */
+export const annotation = z
+  .strictObject({
+    type: z.literal('url_citation'),
+    url_citation: z.strictObject({
+      url: z.string(),
+      title: z.string(),
+      start_index: z.int(),
+      end_index: z.int(),
+      content: z.string().optional(),
+    }),
+  })
+  .meta({ id: 'Chat.Annotation' })
+
+const image = z.strictObject({
+  type: z.literal('image_url'),
+  image_url: z.strictObject({ url: z.string() }),
+  index: z.int(),
+})
+const file = z.strictObject({
+  type: z.literal('file'),
+  file: z.strictObject({ filename: z.string().optional(), file_data: z.string() }),
+})
+
+const toolCall = z.discriminatedUnion('type', [
+  z.strictObject({
+    id: z.string(),
+    type: z.literal('function'),
+    function: z.strictObject({ name: z.string(), arguments: z.string() }),
+  }),
+  z.strictObject({
+    id: z.string(),
+    type: z.literal('custom'),
+    custom: z.strictObject({ name: z.string(), input: z.string() }),
+  }),
+])
+
+/** What comes whole, in a message as in a chunk. */
+const extras = {
+  reasoning_details: z.array(reasoningDetail).optional(),
+  images: z.array(image).optional(),
+  files: z.array(file).optional(),
+  annotations: z.array(annotation).optional(),
+}
+
+/** What the model said, thought and called. */
+export const message = z
+  .strictObject({
+    role: z.literal('assistant'),
+    content: z.string().nullable(),
+    refusal: z.string().nullable(),
+    reasoning: z.string().nullable(),
+    tool_calls: z.array(toolCall).optional(),
+    ...extras,
+  })
+  .meta({ id: 'Chat.Message' })
+
+const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error'])
+
+/** A chat completion (gateway facts 2.1). `system_fingerprint` has to be there, since clients demand it. */
+export const chatCompletion = z
+  .strictObject({
+    id: z.string().regex(/^gen-/),
+    object: z.literal('chat.completion'),
+    created: z.int(),
+    model: z.string(),
+    provider: z.string(),
+    system_fingerprint: z.null(),
+    service_tier: z.string().nullable(),
+    choices: z
+      .array(
+        z.strictObject({
+          index: z.literal(0),
+          finish_reason: finishReason,
+          native_finish_reason: z.string().nullable(),
+          logprobs: logprobs.nullable(),
+          message,
+        }),
+      )
+      .length(1),
+    usage: usage.optional(),
+    openrouter_metadata: routerMetadata.optional(),
+  })
+  .meta({ id: 'ChatCompletion' })
+
+const toolCallDelta = z.strictObject({
+  index: z.int(),
+  id: z.string().optional(),
+  type: z.enum(['function', 'custom']).optional(),
+  function: z.strictObject({ name: z.string().optional(), arguments: z.string() }).optional(),
+  custom: z.strictObject({ name: z.string().optional(), input: z.string() }).optional(),
+})
+
+const delta = z.strictObject({
+  role: z.literal('assistant').optional(),
+  content: z.string().optional(),
+  refusal: z.string().optional(),
+  reasoning: z.string().optional(),
+  tool_calls: z.array(toolCallDelta).optional(),
+  ...extras,
+})
+
+/** How a stream says that it failed. */
+const failure = z.strictObject({
+  code: z.int(),
+  message: z.string(),
+  metadata: z.strictObject({ error_type: z.string(), provider_name: z.string().optional() }),
+})
+
+/**
+ * A chunk of a chat completion. It has no `system_fingerprint`: clients refuse one that is null. Usage comes once, in the last chunk, which
+ * has no choice; an error comes once, in the last chunk, whose choice has ended with it.
+ */
+export const chatChunk = z
+  .strictObject({
+    id: z.string().regex(/^gen-/),
+    object: z.literal('chat.completion.chunk'),
+    created: z.int(),
+    model: z.string(),
+    provider: z.string().optional(),
+    service_tier: z.string().optional(),
+    choices: z
+      .array(
+        z.strictObject({
+          index: z.literal(0),
+          delta,
+          finish_reason: finishReason.nullable(),
+          native_finish_reason: z.string().nullable(),
+          logprobs: logprobs.nullable(),
+        }),
+      )
+      .max(1),
+    usage: usage.optional(),
+    openrouter_metadata: routerMetadata.optional(),
+    error: failure.optional(),
+  })
+  .meta({ id: 'ChatCompletionChunk' })
+
+export type ChatCompletion = z.output<typeof chatCompletion>
+export type ChatChunk = z.output<typeof chatChunk>
+export type ChatDelta = z.output<typeof delta>
+export type ChatMessage = z.output<typeof message>
+export type ChatFailure = z.output<typeof failure>
+export type ChatFinishReason = z.output<typeof finishReason>
+export type ChatLogprobs = z.output<typeof logprobs>
+export type ChatUsage = z.output<typeof usage>
+export type ChatAnnotation = z.output<typeof annotation>
+export type ReasoningDetail = z.output<typeof reasoningDetail>

@@ -1,0 +1,170 @@
+import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
+import type { RouterMetadata } from '../generation/router-metadata.ts'
+import { fromCost } from '../records/usage.ts'
+import type { ChatCompletion, ChatFinishReason, ChatLogprobs, ChatMessage, ChatUsage } from './completion.ts'
+import {
+  fromCall,
+  fromCallProof,
+  fromFile,
+  fromForeign,
+  fromImage,
+  fromLogProbabilities,
+  fromSources,
+  fromThought,
+} from './from-part.ts'
+
+/** What a completion has from the start. */
+export interface ChatSeed {
+  /** `gen-…` */
+  readonly id: string
+  /** Seconds since the epoch. */
+  readonly created: number
+  /** Model as it was asked for, until it is known which one answers. */
+  readonly model: string
+  /** Whether the client wants no thoughts. */
+  readonly withoutThoughts: boolean
+  /** Says how the answer was made; undefined: nobody asks. */
+  readonly describe: ((served: Served) => RouterMetadata) | undefined
+}
+
+/** Who served a request, and how. */
+export type Served = Pick<Generation, 'model' | 'providerId' | 'warnings' | 'preset'>
+
+/** A whole generation as a chat completion. */
+export function fromGeneration(seed: ChatSeed, generation: Generation): ChatCompletion {
+  const { model, providerId, serviceTier, reason, rawReason } = generation
+  const usage = fromUsage(generation)
+  return {
+    id: seed.id,
+    object: 'chat.completion',
+    created: seed.created,
+    model,
+    provider: providerId,
+    system_fingerprint: null,
+    service_tier: serviceTier ?? null,
+    choices: [
+      {
+        index: 0,
+        finish_reason: fromReason(reason),
+        native_finish_reason: rawReason ?? null,
+        logprobs: logprobsOf(generation),
+        message: messageOf(generation, seed.withoutThoughts),
+      },
+    ],
+    ...(usage === undefined ? {} : { usage }),
+    ...(seed.describe === undefined ? {} : { openrouter_metadata: seed.describe(generation) }),
+  }
+}
+
+function messageOf({ parts, sources }: Generation, withoutThoughts: boolean): ChatMessage {
+  const said: { content?: string; refusal?: string; reasoning?: string } = {}
+  const texts = new Map<number, { start: number; end: number }>()
+  const calls: NonNullable<ChatMessage['tool_calls']> = []
+  const details: NonNullable<ChatMessage['reasoning_details']> = []
+  const images: NonNullable<ChatMessage['images']> = []
+  const files: NonNullable<ChatMessage['files']> = []
+  let thoughts = 0
+  const say = (name: keyof typeof said, text: string): void => {
+    said[name] = (said[name] ?? '') + text
+  }
+  for (const [i, { part }] of parts.entries()) {
+    switch (part.case) {
+      case 'text': {
+        const start = said.content?.length ?? 0
+        say('content', part.value.text)
+        texts.set(i, { start, end: start + part.value.text.length })
+        break
+      }
+      case 'refusal':
+        say('refusal', part.value.text)
+        break
+      case 'reasoning': {
+        const words = (part.value.summary ?? '') + (part.value.text ?? '')
+        if (words !== '') say('reasoning', words)
+        details.push(...fromThought(part.value, thoughts++))
+        break
+      }
+      case 'toolCall':
+        calls.push(fromCall(part.value))
+        details.push(...fromCallProof(part.value, thoughts))
+        if (part.value.signature) thoughts++
+        break
+      case 'foreign':
+        details.push(...fromForeign(part.value, thoughts++))
+        break
+      case 'image': {
+        const image = fromImage(part.value, images.length)
+        if (image !== undefined) images.push(image)
+        break
+      }
+      case 'file': {
+        const file = fromFile(part.value)
+        if (file !== undefined) files.push(file)
+        break
+      }
+      default:
+        throw new Error(`A part "${part.case}" has no form in a chat completion`)
+    }
+  }
+  const annotations = fromSources(sources, texts)
+  return {
+    role: 'assistant',
+    content: said.content ?? null,
+    refusal: said.refusal ?? null,
+    reasoning: withoutThoughts ? null : (said.reasoning ?? null),
+    ...(details.length === 0 || withoutThoughts ? {} : { reasoning_details: details }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(images.length === 0 ? {} : { images }),
+    ...(files.length === 0 ? {} : { files }),
+    ...(annotations.length === 0 ? {} : { annotations }),
+  }
+}
+
+function logprobsOf({ parts, logProbabilities }: Generation): ChatLogprobs | null {
+  const of = (kind: 'text' | 'refusal') => {
+    const tokens = parts.flatMap(({ part }, i) => (part.case === kind ? (logProbabilities[i]?.tokens ?? []) : []))
+    return tokens.length === 0 ? null : fromLogProbabilities(tokens)
+  }
+  const logprobs = { content: of('text'), refusal: of('refusal') }
+  return logprobs.content === null && logprobs.refusal === null ? null : logprobs
+}
+
+const REASONS: { readonly [reason in FinishReason]?: ChatFinishReason } = {
+  [FinishReason.LENGTH]: 'length',
+  [FinishReason.TOOL_CALLS]: 'tool_calls',
+  [FinishReason.CONTENT_FILTER]: 'content_filter',
+}
+
+/** Why a generation ended; a provider's reason that is no other one is its normal end. */
+export function fromReason(reason: FinishReason): ChatFinishReason {
+  return REASONS[reason] ?? 'stop'
+}
+
+/** What was used, and what it cost in dollars where that is known; undefined when the provider did not say. */
+export function fromUsage({
+  usage,
+  costKnown,
+  costNanos,
+  outputCostNanos,
+}: Pick<Generation, 'usage' | 'costKnown' | 'costNanos' | 'outputCostNanos'>): ChatUsage | undefined {
+  if (usage === undefined) return undefined
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
+  return {
+    prompt_tokens: Number(inputTokens),
+    completion_tokens: Number(outputTokens),
+    total_tokens: Number(inputTokens + outputTokens),
+    prompt_tokens_details: { cached_tokens: Number(cacheReadTokens), cache_write_tokens: Number(cacheWriteTokens) },
+    completion_tokens_details: { reasoning_tokens: Number(reasoningTokens) },
+    is_byok: false,
+    ...(costKnown
+      ? {
+          cost: fromCost(costNanos),
+          cost_details: {
+            upstream_inference_cost: null,
+            upstream_inference_prompt_cost: fromCost(costNanos - outputCostNanos),
+            upstream_inference_completions_cost: fromCost(outputCostNanos),
+          },
+        }
+      : {}),
+  }
+}

@@ -1,0 +1,109 @@
+import type { LogProbability, Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ChatAnnotation, ChatDelta, ChatLogprobs, ChatMessage, ReasoningDetail } from './completion.ts'
+import { sealItem } from './sealed-item.ts'
+
+export type PartOf<C extends string> = Extract<Part['part'], { case: C }>['value']
+type Thought = Pick<PartOf<'reasoning'>, 'text' | 'summary' | 'signature' | 'encrypted' | 'id' | 'format'>
+
+/**
+ * The details of a thought: its words, with the provider's proof, then what is encrypted. `index`: number of the thought. Details of one
+ * thought have one number, so that they find together again in a history.
+ */
+export function fromThought(thought: Thought, index: number): ReasoningDetail[] {
+  const { text, summary, signature, encrypted } = thought
+  const shared = ofThought(thought, index)
+  const details: ReasoningDetail[] = []
+  if (summary) details.push({ type: 'reasoning.summary', summary, ...shared })
+  if (text || signature) {
+    const words = text ? { text } : {}
+    details.push({ type: 'reasoning.text', ...words, ...(signature ? { signature } : {}), ...shared })
+  }
+  if (encrypted) details.push({ type: 'reasoning.encrypted', data: encrypted, ...shared })
+  return details
+}
+
+/** What the details of a thought say besides its words, once these were streamed; `kind`: as what they were. */
+export function afterWords(thought: Thought, index: number, kind: 'text' | 'summary'): ReasoningDetail[] {
+  const proofs = fromThought({ ...thought, text: undefined, summary: undefined }, index)
+  if (proofs.length > 0 || (!thought.id && !thought.format)) return proofs
+  const shared = ofThought(thought, index)
+  return [
+    kind === 'text' ? { type: 'reasoning.text', ...shared } : { type: 'reasoning.summary', summary: '', ...shared },
+  ]
+}
+
+function ofThought({ id, format }: Pick<Thought, 'id' | 'format'>, index: number) {
+  return { ...(id ? { id } : {}), ...(format ? { format } : {}), index }
+}
+
+/** What stands beside the answer for an item of the provider's own: something encrypted, which is sent back as it is. */
+export function fromForeign({ format, item }: PartOf<'foreign'>, index: number): ReasoningDetail[] {
+  return item === undefined ? [] : [{ type: 'reasoning.encrypted', data: sealItem(item), format, index }]
+}
+
+/** The provider's proof of a tool call, as OpenRouter shows it: something encrypted with the id of the call. */
+export function fromCallProof({ callId, signature, format }: PartOf<'toolCall'>, index: number): ReasoningDetail[] {
+  return signature
+    ? [{ type: 'reasoning.encrypted', data: signature, ...ofThought({ id: callId, format }, index) }]
+    : []
+}
+
+/** A call of a tool. */
+export function fromCall(call: PartOf<'toolCall'>): NonNullable<ChatMessage['tool_calls']>[number] {
+  const { callId: id, name, custom } = call
+  if (custom) return { id, type: 'custom', custom: { name, input: call.arguments } }
+  return { id, type: 'function', function: { name, arguments: call.arguments } }
+}
+
+/** A picture; `index`: its number. Undefined: nothing came. */
+export function fromImage(media: PartOf<'image'>, index: number): NonNullable<ChatDelta['images']>[number] | undefined {
+  const url = urlOf(media)
+  return url === undefined ? undefined : { type: 'image_url', image_url: { url }, index }
+}
+
+/** A file. Undefined: nothing came. */
+export function fromFile(media: PartOf<'file'>): NonNullable<ChatDelta['files']>[number] | undefined {
+  const url = urlOf(media)
+  if (url === undefined) return undefined
+  return { type: 'file', file: { ...(media.name ? { filename: media.name } : {}), file_data: url } }
+}
+
+/** An address, or a data: URL. */
+function urlOf({ source, mime }: PartOf<'image'>): string | undefined {
+  if (source.case !== 'data') return source.value
+  const { buffer, byteOffset, byteLength } = source.value
+  const data = Buffer.from(buffer, byteOffset, byteLength).toString('base64')
+  return `data:${mime || 'application/octet-stream'};base64,${data}`
+}
+
+/**
+ * The sources that a message names, those with an address. `starts`: where the text of each part begins in the content, and where it ends, by
+ * the index of the part. Where a provider does not say which passage rests on a source, the whole text of the part does.
+ */
+export function fromSources(
+  sources: readonly Source[],
+  texts: ReadonlyMap<number, { readonly start: number; readonly end: number }>,
+): ChatAnnotation[] {
+  return sources.flatMap(({ partIndex, url, title = '', start, end, citedText }): ChatAnnotation[] => {
+    const text = texts.get(partIndex)
+    if (!url || text === undefined) return []
+    const range = { start_index: text.start + (start ?? 0), end_index: end === undefined ? text.end : text.start + end }
+    const citation = { url, title, ...range, ...(citedText ? { content: citedText } : {}) }
+    return [{ type: 'url_citation', url_citation: citation }]
+  })
+}
+
+/** Log probabilities of tokens that were streamed. */
+export function fromTokens(refusal: boolean, tokens: readonly LogProbability[]): ChatLogprobs {
+  const said = fromLogProbabilities(tokens)
+  return refusal ? { content: null, refusal: said } : { content: said, refusal: null }
+}
+
+/** Log probabilities of tokens. */
+export function fromLogProbabilities(tokens: readonly LogProbability[]): NonNullable<ChatLogprobs['content']> {
+  return tokens.map((token) => ({ ...fromToken(token), top_logprobs: token.alternatives.map(fromToken) }))
+}
+
+function fromToken({ token, logProbability, tokenBytes }: LogProbability) {
+  return { token, logprob: logProbability, bytes: tokenBytes.length === 0 ? null : [...tokenBytes] }
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { OF_USERS } from '../credentials.ts'
+import { generationHeaders, newGeneration } from '../generation/call.ts'
+import { toRouterMetadata, wantsRouterMetadata } from '../generation/router-metadata.ts'
+import { jsonOrEvents, stream } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { createChatBody } from './body.ts'
+import { type ChatFailure, chatChunk, chatCompletion } from './completion.ts'
+import { CUT_OFF, chatFailure, STOPPING } from './failure.ts'
+import { type ChatSeed, fromGeneration, type Served } from './from-generation.ts'
+import { publicField } from './public-field.ts'
+import { ChatFold } from './stream/fold.ts'
+import { ChatFrames } from './stream/frames.ts'
+import { toGenerationRequest } from './to-generation-request.ts'
+
+/** What OpenRouter sends while a client waits; every client takes it for what it is, a comment. */
+const HEARTBEAT = 'OPENROUTER PROCESSING'
+
+export const createChatCompletion = operation({
+  id: 'chat.completions.create',
+  method: 'post',
+  path: '/api/v1/chat/completions',
+  family: 'gateway',
+  credentials: OF_USERS,
+  summary: 'Generates a chat completion, as one JSON object or as a stream of chunks',
+  headers: z.object(generationHeaders),
+  body: createChatBody,
+  limit: 'promptLimit',
+  answer: jsonOrEvents(chatCompletion, chatChunk),
+  errors: [
+    'MODEL_NOT_FOUND',
+    'PRESET_NOT_FOUND',
+    'REQUEST_INVALID',
+    'REQUEST_DUPLICATE',
+    'PROVIDER_REFUSED',
+    'PROVIDER_RATE_LIMITED',
+    'PROVIDER_UNAVAILABLE',
+    'PROVIDER_TIMEOUT',
+  ],
+  async handle({ inference }, { headers, body, call, facade }) {
+    const { requestId: id } = newGeneration(call, facade)
+    const request = { generation: toGenerationRequest(body, id, headers) }
+    const model = body.model ?? body.models?.[0] ?? ''
+    const describe = (served: Served) => toRouterMetadata(model, served, (field) => publicField(field, body, headers))
+    const seed: ChatSeed = {
+      id,
+      created: Math.floor(facade.clock.now() / 1_000),
+      model,
+      withoutThoughts: body.reasoning?.exclude === true || body.include_reasoning === false,
+      describe: wantsRouterMetadata(headers) ? describe : undefined,
+    }
+    if (body.stream !== true) {
+      const { generation } = await inference.generate(request, call.options())
+      if (generation === undefined) throw new Error('Nothing was generated')
+      return { json: fromGeneration(seed, generation) }
+    }
+    const frames = new ChatFrames(seed)
+    const fold = new ChatFold(seed, frames)
+    const fail = (failure: ChatFailure): string => {
+      fold.fail(failure)
+      return frames.take()
+    }
+    return stream({
+      messages: inference.streamGenerate(request, call.options()),
+      frame({ events }) {
+        fold.add(events)
+        return frames.take()
+      },
+      end: () => fail(CUT_OFF),
+      failed: (error, shown) => fail(chatFailure(error, shown)),
+      heartbeat: HEARTBEAT,
+      // An answer cannot be taken up again elsewhere: it gets most of the time that the server has left.
+      stop: { share: 0.75, frames: () => fail(STOPPING) },
+    })
+  },
+  publicField: (field, { body, headers }) => publicField(field, body, headers),
+})

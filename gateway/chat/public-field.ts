@@ -1,0 +1,67 @@
+import type { GenerationHeaders } from '../generation/call.ts'
+import type { CreateChatBody } from './body.ts'
+import { originsOf } from './to-messages.ts'
+import { offeredTools } from './to-settings.ts'
+
+/** Fields of a generation that have another name in the body. Others of `sampling` stand in the body itself. */
+const NAMES: Readonly<Record<string, string>> = {
+  'sampling.top_log_probabilities': 'top_logprobs',
+  'response_format.json_schema.name': 'response_format.json_schema.name',
+  'tool_choice.name': 'tool_choice',
+  'tool_choice.mode': 'tool_choice',
+}
+
+/** The member of a request that a field of its generation was made of. */
+export function publicField(field: string, body: CreateChatBody, headers: GenerationHeaders): string {
+  const [, message, part, ofPart = ''] = /^messages\[(\d+)\](?:\.parts(?:\[(\d+)\])?\.?(.*))?/.exec(field) ?? []
+  if (message !== undefined)
+    return fieldOfMessage(body, Number(message), part === undefined ? part : Number(part), ofPart)
+  const [, tool, ofTool = ''] = /^tools\[(\d+)\](.*)$/.exec(field) ?? []
+  if (tool !== undefined) return fieldOfTool(body, Number(tool), ofTool)
+  if (field === 'max_output_tokens') return body.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens'
+  if (field === 'user' && body.user == null) return 'safety_identifier'
+  if (field === 'session_id' && body.session_id == null) {
+    return headers['x-session-id'] ? 'x-session-id' : 'prompt_cache_key'
+  }
+  if (field.startsWith('sampling.stop')) return 'stop'
+  return NAMES[field] ?? field.replace(/^sampling\./, '')
+}
+
+/** `part`: undefined: it is about all parts of the message. */
+function fieldOfMessage(body: CreateChatBody, message: number, part: number | undefined, rest: string): string {
+  const origins = originsOf(body, message)
+  const [first] = origins
+  if (first === undefined) return body.messages == null ? 'prompt' : 'messages'
+  if (part === undefined) return first.replace(/^(messages\.\d+).*/, '$1')
+  const origin = origins[part] ?? first
+  const [, inner, ofInner = ''] = /^tool_result\.content(?:\[(\d+)\])?\.?(.*)$/.exec(rest) ?? []
+  if (rest.startsWith('tool_result')) {
+    const at = `${origin}.content`
+    return inner === undefined ? at : `${at}.${inner}${memberOf(ofInner)}`
+  }
+  return rest === 'file.name' ? origin.replace(/file_data$/, 'filename') : origin
+}
+
+function memberOf(rest: string): string {
+  switch (rest) {
+    case 'image.data':
+      return '.image_url.url'
+    case 'video.data':
+      return '.video_url.url'
+    case 'file.data':
+      return '.file.file_data'
+    case 'file.name':
+      return '.file.filename'
+    case 'audio.data':
+      return '.input_audio.data'
+    default:
+      return ''
+  }
+}
+
+function fieldOfTool(body: CreateChatBody, index: number, rest: string): string {
+  const callable = offeredTools(body).filter(({ type }) => type === 'function' || type === 'custom')
+  const tool = callable[index]
+  if (tool === undefined) return `tools.${index}${rest}`
+  return `tools.${body.tools?.indexOf(tool)}.${tool.type}${rest}`
+}

@@ -1,0 +1,21 @@
+import type { JsonObject } from '@bufbuild/protobuf'
+import { objectProblem } from '../shape.ts'
+
+const PREFIX = 'portico:item:'
+
+/** An item of a provider's own as one text, since a message of a chat has no place for it. */
+export function sealItem(item: JsonObject): string {
+  return PREFIX + Buffer.from(JSON.stringify(item)).toString('base64url')
+}
+
+/** The item of a sealed text; undefined: it is none that Portico made. */
+export function openItem(text: string): JsonObject | undefined {
+  if (!text.startsWith(PREFIX)) return undefined
+  try {
+    const item: unknown = JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString())
+    const isObject = typeof item === 'object' && item !== null && !Array.isArray(item)
+    return isObject && objectProblem(item) === undefined ? (item as JsonObject) : undefined
+  } catch {
+    return undefined
+  }
+}

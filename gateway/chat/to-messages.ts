@@ -1,0 +1,133 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import {
+  Message_Role,
+  type MessageSchema,
+  type Part as PartMessage,
+  type PartSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import { Rejection } from '#shared/rejection.ts'
+import { given } from '../generation/to-shared.ts'
+import type { CreateChatBody } from './body.ts'
+import type { AssistantMessage, ChatInputMessage } from './messages.ts'
+import { textPart, toParts, urlPart } from './to-parts.ts'
+import { toThoughts } from './to-thoughts.ts'
+
+type Message = MessageInitShape<typeof MessageSchema>
+type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
+type Conversation = Pick<CreateChatBody, 'messages' | 'prompt' | 'prompt_cache_options'>
+
+/** A part, and the member of the body that it was made of. */
+export interface Made {
+  readonly part: Part
+  readonly path: string
+}
+
+/**
+ * The conversation; results of calls that follow one another are one message. Rejects with BODY_INVALID where a picture, file or sound
+ * cannot be read, or where nothing is said.
+ */
+export function toMessages(body: Conversation): Message[] {
+  const messages = gather(body).map(({ role, made }) => ({ role, parts: made.map(({ part }) => part) }))
+  if (messages.length === 0) throw new Rejection('BODY_INVALID', { field: 'messages', problem: 'must have content' })
+  return messages
+}
+
+/** The members of the body that the parts of a message were made of; found by making them once more, since it is needed for errors alone. */
+export function originsOf(body: Conversation, message: number): readonly string[] {
+  return gather(body)[message]?.made.map(({ path }) => path) ?? []
+}
+
+interface Turn {
+  readonly role: Message_Role
+  readonly made: Made[]
+}
+
+function gather({ messages, prompt, prompt_cache_options: cache }: Conversation): Turn[] {
+  if (messages == null) {
+    return [{ role: Message_Role.USER, made: [{ part: textPart(prompt ?? ''), path: 'prompt' }] }]
+  }
+  const ttl = cache?.ttl ?? undefined
+  const turns: Turn[] = []
+  const customCalls = new Set<string>()
+  for (const [i, message] of messages.entries()) {
+    const made = partsOf(message, `messages.${i}`, ttl, customCalls)
+    // What has no part says nothing.
+    if (made.length === 0) continue
+    const last = turns.at(-1)
+    const role = ROLES[message.role]
+    if (role === Message_Role.TOOL && last?.role === role) last.made.push(...made)
+    else turns.push({ role, made })
+  }
+  return turns
+}
+
+const ROLES = {
+  system: Message_Role.SYSTEM,
+  developer: Message_Role.SYSTEM,
+  user: Message_Role.USER,
+  assistant: Message_Role.ASSISTANT,
+  tool: Message_Role.TOOL,
+} as const
+
+function partsOf(message: ChatInputMessage, at: string, ttl: string | undefined, customCalls: Set<string>): Made[] {
+  switch (message.role) {
+    case 'assistant':
+      return fromAssistant(message, at, ttl, customCalls)
+    case 'tool': {
+      const content = toParts(message.content, `${at}.content`, ttl).map(({ part }) => part)
+      const callId = message.tool_call_id
+      const value = { callId, content, custom: customCalls.has(callId) }
+      return [{ part: { part: { case: 'toolResult', value } }, path: at }]
+    }
+    default:
+      return toParts(message.content, `${at}.content`, ttl)
+  }
+}
+
+function fromAssistant(
+  message: AssistantMessage,
+  at: string,
+  ttl: string | undefined,
+  customCalls: Set<string>,
+): Made[] {
+  const { content, refusal, images, files, tool_calls: calls } = message
+  const { thoughts, proofs } = toThoughts(message, at)
+  const made: Made[] = thoughts
+  if (content != null) {
+    const sources = sourcesOf(message)
+    for (const { part, path } of toParts(content, `${at}.content`, ttl)) {
+      const { part: said } = part
+      // What was said beside calls may be nothing.
+      if (said?.case === 'text' && said.value.text === '') continue
+      const cites = sources.length > 0 && typeof content === 'string'
+      made.push({ part: cites ? { part: { case: 'text', value: { text: content, sources } } } : part, path })
+    }
+  }
+  if (refusal) made.push({ part: { part: { case: 'refusal', value: { text: refusal } } }, path: `${at}.refusal` })
+  for (const [i, image] of (images ?? []).entries()) {
+    made.push(urlPart('image', image.image_url.url, `${at}.images.${i}.image_url.url`))
+  }
+  for (const [i, { file }] of (files ?? []).entries()) {
+    made.push(urlPart('file', file.file_data, `${at}.files.${i}.file.file_data`, { name: file.filename || undefined }))
+  }
+  for (const [i, call] of (calls ?? []).entries()) {
+    const { id: callId } = call
+    if (call.type === 'custom') customCalls.add(callId)
+    const called =
+      call.type === 'custom'
+        ? { name: call.custom.name, arguments: call.custom.input, custom: true }
+        : { name: call.function.name, arguments: call.function.arguments }
+    const value = { callId, ...called, ...proofs.get(callId) }
+    made.push({ part: { part: { case: 'toolCall', value } }, path: `${at}.tool_calls.${i}` })
+  }
+  return made
+}
+
+function sourcesOf({ annotations }: AssistantMessage) {
+  return (annotations ?? []).flatMap(({ url_citation: cited }) => {
+    if (cited == null) return []
+    const { url, title, start_index: start, end_index: end, content } = cited
+    const range = { ...given('start', start), ...given('end', end) }
+    return [{ url, ...given('title', title), ...range, ...given('citedText', content) }]
+  })
+}

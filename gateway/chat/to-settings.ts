@@ -1,0 +1,142 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { type HostedToolSchema, ToolChoice_Mode, type ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import type { GenerationInit } from '../generation/call.ts'
+import { given, toCacheControl, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
+import { type ChatSettings, nameOf, wantedBy } from './body.ts'
+
+type Struct = NonNullable<GenerationInit['providerBody']>
+
+/** Whose form the tools have that a chat can ask a provider to run. */
+const OPENAI = 'openai-responses-v1'
+
+/** How the answer is made: all of a generation's request that is neither the conversation nor who asks. */
+export function toSettings(body: ChatSettings): GenerationInit {
+  const { reasoning, reasoning_effort: effort, transforms } = body
+  const model = body.model ?? body.models?.[0]
+  const { notApplied = [], ...shared } = toSharedSettings({ ...body, model })
+  return {
+    ...shared,
+    ...given('model', model),
+    ...given('maxOutputTokens', body.max_completion_tokens ?? body.max_tokens),
+    ...given('parallelToolCalls', body.parallel_tool_calls),
+    ...given('reasoning', toReasoning(effort == null ? reasoning : { ...reasoning, effort })),
+    ...given('responseFormat', toFormat(body.response_format)),
+    ...given('verbosity', body.verbosity),
+    ...given('prediction', toPrediction(body.prediction)),
+    ...given('providerBody', providerBody(body)),
+    ...given('toolChoice', toChoice(body)),
+    ...toTools(body),
+    sampling: toSampling(body),
+    notApplied: transforms == null || transforms.length === 0 ? notApplied : [...notApplied, 'transforms'],
+  }
+}
+
+/** The system text of a conversation, read from whatever was sent as one. */
+export function toSystem({ messages }: Pick<ChatSettings, 'messages'>): string {
+  if (!Array.isArray(messages)) return ''
+  return (messages as unknown[]).flatMap(systemText).join('\n\n')
+}
+
+function systemText(message: unknown): string[] {
+  const { role, content } = (message ?? {}) as { readonly role?: unknown; readonly content?: unknown }
+  if (role !== 'system' && role !== 'developer') return []
+  const parts: unknown[] = Array.isArray(content) ? content : [{ text: content }]
+  return parts.flatMap((part) => {
+    const { text } = (part ?? {}) as { readonly text?: unknown }
+    return typeof text === 'string' && text !== '' ? [text] : []
+  })
+}
+
+function toSampling(body: ChatSettings): NonNullable<GenerationInit['sampling']> {
+  const { stop } = body
+  return {
+    ...given('temperature', body.temperature),
+    ...given('topP', body.top_p),
+    ...given('topK', body.top_k),
+    ...given('minP', body.min_p),
+    ...given('topA', body.top_a),
+    ...given('frequencyPenalty', body.frequency_penalty),
+    ...given('presencePenalty', body.presence_penalty),
+    ...given('repetitionPenalty', body.repetition_penalty),
+    ...given('seed', body.seed == null ? undefined : BigInt(body.seed)),
+    ...given('stop', typeof stop === 'string' ? [stop] : stop),
+    ...given('logitBias', body.logit_bias),
+    ...given('topLogProbabilities', body.logprobs === true ? (body.top_logprobs ?? 0) : undefined),
+  }
+}
+
+/** The tools that the model is shown. */
+export function offeredTools({ tools, tool_choice: choice }: ChatSettings): NonNullable<ChatSettings['tools']> {
+  const narrowed =
+    typeof choice === 'object' && choice?.type === 'allowed_tools' ? new Set(wantedBy(choice)) : undefined
+  return (tools ?? []).filter((tool) => narrowed?.has(nameOf(tool)) !== false)
+}
+
+function toTools(body: ChatSettings): Pick<GenerationInit, 'tools' | 'hostedTools'> {
+  const tools: MessageInitShape<typeof ToolSchema>[] = []
+  const hostedTools: MessageInitShape<typeof HostedToolSchema>[] = []
+  for (const tool of offeredTools(body)) {
+    if (tool.type === 'function') {
+      const { name, description, parameters, strict } = tool.function
+      tools.push({
+        name,
+        description: description || undefined,
+        ...given('parameters', parameters as Struct | null | undefined),
+        ...given('strict', strict),
+        ...cacheOf(tool),
+      })
+    } else if (tool.type === 'custom') {
+      const { name, description, format } = tool.custom
+      const grammar = format?.type === 'grammar' ? format.grammar : undefined
+      const custom = grammar === undefined ? {} : { syntax: grammar.syntax, grammar: grammar.definition }
+      tools.push({ name, description: description || undefined, custom, ...cacheOf(tool) })
+    } else hostedTools.push({ format: OPENAI, definition: tool as Struct })
+  }
+  return { tools, hostedTools }
+}
+
+function cacheOf({ cache_control: cache }: Pick<ChatSettings, 'cache_control'>) {
+  return given('cacheControl', toCacheControl(cache))
+}
+
+const MODES = { auto: ToolChoice_Mode.AUTO, none: ToolChoice_Mode.NONE, required: ToolChoice_Mode.REQUIRED } as const
+
+function toChoice({ tool_choice: choice }: ChatSettings): GenerationInit['toolChoice'] | undefined {
+  if (choice == null) return undefined
+  if (typeof choice === 'string') return { mode: MODES[choice] }
+  switch (choice.type) {
+    case 'function':
+      return { mode: ToolChoice_Mode.NAMED, name: choice.function.name }
+    case 'custom':
+      return { mode: ToolChoice_Mode.NAMED, name: choice.custom.name }
+    case 'allowed_tools':
+      return { mode: MODES[choice.allowed_tools.mode] }
+    default:
+      return { mode: ToolChoice_Mode.HOSTED, name: choice.type }
+  }
+}
+
+function toFormat(format: ChatSettings['response_format']): GenerationInit['responseFormat'] | undefined {
+  if (format == null || format.type === 'text') return undefined
+  if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
+  const { name, schema, strict, description } = format.json_schema
+  const value = {
+    name,
+    description: description || undefined,
+    ...given('schema', schema as Struct | null | undefined),
+    ...given('strict', strict),
+  }
+  return { format: { case: 'jsonSchema', value } }
+}
+
+function toPrediction(prediction: ChatSettings['prediction']): string | undefined {
+  if (prediction == null) return undefined
+  const { content } = prediction
+  return typeof content === 'string' ? content : content.map(({ text }) => text).join('')
+}
+
+/** What has no place of its own in a generation, as chat completions name it. */
+function providerBody({ modalities, image_config }: ChatSettings): Struct | undefined {
+  if (modalities?.includes('image') !== true) return undefined
+  return { modalities, ...(image_config == null ? {} : { image_config }) } as Struct
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod'
+import { GenerationRequestSchema, JsonSchemaFormatSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { limitOf } from '#shared/rpc/field-limits.ts'
+import { cacheControl } from '../generation/settings.ts'
+import { countMembers } from '../records/json.ts'
+import { freeObject, guarded, limitedBy, mustBe, objectProblem, typeErrors } from '../shape.ts'
+
+const name = limitedBy(ToolSchema.field.name, z.string().min(1))
+const errors = typeErrors((type) => `tools of the type "${type.slice(0, 64)}" are not supported`)
+
+const functionTool = z.object({
+  type: z.literal('function'),
+  function: z.object({
+    name,
+    description: z.string().nullish(),
+    parameters: freeObject('A JSON Schema, interpreted by the provider.').nullish(),
+    strict: z.boolean().nullish(),
+  }),
+  cache_control: cacheControl.nullish(),
+})
+
+const customTool = z.object({
+  type: z.literal('custom'),
+  custom: z.object({
+    name,
+    description: z.string().nullish(),
+    format: z
+      .discriminatedUnion(
+        'type',
+        [
+          z.object({ type: z.literal('text') }),
+          z.object({
+            type: z.literal('grammar'),
+            grammar: z.object({
+              syntax: z.enum(['lark', 'regex']),
+              definition: z.string(),
+            }),
+          }),
+        ],
+        typeErrors(),
+      )
+      .nullish(),
+  }),
+  cache_control: cacheControl.nullish(),
+})
+
+/** Tools that OpenAI runs; other providers do not get them. */
+const HOSTED = ['web_search', 'web_search_preview', 'web_search_preview_2025_03_11', 'web_search_2025_08_26'] as const
+const hostedTool = z
+  .looseObject({ type: z.enum(HOSTED) })
+  .meta({ description: 'A tool that the provider runs, passed on as it is.' })
+
+/**
+ * Most tools of a list, and most members of the parameters of all of them together, as many as one free-form object may have: to
+ * check more would keep every other request waiting.
+ */
+const MAX_CHECKED = 50_000
+
+/** Lists are counted before they are looked at. */
+function listProblem(value: unknown): string | undefined {
+  return Array.isArray(value) && value.length > MAX_CHECKED ? `has more than ${MAX_CHECKED} items` : undefined
+}
+
+const offered = z
+  .array(z.discriminatedUnion('type', [functionTool, customTool, hostedTool], errors))
+  .superRefine((all, context) => {
+    let members = 0
+    for (const [i, tool] of all.entries()) {
+      const free = tool.type === 'function' ? tool.function.parameters : tool.type === 'custom' ? undefined : tool
+      members += countMembers(free)
+      const problem = free === tool ? objectProblem(free) : undefined
+      if (problem !== undefined) return context.addIssue({ code: 'custom', path: [i], message: problem })
+    }
+    if (members > MAX_CHECKED) {
+      context.addIssue({ code: 'custom', message: `their parameters have more than ${MAX_CHECKED} members` })
+    }
+  })
+
+/** Tools that are offered. */
+export const tools = guarded(limitedBy(GenerationRequestSchema.field.tools, offered), listProblem)
+
+const functionChoice = z.object({ type: z.literal('function'), function: z.object({ name }) })
+const customChoice = z.object({ type: z.literal('custom'), custom: z.object({ name }) })
+const named = z.discriminatedUnion('type', [functionChoice, customChoice], errors)
+const allowedTools = z.object({
+  type: z.literal('allowed_tools'),
+  allowed_tools: z.object({
+    mode: z.enum(['auto', 'required']),
+    tools: guarded(z.array(named).min(1), listProblem),
+  }),
+})
+const hostedChoice = z.object({ type: z.enum(HOSTED) })
+
+/** Whether and which tools are called; the names must be those of offered tools, which is checked with the whole. */
+export const toolChoice = z.union(
+  [
+    z.enum(['auto', 'none', 'required']),
+    z.discriminatedUnion('type', [functionChoice, customChoice, allowedTools, hostedChoice], errors),
+  ],
+  mustBe('"auto", "none", "required" or an object'),
+)
+
+const formatName = JsonSchemaFormatSchema.field.name
+
+/** Form of the answer. */
+export const responseFormat = z.discriminatedUnion(
+  'type',
+  [
+    z.object({ type: z.literal('text') }),
+    z.object({ type: z.literal('json_object') }),
+    z.object({
+      type: z.literal('json_schema'),
+      json_schema: z.object({
+        name: limitedBy(
+          formatName,
+          z.string().regex(/^[\w-]+$/, `must have 1 to ${limitOf(formatName).most} letters, digits, _ or -`),
+        ),
+        schema: freeObject('A JSON Schema, interpreted by the provider.').nullish(),
+        strict: z.boolean().nullish(),
+        description: z.string().nullish(),
+      }),
+    }),
+  ],
+  typeErrors((type) => `the form "${type.slice(0, 64)}" is not supported`),
+)
