@@ -109,7 +109,6 @@ const MATRIX: readonly MatrixRow[] = [
         'jsonc-parser',
         'lru-cache',
         'ignore',
-        'jose',
         'cel-js',
       ],
     ],

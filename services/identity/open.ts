@@ -15,8 +15,8 @@ import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { CelConditions } from './adapters/cel/cel-conditions.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './adapters/files/encryption-key.ts'
 import { FetchedIssuerKeys } from './adapters/issuer-keys/fetched-issuer-keys.ts'
-import { JoseVerifier } from './adapters/jose/jose-verifier.ts'
 import { SCHEMA } from './adapters/mongo/schema.ts'
+import { NodeVerifier } from './adapters/node-crypto/node-verifier.ts'
 import { STEPS } from './adapters/sqlite/schema.ts'
 import { openSqliteStores } from './adapters/sqlite/stores.ts'
 import type { Config } from './config.ts'
@@ -73,7 +73,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const keySettings = { networks: config.federationNetworks, ownOrigin: issuer }
   const fetchedKeys = new FetchedIssuerKeys({ ...keySettings, health: stores.issuerHealth, ...dependencies })
   const issuerKeys = tracedPort(opening.use(fetchedKeys), 'IssuerKeys')
-  const signatures = tracedPort(new JoseVerifier(), 'SignatureVerifier')
+  const signatures = tracedPort(new NodeVerifier(), 'SignatureVerifier')
   const conditions = new CelConditions()
   const steps = new ExchangeSteps({ keys: issuerKeys, signatures, conditions, ownIssuer: issuer })
   const { federation, auditLog: audit, replayClaims: claims } = stores

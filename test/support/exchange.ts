@@ -1,6 +1,6 @@
 import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts'
 import { FetchedIssuerKeys } from '#services/identity/adapters/issuer-keys/fetched-issuer-keys.ts'
-import { JoseVerifier } from '#services/identity/adapters/jose/jose-verifier.ts'
+import { NodeVerifier } from '#services/identity/adapters/node-crypto/node-verifier.ts'
 import { claimsOf } from '#services/identity/domain/access-token.ts'
 import type { AuditEntry } from '#services/identity/domain/audit.ts'
 import type { Issuer } from '#services/identity/domain/issuer.ts'
@@ -83,7 +83,7 @@ export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<Excha
   const counts = { lookups: 0, verifications: 0, minted: 0, claims: 0 }
   const health = { record: async () => {} }
   const keys = new FetchedIssuerKeys({ clock, logger: silentLogger, health, networks: [], ownOrigin: OUR_ISSUER })
-  const jose = new JoseVerifier()
+  const verifier = new NodeVerifier()
   const steps = new ExchangeSteps({
     keys: {
       problemOf: () => undefined,
@@ -95,7 +95,7 @@ export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<Excha
     signatures: {
       verify(parts, candidates) {
         counts.verifications += 1
-        return jose.verify(parts, candidates)
+        return verifier.verify(parts, candidates)
       },
     },
     conditions: new CelConditions(),

@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import type { PublicKey } from '#services/identity/domain/public-key.ts'
 import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
 import { checkExpiry } from '#services/identity/domain/subject-token/times.ts'
-import { newTokenKey, signToken } from '#test/support/subject-tokens.ts'
-import { JoseVerifier } from './jose-verifier.ts'
+import { NodeVerifier } from './node-verifier.ts'
 
 const PAYLOAD = 'eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ'
 /** RFC 7515, appendices A.2 and A.3. */
@@ -44,7 +43,7 @@ function partsOf(token: string) {
 }
 
 test('the vectors of RFC 7515 verify, and expired in 2011', async () => {
-  const verifier = new JoseVerifier()
+  const verifier = new NodeVerifier()
   for (const { algorithm, token, key } of VECTORS) {
     const { input, signature, claims } = partsOf(token)
     assert.equal(await verifier.verify({ algorithm, input, signature }, [key]), true)
@@ -54,7 +53,7 @@ test('the vectors of RFC 7515 verify, and expired in 2011', async () => {
 })
 
 test('no other text, signature or key verifies', async () => {
-  const verifier = new JoseVerifier()
+  const verifier = new NodeVerifier()
   const [rsa, ec] = VECTORS
   for (const { algorithm, token, key } of VECTORS) {
     const { input, signature } = partsOf(token)
@@ -70,7 +69,7 @@ test('no other text, signature or key verifies', async () => {
 })
 
 test('what is no key has signed nothing: a point off the curve, a key that is too short, and digits that are none', async () => {
-  const verifier = new JoseVerifier()
+  const verifier = new NodeVerifier()
   const [rsa, ec] = VECTORS
   for (const [{ algorithm, token }, key] of [
     [ec, { ...ec.key, y: ec.key.x }],
@@ -82,15 +81,5 @@ test('what is no key has signed nothing: a point off the curve, a key that is to
   ] as const) {
     const { input, signature } = partsOf(token)
     assert.equal(await verifier.verify({ algorithm, input, signature }, [key as PublicKey]), false)
-  }
-})
-
-test('a header that jose would not take is refused as well', async () => {
-  const key = newTokenKey('ES256', 'k1')
-  const { kty, crv, x, y } = key.jwk
-  for (const header of [{ alg: 'RS256' }, { alg: 'none' }, { crit: ['x'] }]) {
-    const { input, signature } = partsOf(signToken({ sub: 'a' }, key, header))
-    const parts = { algorithm: 'ES256', input, signature } as const
-    assert.equal(await new JoseVerifier().verify(parts, [{ kty, crv, x, y } as PublicKey]), false)
   }
 })

@@ -1,0 +1,39 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import type { PublicKey, SignatureAlgorithm } from '#services/identity/domain/public-key.ts'
+import type { SignatureVerifier, SignedParts } from '#services/identity/ports/token-signatures.ts'
+
+const KINDS = { ES256: 'EC', RS256: 'RSA' } as const satisfies Record<SignatureAlgorithm, PublicKey['kty']>
+
+/** Verifies signatures by node:crypto, as RFC 7518 sections 3.3 and 3.4 say (ADR 20). */
+export class NodeVerifier implements SignatureVerifier {
+  readonly #imported = new WeakMap<PublicKey, KeyObject | null>()
+
+  async verify({ algorithm, input, signature }: SignedParts, keys: readonly PublicKey[]): Promise<boolean> {
+    const signed = Buffer.from(input)
+    return keys.some((key) => key.kty === KINDS[algorithm] && this.#hasSigned(key, signed, signature))
+  }
+
+  #hasSigned(key: PublicKey, signed: Buffer, signature: Uint8Array): boolean {
+    const imported = this.#import(key)
+    // For RSA, which has one form of signature, the encoding means nothing.
+    return imported !== null && verify('sha256', signed, { key: imported, dsaEncoding: 'ieee-p1363' }, signature)
+  }
+
+  /** Null: the key is none. */
+  #import(key: PublicKey): KeyObject | null {
+    let imported = this.#imported.get(key)
+    if (imported === undefined) {
+      imported = importKey(key)
+      this.#imported.set(key, imported)
+    }
+    return imported
+  }
+}
+
+function importKey(key: PublicKey): KeyObject | null {
+  try {
+    return createPublicKey({ key, format: 'jwk' })
+  } catch {
+    return null
+  }
+}
