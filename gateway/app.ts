@@ -2,7 +2,7 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { authenticate } from './auth/authenticate.ts'
-import { callOf } from './call.ts'
+import { callOf, secondPath } from './call.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
 import { beginCall } from './http/begin.ts'
@@ -42,12 +42,13 @@ function admit({ config }: Facade) {
   }
 }
 
-/** Registers operations by path, so that a known path answers a wrong method with 405 and the methods it has. */
+/** Registers operations by path, those of `/api/v1` below `/v1` as well, so that a known path answers a wrong method with 405 and the methods it has. */
 function addRoutes(app: Express, operations: readonly Operation[], facade: Facade): void {
   const exchanges = exchangeLimit(facade)
   const byPath = Map.groupBy(operations, ({ path }) => path)
   for (const [path, ofPath] of byPath) {
-    const at = app.route(path.replace(/\{(\w+)\}/g, ':$1'))
+    const paths = [path, secondPath(path)].filter((one) => one !== undefined)
+    const at = app.route(paths.map((one) => one.replace(/\{(\w+)\}/g, ':$1')))
     for (const operation of ofPath) at[operation.method](runOperation(operation, facade, exchanges))
     const methods = ofPath.map(({ method }) => method.toUpperCase())
     const allow = (methods.includes('GET') ? ['HEAD', ...methods] : methods).toSorted().join(', ')

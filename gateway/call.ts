@@ -10,16 +10,23 @@ export type Family = 'instance' | 'gateway' | 'messages' | 'oauth'
 
 const MESSAGES = /^(?:\/api)?\/v1\/messages(?:$|[/?])/
 
+/** Where an operation of `/api/v1` is served as well: without the `/api`. Undefined: nowhere else. */
+export function secondPath(path: string): string | undefined {
+  return path.startsWith('/api/v1/') ? path.slice(4) : undefined
+}
+
 /**
- * The family of a path; what lies outside of `/api/v1` belongs to the instance API. The key set is no part of OAuth: whoever verifies access
- * tokens reads it as the other lists of `/api/v1`.
+ * The family of a path; what lies outside of `/api/v1` and `/v1` belongs to the instance API. The key set is no part of OAuth: whoever
+ * verifies access tokens reads it as the other lists of `/api/v1`.
  */
 export function familyOf(path: string): Family {
   if (/^\/\.well-known\/oauth-authorization-server(?:$|\?)/.test(path)) return 'oauth'
   if (MESSAGES.test(path)) return 'messages'
-  if (!path.startsWith('/api/v1')) return 'instance'
-  if (path.startsWith('/api/v1/oauth/') && !/^\/jwks(?:$|\?)/.test(path.slice(13))) return 'oauth'
-  return path.length === 7 || path[7] === '/' || path[7] === '?' ? 'gateway' : 'instance'
+  const start = path.startsWith('/api/v1') ? 7 : path.startsWith('/v1') ? 3 : 0
+  if (start === 0) return 'instance'
+  const below = path.slice(start)
+  if (below.startsWith('/oauth/') && !/^\/oauth\/jwks(?:$|\?)/.test(below)) return 'oauth'
+  return below === '' || below[0] === '/' || below[0] === '?' ? 'gateway' : 'instance'
 }
 
 /** How long a unary call to a service may take, in milliseconds. */
@@ -34,6 +41,8 @@ export class Call {
   readonly requestId: string
   /** Whose requests count together with this one. */
   readonly clientNetwork: () => string
+  /** Whether the request came below `/v1`, where OpenAI's clients look for what is below `/api/v1`. */
+  readonly atV1: boolean
   /** Set by authentication. */
   principal: Principal | undefined
   /** What the principal's key may spend, as it was read with it; undefined: the local operator, who has no key. */
@@ -55,10 +64,11 @@ export class Call {
   #controller: AbortController | undefined
   #over = false
 
-  constructor(family: Family, requestId: string, clientNetwork: () => string) {
+  constructor(family: Family, requestId: string, clientNetwork: () => string, atV1 = false) {
     this.family = family
     this.requestId = requestId
     this.clientNetwork = clientNetwork
+    this.atV1 = atV1
     this.headers = ['x-request-id', requestId]
   }
 

@@ -1,7 +1,7 @@
 import { homedir, tmpdir } from 'node:os'
 import { z } from 'zod'
 import { type Environment, readEnvironment } from '#shared/config/config.ts'
-import { integerVariable, mustBe, portVariable, urlVariable } from '#shared/config/variables.ts'
+import { booleanVariable, integerVariable, mustBe, portVariable, urlVariable } from '#shared/config/variables.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { isNetwork } from './auth/client-network.ts'
 import { isLoopbackHost } from './http/origin.ts'
@@ -34,6 +34,12 @@ export interface Config {
   readonly importLimit: number
   /** Milliseconds between two heartbeats of an event stream. */
   readonly heartbeatMs: number
+  /** Milliseconds after which who waits for a model receives a sign of life, and between two of them. */
+  readonly keepAliveMs: number
+  /** Which events a stream of responses has where nothing of a request says it. */
+  readonly responsesDialect: 'both' | 'openai' | 'specification'
+  /** Whether assistant history in structured form needs `id` and `status`, as the specification says; not in OpenAI's dialect. */
+  readonly historyIds: boolean
   /** Of the product. */
   readonly version: string
   /** What `GET /api/info` says of the machine. */
@@ -60,6 +66,11 @@ const schema = z
     PORTICO_PROMPT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(33_554_432),
     PORTICO_IMPORT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(268_435_456),
     PORTICO_HEARTBEAT_MS: integerVariable({ min: 10, max: 3_600_000 }).default(15_000),
+    PORTICO_KEEP_ALIVE_MS: integerVariable({ min: 10, max: 3_600_000 }).default(10_000),
+    PORTICO_RESPONSES_DIALECT: z
+      .enum(['both', 'openai', 'specification'], mustBe('both, openai or specification'))
+      .default('both'),
+    PORTICO_HISTORY_IDS: booleanVariable().default(true),
   })
   .superRefine(({ PORTICO_AUTH: mode, PORTICO_HOST: host, PORTICO_BASIC_PASSWORD: password }, context) => {
     const issue = (variable: string, message: string): void => {
@@ -87,6 +98,9 @@ const schema = z
       promptLimit: env.PORTICO_PROMPT_LIMIT_BYTES,
       importLimit: env.PORTICO_IMPORT_LIMIT_BYTES,
       heartbeatMs: env.PORTICO_HEARTBEAT_MS,
+      keepAliveMs: env.PORTICO_KEEP_ALIVE_MS,
+      responsesDialect: env.PORTICO_RESPONSES_DIALECT,
+      historyIds: env.PORTICO_HISTORY_IDS,
       version: packageJson.version,
       paths: { home: homedir(), tmp: tmpdir() },
     }),

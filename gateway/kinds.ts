@@ -118,3 +118,13 @@ export interface EventAnswer {
 
 /** Makes what the handler of an operation with `events` returns. */
 export const stream = <T>(parts: StreamParts<T>): EventAnswer => ({ sendBy: (send) => send(parts) })
+
+/** A JSON answer that takes its time: meanwhile the client gets white space, which JSON may begin with. */
+export interface WholeAnswer<J = unknown> {
+  readonly whole: Promise<J>
+  /** The whole body of a failure that comes after white space was sent, with the status 200. */
+  readonly late: (error: unknown, shown: PublicError) => unknown
+}
+
+/** Makes what the handler of an operation returns whose JSON takes its time. */
+export const whole = <J>(json: Promise<J>, late: WholeAnswer['late']): WholeAnswer<J> => ({ whole: json, late })

@@ -19,6 +19,7 @@ import type {
   Members,
   PiecesOf,
   RawBody,
+  WholeAnswer,
 } from './kinds.ts'
 
 /** What a handler gets: whatever the operation has a schema for, checked, and the request's call. */
@@ -118,7 +119,7 @@ type Common<F extends Family, Path extends string, Q extends Members, H extends 
 type HandledFor<A extends Answer> = A extends Events
   ? EventAnswer
   : A extends JsonOrEvents<infer J>
-    ? EventAnswer | { readonly json: JsonOf<J> }
+    ? EventAnswer | WholeAnswer<JsonOf<J>> | { readonly json: JsonOf<J> }
     : A extends PiecesOf
       ? AsyncIterable<string>
       : unknown
@@ -153,7 +154,7 @@ type Presents<A extends Answer> = A extends z.ZodType | ByStatus ? { readonly pr
  *
  * Kinds of answers: a schema (200 and JSON, made by `present`), `noContent` (204), `byStatus({200: …, 503: …})` (`present` returns
  * `{ status, body }`), `events(schema)` (`handle` returns a {@link stream}), `jsonOrEvents(schema, schema)` (`handle` returns
- * `{ json }` or a {@link stream}), `piecesOf(schema)` (`handle` returns the text of the JSON piece by piece). Kinds of bodies: a schema (JSON), `form(schema)`, `raw(contentType)`, a
+ * `{ json }`, a {@link whole} or a {@link stream}), `piecesOf(schema)` (`handle` returns the text of the JSON piece by piece). Kinds of bodies: a schema (JSON), `form(schema)`, `raw(contentType)`, a
  * {@link ListBody}.
  */
 export function operation<

@@ -9,10 +9,10 @@ import { readForm, readJson, readRaw } from './http/body.ts'
 import { check } from './http/check.ts'
 import { sendPieces } from './http/json-pieces.ts'
 import { readList } from './http/list-body.ts'
-import { sendJson, sendNothing } from './http/respond.ts'
+import { Padding, sendJson, sendNothing } from './http/respond.ts'
 import { sendEventHeaders, sendEvents } from './http/sse.ts'
 import { textReader } from './http/texts.ts'
-import type { EventAnswer } from './kinds.ts'
+import type { EventAnswer, WholeAnswer } from './kinds.ts'
 import type { ExchangeLimit } from './oauth/exchange-limit.ts'
 import type { Input, Operation } from './operation.ts'
 
@@ -108,19 +108,41 @@ function sender(operation: Operation, facade: Facade): Send {
     case 'pieces':
       return (response, _input, handled) => sendPieces(response, handled as AsyncIterable<string>)
     case 'events':
-      return (response, { call }, handled) => sendStream(response, call, handled as EventAnswer, facade)
+      return (response, { call }, handled) =>
+        sendStream(response, call, handled as EventAnswer, facade, facade.config.heartbeatMs)
     case 'json or events':
       return (response, { call }, handled) => {
-        const either = handled as { json: unknown } | EventAnswer
-        return 'json' in either ? sendJson(response, 200, either.json) : sendStream(response, call, either, facade)
+        const either = handled as { json: unknown } | WholeAnswer | EventAnswer
+        if ('json' in either) return sendJson(response, 200, either.json)
+        if ('whole' in either) return sendWhole(response, call, either, facade)
+        return sendStream(response, call, either, facade, facade.config.keepAliveMs)
       }
   }
 }
 
-function sendStream(response: Response, call: Call, answer: EventAnswer, facade: Facade): Promise<void> {
-  const { lifecycle, config } = facade
+/** Nobody waits for JSON in silence. */
+async function sendWhole(response: Response, call: Call, answer: WholeAnswer, facade: Facade): Promise<void> {
+  using padding = new Padding(response, facade.config.keepAliveMs)
+  try {
+    const json = await answer.whole
+    if (padding.begun) padding.finish(json)
+    else sendJson(response, 200, json)
+  } catch (error) {
+    if (!padding.begun || call.over) throw error
+    padding.finish(answer.late(error, explain(facade, call, error)))
+  }
+}
+
+function sendStream(
+  response: Response,
+  call: Call,
+  answer: EventAnswer,
+  facade: Facade,
+  heartbeatMs: number,
+): Promise<void> {
+  const { lifecycle } = facade
   return answer.sendBy((parts) => {
     const failed = (error: unknown): string => parts.failed(error, explain(facade, call, error))
-    return sendEvents(response, { ...parts, failed, lifecycle, heartbeatMs: config.heartbeatMs })
+    return sendEvents(response, { ...parts, failed, lifecycle, heartbeatMs })
   })
 }

@@ -7,7 +7,7 @@ import type { AuthenticateRequestSchema } from '#gen/portico/identity/v1/identit
 import { Rejection, reasonOf } from '#shared/rejection.ts'
 import type { Principal, PrincipalKind } from '#shared/rpc/call-context.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
-import { type Call, callOf } from '../call.ts'
+import { type Call, callOf, secondPath } from '../call.ts'
 import type { Config } from '../config.ts'
 import { isAccessToken, OF_SESSIONS } from '../credentials.ts'
 import { BEARER_CHALLENGE } from '../errors/challenge.ts'
@@ -30,7 +30,9 @@ const LOCAL_OPERATOR = { credential: { case: 'localOperator', value: {} } } as c
 export function authenticate(facade: Facade, operations: readonly Operation[]) {
   const { clock, config, logger } = facade
   const wrongKeys = new WrongKeys(clock, logger)
-  const open = new Set(operations.filter(({ credentials }) => credentials.length === 0).map(({ path }) => path))
+  const open = new Set(
+    operations.filter(({ credentials }) => credentials.length === 0).flatMap(({ path }) => [path, secondPath(path)]),
+  )
   return async function authenticateRequest(request: Request, response: Response, next: NextFunction): Promise<void> {
     const call = callOf(response)
     const gateway = call.family === 'gateway' || call.family === 'messages'

@@ -33,6 +33,26 @@ export const generationHeaders = {
 /** Those headers, as they were given. */
 export type GenerationHeaders = { readonly [name in keyof typeof generationHeaders]?: string | undefined }
 
+/** What the inference service rejects generations with. */
+export const GENERATION_REASONS = [
+  'MODEL_NOT_FOUND',
+  'PRESET_NOT_FOUND',
+  'REQUEST_INVALID',
+  'REQUEST_DUPLICATE',
+  'CREDIT_INSUFFICIENT',
+  'PRICE_UNKNOWN',
+  'RATE_LIMITED',
+  'PROVIDER_REFUSED',
+  'PROVIDER_RATE_LIMITED',
+  'PROVIDER_UNAVAILABLE',
+  'PROVIDER_TIMEOUT',
+] as const
+
+/** The message of a call for a generation: with what is known of the caller's key, so that it is not read again. */
+export function asked(generation: GenerationInit, { terms }: Pick<Call, 'terms'>) {
+  return terms === undefined ? { generation } : { generation, terms }
+}
+
 /** What identifies a generation: one text for all ids of an answer. */
 export interface GenerationIds {
   /** 24 letters and digits. */

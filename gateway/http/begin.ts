@@ -15,7 +15,7 @@ export function beginCall({ clock, config, logger }: Facade) {
     const { method, path } = request
     const given = request.headers['x-request-id']
     const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomId('req')
-    const call = new Call(familyOf(path), requestId, () => networks.of(request))
+    const call = new Call(familyOf(path), requestId, () => networks.of(request), path.startsWith('/v1/'))
     response.locals.call = call
     const started = clock.monotonic()
     const span = openSpan(method, {

@@ -28,3 +28,38 @@ export function sendNothing(response: Response): void {
   response.writeHead(204, callOf(response).headers)
   response.end()
 }
+
+/**
+ * Sends white space, which JSON may begin with, while a client waits for a JSON answer: the first after so many milliseconds, with the
+ * headers, and more in the same intervals. Disposing it ends that.
+ */
+export class Padding implements Disposable {
+  readonly #response: Response
+  readonly #timer: NodeJS.Timeout
+
+  constructor(response: Response, everyMs: number) {
+    this.#response = response
+    this.#timer = setInterval(() => this.#pad(), everyMs)
+  }
+
+  /** Whether something was sent: then the status is 200, whatever comes. */
+  get begun(): boolean {
+    return this.#response.headersSent
+  }
+
+  /** Sends the answer itself, after white space. */
+  finish(body: unknown): void {
+    if (!this.#response.writableEnded) this.#response.end(JSON.stringify(body))
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+
+  #pad(): void {
+    const call = callOf(this.#response)
+    if (call.over || this.#response.writableEnded) return
+    if (!this.begun) this.#response.writeHead(200, [...JSON_HEADERS, ...call.headers])
+    this.#response.write('\n')
+  }
+}

@@ -51,44 +51,54 @@ export function sendEventHeaders(response: Response): void {
 }
 
 /**
- * Sends an RPC stream as server-sent events. Headers go out after the first message: an RPC that fails before it is
- * answered as an ordinary error. What comes in one turn of the event loop is written at once, and the RPC is not asked
- * for more while the client is slow. A client that hangs up aborts the RPC.
+ * Sends an RPC stream as server-sent events. Headers go out after the first message, or with the first heartbeat while there is none: an
+ * RPC that fails before is answered as an ordinary error. What comes in one turn of the event loop is written at once, and the RPC is not
+ * asked for more while the client is slow. A client that hangs up aborts the RPC.
  */
 export async function sendEvents<T>(response: Response, source: EventSource<T>): Promise<void> {
   const call = callOf(response)
   const iterator = source.messages[Symbol.asyncIterator]()
-  const first = await iterator.next()
-  if (call.over) return
-  response.writeHead(200, [...HEADERS, ...call.headers])
-  response.flushHeaders()
-  const writer = new EventWriter(response, call)
-  const heartbeat = setInterval(() => writer.beat(`: ${source.heartbeat}\n\n`), source.heartbeatMs)
   const { share, frames } = source.stop ?? COME_BACK
+  let writer: EventWriter | undefined
+  let drain: Disposable | undefined
   let grace: NodeJS.Timeout | undefined
-  using _ = source.lifecycle.onDrain((drainMs) => {
-    grace = setTimeout(() => {
-      writer.finish(frames())
-      call.end()
-    }, share * drainMs)
-  })
+  const begin = (): EventWriter => {
+    if (writer !== undefined) return writer
+    response.writeHead(200, [...HEADERS, ...call.headers])
+    response.flushHeaders()
+    writer = new EventWriter(response, call)
+    drain = source.lifecycle.onDrain((drainMs) => {
+      grace = setTimeout(() => {
+        writer?.finish(frames())
+        call.end()
+      }, share * drainMs)
+    })
+    return writer
+  }
+  const heartbeat = setInterval(() => {
+    if (!call.over) begin().beat(`: ${source.heartbeat}\n\n`)
+  }, source.heartbeatMs)
   try {
     let taken = 0
-    for (let next = first; next.done !== true; next = await iterator.next()) {
-      writer.add(source.frame(next.value))
-      if (writer.full) await writer.drained()
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+      if (call.over) return
+      const events = begin()
+      events.add(source.frame(next.value))
+      if (events.full) await events.drained()
       else if (++taken % MESSAGES_AT_ONCE === 0) await nextTurn()
       if (call.over) return
     }
-    writer.finish(source.end?.() ?? '')
+    if (!call.over) begin().finish(source.end?.() ?? '')
   } catch (error) {
+    if (writer === undefined) throw error
     // In one process the services stop together with the facade.
     const stopping = source.stop === undefined && source.lifecycle.state === 'draining'
     if (!call.over) writer.finish(stopping ? frames() : source.failed(error))
   } finally {
     clearInterval(heartbeat)
     clearTimeout(grace)
-    call.end()
+    drain?.[Symbol.dispose]()
+    if (writer !== undefined) call.end()
   }
 }
 

@@ -11,28 +11,30 @@ export type ResponsesDialect = (typeof DIALECTS)[number]
 
 /** Headers that `POST /api/v1/responses` looks at. */
 export const responsesHeaders = z.object({
-  'x-stream-dialect': z
-    .enum(DIALECTS)
-    .optional()
-    .meta({ description: 'Which events the stream contains; default: openai for the OpenAI SDKs, else both' }),
+  'x-stream-dialect': z.enum(DIALECTS).optional().meta({
+    description:
+      'Which events the stream contains; default: openai below /v1 and for the OpenAI SDKs, else as the server is set',
+  }),
   'x-stainless-lang': z.string().optional().meta({ description: 'Sent by the OpenAI SDKs' }),
   ...generationHeaders,
 })
 
 type Headers = z.output<typeof responsesHeaders>
 
-/**
- * The dialect that a client asks for by `x-stream-dialect`; without it `openai` for the OpenAI SDKs, whose stream helper throws at an
- * event that it does not know, else `both`.
- */
-export function chooseDialect(headers: Headers): ResponsesDialect {
-  return headers['x-stream-dialect'] ?? (headers['x-stainless-lang'] === undefined ? 'both' : 'openai')
+/** What decides on the dialect of a request besides its headers. */
+interface Surroundings {
+  /** Whether it came below `/v1`, where OpenAI's clients look. */
+  readonly atV1: boolean
+  /** What the server is set to. */
+  readonly byDefault: ResponsesDialect
 }
 
 /**
- * Whether assistant history in structured form needs `id` and `status`, as the specification says. Clients of OpenAI's dialect and
- * Vercel's AI SDK send it without, and could otherwise hold no conversation (gateway facts 1.2.1).
+ * The dialect that a client asks for by `x-stream-dialect`; without it `openai` below `/v1` and for the OpenAI SDKs, whose stream helper
+ * throws at an event that it does not know; else what the server is set to.
  */
-export function wantsHistoryIds(headers: Headers, dialect: ResponsesDialect): boolean {
-  return dialect !== 'openai' && !/\bai-sdk\//.test(headers['user-agent'] ?? '')
+export function chooseDialect(headers: Headers, { atV1, byDefault }: Surroundings): ResponsesDialect {
+  const asked = headers['x-stream-dialect']
+  if (asked !== undefined) return asked
+  return atV1 || headers['x-stainless-lang'] !== undefined ? 'openai' : byDefault
 }

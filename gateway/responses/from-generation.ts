@@ -1,5 +1,6 @@
 import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
 import { fromCost } from '../records/usage.ts'
+import type { ResponseFailure } from './failure.ts'
 import { fromPart } from './from-part.ts'
 import type { OutputItem } from './output.ts'
 import type { Echo, ResponseObject, Usage } from './response.ts'
@@ -10,6 +11,8 @@ export interface ResponseSeed {
   readonly id: string
   /** Seconds since the epoch. */
   readonly createdAt: number
+  /** As it was asked for. */
+  readonly model: string
   /** What it says of its request. */
   readonly echo: Echo
 }
@@ -27,7 +30,12 @@ export type EndState = ResponseState & { readonly status: 'completed' | 'incompl
 export type Finished = Pick<Generation, 'reason' | 'usage' | 'costNanos' | 'outputCostNanos'>
 
 /** A whole generation as a response; `completedAt` in seconds since the epoch. */
-export function fromGeneration(seed: ResponseSeed, generation: Generation, completedAt: number): ResponseObject {
+export function fromGeneration(
+  seed: ResponseSeed,
+  generation: Generation | undefined,
+  completedAt: number,
+): ResponseObject {
+  if (generation === undefined) throw new Error('Nothing was generated')
   const { model, parts, sources } = generation
   const ended = finishedState(generation, completedAt)
   const output = parts.map((part, index) => {
@@ -41,6 +49,17 @@ export function fromGeneration(seed: ResponseSeed, generation: Generation, compl
     )
   })
   return toResponse(seed, model, output, ended)
+}
+
+/** A response that failed before anything was generated. */
+export function failedResponse(seed: ResponseSeed, failure: ResponseFailure): ResponseObject {
+  return toResponse(seed, seed.model, [], failedState(failure))
+}
+
+/** The state of a response that failed. */
+export function failedState({ code, message, errorType }: ResponseFailure): EndState {
+  const nothing = { completed_at: null, incomplete_details: null, usage: null }
+  return { status: 'failed', ...nothing, error: { code, message }, error_type: errorType }
 }
 
 /** The response object in some state. */

@@ -1,14 +1,14 @@
-import { Rejection } from '#shared/rejection.ts'
 import { OF_USERS } from '../credentials.ts'
-import { newGeneration } from '../generation/call.ts'
-import { jsonOrEvents, stream } from '../kinds.ts'
+import type { PublicError } from '../errors/public-error.ts'
+import { asked, GENERATION_REASONS, newGeneration } from '../generation/call.ts'
+import { jsonOrEvents, stream, whole } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { type CreateResponseBody, createResponseBody } from './body.ts'
-import { chooseDialect, responsesHeaders, wantsHistoryIds } from './dialect.ts'
+import { createResponseBody } from './body.ts'
+import { chooseDialect, responsesHeaders } from './dialect.ts'
 import { requestEcho } from './echo.ts'
 import { responseEvent } from './events.ts'
 import { CUT_OFF, type ResponseFailure, responseFailure, STOPPING } from './failure.ts'
-import { fromGeneration } from './from-generation.ts'
+import { failedResponse, fromGeneration } from './from-generation.ts'
 import { publicField } from './public-field.ts'
 import { responseObject } from './response.ts'
 import { ResponsesFold } from './stream/fold.ts'
@@ -30,27 +30,23 @@ export const createResponse = operation({
   body: createResponseBody,
   limit: 'promptLimit',
   answer: jsonOrEvents(responseObject, responseEvent),
-  errors: [
-    'MODEL_NOT_FOUND',
-    'REQUEST_INVALID',
-    'REQUEST_DUPLICATE',
-    'PROVIDER_REFUSED',
-    'PROVIDER_RATE_LIMITED',
-    'PROVIDER_UNAVAILABLE',
-    'PROVIDER_TIMEOUT',
-  ],
+  errors: GENERATION_REASONS,
   async handle({ inference }, { headers, body, call, facade }) {
-    const dialect = chooseDialect(headers)
-    refusePresets(body)
-    if (wantsHistoryIds(headers, dialect)) requireHistoryIds(body.input)
+    const { responsesDialect: byDefault, historyIds } = facade.config
+    const dialect = chooseDialect(headers, { atV1: call.atV1, byDefault })
+    // OpenAI's clients send what the model said without either, and could otherwise hold no conversation.
+    if (historyIds && dialect !== 'openai') requireHistoryIds(body.input)
     const { text, requestId } = newGeneration(call, facade)
-    const request = { generation: toGenerationRequest(body, requestId, headers) }
+    const request = asked(toGenerationRequest(body, requestId, headers), call)
     const seconds = (): number => Math.floor(facade.clock.now() / 1_000)
-    const seed = { id: `resp_${text}`, createdAt: seconds(), echo: requestEcho(body) }
+    const seed = { id: `resp_${text}`, createdAt: seconds(), model: body.model, echo: requestEcho(body) }
     if (body.stream !== true) {
-      const { generation } = await inference.generate(request, call.options())
-      if (generation === undefined) throw new Error('Nothing was generated')
-      return { json: fromGeneration(seed, generation, seconds()) }
+      const generated = inference.generate(request, call.options())
+      const late = (error: unknown, shown: PublicError) => failedResponse(seed, responseFailure(error, shown))
+      return whole(
+        generated.then(({ generation }) => fromGeneration(seed, generation, seconds())),
+        late,
+      )
     }
     const frames = new ResponsesFrames(dialect)
     const fold = new ResponsesFold(seed, frames, seconds)
@@ -73,8 +69,3 @@ export const createResponse = operation({
   },
   publicField: (field, { body, headers }) => publicField(field, body, headers),
 })
-
-/** No preset is known here; an unknown one is not found. */
-function refusePresets({ model, preset }: CreateResponseBody): void {
-  if (model.includes('@preset/') || preset != null) throw new Rejection('ROUTE_NOT_FOUND')
-}

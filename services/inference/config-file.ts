@@ -4,13 +4,14 @@ import { type ParseError, parse } from 'jsonc-parser'
 import { z } from 'zod'
 import type { Environment } from '#shared/config/config.ts'
 import { readSecretFile } from '#shared/config/secret-file.ts'
+import type { CacheControl } from './domain/conversation.ts'
 import type { ModelEntry } from './domain/model-list.ts'
 import { nanosOf } from './domain/money.ts'
 
 /** A provider as it is configured. */
 export interface ProviderConfig {
   readonly id: string
-  readonly protocol: 'openai' | 'anthropic'
+  readonly protocol: 'openai' | 'openai-responses' | 'anthropic'
   /** Without a slash at its end. */
   readonly baseUrl: string
   /** Undefined: the provider asks for none. */
@@ -19,6 +20,16 @@ export interface ProviderConfig {
   readonly apiKeyFile?: string
   /** Sent with each request. */
   readonly headers: Readonly<Record<string, string>>
+  /** Of every address (`api-version=1`); undefined: none. */
+  readonly query?: string | undefined
+  /** The header that carries the key; undefined: the protocol's own. */
+  readonly keyHeader?: string | undefined
+  /** Whether answers are asked for as streams, whatever the client wants. */
+  readonly alwaysStream?: boolean | undefined
+  /** Whether thoughts go back as `reasoning_content`; undefined: where its host is known to want them. */
+  readonly reasoningContent?: boolean | undefined
+  /** Caching markers that the gateway places for requests without any; undefined: none. */
+  readonly cache?: CacheControl | undefined
   readonly models: readonly ModelEntry[]
 }
 
@@ -61,21 +72,38 @@ function provider(env: Environment) {
   return z
     .strictObject({
       id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case letters, digits, `.`, `_` and `-`'),
-      protocol: z.enum(['openai', 'anthropic']),
+      protocol: z.enum(['openai', 'openai-responses', 'anthropic']),
       baseURL: baseUrl,
       apiKey: z.string().min(1).optional(),
       apiKeyEnv: z.string().min(1).optional(),
       apiKeyFile: z.string().min(1).optional(),
       headers: z.record(z.string().regex(/^[\w-]+$/), z.string().regex(/^[\t\x20-\x7e]*$/)).default({}),
+      query: z.record(z.string().min(1), z.string()).optional(),
+      keyHeader: z
+        .string()
+        .regex(/^[\w-]+$/)
+        .optional(),
+      stream: z.enum(['always', 'as-asked']).optional(),
+      reasoningContent: z.boolean().optional(),
+      cache: z.enum(['5m', '1h']).optional(),
       models: z.array(model).default([]),
     })
-    .transform(({ id, protocol, baseURL, headers, models, ...keys }, context): ProviderConfig => {
+    .transform(({ id, protocol, baseURL, headers, models, ...rest }, context): ProviderConfig => {
+      const { query, keyHeader, stream, reasoningContent, cache, ...keys } = rest
       if (id === 'portico') context.addIssue({ code: 'custom', path: ['id'], message: 'portico is built in' })
       const refuse = (member: string, message: string): undefined => {
         // It goes on, so that what else is wrong is reported with it.
         context.addIssue({ code: 'custom', path: [member], message, continue: true })
       }
-      return { id, protocol, baseUrl: baseURL, apiKey: keyOf(keys, env, refuse), ...fileOf(keys), headers, models }
+      const settings = {
+        ...(query && { query: new URLSearchParams(query).toString() }),
+        ...(keyHeader && { keyHeader: keyHeader.toLowerCase() }),
+        ...(stream === 'always' && { alwaysStream: true }),
+        ...(reasoningContent !== undefined && { reasoningContent }),
+        ...(cache && { cache: { ttl: cache } }),
+      }
+      const key = { apiKey: keyOf(keys, env, refuse), ...fileOf(keys) }
+      return { id, protocol, baseUrl: baseURL, ...key, ...settings, headers, models }
     })
 }
 

@@ -48,7 +48,7 @@ test('the usual variables configure the usual providers, the first of which give
   assert.deepEqual(config.providers, [
     {
       id: 'openai',
-      protocol: 'openai',
+      protocol: 'openai-responses',
       baseUrl: 'http://127.0.0.1:9/v1',
       apiKey: 'oa',
       headers,
@@ -167,7 +167,7 @@ test('every problem of the variables and the file is reported at once', async ()
     },
     {
       variable: 'PORTICO_CONFIG',
-      problem: 'providers.1.protocol: must be "openai" or "anthropic"',
+      problem: 'providers.1.protocol: must be "openai", "openai-responses" or "anthropic"',
     },
     { variable: 'PORTICO_CONFIG', problem: 'providers.1.baseURL: must be an http:// or https:// URL' },
     {

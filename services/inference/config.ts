@@ -106,7 +106,8 @@ function wellKnown(values: Values, env: Environment): ProviderConfig[] {
     found.push({ id, protocol, baseUrl, ...apiKey, headers: {}, models: defaultModels(id) })
   }
   const { OPENAI_BASE_URL, ANTHROPIC_BASE_URL, OLLAMA_HOST } = values
-  if (values.OPENAI_API_KEY) add('openai', 'openai', OPENAI_BASE_URL ?? 'https://api.openai.com/v1', 'OPENAI_API_KEY')
+  if (values.OPENAI_API_KEY)
+    add('openai', 'openai-responses', OPENAI_BASE_URL ?? 'https://api.openai.com/v1', 'OPENAI_API_KEY')
   if (values.ANTHROPIC_API_KEY) {
     add('anthropic', 'anthropic', ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com', 'ANTHROPIC_API_KEY')
   }

@@ -145,7 +145,7 @@ test('settings that ask for nothing, or that one endpoint can pass over, are acc
   })
 })
 
-test('400: structured assistant history needs id and status, except from the SDKs of OpenAI and Vercel', async () => {
+test('400: structured assistant history needs id and status, except in OpenAI’s dialect', async () => {
   await using portico = await openPortico()
   const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }
   const input = (item: Json): Json => ({ input: [item, { role: 'user', content: 'go on' }] })
@@ -156,7 +156,6 @@ test('400: structured assistant history needs id and status, except from the SDK
   const loose = [
     ['x-stream-dialect', 'openai'],
     ['x-stainless-lang', 'python'],
-    ['user-agent', 'ai/6.0 ai-sdk/openai/3.0'],
   ]
   for (const header of loose) {
     assert.equal((await post(portico, { ...base, ...input(said) }, Object.fromEntries([header]))).status, 200)
@@ -201,10 +200,10 @@ test('401 without a key or with a wrong one; 403 with a management key', async (
   await refused(await send(management), 403, 'Management keys cannot perform this operation')
 })
 
-test('404: a preset, since there is none; 405: another method', async () => {
+test('404: a preset that is not there; 405: another method', async () => {
   await using portico = await openPortico()
   for (const more of [{ model: '@preset/a' }, { model: 'portico/echo@preset/a' }, { preset: 'a' }]) {
-    await refused(await post(portico, { ...base, ...more }), 404, 'Resource not found')
+    await refused(await post(portico, { ...base, ...more }), 404, 'Resource not found: There is no preset "a"')
   }
   const headers = { authorization: `Bearer ${PORTICO_KEYS.api}` }
   const answer = await portico.fetch('/api/v1/responses', { headers })

@@ -37,8 +37,9 @@ export class AnswerJudge implements Disposable {
   #judge({ method = '', url = '' }: IncomingMessage, response: ServerResponse, what: string, text: string): void {
     // A proxy's request names the server, too.
     const path = url.replace(/^\w+:\/\/[^/?]*/, '').split('?', 1)[0] as string
+    const first = path.startsWith('/v1/') ? `/api${path}` : path
     if (!response.headersSent || method === 'HEAD' || method === 'OPTIONS') return
-    const operation = this.#operations.find((each) => each.method.toUpperCase() === method && matches(each.path, path))
+    const operation = this.#operations.find((each) => each.method.toUpperCase() === method && matches(each.path, first))
     const { statusCode: status, writableFinished: whole } = response
     const judged = operation === undefined ? undefined : schemaOf(operation, status, response)
     if (judged === 'nothing') {

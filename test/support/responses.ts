@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { chatConfig } from '#test/support/provider-config.ts'
 import type { ProviderStub } from '#test/support/provider-stub.ts'
 
 const PATH = '/api/v1/responses'
@@ -8,9 +9,9 @@ const PATH = '/api/v1/responses'
 // biome-ignore lint/suspicious/noExplicitAny: what came over the wire has no type.
 export type Json = Record<string, any>
 
-/** Portico with a stub for its provider `openai`. */
+/** Portico with a stub of chat completions for its provider `openai`. */
 export function openWith(stub: ProviderStub, env: Record<string, string> = {}): Promise<Portico> {
-  return openPortico({ OPENAI_API_KEY: 'sk-upstream', OPENAI_BASE_URL: `${stub.url}/v1`, ...env })
+  return openPortico({ PORTICO_CONFIG: chatConfig(stub), ...env })
 }
 
 /** Posts a body, or a text as it is, with the workspace key. */

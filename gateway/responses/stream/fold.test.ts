@@ -22,6 +22,7 @@ const ID = `resp_${'x'.repeat(24)}`
 const seed = {
   id: ID,
   createdAt: 1_700_000_000,
+  model: 'a/b',
   echo: requestEcho(createResponseBody.parse({ model: 'a/b', input: 'x' })),
 }
 const seconds = () => 1_700_000_001

@@ -4,6 +4,7 @@ import {
   type EndState,
   endOf,
   type Finished,
+  failedState,
   finishedState,
   type ResponseSeed,
   type ResponseState,
@@ -68,11 +69,17 @@ export class ResponsesFold {
   }
 
   /** The generation broke off: what there is stays, cut off. */
-  fail({ code, message, errorType }: ResponseFailure): void {
+  fail(failure: ResponseFailure): void {
     if (this.#over) return
+    if (this.#model === '') this.#start(this.#seed.model)
     this.#queue.close('incomplete', 'completed')
-    const failed = { error: { code, message }, error_type: errorType }
-    this.#end({ ...IN_PROGRESS, status: 'failed', ...failed }, { status: 'failed', ...failed })
+    const state = failedState(failure)
+    const { status, error, error_type } = state
+    this.#end(state, {
+      status,
+      ...(error == null ? {} : { error }),
+      ...(error_type === undefined ? {} : { error_type }),
+    })
   }
 
   #start(model: string): void {

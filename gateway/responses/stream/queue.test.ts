@@ -67,7 +67,7 @@ test('whatever a provider interleaves, each item is done before the next is adde
   const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 30 })
   fc.assert(
     fc.property(fc.array(part, { maxLength: 6 }), picks, endings, dialects, (parts, order, ending, dialect) => {
-      const seed = { id: `resp_${'x'.repeat(24)}`, createdAt: 1_700_000_000, echo }
+      const seed = { id: `resp_${'x'.repeat(24)}`, createdAt: 1_700_000_000, model: 'a/b', echo }
       const frames = new ResponsesFrames(dialect)
       const fold = new ResponsesFold(seed, frames, () => 1_700_000_001)
       const begun = event({ case: 'started', value: { model: 'a/b', providerId: 'a' } })

@@ -14,7 +14,7 @@ export interface ModelEntry {
 /** A configured provider: it serves the models listed here, and passes others through where it is not `closed`. */
 export interface ProviderEntry {
   readonly id: string
-  readonly protocol: 'openai' | 'anthropic' | 'echo'
+  readonly protocol: 'openai' | 'openai-responses' | 'anthropic' | 'echo'
   /** Serves nothing but what is listed. */
   readonly closed: boolean
   readonly models: readonly ModelEntry[]

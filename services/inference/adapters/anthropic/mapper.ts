@@ -104,6 +104,12 @@ export class AnthropicMapper implements ProviderMapper {
     this.#finish()
   }
 
+  overflow(rawReason: string): void {
+    if (!this.#started) this.#start({})
+    this.#rawReason = rawReason
+    this.#finish('length')
+  }
+
   #start(message: JsonObject): void {
     this.#started = true
     this.#writer.push({ type: 'started', warnings: this.#warnings })
@@ -168,11 +174,11 @@ export class AnthropicMapper implements ProviderMapper {
     this.#writer.push({ type: 'usage', usage: total })
   }
 
-  #finish(): void {
+  #finish(known?: FinishReason): void {
     for (const index of [...this.#blocks.keys()]) this.#end(index)
     this.done = true
     if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
-    const reason = REASONS.get(this.#rawReason) ?? 'other'
+    const reason = known ?? REASONS.get(this.#rawReason) ?? 'other'
     this.#writer.finish(reason, this.#rawReason)
   }
 

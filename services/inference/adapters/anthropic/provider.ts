@@ -30,6 +30,6 @@ export class AnthropicProvider implements ModelProvider {
       return this.#upstream.post('/v1/messages', { headers: request.providerHeaders, body, whole, signal })
     }
     const mapper = new AnthropicMapper(this.#providerId, anthropicWarnings(request))
-    return { providerId: this.#providerId, ask, mapper, signal }
+    return { providerId: this.#providerId, ask, mapper, signal, origin: request.origin }
   }
 }

@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from './json.ts'
-import { unavailable } from './provider-errors.ts'
+import { isOverflow, OVERFLOW, unavailable } from './provider-errors.ts'
 import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
 import { isEventStream } from './upstream.ts'
@@ -19,6 +19,8 @@ export interface ProviderMapper {
   push(data: string): void
   /** The stream is over; throws when the answer is not. */
   end(): void
+  /** The model has no room for more: the answer, which may not have begun, ends for its length. */
+  overflow(rawReason: string): void
   /** Events since the last call. */
   take(): GenerationEvent[]
 }
@@ -28,12 +30,23 @@ export interface Exchange {
   readonly providerId: string
   readonly ask: () => Promise<ResponseReader>
   readonly mapper: ProviderMapper
+  /** Which interface the request came by. */
+  readonly origin: string
   /** Aborts when nobody wants the answer any more. */
   readonly signal: AbortSignal
 }
 
 /** Asks for a whole answer, and maps it. Some servers stream whatever they are asked for; that is collected. */
 export async function wholeAnswer(exchange: Exchange): Promise<readonly GenerationEvent[]> {
+  try {
+    return await wholeOf(exchange)
+  } catch (error) {
+    if (!endsForLength(exchange, error)) throw error
+    return exchange.mapper.take()
+  }
+}
+
+async function wholeOf(exchange: Exchange): Promise<readonly GenerationEvent[]> {
   const { providerId, mapper } = exchange
   const reader = await exchange.ask()
   const { headers } = await reader.head()
@@ -55,18 +68,19 @@ export async function wholeAnswer(exchange: Exchange): Promise<readonly Generati
  * Asks for a stream, and pulls the answer through the mapper: one batch for each network read, and the connection back to its
  * pool at the end. Nothing is asked before the first pull. A connection that breaks after an answer that was whole ends it.
  */
-export async function* streamedAnswer({
-  providerId,
-  ask,
-  mapper,
-  signal,
-}: Exchange): AsyncGenerator<readonly GenerationEvent[]> {
-  const reader = await ask()
+export async function* streamedAnswer(exchange: Exchange): AsyncGenerator<readonly GenerationEvent[]> {
+  const { providerId, mapper, signal } = exchange
+  const reader = await asked(exchange)
+  if (reader === undefined) {
+    yield mapper.take()
+    return
+  }
   const events = new SseReader(reader, providerId)
   try {
     while (!mapper.done) {
       const read = await next(events)
-      const failure = read.batch === undefined ? end(mapper, signal, read) : push(mapper, read.batch)
+      let failure = read.batch === undefined ? end(mapper, signal, read) : push(mapper, read.batch)
+      if (failure !== undefined && endsForLength(exchange, failure.error)) failure = undefined
       const happened = mapper.take()
       if (mapper.done) reader.release()
       if (happened.length > 0) yield happened
@@ -75,6 +89,25 @@ export async function* streamedAnswer({
   } finally {
     if (!mapper.done) reader.close()
   }
+}
+
+/** The reader of an answer; undefined: the conversation is too long for the model, and so the answer has ended. */
+async function asked(exchange: Exchange): Promise<ResponseReader | undefined> {
+  try {
+    return await exchange.ask()
+  } catch (error) {
+    if (!endsForLength(exchange, error)) throw error
+  }
+}
+
+/**
+ * A conversation that is too long for the model is an answer that ends for its length (gateway facts 1.8). A session gets the error:
+ * in an empty answer nobody would see what is wrong.
+ */
+function endsForLength({ mapper, origin }: Exchange, error: unknown): boolean {
+  if (mapper.done || origin === 'session' || !isOverflow(error)) return false
+  mapper.overflow(OVERFLOW)
+  return true
 }
 
 /** What a provider sent, which has to be a JSON object. */

@@ -6,6 +6,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { fixture } from '#test/support/provider-stub.ts'
 import { AnthropicMapper } from '../anthropic/mapper.ts'
 import { OpenaiMapper } from '../openai/mapper.ts'
+import { ResponsesMapper } from '../openai-responses/mapper.ts'
 import { type ProviderMapper, streamedAnswer } from './exchange.ts'
 import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
@@ -28,7 +29,13 @@ async function dataOf(pieces: readonly Buffer[]): Promise<string[]> {
 
 async function eventsOf(pieces: readonly Buffer[], mapper: ProviderMapper): Promise<GenerationEvent[]> {
   const events: GenerationEvent[] = []
-  for await (const batch of streamedAnswer({ providerId: 'p', ask: async () => readerOf(pieces), mapper, signal }))
+  for await (const batch of streamedAnswer({
+    providerId: 'p',
+    ask: async () => readerOf(pieces),
+    mapper,
+    signal,
+    origin: '',
+  }))
     events.push(...batch)
   return events
 }
@@ -66,6 +73,7 @@ test('what one read brought is one batch', async () => {
     ask: async () => reader,
     mapper: new OpenaiMapper('p', []),
     signal,
+    origin: '',
   }))
     batches.push(batch)
   assert.equal(batches.length, 2)
@@ -101,9 +109,36 @@ const anthropicEvent = fc.record(
   { requiredKeys: ['type'] },
 )
 
+const responsesEvent = fc.record(
+  {
+    type: fc
+      .constantFrom(
+        ...['created', 'completed', 'incomplete', 'failed', 'output_item.added', 'output_item.done'],
+        ...['output_text.delta', 'refusal.delta', 'reasoning_text.delta', 'reasoning_summary_text.delta'],
+        ...['reasoning_summary_part.added', 'function_call_arguments.delta', 'custom_tool_call_input.delta'],
+        'output_text.annotation.added',
+      )
+      .map((type) => `response.${type}`),
+    output_index: fc.oneof(fc.integer({ min: 0, max: 2 }), any),
+    content_index: any,
+    item: fc.record(
+      {
+        type: fc.constantFrom('message', 'reasoning', 'function_call', 'custom_tool_call', 'web_search_call'),
+        ...{ content: any, summary: any, name: words, call_id: words, encrypted_content: words, arguments: words },
+      },
+      { requiredKeys: ['type'] },
+    ),
+    delta: words,
+    annotation: any,
+    response: fc.record({ status: fc.constantFrom('completed', 'failed', 'x'), usage: any, output: any }),
+  },
+  { requiredKeys: ['type'] },
+)
+
 for (const [name, chunk, open] of [
   ['chat completions', openaiChunk, () => new OpenaiMapper('p', [])],
   ['messages', anthropicEvent, () => new AnthropicMapper('p', [])],
+  ['responses', responsesEvent, () => new ResponsesMapper('p', [])],
 ] as const) {
   test(`whatever a server of ${name} sends becomes events in order, or a rejection`, async () => {
     await fc.assert(
@@ -117,6 +152,7 @@ for (const [name, chunk, open] of [
             ask: async () => reader,
             mapper: open(),
             signal,
+            origin: '',
           }))
             events.push(...batch)
         } catch (error) {

@@ -123,10 +123,10 @@ test('an answer without a finish reason was cut; without [DONE] it was not', asy
 })
 
 test('an error object in the stream is rejected by its code, after what came before', async () => {
-  for (const [error, reason, status] of [
+  for (const [error, reason, status, word] of [
     [{ code: 502, message: 'gone' }, 'PROVIDER_UNAVAILABLE', '502'],
-    [{ code: 'rate_limit_exceeded', message: 'gone' }, 'PROVIDER_RATE_LIMITED', '429'],
-    [{ type: 'invalid_request_error', code: null, message: 'gone' }, 'PROVIDER_REFUSED', '400'],
+    [{ code: 'rate_limit_exceeded', message: 'gone' }, 'PROVIDER_RATE_LIMITED', '429', 'rate_limit_exceeded'],
+    [{ type: 'invalid_request_error', message: 'gone' }, 'PROVIDER_REFUSED', '400', 'invalid_request_error'],
     ['gone', 'PROVIDER_UNAVAILABLE', '502'],
   ] as const) {
     const events: GenerationEvent[] = []
@@ -134,7 +134,8 @@ test('an error object in the stream is rejected by its code, after what came bef
     const generate = async (): Promise<void> => {
       for await (const batch of opened.provider.stream(generationRequest(), signal)) events.push(...batch)
     }
-    await assert.rejects(generate(), reasonOfRejection(reason, { provider: 'p', status, message: 'gone' }))
+    const code = word === undefined ? {} : { code: word }
+    await assert.rejects(generate(), reasonOfRejection(reason, { provider: 'p', status, message: 'gone', ...code }))
     assert.equal(events.at(-1)?.type, 'part-extended')
   }
 })

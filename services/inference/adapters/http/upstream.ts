@@ -1,12 +1,13 @@
 import type { Agent } from 'undici'
 import type { ApiKey } from './api-key.ts'
+import { objectAt } from './json.ts'
 import { rejectionForStatus, unavailable } from './provider-errors.ts'
 import { type ResponseHead, ResponseReader } from './response-reader.ts'
 
 const MAX_ERROR_BYTES = 64 * 1024
 const EVENT_STREAM = 'text/event-stream'
 const OURS = new Set([
-  ...['authorization', 'x-api-key', 'host', 'content-length', 'content-type', 'content-encoding', 'accept'],
+  ...['authorization', 'x-api-key', 'api-key', 'host', 'content-length', 'content-type', 'content-encoding', 'accept'],
   ...['accept-encoding', 'connection', 'keep-alive', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding'],
   ...['upgrade', 'expect'],
 ])
@@ -16,6 +17,8 @@ export interface UpstreamOptions {
   readonly providerId: string
   /** Without a slash at its end. */
   readonly baseUrl: string
+  /** Of every address: `api-version=1`; empty: none. */
+  readonly query?: string | undefined
   /** Sent with each request; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /** Undefined: the provider asks for no key. */
@@ -41,12 +44,14 @@ export class Upstream {
   readonly #options: UpstreamOptions
   readonly #origin: string
   readonly #path: string
+  readonly #search: string
 
   constructor(options: UpstreamOptions) {
     this.#options = options
     const url = new URL(options.baseUrl)
     this.#origin = url.origin
     this.#path = url.pathname === '/' ? '' : url.pathname
+    this.#search = options.query ? `?${options.query}` : ''
   }
 
   /**
@@ -71,7 +76,13 @@ export class Upstream {
     const reader = new ResponseReader(this.#options.providerId, signal)
     agent.dispatch(
       {
-        ...{ origin: this.#origin, path: this.#path + path, method: 'POST', headers: { ...merged, ...own }, body },
+        ...{
+          origin: this.#origin,
+          path: this.#path + path + this.#search,
+          method: 'POST',
+          headers: { ...merged, ...own },
+          body,
+        },
         ...(whole && { headersTimeout: 0 }),
       },
       reader,
@@ -88,7 +99,7 @@ export class Upstream {
 
   #refusal(status: number, body: string, retryAfter: string): Error {
     const { providerId, key } = this.#options
-    const given = messageOf(body)
+    const { message: given, code } = saidBy(body)
     if (status < 300) {
       return given === ''
         ? unavailable(providerId, 'The answer is not an event stream')
@@ -96,7 +107,7 @@ export class Upstream {
     }
     let message = given === '' ? `Status ${status}` : given
     for (const secret of key?.used ?? []) message = message.replaceAll(secret, '***')
-    return rejectionForStatus(providerId, status, message.replace(/\bsk-[\w*.-]{4,}/g, 'sk-***'), retryAfter)
+    return rejectionForStatus(providerId, status, message.replace(/\bsk-[\w*.-]{4,}/g, 'sk-***'), { retryAfter, code })
   }
 }
 
@@ -105,13 +116,24 @@ export function isEventStream(headers: ResponseHead['headers']): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
 }
 
-/** What an error body says: `error.message`, `error`, `message` or `detail`; empty when it says nothing readable. */
-function messageOf(body: string): string {
+/**
+ * What an error body says: `error.message`, `error`, `message` or `detail`, and what it calls that: `error.code`, `error.type` or
+ * `code`. Empty when it says nothing readable.
+ */
+function saidBy(body: string): { readonly message: string; readonly code: string } {
   try {
-    const { error, message, detail } = JSON.parse(body) as Record<string, unknown>
-    const inner = typeof error === 'object' && error !== null ? (error as Record<string, unknown>).message : error
-    return [inner, message, detail].find((text) => typeof text === 'string') ?? ''
+    const { error, message, detail, code } = JSON.parse(body) as Record<string, unknown>
+    const inner = objectAt(error)
+    return {
+      message: wordIn([inner === undefined ? error : inner.message, message, detail]),
+      code: wordIn([inner?.code, inner?.type, code]),
+    }
   } catch {
-    return /^\s*</.test(body) ? '' : body.trim()
+    return { message: /^\s*</.test(body) ? '' : body.trim(), code: '' }
   }
+}
+
+function wordIn(values: readonly unknown[]): string {
+  const word = values.find((value) => typeof value === 'string')
+  return typeof word === 'string' ? word : ''
 }

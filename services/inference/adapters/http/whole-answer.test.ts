@@ -12,7 +12,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 import { ProviderSet } from '../providers/provider-set.ts'
 
 const key = 'sk-very-secret-key'
-const protocols = ['openai', 'anthropic'] as const
+const protocols = ['openai', 'anthropic', 'openai-responses'] as const
 type Protocol = (typeof protocols)[number]
 
 async function open(protocol: Protocol, answer: (response: ServerResponse) => unknown, timeoutMs = 3_600_000) {
@@ -38,7 +38,7 @@ function outcome(events: readonly GenerationEvent[]) {
   return {
     begins: events[0]?.type,
     parts: parts.map((part) =>
-      part.type === 'tool-call' ? { ...part, arguments: JSON.parse(part.arguments) as unknown } : part,
+      part.type === 'tool-call' && !part.custom ? { ...part, arguments: JSON.parse(part.arguments) as unknown } : part,
     ),
     sources: events.filter(({ type }) => type === 'source'),
     usage: events.findLast(({ type }) => type === 'usage'),
@@ -54,6 +54,8 @@ for (const [protocol, name] of [
   ['openai', 'openai-sources'],
   ['anthropic', 'anthropic-tools'],
   ['anthropic', 'anthropic-sources'],
+  ['openai-responses', 'responses-text'],
+  ['openai-responses', 'responses-tools'],
 ] as const) {
   test(`${name}: the provider is asked for JSON, and the answer comes to the same as its stream`, async () => {
     await using whole = await open(protocol, answers(200, fixture(`${name}.json`)))
@@ -108,7 +110,7 @@ test('every status has its reason, with the provider’s message and how long to
 })
 
 test('a 200 that is no whole answer is none: broken JSON, an error, nothing, an answer that never ended', async () => {
-  const [openai, anthropic] = protocols
+  const [openai, anthropic, responses] = protocols
   const notJson = 'It sent an answer that is not a JSON object'
   for (const [protocol, body, reason, metadata] of [
     [openai, '{"choices":[{"mess', 'PROVIDER_UNAVAILABLE', { message: notJson }],
@@ -118,6 +120,13 @@ test('a 200 that is no whole answer is none: broken JSON, an error, nothing, an 
     [openai, { choices: [] }, 'PROVIDER_UNAVAILABLE', { message: 'The answer was cut' }],
     [openai, { error: { code: 429, message: 'no' } }, 'PROVIDER_RATE_LIMITED', { status: '429', message: 'no' }],
     [anthropic, { content: [{ type: 'text', text: 'x' }] }, 'PROVIDER_UNAVAILABLE', { message: 'The answer was cut' }],
+    [responses, { status: 'in_progress', output: [] }, 'PROVIDER_UNAVAILABLE', { message: 'The answer was cut' }],
+    [
+      responses,
+      { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'no' } },
+      'PROVIDER_RATE_LIMITED',
+      { status: '429', message: 'no', code: 'rate_limit_exceeded' },
+    ],
     [
       anthropic,
       { type: 'error', error: { type: 'overloaded_error', message: 'no' } },
@@ -182,7 +191,12 @@ test('an abort ends the provider’s request at once, before its answer and in i
 
 test('a server that streams whatever it is asked for is understood all the same', async () => {
   await using opened = await open('openai', streams(fixture('openai-text.sse')))
-  assert.deepEqual(outcome(await opened.whole()).end, { type: 'finished', reason: 'stop', rawReason: 'stop' })
+  assert.deepEqual(outcome(await opened.whole()).end, {
+    type: 'finished',
+    reason: 'stop',
+    rawReason: 'stop',
+    serviceTier: 'default',
+  })
 })
 
 test('a connection serves one whole answer after the other', async () => {

@@ -2,14 +2,20 @@ import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt, wordAt } from '../http/json.ts'
 
-/** What a text rests on. Only addresses are sources; every annotation goes on as it came. */
+/** What a text rests on: an address, or a file of the provider. Every annotation goes on as it came besides. */
 export function annotate(writer: PartWriter, part: OpenPart, annotation: JsonObject | undefined): void {
   if (annotation === undefined || !writer.note(part, 'annotations', annotation)) return
-  if (annotation.type !== 'url_citation') return
-  const cited = objectAt(annotation.url_citation) ?? annotation
+  const { type } = annotation
+  const cited = objectAt(annotation[String(type)]) ?? annotation
   const [start, end] = [placeAt(cited.start_index), placeAt(cited.end_index)]
-  const { url, title } = { url: wordAt(cited.url), title: wordAt(cited.title) }
-  writer.cite(part, { url, title, start, end, citedText: wordAt(cited.content) })
+  if (type === 'url_citation') {
+    const { url, title } = { url: wordAt(cited.url), title: wordAt(cited.title) }
+    writer.cite(part, { url, title, start, end, citedText: wordAt(cited.content) })
+  }
+  const fileId = wordAt(cited.file_id)
+  if (fileId === undefined || (type !== 'file_citation' && type !== 'container_file_citation')) return
+  const file = { fileId, fileName: wordAt(cited.filename) }
+  writer.cite(part, { url: undefined, title: undefined, start, end, citedText: undefined, ...file })
 }
 
 function placeAt(value: unknown): number | undefined {

@@ -9,6 +9,7 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
     invalid_request_error: 400,
     invalid_prompt: 400,
     context_length_exceeded: 400,
+    string_above_max_length: 400,
     authentication_error: 401,
     permission_denied: 403,
     not_found: 404,
@@ -24,5 +25,5 @@ export function openaiError(providerId: string, error: unknown): Error {
   const number = Number(code)
   const status =
     number >= 400 && number <= 599 ? number : (STATUSES.get(textAt(code)) ?? STATUSES.get(textAt(type)) ?? 502)
-  return rejectionForStatus(providerId, status, message)
+  return rejectionForStatus(providerId, status, message, { code: textAt(code) || textAt(type) })
 }

@@ -1,11 +1,12 @@
+import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
-import { type GrowingKind, type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
+import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { fromUrl } from '../http/data-url.ts'
 import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
 import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
-import { annotate } from './annotations.ts'
+import { reportedCost } from './cost.ts'
+import { OpenaiDeltas } from './deltas.ts'
 import { openaiError } from './error.ts'
 import { OpenaiTemplate } from './template.ts'
 import { OpenaiToolCalls } from './tool-calls.ts'
@@ -27,17 +28,20 @@ export class OpenaiMapper implements ProviderMapper {
   readonly #warnings: readonly Warning[]
   readonly #writer = new PartWriter()
   readonly #calls: OpenaiToolCalls
+  readonly #deltas: OpenaiDeltas
   readonly #template = new OpenaiTemplate()
-  #open: OpenPart | undefined
   #reason = ''
   #rawReason = ''
+  #stopText: string | undefined
+  #serviceTier: string | undefined
   #started = false
   done = false
 
-  constructor(providerId: string, warnings: readonly Warning[]) {
+  constructor(providerId: string, warnings: readonly Warning[], flat = new FlatTools([])) {
     this.#providerId = providerId
     this.#warnings = warnings
-    this.#calls = new OpenaiToolCalls(providerId, this.#writer)
+    this.#calls = new OpenaiToolCalls(providerId, this.#writer, flat)
+    this.#deltas = new OpenaiDeltas(this.#writer, this.#calls)
   }
 
   whole(completion: JsonObject): void {
@@ -55,7 +59,7 @@ export class OpenaiMapper implements ProviderMapper {
     const text = this.#template.match(data)
     if (data === '[DONE]') this.#finish()
     else if (text === undefined) this.#chunk(data)
-    else this.#grow('text', text)
+    else this.#deltas.grow('text', text)
     if (this.#writer.full && !this.done) this.#finish()
   }
 
@@ -81,111 +85,66 @@ export class OpenaiMapper implements ProviderMapper {
     this.#finish()
   }
 
+  overflow(rawReason: string): void {
+    this.#begin()
+    this.#reason = 'length'
+    this.#rawReason = rawReason
+    this.#finish(true)
+  }
+
+  #begin(): void {
+    if (this.#started) return
+    this.#started = true
+    this.#writer.push({ type: 'started', warnings: this.#warnings })
+  }
+
   /** The first choice of a completion or of a chunk, once it is known to be no error. */
-  #take({ error, choices }: JsonObject): JsonObject | undefined {
+  #take({ error, choices, service_tier: tier }: JsonObject): JsonObject | undefined {
     if (error !== undefined && error !== null) throw openaiError(this.#providerId, error)
-    if (!this.#started) {
-      this.#started = true
-      this.#writer.push({ type: 'started', warnings: this.#warnings })
-    }
+    this.#begin()
+    this.#serviceTier = wordAt(tier) ?? this.#serviceTier
     return objectAt(listAt(choices)[0])
   }
 
   #usage(chunk: JsonObject): boolean {
     const reported = objectAt(chunk.usage)
     const usage = reported === undefined ? undefined : openaiUsage(reported)
-    if (usage !== undefined) this.#writer.push({ type: 'usage', usage })
-    return usage !== undefined
+    if (usage === undefined) return false
+    const cost = reportedCost(reported ?? {})
+    this.#writer.push({ type: 'usage', usage, ...(cost === undefined ? {} : { cost }) })
+    return true
   }
 
   #learn(data: string, choice: JsonObject): void {
     const delta = objectAt(choice.delta)
     const text = textAt(delta?.content)
-    if (delta !== undefined && text !== '') this.#template.learn(data, delta, text)
+    const plain = choice.logprobs === undefined || choice.logprobs === null
+    if (delta !== undefined && text !== '' && plain) this.#template.learn(data, delta, text)
   }
 
   #choice(choice: JsonObject): void {
     const delta = objectAt(choice.delta)
-    if (delta !== undefined) this.#delta(delta)
+    if (delta !== undefined) this.#deltas.push(delta, objectAt(choice.logprobs))
     const reason = textAt(choice.finish_reason)
     if (reason === '') return
     this.#reason = reason
     this.#rawReason = textAt(choice.native_finish_reason) || reason
+    // vLLM says so, and means a token where it is a number.
+    this.#stopText = wordAt(choice.stop_reason)
     if (choice.error !== undefined && choice.error !== null) throw openaiError(this.#providerId, choice.error)
     if (reason === 'error') throw unavailable(this.#providerId, 'It ended the answer with an error')
   }
 
-  #delta(delta: JsonObject): void {
-    const { content, refusal, tool_calls: calls, images, reasoning_details: details } = delta
-    this.#reasoning(textAt(delta.reasoning ?? delta.reasoning_content), details)
-    if (typeof content === 'string' && content !== '') this.#grow('text', content)
-    if (typeof refusal === 'string' && refusal !== '') this.#grow('refusal', refusal)
-    for (const annotation of listAt(delta.annotations)) annotate(this.#writer, this.#part('text'), objectAt(annotation))
-    if (Array.isArray(calls)) {
-      if (calls.length > 0) this.#close()
-      for (const call of calls) this.#calls.push(objectAt(call) ?? {})
-    }
-    for (const image of listAt(images)) {
-      const url = textAt(objectAt(objectAt(image)?.image_url)?.url)
-      if (url === '') continue
-      this.#close()
-      this.#writer.whole('image', { type: 'image', ...fromUrl(url) })
-    }
-  }
-
-  /** OpenRouter sends a thought twice: as text, and in details that carry its signature. */
-  #reasoning(text: string, details: unknown): void {
-    let [thought, rest, signature] = ['', text, '']
-    let kind: GrowingKind = 'reasoning'
-    const think = (): void => {
-      if (thought !== '') this.#grow(kind, thought)
-      if (signature !== '') this.#part('reasoning').signature += signature
-      thought = signature = ''
-    }
-    for (const item of listAt(details)) {
-      const detail = objectAt(item) ?? {}
-      if (detail.type === 'reasoning.encrypted') {
-        think()
-        this.#close()
-        this.#writer.whole('reasoning', { type: 'reasoning', encrypted: wordAt(detail.data), id: wordAt(detail.id) })
-      } else {
-        if (detail.type === 'reasoning.summary') kind = 'reasoning-summary'
-        thought += text === '' ? textAt(detail.text) || textAt(detail.summary) : rest
-        rest = ''
-        signature += textAt(detail.signature)
-      }
-    }
-    thought += rest
-    think()
-  }
-
-  #grow(kind: GrowingKind, text: string): void {
-    this.#writer.extend(this.#part(kind), text)
-  }
-
-  #part(kind: GrowingKind): OpenPart {
-    return this.#open?.kind === kind ? this.#open : this.#start(kind)
-  }
-
-  #start(kind: GrowingKind): OpenPart {
-    this.#close()
-    this.#open = this.#writer.start(kind)
-    return this.#open
-  }
-
-  #close(): void {
-    if (this.#open !== undefined) this.#writer.end(this.#open)
-    this.#open = undefined
-  }
-
-  #finish(): void {
-    this.#close()
-    this.#calls.end()
+  #finish(cut = false): void {
+    this.#deltas.close()
+    this.#calls.end(cut)
     this.done = true
     if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
     // Some servers say `stop` beside tool calls, or nothing at all.
     const waits = this.#calls.count > 0 && (this.#reason === 'stop' || this.#reason === '')
     const reason = waits ? 'tool-calls' : (REASONS.get(this.#reason) ?? 'other')
-    this.#writer.finish(reason, this.#rawReason)
+    const [stopText, serviceTier] = [this.#stopText, this.#serviceTier]
+    const details = { ...(stopText && { stopText }), ...(serviceTier && { serviceTier }) }
+    this.#writer.finish(reason, this.#rawReason, details)
   }
 }

@@ -1,51 +1,98 @@
-import { type Message, type Part, type ToolResultPart, textOf } from '#services/inference/domain/conversation.ts'
-import { base64, toUrl } from '../http/data-url.ts'
-import type { OpenaiDialect } from './request.ts'
+import {
+  type Message,
+  type Part,
+  type ToolCallPart,
+  type ToolResultPart,
+  textOf,
+} from '#services/inference/domain/conversation.ts'
+import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
+import type { Omissions } from '#services/inference/domain/omissions.ts'
+import { toUrl } from '../http/data-url.ts'
+import type { ChatProfile } from './dialect.ts'
+import { contentOf, piecesOf } from './pieces.ts'
 
 type Item = Record<string, unknown>
 
+/** What the translation of a conversation knows besides. */
+export interface ChatContext {
+  readonly profile: ChatProfile
+  readonly flat: FlatTools
+  readonly omissions: Omissions
+}
+
 /** The conversation as chat completions want it. */
-export function openaiMessages(messages: readonly Message[], dialect: OpenaiDialect): Item[] {
-  return messages.flatMap((message) => {
-    if (message.role === 'assistant') return [assistant(message.parts, dialect)]
-    if (message.role === 'tool') return results(message.parts, dialect)
-    return [{ role: message.role, content: content(message.parts, dialect) }]
+export function openaiMessages(messages: readonly Message[], context: ChatContext): Item[] {
+  return messages.flatMap(({ role, parts }) => {
+    if (role === 'assistant') return [assistant(parts, context)]
+    if (role === 'tool') return results(parts, context)
+    return [{ role, content: contentOf(parts, context) }]
   })
 }
 
-function assistant(parts: readonly Part[], dialect: OpenaiDialect): Item {
+function assistant(parts: readonly Part[], context: ChatContext): Item {
   const calls = parts.filter((part) => part.type === 'tool-call')
   const refusals = parts.filter((part) => part.type === 'refusal')
   const said = parts.filter((part) => part.type === 'text')
-  const details = dialect === 'openrouter' ? parts.flatMap(reasoningDetails) : []
   return {
     role: 'assistant',
-    content: said.length === 0 ? null : content(said, dialect),
+    content: said.length === 0 ? null : contentOf(said, context),
     ...(refusals.length === 0 ? {} : { refusal: textOf(refusals) }),
-    ...(details.length === 0 ? {} : { reasoning_details: details }),
-    ...(calls.length === 0
-      ? {}
-      : {
-          tool_calls: calls.map((call) => ({
-            id: call.callId,
-            type: 'function',
-            function: { name: call.name, arguments: call.arguments },
-          })),
-        }),
+    ...thoughts(parts, context),
+    ...others(parts, context),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => callOf(call, context)) }),
   }
 }
 
-function reasoningDetails(part: Part): Item[] {
-  if (part.type !== 'reasoning') return []
-  const { text, summary, signature, encrypted, id } = part
-  const known = id ? { id } : {}
-  if (encrypted) return [{ type: 'reasoning.encrypted', data: encrypted, ...known }]
-  if (summary) return [{ type: 'reasoning.summary', summary, ...known }]
-  return [{ type: 'reasoning.text', text: text ?? '', ...(signature ? { signature } : {}), ...known }]
+function callOf(call: ToolCallPart, { profile, flat }: ChatContext): Item {
+  const { callId: id, custom, signature, format, arguments: text } = call
+  const name = flat.nameOf(call.name, call.namespace)
+  if (custom && profile.dialect === 'openai') return { id, type: 'custom', custom: { name, input: text } }
+  const called = { name, arguments: custom ? JSON.stringify({ input: text }) : text }
+  const proof =
+    signature && format !== undefined && format === profile.format
+      ? { extra_content: { google: { thought_signature: signature } } }
+      : {}
+  return { id, type: 'function', function: called, ...proof }
+}
+
+/** OpenRouter takes thoughts of every kind back, each to whom it belongs; others take plain ones, or none. */
+function thoughts(parts: readonly Part[], { profile, omissions }: ChatContext): Item {
+  const held = parts.filter((part) => part.type === 'reasoning')
+  if (held.length === 0) return {}
+  if (profile.dialect === 'openrouter') return { reasoning_details: held.flatMap(reasoningDetails) }
+  const plain = held.filter(({ text, format }) => text && format === undefined)
+  const without = 'Thoughts were left out: the provider does not take them back'
+  if (!profile.reasoningContent) omissions.add('messages', without)
+  const text = profile.reasoningContent ? plain.map(({ text }) => text).join('\n\n') : ''
+  return text === '' ? {} : { reasoning_content: text }
+}
+
+function reasoningDetails(part: Extract<Part, { type: 'reasoning' }>): Item[] {
+  const { text, summary, signature, encrypted, id, format } = part
+  const known = { ...(id ? { id } : {}), ...(format ? { format } : {}) }
+  const details: Item[] = []
+  if (summary) details.push({ type: 'reasoning.summary', summary, ...known })
+  if (text || signature) {
+    details.push({ type: 'reasoning.text', text: text ?? '', ...(signature ? { signature } : {}), ...known })
+  }
+  if (encrypted) details.push({ type: 'reasoning.encrypted', data: encrypted, ...known })
+  return details
+}
+
+/** Pictures that the model made, which OpenRouter takes back; what nobody takes back is left out. */
+function others(parts: readonly Part[], { profile, omissions }: ChatContext): Item {
+  const images: Item[] = []
+  for (const part of parts) {
+    if (part.type === 'image' && profile.dialect === 'openrouter') {
+      images.push({ type: 'image_url', image_url: { url: toUrl(part.source, part.mime || 'image/png') } })
+    } else if (part.type === 'foreign') omissions.add('messages', `Items of ${part.format} were left out`)
+    else if ('source' in part) omissions.add('messages', `This provider takes no ${part.type} of its own back`)
+  }
+  return images.length === 0 ? {} : { images }
 }
 
 /** A result is text; pictures and files that it holds follow in a user message, the only one that may carry them. */
-function results(parts: readonly Part[], dialect: OpenaiDialect): Item[] {
+function results(parts: readonly Part[], context: ChatContext): Item[] {
   const answers = parts.filter((part): part is ToolResultPart => part.type === 'tool-result')
   const items: Item[] = answers.map((part) => ({
     role: 'tool',
@@ -53,43 +100,10 @@ function results(parts: readonly Part[], dialect: OpenaiDialect): Item[] {
     content: textOf(part.content),
   }))
   const media = answers.flatMap((part) => {
-    const held = part.content.filter(({ type }) => type === 'image' || type === 'file' || type === 'audio')
+    const held = part.content.filter((inner) => 'source' in inner)
     if (held.length === 0) return []
-    return [{ type: 'text', text: `Call ${part.callId} answered:` }, ...held.map((inner) => piece(inner, dialect))]
+    return [{ type: 'text', text: `Call ${part.callId} answered:` }, ...piecesOf(held, context)]
   })
   if (media.length > 0) items.push({ role: 'user', content: media })
   return items
-}
-
-function content(parts: readonly Part[], dialect: OpenaiDialect): unknown {
-  const [first] = parts
-  const single = parts.length === 1 && first?.type === 'text' && (first.cache === undefined || dialect === 'openai')
-  return single ? first.text : parts.map((part) => piece(part, dialect))
-}
-
-function piece(part: Part, dialect: OpenaiDialect): Item {
-  const ttl = part.cache?.ttl
-  const marker = { type: 'ephemeral', ...(ttl ? { ttl } : {}) }
-  const cache = part.cache === undefined || dialect === 'openai' ? {} : { cache_control: marker }
-  switch (part.type) {
-    case 'image': {
-      const detail = part.detail ? { detail: part.detail } : {}
-      const url = toUrl(part.source, part.mime || 'image/png')
-      return { type: 'image_url', image_url: { url, ...detail }, ...cache }
-    }
-    case 'file': {
-      const name = part.name ? { filename: part.name } : {}
-      return { type: 'file', file: { ...name, file_data: toUrl(part.source, part.mime) }, ...cache }
-    }
-    case 'audio': {
-      const data = 'data' in part.source ? base64(part.source.data) : part.source.url
-      return {
-        type: 'input_audio',
-        input_audio: { data, format: /wav/i.test(part.mime ?? '') ? 'wav' : 'mp3' },
-        ...cache,
-      }
-    }
-    default:
-      return { type: 'text', text: textOf([part]), ...cache }
-  }
 }

@@ -30,6 +30,7 @@ async function open(id: string, name: string) {
 
 const whole = (type: 'text', text: string) => ({ type, text })
 const thought = { type: 'reasoning' }
+const format = 'anthropic-claude-v1'
 
 test('text: deltas, the whole text, usage from the last chunk, which has no choice', async () => {
   await using opened = await open('openai', 'openai-text.sse')
@@ -49,7 +50,7 @@ test('text: deltas, the whole text, usage from the last chunk, which has no choi
       },
     },
     { type: 'part-ended', index: 0, part: whole('text', 'Grüße 🌍!') },
-    { type: 'finished', reason: 'stop', rawReason: 'stop' },
+    { type: 'finished', reason: 'stop', rawReason: 'stop', serviceTier: 'default' },
   ])
 })
 
@@ -83,7 +84,7 @@ test('OpenRouter: comments are passed over, thoughts keep their signature, pictu
     { type: 'part-started', index: 0, kind: 'reasoning' },
     { type: 'part-extended', index: 0, text: 'Let me ' },
     { type: 'part-extended', index: 0, text: 'see.' },
-    { type: 'part-ended', index: 0, part: { ...thought, text: 'Let me see.', signature: 'c2ln' } },
+    { type: 'part-ended', index: 0, part: { ...thought, text: 'Let me see.', signature: 'c2ln', format } },
     { type: 'part-started', index: 1, kind: 'text' },
     { type: 'part-extended', index: 1, text: 'Here: ' },
     { type: 'part-ended', index: 1, part: whole('text', 'Here: ') },
@@ -100,6 +101,7 @@ test('OpenRouter: comments are passed over, thoughts keep their signature, pictu
     {
       type: 'usage',
       usage: { inputTokens: 0n, outputTokens: 5n, cacheReadTokens: 0n, cacheWriteTokens: 3n, reasoningTokens: 2n },
+      cost: { nanos: 100_000n, outputNanos: 0n },
     },
     { type: 'finished', reason: 'length', rawReason: 'max_tokens' },
   ])

@@ -1,20 +1,23 @@
+import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import { Omissions } from '#services/inference/domain/omissions.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
 import type { Upstream } from '../http/upstream.ts'
+import type { ChatProfile } from './dialect.ts'
 import { OpenaiMapper } from './mapper.ts'
-import { type OpenaiDialect, openaiBody } from './request.ts'
+import { openaiBody } from './request.ts'
 import { openaiWarnings } from './warnings.ts'
 
 /** A server of OpenAI's chat completions: OpenAI itself, OpenRouter, Ollama, vLLM and the like. */
 export class OpenaiProvider implements ModelProvider {
   readonly #providerId: string
-  readonly #dialect: OpenaiDialect
+  readonly #profile: ChatProfile
   readonly #upstream: Upstream
 
-  constructor(providerId: string, dialect: OpenaiDialect, upstream: Upstream) {
+  constructor(providerId: string, profile: ChatProfile, upstream: Upstream) {
     this.#providerId = providerId
-    this.#dialect = dialect
+    this.#profile = profile
     this.#upstream = upstream
   }
 
@@ -27,11 +30,12 @@ export class OpenaiProvider implements ModelProvider {
   }
 
   #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {
-    const ask: Exchange['ask'] = () => {
-      const body = JSON.stringify(openaiBody(request, this.#dialect, whole))
-      return this.#upstream.post('/chat/completions', { headers: request.providerHeaders, body, whole, signal })
+    const omissions = new Omissions(openaiWarnings(request, this.#profile))
+    const ask: Exchange['ask'] = async () => {
+      const body = JSON.stringify(openaiBody(request, { profile: this.#profile, omissions }, whole))
+      return await this.#upstream.post('/chat/completions', { headers: request.providerHeaders, body, whole, signal })
     }
-    const mapper = new OpenaiMapper(this.#providerId, openaiWarnings(request, this.#dialect))
-    return { providerId: this.#providerId, ask, mapper, signal }
+    const mapper = new OpenaiMapper(this.#providerId, omissions.warnings, new FlatTools(request.tools))
+    return { providerId: this.#providerId, ask, mapper, signal, origin: request.origin }
   }
 }

@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Message } from '#services/inference/domain/conversation.ts'
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import { Omissions } from '#services/inference/domain/omissions.ts'
 import { generationRequest } from '#test/support/generation.ts'
+import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 import { openaiBody } from './request.ts'
+import { openaiWarnings } from './warnings.ts'
+
+function asked(request: GenerationRequest, dialect: OpenaiDialect, profile: Partial<ChatProfile> = {}) {
+  const known = { dialect, reasoningContent: false, ...profile }
+  const omissions = new Omissions(openaiWarnings(request, known))
+  return { body: openaiBody(request, { profile: known, omissions }), warnings: omissions.warnings }
+}
 
 const png = {
   type: 'image',
@@ -64,7 +74,7 @@ const request = generationRequest({
 
 test('OpenAI gets only what its API knows, and the body cannot be replaced from outside', () => {
   const url = 'data:image/png;base64,AQI='
-  assert.deepEqual(openaiBody(request, 'openai'), {
+  assert.deepEqual(asked(request, 'openai').body, {
     provider: { order: ['x'] },
     model: 'gpt',
     stream: true,
@@ -125,7 +135,7 @@ test('OpenAI gets only what its API knows, and the body cannot be replaced from 
 })
 
 test('OpenRouter gets cache markers, thoughts with their proof, and its own members', () => {
-  const body = openaiBody(request, 'openrouter')
+  const body = asked(request, 'openrouter').body
   const [system, , assistant] = body.messages as Record<string, unknown>[]
   assert.deepEqual(system?.content, [
     { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } },
@@ -139,7 +149,7 @@ test('OpenRouter gets cache markers, thoughts with their proof, and its own memb
 })
 
 test('a request that says nothing sends nothing', () => {
-  assert.deepEqual(openaiBody(generationRequest({ toolChoice: { mode: 'none' } }), 'compatible'), {
+  assert.deepEqual(asked(generationRequest({ toolChoice: { mode: 'none' } }), 'compatible').body, {
     model: 'model',
     messages: [{ role: 'user', content: 'Hello' }],
     stream: true,

@@ -1,10 +1,13 @@
+import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { randomId } from '#shared/ids.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { objectAt, textAt } from '../http/json.ts'
+import { objectAt, textAt, wordAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 
 const MAX_CALLS = 512
+/** Who proves calls: others prove thoughts. */
+const GEMINI = 'google-gemini-v1'
 
 interface Call {
   readonly index: unknown
@@ -21,11 +24,13 @@ interface Call {
 export class OpenaiToolCalls {
   readonly #providerId: string
   readonly #writer: PartWriter
+  readonly #flat: FlatTools
   readonly #calls: Call[] = []
 
-  constructor(providerId: string, writer: PartWriter) {
+  constructor(providerId: string, writer: PartWriter, flat: FlatTools) {
     this.#providerId = providerId
     this.#writer = writer
+    this.#flat = flat
   }
 
   get count(): number {
@@ -34,23 +39,28 @@ export class OpenaiToolCalls {
 
   push(delta: JsonObject): void {
     const id = textAt(delta.id)
-    const called = objectAt(delta.function)
+    const custom = objectAt(delta.custom)
+    const called = custom ?? objectAt(delta.function)
     const name = textAt(called?.name)
-    const text = textAt(called?.arguments)
+    const text = textAt(called?.arguments) || textAt(custom?.input)
     const call = this.#find(delta.index, id) ?? this.#add(delta.index, id)
     if (call.part === undefined) {
       if (call.name === '') call.name = name
       call.held += text
       if (call.name === '') return
-      call.part = this.#writer.start('tool-call', { callId: call.id, toolName: call.name })
+      const tool = { callId: call.id, ...this.#flat.called(call.name), custom: custom !== undefined }
+      call.part = this.#writer.start('tool-call', tool)
       if (call.held !== '') this.#writer.extend(call.part, call.held)
       call.held = ''
     } else if (text !== '') this.#writer.extend(call.part, text)
+    const signature = wordAt(objectAt(objectAt(delta.extra_content)?.google)?.thought_signature)
+    if (signature !== undefined) Object.assign(call.part, { signature, format: GEMINI })
   }
 
-  /** Ends every call. */
-  end(): void {
+  /** Ends every call. `cut`: one that has not shown its tool is none. */
+  end(cut = false): void {
     for (const { part } of this.#calls) {
+      if (part === undefined && cut) continue
       if (part === undefined) throw unavailable(this.#providerId, 'It sent a tool call without a name')
       this.#writer.end(part)
     }

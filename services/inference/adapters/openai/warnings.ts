@@ -1,21 +1,18 @@
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
 import { foreignLeftOut, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
-import type { OpenaiDialect } from './request.ts'
-
-/** What no dialect of chat completions has a member for. */
-const NOWHERE: readonly Setting[] = [
-  ...(['sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty', 'sampling.logit_bias'] as const),
-  ...(['sampling.top_log_probabilities', 'prediction', 'service_tier', 'speed'] as const),
-  ...(['tools.custom', 'tools.namespace', 'tools.deferred'] as const),
-]
+import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 
 const WITHOUT: Readonly<Record<OpenaiDialect, readonly Setting[]>> = {
-  openai: [...NOWHERE, 'sampling.top_k', 'reasoning.summary', 'reasoning.max_tokens'],
-  compatible: [...NOWHERE, 'reasoning.summary', 'reasoning.max_tokens'],
-  openrouter: NOWHERE,
+  openai: [
+    ...(['sampling.top_k', 'sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty'] as const),
+    ...(['reasoning.summary', 'reasoning.max_tokens'] as const),
+  ],
+  compatible: ['sampling.top_a', 'reasoning.summary', 'reasoning.max_tokens', 'speed'],
+  openrouter: [],
 }
 
-/** What of a request chat completions of a dialect have no member for. */
-export function openaiWarnings(request: GenerationRequest, dialect: OpenaiDialect): Warning[] {
-  return [...settingsLeftOut(request, WITHOUT[dialect]), ...foreignLeftOut(request, undefined)]
+/** What of a request chat completions of a dialect have no member for. OpenRouter takes proofs of every kind. */
+export function openaiWarnings(request: GenerationRequest, { dialect, format }: ChatProfile): Warning[] {
+  const opaque = dialect === 'openrouter' ? { ...request, messages: [] } : request
+  return [...settingsLeftOut(request, WITHOUT[dialect]), ...foreignLeftOut(opaque, format)]
 }

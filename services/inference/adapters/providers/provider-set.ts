@@ -8,8 +8,10 @@ import { AnthropicProvider } from '../anthropic/provider.ts'
 import { EchoProvider } from '../echo/provider.ts'
 import { ApiKey } from '../http/api-key.ts'
 import { Upstream } from '../http/upstream.ts'
-import { dialectOf } from '../openai/dialect.ts'
+import { profileOf } from '../openai/dialect.ts'
 import { OpenaiProvider } from '../openai/provider.ts'
+import { ResponsesProvider } from '../openai-responses/provider.ts'
+import { configured } from './configured-provider.ts'
 import { TracedProvider } from './traced-provider.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -24,27 +26,29 @@ export class ProviderSet implements AsyncDisposable {
   constructor(providers: readonly ProviderConfig[], timeoutMs: number, logger: Logger) {
     this.#timeoutMs = timeoutMs
     const byId = new Map<string, ModelProvider>([[echoEntry.id, new EchoProvider(echoEntry.id)]])
-    for (const provider of providers) byId.set(provider.id, this.#open(provider, logger))
+    for (const provider of providers) byId.set(provider.id, configured(this.#open(provider, logger), provider))
     if (isTracing()) for (const [id, provider] of byId) byId.set(id, new TracedProvider(id, provider))
     this.byId = byId
   }
 
-  #open({ id, protocol, baseUrl, apiKey, apiKeyFile, headers }: ProviderConfig, logger: Logger): ModelProvider {
+  #open(config: ProviderConfig, logger: Logger): ModelProvider {
+    const { id, protocol, baseUrl, apiKey, apiKeyFile, headers, keyHeader, query } = config
     const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     const key = apiKey === undefined ? undefined : new ApiKey(apiKey, apiKeyFile, logger)
-    const common = { providerId: id, key, agent: () => this.#connections() }
+    const common = { providerId: id, key, query, agent: () => this.#connections() }
     if (protocol === 'anthropic') {
       const upstream = new Upstream({
         ...common,
         baseUrl: baseUrl.replace(/\/v1$/, ''),
         headers: { 'anthropic-version': ANTHROPIC_VERSION, ...lower },
-        credentials: (key) => ({ 'x-api-key': key }),
+        credentials: (key) => ({ [keyHeader ?? 'x-api-key']: key }),
       })
       return new AnthropicProvider(id, upstream)
     }
-    const credentials = (key: string) => ({ authorization: `Bearer ${key}` })
+    const credentials = (key: string) => (keyHeader ? { [keyHeader]: key } : { authorization: `Bearer ${key}` })
     const upstream = new Upstream({ ...common, baseUrl, headers: lower, credentials })
-    return new OpenaiProvider(id, dialectOf(id, baseUrl), upstream)
+    if (protocol === 'openai-responses') return new ResponsesProvider(id, upstream)
+    return new OpenaiProvider(id, profileOf(id, baseUrl, config.reasoningContent), upstream)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,186 @@
+import type { GrowingKind, OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
+import { randomId } from '#shared/ids.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
+import { unavailable } from '../http/provider-errors.ts'
+import { annotate } from '../openai/annotations.ts'
+import { logProbabilitiesOf } from '../openai/log-probabilities.ts'
+import { OPENAI_FORMAT } from './format.ts'
+
+const MAX_ITEMS = 4_096
+/** Items that wait for the caller, as calls of functions do. */
+const WAITING = new Set([
+  ...['function_call', 'custom_tool_call', 'local_shell_call', 'apply_patch_call', 'computer_call'],
+  'mcp_approval_request',
+])
+
+/** What stands in an item where: the content part of that number, the call, the summary or the raw words of a thought. */
+type Place = number | 'call' | 'summary' | 'thought'
+
+/** An item that has begun: its parts, and how many annotations each of them has. */
+interface LiveItem {
+  readonly parts: Map<Place, OpenPart>
+  readonly annotations: Map<Place, number>
+}
+
+/** Puts the items of a response together, and writes them as parts. Items of OpenAI's own go on as they are. */
+export class ResponsesItems {
+  readonly #providerId: string
+  readonly #writer: PartWriter
+  readonly #items = new Map<unknown, LiveItem>()
+  #count = 0
+  /** Whether an item waits for the caller. */
+  waiting = false
+
+  constructor(providerId: string, writer: PartWriter) {
+    this.#providerId = providerId
+    this.#writer = writer
+  }
+
+  /** How many items there were. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** An item begins; a call shows its tool at once. */
+  begin(key: unknown, item: JsonObject): void {
+    const live = this.#live(key)
+    const calls = item.type === 'function_call' || item.type === 'custom_tool_call'
+    if (calls && textAt(item.name) !== '') this.#call(live, item)
+  }
+
+  /** A text of an item grows. */
+  extend(key: unknown, place: Place, kind: GrowingKind, delta: string, logProbabilities?: unknown): void {
+    if (delta === '') return
+    const part = this.#part(this.#live(key), place, kind)
+    const tokens = logProbabilities === undefined ? undefined : logProbabilitiesOf(logProbabilities)
+    this.#writer.extend(part, delta, tokens)
+  }
+
+  /** The next paragraph of a summary begins. */
+  paragraph(key: unknown): void {
+    const part = this.#items.get(key)?.parts.get('summary')
+    if (part !== undefined && part.text !== '') this.#writer.extend(part, '\n\n')
+  }
+
+  /** The arguments of a call grow; without its tool it is none yet. */
+  extendCall(key: unknown, delta: string): void {
+    const part = this.#items.get(key)?.parts.get('call')
+    if (part !== undefined && delta !== '') this.#writer.extend(part, delta)
+  }
+
+  annotate(key: unknown, place: number, annotation: JsonObject | undefined): void {
+    const live = this.#live(key)
+    live.annotations.set(place, (live.annotations.get(place) ?? 0) + 1)
+    annotate(this.#writer, this.#part(live, place, 'text'), annotation)
+  }
+
+  /** An item is complete: what did not come in deltas is added. */
+  end(key: unknown, item: JsonObject): void {
+    const live = this.#live(key)
+    if (WAITING.has(textAt(item.type))) this.waiting = true
+    switch (item.type) {
+      case 'message':
+        this.#message(live, item)
+        break
+      case 'reasoning':
+        this.#thought(live, item)
+        break
+      case 'function_call':
+      case 'custom_tool_call': {
+        const part = this.#call(live, item)
+        if (part.text === '') this.#writer.extend(part, textAt(item.arguments) || textAt(item.input))
+        break
+      }
+      case 'image_generation_call':
+        this.#image(item)
+        break
+      default:
+        this.#writer.whole('foreign', { type: 'foreign', format: OPENAI_FORMAT, item })
+    }
+    this.#close(key, live)
+  }
+
+  /** Ends whatever is open. */
+  endAll(): void {
+    for (const [key, live] of this.#items) this.#close(key, live)
+  }
+
+  #close(key: unknown, live: LiveItem): void {
+    for (const part of live.parts.values()) this.#writer.end(part)
+    this.#items.delete(key)
+  }
+
+  #message(live: LiveItem, item: JsonObject): void {
+    for (const [place, value] of listAt(item.content).entries()) {
+      const content = objectAt(value) ?? {}
+      const refused = content.type === 'refusal'
+      const text = textAt(refused ? content.refusal : content.text)
+      if (!live.parts.has(place)) this.#grow(live, place, refused ? 'refusal' : 'text', text, content.logprobs)
+      const annotations = listAt(content.annotations).slice(live.annotations.get(place) ?? 0)
+      for (const annotation of annotations) {
+        annotate(this.#writer, this.#part(live, place, 'text'), objectAt(annotation))
+      }
+    }
+  }
+
+  #grow(live: LiveItem, place: Place, kind: GrowingKind, text: string, logProbabilities?: unknown): void {
+    if (text !== '') this.#writer.extend(this.#part(live, place, kind), text, logProbabilitiesOf(logProbabilities))
+  }
+
+  /** A thought without a word has nothing but its encrypted form. */
+  #thought(live: LiveItem, item: JsonObject): void {
+    if (!live.parts.has('summary')) this.#grow(live, 'summary', 'reasoning-summary', textsOf(item.summary))
+    if (!live.parts.has('thought')) this.#grow(live, 'thought', 'reasoning', textsOf(item.content))
+    const [encrypted, id] = [textAt(item.encrypted_content), textAt(item.id)]
+    const part = live.parts.get('summary') ?? live.parts.get('thought')
+    if (encrypted === '') return
+    if (part === undefined) {
+      this.#writer.whole('reasoning', { type: 'reasoning', encrypted, id: id || undefined, format: OPENAI_FORMAT })
+    } else Object.assign(part, { encrypted, id, format: OPENAI_FORMAT })
+  }
+
+  #image(item: JsonObject): void {
+    const data = textAt(item.result)
+    if (data === '') return
+    const mime = `image/${wordAt(item.output_format) ?? 'png'}`
+    this.#writer.whole('image', { type: 'image', source: { data: Buffer.from(data, 'base64') }, mime })
+  }
+
+  #call(live: LiveItem, item: JsonObject): OpenPart {
+    const known = live.parts.get('call')
+    if (known !== undefined) return known
+    const toolName = textAt(item.name)
+    if (toolName === '') throw unavailable(this.#providerId, 'It sent a tool call without a name')
+    const custom = item.type === 'custom_tool_call'
+    const callId = wordAt(item.call_id) ?? wordAt(item.id) ?? randomId('call')
+    const part = this.#writer.start('tool-call', { callId, toolName, custom, namespace: wordAt(item.namespace) })
+    live.parts.set('call', part)
+    return part
+  }
+
+  #part(live: LiveItem, place: Place, kind: GrowingKind): OpenPart {
+    const known = live.parts.get(place)
+    if (known !== undefined) return known
+    const part = this.#writer.start(kind)
+    live.parts.set(place, part)
+    return part
+  }
+
+  #live(key: unknown): LiveItem {
+    const known = this.#items.get(key)
+    if (known !== undefined) return known
+    if (++this.#count > MAX_ITEMS) throw unavailable(this.#providerId, 'It sent too many items')
+    const live = { parts: new Map<Place, OpenPart>(), annotations: new Map<Place, number>() }
+    this.#items.set(key, live)
+    return live
+  }
+}
+
+/** The texts of a list of parts, a paragraph each. */
+function textsOf(parts: unknown): string {
+  return listAt(parts)
+    .map((part) => textAt(objectAt(part)?.text))
+    .filter((text) => text !== '')
+    .join('\n\n')
+}

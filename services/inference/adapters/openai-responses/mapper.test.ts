@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { GenerationEvent } from '#services/inference/domain/generation.ts'
+import { fixture } from '#test/support/provider-stub.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { ResponsesMapper } from './mapper.ts'
+
+function streamed(text: string): GenerationEvent[] {
+  const mapper = new ResponsesMapper('p', [])
+  for (const line of text.split('\n')) if (line.startsWith('data: ')) mapper.push(line.slice('data: '.length))
+  mapper.end()
+  return mapper.take()
+}
+
+const said = (...events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}`).join('\n')
+
+test('a thought keeps its encrypted form, calls stream beside each other, and an item of OpenAI’s own goes on as it is', () => {
+  const format = 'openai-responses-v1'
+  const summary = '**Looking**\n\nI list it.\n\n**Patching**'
+  const search = { type: 'search', query: 'leases' }
+  const item = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: search }
+  assert.deepEqual(streamed(fixture('responses-tools.sse')), [
+    { type: 'started', warnings: [] },
+    { type: 'part-started', index: 0, kind: 'reasoning-summary' },
+    { type: 'part-extended', index: 0, text: '**Looking**\n\nI ' },
+    { type: 'part-extended', index: 0, text: 'list it.' },
+    { type: 'part-extended', index: 0, text: '\n\n' },
+    { type: 'part-extended', index: 0, text: '**Patching**' },
+    { type: 'part-ended', index: 0, part: { type: 'reasoning', summary, encrypted: 'gAAAA==', id: 'rs_1', format } },
+    { type: 'part-started', index: 1, kind: 'foreign' },
+    { type: 'part-ended', index: 1, part: { type: 'foreign', format, item } },
+    { type: 'part-started', index: 2, kind: 'tool-call', callId: 'call_A', toolName: 'list', namespace: 'files' },
+    { type: 'part-extended', index: 2, text: '{"path"' },
+    { type: 'part-started', index: 3, kind: 'tool-call', callId: 'call_B', toolName: 'apply_patch', custom: true },
+    { type: 'part-extended', index: 3, text: '*** Begin' },
+    { type: 'part-extended', index: 2, text: ':"."}' },
+    {
+      ...{ type: 'part-ended', index: 2 },
+      part: { type: 'tool-call', callId: 'call_A', name: 'list', arguments: '{"path":"."}', namespace: 'files' },
+    },
+    { type: 'part-extended', index: 3, text: ' Patch' },
+    {
+      ...{ type: 'part-ended', index: 3 },
+      part: { type: 'tool-call', callId: 'call_B', name: 'apply_patch', arguments: '*** Begin Patch', custom: true },
+    },
+    {
+      type: 'usage',
+      usage: {
+        ...{ inputTokens: 81n, outputTokens: 60n, cacheReadTokens: 64n, cacheWriteTokens: 5n, reasoningTokens: 32n },
+      },
+    },
+    { type: 'finished', reason: 'tool-calls', rawReason: 'completed', serviceTier: 'default' },
+  ])
+})
+
+test('text comes with log probabilities and annotations, a refusal and a picture as parts of their own, and a limit as its reason', () => {
+  const events = streamed(fixture('responses-text.sse'))
+  const token = (token: string, logProbability: number, bytes: Uint8Array) => {
+    const other = { token: 'X', logProbability: -9.5, bytes: Uint8Array.of(88), alternatives: [] }
+    const own = { token, logProbability, bytes }
+    return { ...own, alternatives: [{ ...own, alternatives: [] }, other] }
+  }
+  assert.deepEqual(
+    events.filter(({ type }) => type === 'part-extended'),
+    [
+      {
+        ...{ type: 'part-extended', index: 0, text: 'Leases ' },
+        logProbabilities: [token('Leases ', -0.25, Uint8Array.from(Buffer.from('Leases ')))],
+      },
+      {
+        ...{ type: 'part-extended', index: 0, text: 'end.' },
+        logProbabilities: [token('end.', -0.5, Uint8Array.from(Buffer.from('end.')))],
+      },
+      { type: 'part-extended', index: 1, text: 'No more.' },
+    ],
+  )
+  const nothing = { url: undefined, title: undefined, start: undefined, end: undefined, citedText: undefined }
+  assert.deepEqual(
+    events.flatMap((event) => (event.type === 'source' ? [event.source] : [])),
+    [
+      { ...nothing, partIndex: 0, url: 'https://example.com/lease', title: 'Leases', start: 0, end: 6 },
+      { ...nothing, partIndex: 0, fileId: 'file_1', fileName: 'a.md' },
+    ],
+  )
+  assert.deepEqual(
+    events.flatMap((event) => (event.type === 'part-ended' ? [event.part.type] : [])),
+    ['text', 'refusal', 'image'],
+  )
+  const last = { type: 'finished', reason: 'length', rawReason: 'max_output_tokens', serviceTier: 'default' }
+  assert.deepEqual(events.at(-1), last)
+})
+
+test('a server that streams no items is read from its last event, and one that streams deltas alone from them', () => {
+  const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }]
+  const end = (more: object) => ({ type: 'response.completed', response: { status: 'completed', ...more } })
+  const delta = { type: 'response.output_text.delta', item_id: 'm', delta: 'Hi' }
+  for (const text of [said(end({ output })), said(delta, end({ output })), said(delta, end({}))]) {
+    const parts = streamed(text).flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+    assert.deepEqual(parts, [{ type: 'text', text: 'Hi' }])
+  }
+})
+
+test('an answer fails as it says, wherever it says so, and one without its last event was cut', () => {
+  const failed = (error: object) => said({ type: 'response.failed', response: { status: 'failed', error } })
+  for (const [text, reason, code] of [
+    [failed({ code: 'server_error', message: 'M' }), 'PROVIDER_UNAVAILABLE', 'server_error'],
+    [failed({ code: 'rate_limit_exceeded', message: 'M' }), 'PROVIDER_RATE_LIMITED', 'rate_limit_exceeded'],
+    [said({ type: 'error', code: 'invalid_prompt', message: 'M', param: null }), 'PROVIDER_REFUSED', 'invalid_prompt'],
+    [said({ type: 'error', error: { type: 'invalid_request_error', code: null, message: 'M' } }), 'PROVIDER_REFUSED'],
+    [said({ type: 'response.created', response: {} }), 'PROVIDER_UNAVAILABLE'],
+    [said({ type: 'response.completed', response: { status: 'queued' } }), 'PROVIDER_UNAVAILABLE'],
+    ['', 'PROVIDER_UNAVAILABLE'],
+  ] as const) {
+    assert.throws(
+      () => streamed(text),
+      (error) => {
+        reasonOfRejection(reason)(error)
+        if (code !== undefined) assert.equal(Object(error).metadata.code, code)
+        return true
+      },
+    )
+  }
+})

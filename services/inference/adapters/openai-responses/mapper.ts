@@ -1,0 +1,148 @@
+import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
+import { PartWriter } from '#services/inference/domain/parts.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
+import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
+import { unavailable } from '../http/provider-errors.ts'
+import { reportedCost } from '../openai/cost.ts'
+import { openaiError } from '../openai/error.ts'
+import { ResponsesItems } from './items.ts'
+import { responsesUsage } from './usage.ts'
+
+/** Turns a response, whole or streamed, into events. Events that are not known are passed over. */
+export class ResponsesMapper implements ProviderMapper {
+  readonly #providerId: string
+  readonly #warnings: readonly Warning[]
+  readonly #writer = new PartWriter()
+  readonly #items: ResponsesItems
+  #started = false
+  done = false
+
+  constructor(providerId: string, warnings: readonly Warning[]) {
+    this.#providerId = providerId
+    this.#warnings = warnings
+    this.#items = new ResponsesItems(providerId, this.#writer)
+  }
+
+  whole(response: JsonObject): void {
+    if (response.status === undefined && response.error) throw openaiError(this.#providerId, response.error)
+    this.#finish(response)
+  }
+
+  push(data: string): void {
+    if (this.done || data === '[DONE]') return
+    const event = jsonObject(data, this.#providerId, 'an event')
+    switch (event.type) {
+      case 'response.output_text.delta':
+        this.#extend(event, 'text')
+        break
+      case 'response.refusal.delta':
+        this.#extend(event, 'refusal')
+        break
+      case 'response.reasoning_text.delta':
+        this.#items.extend(keyOf(event), 'thought', 'reasoning', textAt(event.delta))
+        break
+      case 'response.reasoning_summary_text.delta':
+        this.#items.extend(keyOf(event), 'summary', 'reasoning-summary', textAt(event.delta))
+        break
+      case 'response.reasoning_summary_part.added':
+        this.#items.paragraph(keyOf(event))
+        break
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        this.#items.extendCall(keyOf(event), textAt(event.delta))
+        break
+      case 'response.output_text.annotation.added':
+        this.#items.annotate(keyOf(event), placeOf(event), objectAt(event.annotation))
+        break
+      case 'response.output_item.added':
+        this.#start()
+        this.#items.begin(keyOf(event), objectAt(event.item) ?? {})
+        break
+      case 'response.output_item.done':
+        this.#items.end(keyOf(event), objectAt(event.item) ?? {})
+        break
+      case 'response.created':
+        this.#start()
+        break
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+      case 'response.done':
+        this.#finish(objectAt(event.response) ?? {})
+        break
+      case 'error':
+        throw openaiError(this.#providerId, objectAt(event.error) ?? event)
+    }
+    if (this.#writer.full && !this.done) this.#end('length', '')
+  }
+
+  take(): GenerationEvent[] {
+    return this.#writer.take()
+  }
+
+  /** The event that ends a response has to come. */
+  end(): void {
+    if (!this.done) throw unavailable(this.#providerId, this.#started ? 'The answer was cut' : 'The answer is empty')
+  }
+
+  overflow(rawReason: string): void {
+    this.#end('length', rawReason)
+  }
+
+  #start(): void {
+    if (this.#started) return
+    this.#started = true
+    this.#writer.push({ type: 'started', warnings: this.#warnings })
+  }
+
+  #extend(event: JsonObject, kind: 'text' | 'refusal'): void {
+    this.#start()
+    this.#items.extend(keyOf(event), placeOf(event), kind, textAt(event.delta), event.logprobs)
+  }
+
+  /** Some servers stream no items, or not all of what they hold: then they stand here. */
+  #finish(response: JsonObject): void {
+    const { status, error } = response
+    if (status === 'failed' || status === 'cancelled') {
+      throw openaiError(this.#providerId, error ?? 'It did not complete the answer')
+    }
+    if (status !== 'completed' && status !== 'incomplete') throw unavailable(this.#providerId, 'The answer was cut')
+    this.#start()
+    if (this.#items.count === 0) {
+      for (const [index, item] of listAt(response.output).entries()) this.#items.end(index, objectAt(item) ?? {})
+    }
+    this.#usage(objectAt(response.usage))
+    const why = textAt(objectAt(response.incomplete_details)?.reason)
+    this.#end(reasonOf(status, why, this.#items.waiting), why || status, wordAt(response.service_tier))
+  }
+
+  #usage(reported: JsonObject | undefined): void {
+    const usage = reported && responsesUsage(reported)
+    if (usage === undefined) return
+    const cost = reportedCost(reported ?? {})
+    this.#writer.push({ type: 'usage', usage, ...(cost === undefined ? {} : { cost }) })
+  }
+
+  #end(reason: FinishReason, rawReason: string, serviceTier?: string): void {
+    this.#start()
+    this.#items.endAll()
+    this.done = true
+    this.#writer.finish(reason, rawReason, serviceTier === undefined ? {} : { serviceTier })
+  }
+}
+
+function reasonOf(status: 'completed' | 'incomplete', why: string, waiting: boolean): FinishReason {
+  if (status === 'completed') return waiting ? 'tool-calls' : 'stop'
+  if (why === 'content_filter') return 'content-filter'
+  return why === 'max_output_tokens' ? 'length' : 'other'
+}
+
+/** Which item an event belongs to. Some servers give one of the two only. */
+function keyOf(event: JsonObject): unknown {
+  return event.output_index ?? event.item_id ?? objectAt(event.item)?.id
+}
+
+function placeOf({ content_index: index }: JsonObject): number {
+  return typeof index === 'number' ? index : 0
+}

@@ -1,0 +1,43 @@
+import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import { Omissions } from '#services/inference/domain/omissions.ts'
+import type { ModelProvider } from '#services/inference/ports/provider.ts'
+import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
+import type { Upstream } from '../http/upstream.ts'
+import { OPENAI_FORMAT } from './format.ts'
+import { ResponsesMapper } from './mapper.ts'
+import { responsesBody, responsesWarnings } from './request.ts'
+
+/** A server of OpenAI's Responses API. Only there a thought of OpenAI's models survives between tool calls. */
+export class ResponsesProvider implements ModelProvider {
+  readonly #providerId: string
+  readonly #upstream: Upstream
+
+  constructor(providerId: string, upstream: Upstream) {
+    this.#providerId = providerId
+    this.#upstream = upstream
+  }
+
+  generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
+    return wholeAnswer(this.#exchange(request, true, signal))
+  }
+
+  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+    return streamedAnswer(this.#exchange(request, false, signal))
+  }
+
+  #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {
+    const omissions = new Omissions(responsesWarnings(request))
+    const ask: Exchange['ask'] = async () => {
+      const body = JSON.stringify(responsesBody(request, omissions, whole))
+      const own = request.extensions.find(({ format }) => format === OPENAI_FORMAT)?.headers
+      return await this.#upstream.post('/responses', {
+        headers: { ...request.providerHeaders, ...own },
+        body,
+        whole,
+        signal,
+      })
+    }
+    const mapper = new ResponsesMapper(this.#providerId, omissions.warnings)
+    return { providerId: this.#providerId, ask, mapper, signal, origin: request.origin }
+  }
+}

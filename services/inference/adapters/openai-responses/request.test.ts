@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Message } from '#services/inference/domain/conversation.ts'
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import { Omissions } from '#services/inference/domain/omissions.ts'
+import { generationRequest } from '#test/support/generation.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { responsesBody, responsesWarnings } from './request.ts'
+
+const OURS = 'openai-responses-v1'
+const THEIRS = 'anthropic-claude-v1'
+const image = { type: 'image', source: { data: Uint8Array.of(1, 2) }, mime: 'image/png' } as const
+const url = 'data:image/png;base64,AQI='
+
+function asked(request: Partial<GenerationRequest>, whole = false) {
+  const full = generationRequest({ modelId: 'gpt-5.6', ...request })
+  const omissions = new Omissions(responsesWarnings(full))
+  return { body: responsesBody(full, omissions, whole), warnings: omissions.warnings.map(({ field }) => field) }
+}
+
+const messages: Message[] = [
+  { role: 'system', parts: [{ type: 'text', text: 'Be brief.' }] },
+  {
+    role: 'user',
+    parts: [
+      { type: 'text', text: 'Look', cache: {} },
+      image,
+      { type: 'file', source: { url: 'https://x.test/a.pdf' } },
+      { type: 'file', source: { data: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf' },
+      { type: 'audio', source: { data: Uint8Array.of(4) } },
+    ],
+  },
+  {
+    role: 'assistant',
+    parts: [
+      { type: 'reasoning', summary: 'I look.', encrypted: 'enc', id: 'rs_1', format: OURS },
+      { type: 'reasoning', text: 'hm', signature: 'sig', format: THEIRS },
+      { type: 'reasoning', encrypted: 'redacted', format: THEIRS },
+      { type: 'foreign', format: OURS, item: { type: 'web_search_call', id: 'ws_1' } },
+      { type: 'foreign', format: THEIRS, item: { type: 'server_tool_use' } },
+      { type: 'text', text: 'Now' },
+      { type: 'refusal', text: 'No' },
+      { type: 'tool-call', callId: 'c1', name: 'list', arguments: '{}', namespace: 'files' },
+      { type: 'tool-call', callId: 'c2', name: 'patch', arguments: 'diff', custom: true },
+    ],
+  },
+  {
+    role: 'tool',
+    parts: [
+      { type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'a' }, image], failed: false },
+      { type: 'tool-result', callId: 'c2', content: [{ type: 'text', text: 'ok' }], failed: false, custom: true },
+    ],
+  },
+  { role: 'system', parts: [{ type: 'text', text: 'Later.' }] },
+]
+
+test('a conversation becomes items in its order; what another kind of provider made is left out and named', () => {
+  const { body, warnings } = asked({ messages })
+  assert.equal(body.instructions, 'Be brief.')
+  assert.deepEqual(body.input, [
+    {
+      type: 'message',
+      role: 'user',
+      content: [
+        { type: 'input_text', text: 'Look', prompt_cache_breakpoint: { mode: 'explicit' } },
+        { type: 'input_image', image_url: url, detail: 'auto' },
+        { type: 'input_file', file_url: 'https://x.test/a.pdf' },
+        { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,Aw==' },
+      ],
+    },
+    {
+      ...{ type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'I look.' }] },
+      encrypted_content: 'enc',
+    },
+    { type: 'web_search_call', id: 'ws_1' },
+    {
+      type: 'message',
+      role: 'assistant',
+      content: [
+        { type: 'output_text', text: 'Now' },
+        { type: 'refusal', refusal: 'No' },
+      ],
+    },
+    { type: 'function_call', call_id: 'c1', name: 'list', arguments: '{}', namespace: 'files' },
+    { type: 'custom_tool_call', call_id: 'c2', name: 'patch', input: 'diff' },
+    {
+      type: 'function_call_output',
+      call_id: 'c1',
+      output: [
+        { type: 'input_text', text: 'a' },
+        { type: 'input_image', image_url: url, detail: 'auto' },
+      ],
+    },
+    { type: 'custom_tool_call_output', call_id: 'c2', output: 'ok' },
+    { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Later.' }] },
+  ])
+  assert.deepEqual(warnings, [...['messages[2].parts[1]', 'messages[2].parts[2]', 'messages[2].parts[4]'], 'messages'])
+})
+
+test('every setting that the API has is sent, others are named, and thoughts are asked for encrypted', () => {
+  const { body, warnings } = asked(
+    {
+      tools: [
+        { name: 'list', description: 'Lists', parameters: { type: 'object' }, strict: true },
+        { name: 'a', parameters: undefined, strict: undefined, namespace: { name: 'n', description: 'N' } },
+        { name: 'patch', parameters: undefined, strict: undefined, custom: { syntax: 'lark', grammar: 'x' } },
+        {
+          ...{ name: 'b', parameters: undefined, strict: undefined, deferred: true },
+          namespace: { name: 'n', description: 'N' },
+        },
+      ],
+      hostedTools: [
+        { format: OURS, definition: { type: 'web_search' } },
+        { format: THEIRS, definition: { type: 'bash_20250124' } },
+      ],
+      toolChoice: { mode: 'hosted', name: 'web_search' },
+      parallelToolCalls: false,
+      maxOutputTokens: 100,
+      sampling: {
+        ...{ temperature: 0, topP: 0.5, topK: 4, frequencyPenalty: 1, presencePenalty: -1, seed: 7n, stop: ['END'] },
+        ...{ minP: 0.1, topA: 0.1, repetitionPenalty: 1.1, logitBias: { 5: 1 }, topLogProbabilities: 2 },
+      },
+      reasoning: { effort: 'high', summary: 'auto', maxTokens: 50 },
+      responseFormat: { type: 'json-schema', name: 'n', schema: { type: 'object' }, strict: true, description: 'd' },
+      verbosity: 'low',
+      user: 'u',
+      sessionId: 's',
+      speed: 'fast',
+      prediction: 'p',
+      providerBody: { truncation: 'auto', model: 'other', store: true },
+      extensions: [
+        { format: OURS, headers: {}, body: { include: ['web_search_call.results'], reasoning: { mode: 'pro' } } },
+        { format: THEIRS, headers: {}, body: { context_management: {} } },
+      ],
+    },
+    true,
+  )
+  const empty = { type: 'object', properties: {} }
+  const members = [
+    { type: 'function', name: 'a', parameters: empty },
+    { type: 'function', name: 'b', defer_loading: true, parameters: empty },
+  ]
+  assert.deepEqual(body, {
+    truncation: 'auto',
+    model: 'gpt-5.6',
+    input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] }],
+    stream: false,
+    store: false,
+    include: ['web_search_call.results', 'reasoning.encrypted_content', 'message.output_text.logprobs'],
+    max_output_tokens: 100,
+    tools: [
+      { type: 'function', name: 'list', description: 'Lists', parameters: { type: 'object' }, strict: true },
+      { type: 'namespace', name: 'n', description: 'N', tools: members },
+      { type: 'custom', name: 'patch', format: { type: 'grammar', syntax: 'lark', definition: 'x' } },
+      { type: 'web_search' },
+    ],
+    tool_choice: { type: 'web_search' },
+    parallel_tool_calls: false,
+    temperature: 0,
+    top_p: 0.5,
+    top_logprobs: 2,
+    reasoning: { mode: 'pro', effort: 'high', summary: 'auto' },
+    text: {
+      format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true, description: 'd' },
+      verbosity: 'low',
+    },
+    service_tier: 'priority',
+    user: 'u',
+    prompt_cache_key: 's',
+  })
+  assert.deepEqual(warnings.toSorted(), [
+    ...['extensions[1]', 'hosted_tools[1]', 'prediction', 'reasoning.max_tokens', 'sampling.frequency_penalty'],
+    ...['sampling.logit_bias', 'sampling.min_p', 'sampling.presence_penalty', 'sampling.repetition_penalty'],
+    ...['sampling.seed', 'sampling.stop', 'sampling.top_a', 'sampling.top_k'],
+  ])
+})
+
+test('a model that does not think is not asked to encrypt thoughts, nor an old one to mark its cache', () => {
+  const { body } = asked({ modelId: 'gpt-4.1', messages: messages.slice(1, 2) })
+  assert.equal(body.include, undefined)
+  assert.equal(JSON.stringify(body).includes('prompt_cache_breakpoint'), false)
+})
+
+test('a hosted tool that nobody has is left out, unless the request demands it', () => {
+  const hostedTools = [{ format: THEIRS, definition: { type: 'bash_20250124' } }]
+  const { body, warnings } = asked({ hostedTools, toolChoice: { mode: 'auto' } })
+  assert.deepEqual([body.tools, body.tool_choice, warnings], [undefined, undefined, ['hosted_tools[0]']])
+  for (const toolChoice of [{ mode: 'required' }, { mode: 'hosted', name: 'bash_20250124' }] as const) {
+    assert.throws(() => asked({ hostedTools, toolChoice }), reasonOfRejection('REQUEST_INVALID'))
+  }
+})

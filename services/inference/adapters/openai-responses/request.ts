@@ -1,0 +1,86 @@
+import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
+import { foreignLeftOut, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
+import type { Omissions } from '#services/inference/domain/omissions.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { listAt } from '../http/json.ts'
+import { OPENAI_FORMAT } from './format.ts'
+import { responsesInput } from './input.ts'
+import { responsesTools } from './tools.ts'
+
+/** Models that do not think: they refuse to encrypt thoughts. */
+const THOUGHTLESS = /^(ft:)?(gpt-3|gpt-4|chatgpt-|gpt-5(\.\d+)?-chat)/
+/** Models for which a place of a prompt can be marked for the cache; earlier ones find it themselves. */
+const MARKABLE = /^(ft:)?gpt-(5\.([6-9]|\d\d)|[6-9]|\d\d)/
+
+const WITHOUT: readonly Setting[] = [
+  ...(['sampling.top_k', 'sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty', 'sampling.seed'] as const),
+  ...(['sampling.frequency_penalty', 'sampling.presence_penalty', 'sampling.logit_bias', 'sampling.stop'] as const),
+  ...(['reasoning.max_tokens', 'prediction'] as const),
+]
+
+/** What of a request the API has no member for. */
+export function responsesWarnings(request: GenerationRequest): Warning[] {
+  return [...settingsLeftOut(request, WITHOUT), ...foreignLeftOut(request, OPENAI_FORMAT)]
+}
+
+/**
+ * The body of a response, whole or streamed. The provider keeps nothing: thoughts come encrypted, and go back so. Members of
+ * `provider_body` and of an extension never replace these.
+ */
+export function responsesBody(
+  request: GenerationRequest,
+  omissions: Omissions,
+  whole = false,
+): Record<string, unknown> {
+  const { modelId, maxOutputTokens, sampling, reasoning, user, sessionId, speed } = request
+  const extension = request.extensions.find(({ format }) => format === OPENAI_FORMAT)?.body
+  const { instructions, input } = responsesInput(request.messages, { omissions, markable: MARKABLE.test(modelId) })
+  const body = {
+    ...request.providerBody,
+    ...extension,
+    model: modelId,
+    instructions,
+    input,
+    stream: !whole,
+    store: false,
+    include: includeOf(request, extension),
+    max_output_tokens: maxOutputTokens,
+    ...responsesTools(request),
+    temperature: sampling?.temperature,
+    top_p: sampling?.topP,
+    top_logprobs: sampling?.topLogProbabilities || undefined,
+    reasoning: merged(extension?.reasoning, { effort: reasoning?.effort, summary: reasoning?.summary }),
+    text: merged(undefined, { format: formatOf(request), verbosity: request.verbosity || undefined }),
+    service_tier: request.serviceTier || (speed === 'fast' ? 'priority' : undefined),
+    user: user || undefined,
+    prompt_cache_key: sessionId || undefined,
+  }
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+}
+
+function includeOf({ modelId, sampling }: GenerationRequest, extension: JsonObject | undefined): unknown {
+  const include = new Set<unknown>(listAt(extension?.include))
+  if (!THOUGHTLESS.test(modelId)) include.add('reasoning.encrypted_content')
+  if (sampling?.topLogProbabilities !== undefined) include.add('message.output_text.logprobs')
+  return include.size === 0 ? undefined : [...include]
+}
+
+function formatOf({ responseFormat: format }: GenerationRequest): unknown {
+  if (format === undefined) return undefined
+  if (format.type === 'json-object') return { type: 'json_object' }
+  const { name, schema, strict, description } = format
+  return {
+    type: 'json_schema',
+    name,
+    schema,
+    ...(strict === undefined ? {} : { strict }),
+    ...(description ? { description } : {}),
+  }
+}
+
+/** Both objects together, the second one's members first; undefined when neither says anything. */
+function merged(extension: unknown, members: Record<string, unknown>): unknown {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== '')
+  const all = { ...(typeof extension === 'object' ? extension : {}), ...Object.fromEntries(given) }
+  return Object.keys(all).length === 0 ? undefined : all
+}

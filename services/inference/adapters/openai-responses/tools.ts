@@ -1,0 +1,64 @@
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { Tool, ToolChoice } from '#services/inference/domain/tools.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { OPENAI_FORMAT } from './format.ts'
+
+type Item = Record<string, unknown>
+
+/** The members of a request that say which tools there are, and how they are called. */
+export function responsesTools(request: GenerationRequest): Item {
+  const { tools, hostedTools, toolChoice, parallelToolCalls } = request
+  const hosted = hostedTools.filter(({ format }) => format === OPENAI_FORMAT).map(({ definition }) => definition)
+  const items: Item[] = [...groups(tools), ...hosted]
+  const demanded = toolChoice?.mode === 'required' || toolChoice?.mode === 'hosted'
+  if (items.length === 0 && demanded) throw refused()
+  if (items.length === 0) return {}
+  return {
+    tools: items,
+    tool_choice: toolChoice === undefined ? undefined : choiceOf(toolChoice, request),
+    parallel_tool_calls: parallelToolCalls,
+  }
+}
+
+/** Tools in their order; those of one namespace stand together, where the first of them stood. */
+function groups(tools: readonly Tool[]): Item[] {
+  const named = new Map<string, Item[]>()
+  return tools.flatMap((tool) => {
+    const { namespace } = tool
+    if (namespace === undefined) return [toolOf(tool)]
+    const known = named.get(namespace.name)
+    known?.push(toolOf(tool))
+    if (known !== undefined) return []
+    const members = [toolOf(tool)]
+    named.set(namespace.name, members)
+    return [{ type: 'namespace', name: namespace.name, description: namespace.description ?? '', tools: members }]
+  })
+}
+
+function toolOf({ name, description, parameters, strict, custom, deferred }: Tool): Item {
+  const common = { name, ...(description ? { description } : {}), ...(deferred ? { defer_loading: true } : {}) }
+  if (custom === undefined) {
+    const exact = strict === undefined ? {} : { strict }
+    return { type: 'function', ...common, parameters: parameters ?? { type: 'object', properties: {} }, ...exact }
+  }
+  const { syntax, grammar } = custom
+  return { type: 'custom', ...common, ...(syntax ? { format: { type: 'grammar', syntax, definition: grammar } } : {}) }
+}
+
+function choiceOf(choice: ToolChoice, { tools, hostedTools }: GenerationRequest): unknown {
+  if (choice.mode === 'named') {
+    const custom = tools.some(({ name, custom }) => name === choice.name && custom !== undefined)
+    return { type: custom ? 'custom' : 'function', name: choice.name }
+  }
+  if (choice.mode !== 'hosted') return choice.mode
+  const ours = hostedTools.some(({ format, definition }) => format === OPENAI_FORMAT && definition.type === choice.name)
+  if (ours) return { type: choice.name }
+  throw refused()
+}
+
+function refused(): Rejection {
+  return new Rejection('REQUEST_INVALID', {
+    field: 'tool_choice',
+    problem: 'demands a tool that this provider does not have',
+  })
+}

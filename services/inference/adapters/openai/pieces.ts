@@ -1,0 +1,55 @@
+import { type MediaPart, type Part, textOf } from '#services/inference/domain/conversation.ts'
+import { base64, fromUrl, toUrl } from '../http/data-url.ts'
+import type { ChatContext } from './messages.ts'
+
+type Item = Record<string, unknown>
+
+/** The content of a message: a text where it is nothing else, a list of pieces else. */
+export function contentOf(parts: readonly Part[], context: ChatContext): unknown {
+  const [first] = parts
+  const marked = first?.cache !== undefined && context.profile.dialect !== 'openai'
+  return parts.length === 1 && first?.type === 'text' && !marked ? first.text : piecesOf(parts, context)
+}
+
+/** The pieces of a content; OpenAI caches by itself, and refuses markers. */
+export function piecesOf(parts: readonly Part[], context: ChatContext): Item[] {
+  return parts.flatMap((part) => {
+    const piece = pieceOf(part, context)
+    if (piece === undefined) return []
+    if (part.cache === undefined || context.profile.dialect === 'openai') return [piece]
+    const { ttl } = part.cache
+    return [{ ...piece, cache_control: { type: 'ephemeral', ...(ttl ? { ttl } : {}) } }]
+  })
+}
+
+function pieceOf(part: Part, { profile, omissions }: ChatContext): Item | undefined {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return { type: 'text', text: textOf([part]) }
+    case 'image': {
+      const detail = part.detail ? { detail: part.detail } : {}
+      return { type: 'image_url', image_url: { url: toUrl(part.source, part.mime || 'image/png'), ...detail } }
+    }
+    case 'file': {
+      const name = part.name ? { filename: part.name } : {}
+      return { type: 'file', file: { ...name, file_data: toUrl(part.source, part.mime) } }
+    }
+    case 'audio':
+      return sound(part)
+    case 'video':
+      if (profile.dialect !== 'openai')
+        return { type: 'video_url', video_url: { url: toUrl(part.source, part.mime || 'video/mp4') } }
+      omissions.add('messages', 'This provider takes no video: it was left out')
+      return undefined
+    default:
+      return undefined
+  }
+}
+
+function sound({ source, mime }: MediaPart): Item {
+  const inline = 'url' in source ? fromUrl(source.url) : { source, mime }
+  const data = 'data' in inline.source ? base64(inline.source.data) : inline.source.url
+  const format = /wav/i.test(mime || inline.mime || '') ? 'wav' : 'mp3'
+  return { type: 'input_audio', input_audio: { data, format } }
+}

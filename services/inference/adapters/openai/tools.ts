@@ -1,0 +1,55 @@
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { Tool, ToolChoice } from '#services/inference/domain/tools.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { ChatContext } from './messages.ts'
+
+type Item = Record<string, unknown>
+
+/** The members of a request that say which tools there are, and how they are called. Only OpenAI takes custom ones. */
+export function openaiTools(request: GenerationRequest, context: ChatContext): Item {
+  const { toolChoice, parallelToolCalls } = request
+  const { omissions, profile } = context
+  const tools = request.tools.filter(({ name, custom }) => {
+    if (custom === undefined || profile.dialect === 'openai') return true
+    omissions.add('tools', `This provider takes no custom tools: ${name} was left out`)
+    return false
+  })
+  checkChoice(toolChoice, tools)
+  if (tools.length === 0) return {}
+  return {
+    tools: tools.map((tool) => toolOf(tool, context)),
+    tool_choice: toolChoice === undefined ? undefined : choiceOf(toolChoice, tools, context),
+    parallel_tool_calls: parallelToolCalls,
+  }
+}
+
+/** A call that the request demands, and the provider cannot make, is refused. */
+function checkChoice(choice: ToolChoice | undefined, tools: readonly Tool[]): void {
+  if (choice === undefined || choice.mode === 'auto' || choice.mode === 'none') return
+  if (choice.mode === 'required' && tools.length > 0) return
+  if (choice.mode === 'named' && tools.some(({ name }) => name === choice.name)) return
+  throw new Rejection('REQUEST_INVALID', {
+    field: 'tool_choice',
+    problem: 'demands a tool that this provider does not have',
+  })
+}
+
+function toolOf({ name, namespace, description, parameters, strict, custom, cache }: Tool, context: ChatContext): Item {
+  const { flat, profile } = context
+  const common = { name: flat.nameOf(name, namespace?.name), description: description || undefined }
+  if (custom !== undefined) {
+    const { syntax, grammar: definition } = custom
+    const format = syntax ? { format: { type: 'grammar', grammar: { syntax, definition } } } : {}
+    return { type: 'custom', custom: { ...common, ...format } }
+  }
+  const marker = cache?.ttl ? { type: 'ephemeral', ttl: cache.ttl } : { type: 'ephemeral' }
+  const marked = cache !== undefined && profile.dialect === 'openrouter' ? { cache_control: marker } : {}
+  return { type: 'function', function: { ...common, parameters, strict }, ...marked }
+}
+
+function choiceOf(choice: ToolChoice, tools: readonly Tool[], { flat }: ChatContext): unknown {
+  if (choice.mode !== 'named' && choice.mode !== 'hosted') return choice.mode
+  const tool = tools.find(({ name }) => name === choice.name)
+  const called = { name: flat.nameOf(choice.name, tool?.namespace?.name) }
+  return tool?.custom === undefined ? { type: 'function', function: called } : { type: 'custom', custom: called }
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import type { ProviderConfig } from '#services/inference/config-file.ts'
+import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
+import { silentLogger } from '#test/support/transports.ts'
+import { ProviderSet } from './provider-set.ts'
+
+const { signal } = new AbortController()
+
+async function open(config: Partial<ProviderConfig>, answer: (response: ServerResponse) => unknown) {
+  const stub = await startStub(answer)
+  const common = { id: 'p', protocol: 'openai', apiKey: 'secret', headers: {}, models: [] } as const
+  const set = new ProviderSet([{ ...common, baseUrl: `${stub.url}/v1`, ...config }], 3_600_000, silentLogger)
+  return {
+    stub,
+    provider: set.byId.get('p') ?? assert.fail(),
+    async [Symbol.asyncDispose]() {
+      await set[Symbol.asyncDispose]()
+      await stub[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('Azure is a matter of configuration: its query stands in every address, its header carries the key', async () => {
+  const config = { keyHeader: 'api-key', query: 'api-version=2026-06-01' }
+  await using opened = await open(config, answers(200, fixture('openai-text.json')))
+  const providerHeaders = { 'Api-Key': 'stolen' }
+  await opened.provider.generate(generationRequest({ providerHeaders }), signal)
+  const [seen] = opened.stub.seen
+  assert.equal(seen?.path, '/v1/chat/completions?api-version=2026-06-01')
+  assert.deepEqual([seen?.headers['api-key'], seen?.headers.authorization], ['secret', undefined])
+})
+
+test('a provider that is always streamed is asked for a stream, and a whole answer is the same object', async () => {
+  for (const [protocol, name] of [
+    ['openai', 'openai-text'],
+    ['openai-responses', 'responses-text'],
+    ['anthropic', 'anthropic-tools'],
+  ] as const) {
+    await using streamed = await open({ protocol, alwaysStream: true }, streams(fixture(`${name}.sse`)))
+    await using plain = await open({ protocol }, streams(fixture(`${name}.sse`)))
+    const events = await streamed.provider.generate(generationRequest(), signal)
+    assert.equal(Object(streamed.stub.seen[0]?.body).stream, true)
+    assert.deepEqual(events, await eventsOf(plain.provider))
+  }
+})
+
+test('thoughts go back as `reasoning_content` to those that want it, and to nobody else', async () => {
+  const parts = [
+    { type: 'reasoning', text: 'Hm.' },
+    { type: 'reasoning', text: 'secret', signature: 'sig', format: 'anthropic-claude-v1' },
+    { type: 'text', text: 'Yes' },
+  ] as const
+  for (const reasoningContent of [true, false]) {
+    await using opened = await open({ reasoningContent }, streams(fixture('openai-text.sse')))
+    const [started] = await eventsOf(opened.provider, { messages: [{ role: 'assistant', parts }] })
+    const [message] = Object(opened.stub.seen[0]?.body).messages
+    const back = reasoningContent ? { reasoning_content: 'Hm.' } : {}
+    assert.deepEqual(message, { role: 'assistant', content: 'Yes', ...back })
+    assert.ok(started?.type === 'started' && started.warnings.length > 0)
+  }
+})
+
+const errors = [
+  ['openai', 400, { error: { code: 'context_length_exceeded', message: 'M' } }],
+  ['openai', 400, { error: { code: 400, message: "This model's maximum context length is 8192 tokens." } }],
+  ['openai', 413, { error: { message: 'Please reduce the length of the messages or completion.' } }],
+  ['openai-responses', 400, { error: { code: 'context_length_exceeded', message: 'M' } }],
+  ['anthropic', 400, { error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 5 maximum' } }],
+] as const
+
+test('a conversation that is too long for the model is an answer that ends for its length; a session gets the error', async () => {
+  for (const [protocol, status, body] of errors) {
+    await using opened = await open({ protocol }, answers(status, body))
+    const expected = [
+      { type: 'started', warnings: [] },
+      { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' },
+    ]
+    const kept = (events: readonly { type: string }[]) => events.filter(({ type }) => type !== 'usage')
+    assert.deepEqual(kept(await opened.provider.generate(generationRequest(), signal)), expected)
+    assert.deepEqual(kept(await eventsOf(opened.provider)), expected)
+    await assert.rejects(eventsOf(opened.provider, { origin: 'session' }), { reason: 'PROVIDER_REFUSED' })
+  }
+})
+
+test('other refusals stay refusals', async () => {
+  await using opened = await open({}, answers(400, { error: { message: 'max_tokens is too large: 900000' } }))
+  await assert.rejects(eventsOf(opened.provider), { reason: 'PROVIDER_REFUSED' })
+})
+
+test('one that overflows in the middle of a stream keeps what it said', async () => {
+  const said = (...events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+  const error = { code: 'context_length_exceeded', message: 'M' }
+  for (const [protocol, text] of [
+    ['openai', said({ choices: [{ delta: { content: 'Hi' } }] }, { error })],
+    [
+      'openai-responses',
+      said(
+        { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Hi' },
+        { type: 'response.failed', response: { status: 'failed', error } },
+      ),
+    ],
+    [
+      'anthropic',
+      said(
+        { type: 'message_start', message: {} },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hi' } },
+        { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long' } },
+      ),
+    ],
+  ] as const) {
+    await using opened = await open({ protocol }, streams(text))
+    const events = await eventsOf(opened.provider)
+    const ended = events.find(({ type }) => type === 'part-ended')
+    assert.deepEqual(ended, { type: 'part-ended', index: 0, part: { type: 'text', text: 'Hi' } })
+    assert.deepEqual(events.at(-1), { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' })
+  }
+})

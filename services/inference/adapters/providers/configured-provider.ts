@@ -1,0 +1,57 @@
+import type { ProviderConfig } from '#services/inference/config-file.ts'
+import type { CacheControl, Part } from '#services/inference/domain/conversation.ts'
+import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ModelProvider } from '#services/inference/ports/provider.ts'
+
+/** A provider that is asked as its configuration says: always for streams, with caching markers where a request has none. */
+export function configured(provider: ModelProvider, { alwaysStream, cache }: ProviderConfig): ModelProvider {
+  const marking = cache === undefined ? provider : new MarkingProvider(provider, cache)
+  return alwaysStream ? new StreamingProvider(marking) : marking
+}
+
+class StreamingProvider implements ModelProvider {
+  readonly #provider: ModelProvider
+
+  constructor(provider: ModelProvider) {
+    this.#provider = provider
+  }
+
+  async generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
+    const events: GenerationEvent[] = []
+    for await (const batch of this.#provider.stream(request, signal)) for (const event of batch) events.push(event)
+    return events
+  }
+
+  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+    return this.#provider.stream(request, signal)
+  }
+}
+
+class MarkingProvider implements ModelProvider {
+  readonly #provider: ModelProvider
+  readonly #cache: CacheControl
+
+  constructor(provider: ModelProvider, cache: CacheControl) {
+    this.#provider = provider
+    this.#cache = cache
+  }
+
+  generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
+    return this.#provider.generate(this.#marked(request), signal)
+  }
+
+  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+    return this.#provider.stream(this.#marked(request), signal)
+  }
+
+  #marked(request: GenerationRequest): GenerationRequest {
+    const { automaticCache, tools, messages } = request
+    const marked =
+      automaticCache !== undefined || tools.some(isMarked) || messages.some(({ parts }) => parts.some(isMarked))
+    return marked ? request : { ...request, automaticCache: this.#cache }
+  }
+}
+
+function isMarked({ cache }: Pick<Part, 'cache'>): boolean {
+  return cache !== undefined
+}

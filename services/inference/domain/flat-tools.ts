@@ -1,0 +1,43 @@
+import type { Tool } from './tools.ts'
+
+const MAX_NAME = 64
+
+interface Called {
+  readonly toolName: string
+  readonly namespace?: string
+}
+
+/**
+ * Tools for a provider that knows no namespaces: each has one name, its own where no other tool is called so, and a call by that name is a
+ * call of the tool in its namespace again.
+ */
+export class FlatTools {
+  readonly #flat = new Map<string, string>()
+  readonly #called = new Map<string, Called>()
+
+  constructor(tools: readonly Tool[]) {
+    if (tools.every(({ namespace }) => namespace === undefined)) return
+    const counts = new Map<string, number>()
+    for (const { name } of tools) counts.set(name, (counts.get(name) ?? 0) + 1)
+    for (const { name, namespace } of tools) {
+      if (namespace === undefined) continue
+      const flat = counts.get(name) === 1 ? name : `${namespace.name}_${name}`.slice(0, MAX_NAME)
+      this.#flat.set(keyOf(name, namespace.name), flat)
+      this.#called.set(flat, { toolName: name, namespace: namespace.name })
+    }
+  }
+
+  /** What a tool is called at the provider. */
+  nameOf(name: string, namespace: string | undefined): string {
+    return namespace === undefined ? name : (this.#flat.get(keyOf(name, namespace)) ?? name)
+  }
+
+  /** The tool that a provider means. */
+  called(flat: string): Called {
+    return this.#called.get(flat) ?? { toolName: flat }
+  }
+}
+
+function keyOf(name: string, namespace: string): string {
+  return `${namespace}\n${name}`
+}

@@ -1,0 +1,63 @@
+// What is served below /api/v1 is served below /v1 as well.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { eventsOf, type Json } from '#test/support/responses.ts'
+
+const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }
+const history = [said, { role: 'user', content: 'go on' }]
+
+function send(portico: Portico, path: string, body: Json, headers: Record<string, string> = {}): Promise<Response> {
+  const all = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json', ...headers }
+  return portico.fetch(path, { method: 'POST', headers: all, body: JSON.stringify({ model: 'portico/echo', ...body }) })
+}
+
+async function typesOf(answer: Response): Promise<Set<string>> {
+  return new Set(eventsOf(await answer.text()).map(({ type }) => type))
+}
+
+test('below /v1 responses stream OpenAI’s dialect, and history needs no ids', async () => {
+  await using portico = await openPortico()
+  const answer = await send(portico, '/v1/responses', { input: history, stream: true })
+  assert.equal(answer.status, 200)
+  const text = await answer.text()
+  assert.match(text, /^event: response\.created\ndata: /)
+  assert.doesNotMatch(text, /response\.(done|content_part\.delta)"/)
+  const asked = await send(portico, '/v1/responses', { input: 'x', stream: true }, { 'x-stream-dialect': 'both' })
+  assert.ok((await typesOf(asked)).has('response.done'))
+})
+
+test('an unknown path, a wrong method and a missing key are answered there as below /api/v1', async () => {
+  await using portico = await openPortico()
+  const headers = { authorization: `Bearer ${PORTICO_KEYS.api}` }
+  for (const mount of ['/api/v1', '/v1']) {
+    const missing = await portico.fetch(`${mount}/responses`, { method: 'POST' })
+    assert.deepEqual([missing.status, await missing.json()], [401, errorOf(401, 'Missing Authentication header')])
+    const unknown = await portico.fetch(`${mount}/nothing`, { headers })
+    assert.deepEqual([unknown.status, await unknown.json()], [404, errorOf(404, 'Resource not found')])
+    const wrong = await portico.fetch(`${mount}/responses`, { headers })
+    assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'POST'])
+    assert.equal((await portico.fetch(`${mount}/oauth/jwks`)).status, 200)
+    const token = await portico.fetch(`${mount}/oauth/nothing`, { method: 'POST' })
+    assert.deepEqual(await token.json(), { error: 'invalid_request', error_description: 'No such route' })
+  }
+})
+
+const errorOf = (code: number, message: string) => ({ error: { code, message } })
+
+test('a server can be set to a dialect, and to history without ids', async () => {
+  {
+    await using portico = await openPortico({ PORTICO_RESPONSES_DIALECT: 'openai' })
+    const answer = await send(portico, '/api/v1/responses', { input: history, stream: true })
+    assert.equal(answer.status, 200)
+    assert.equal((await typesOf(answer)).has('response.done'), false)
+  }
+  await using portico = await openPortico({ PORTICO_HISTORY_IDS: 'false' })
+  assert.equal((await send(portico, '/api/v1/responses', { input: history })).status, 200)
+})
+
+test('nothing is guessed from the name of a client', async () => {
+  await using portico = await openPortico()
+  const named = { 'user-agent': 'ai/6.0 ai-sdk/openai/3.0' }
+  assert.equal((await send(portico, '/api/v1/responses', { input: history }, named)).status, 400)
+})
