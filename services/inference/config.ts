@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { type Environment, fileVariableOf, readEnvironment } from '#shared/config/config.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
-import { integerVariable, urlVariable } from '#shared/config/variables.ts'
+import { booleanVariable, integerVariable, urlVariable } from '#shared/config/variables.ts'
 import { fileVariable, type ProviderConfig } from './config-file.ts'
 import { modelListOf, resolveModel } from './domain/model-list.ts'
 
@@ -14,6 +14,11 @@ export interface Config {
   readonly defaultModel: string
   /** Longest time that one generation may take (`PORTICO_GENERATION_TIMEOUT_SECONDS`, default 3600). */
   readonly generationTimeoutMs: number
+  /**
+   * Whether keys with a limit may use models whose price is unknown, where nothing is held back of the limit
+   * (`PORTICO_ALLOW_UNPRICED_MODELS`, default false).
+   */
+  readonly allowUnpriced: boolean
   /** Longest silence of a provider (`PORTICO_PROVIDER_TIMEOUT_SECONDS`, default 300). */
   readonly providerTimeoutMs: number
 }
@@ -63,6 +68,7 @@ function variables(env: Environment) {
     OLLAMA_HOST: ollamaHost.optional(),
     PORTICO_CONFIG: fileVariable(env).optional(),
     PORTICO_GENERATION_TIMEOUT_SECONDS: integerVariable({ min: 1, max: 86_400 }).default(3_600),
+    PORTICO_ALLOW_UNPRICED_MODELS: booleanVariable().default(false),
     PORTICO_PROVIDER_TIMEOUT_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(300),
   })
 }
@@ -76,6 +82,7 @@ export function readConfig(env: Environment): Config {
     store: storeOf(values),
     ...providersOf(values, env),
     generationTimeoutMs: values.PORTICO_GENERATION_TIMEOUT_SECONDS * 1_000,
+    allowUnpriced: values.PORTICO_ALLOW_UNPRICED_MODELS,
     providerTimeoutMs: values.PORTICO_PROVIDER_TIMEOUT_SECONDS * 1_000,
   })
 }

@@ -23,7 +23,7 @@ import type { Ledger } from './ports/ledger.ts'
 import type { PresetStore } from './ports/preset-store.ts'
 import { createRoutes } from './routes.ts'
 import { RowCloser } from './run/row-closer.ts'
-import { longestOpen, RowSettler } from './run/row-settler.ts'
+import { RowKeeper } from './run/row-keeper.ts'
 
 /** What this process serves. */
 export const services = [InferenceService, PresetService] as const
@@ -58,7 +58,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const health = opening.use(watchStore(opened, { name: 'inference', mongo, clock, logger }))
   await health.begin()
   const ledger = storePort(tracedPort(opened, 'Ledger', { 'db.system.name': config.store.kind }), health, {
-    writes: ['open', 'close', 'settle'],
+    writes: ['open', 'close', 'note', 'settle'],
   })
   const presets = storePort(
     tracedPort(await openPresets(config, mongo, opening), 'PresetStore', { 'db.system.name': config.store.kind }),
@@ -66,7 +66,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     { writes: ['createVersion'] },
   )
   const closer = opening.use(new RowCloser(ledger, logger))
-  opening.use(new RowSettler(ledger, { clock, logger, longestMs: longestOpen(config.generationTimeoutMs) }))
+  const keeper = opening.use(new RowKeeper(ledger, logger))
   const providers = opening.use(new ProviderSet(config.providers, config.providerTimeoutMs, logger))
   const routes = createRoutes({
     modelList: modelListOf(config.providers),
@@ -75,7 +75,9 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     ledger,
     closer,
     presets,
+    keeper,
     clock,
+    allowUnpriced: config.allowUnpriced,
     logger,
     keys: new RpcKeyChecker(identity),
     timeoutMs: config.generationTimeoutMs,
@@ -85,7 +87,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
 }
 
 async function openLedger(
-  { store, generationTimeoutMs }: Config,
+  { store }: Config,
   clock: Clock,
   resources: AsyncDisposableStack,
 ): Promise<{ readonly ledger: Ledger; readonly mongo?: Mongo }> {
@@ -96,7 +98,7 @@ async function openLedger(
   const { openMongo } = await import('#shared/stores/mongo.ts')
   const { MongoLedger } = await import('./adapters/mongo/ledger.ts')
   const mongo = resources.use(await openMongo(store))
-  return { ledger: await MongoLedger.open(mongo, clock, longestOpen(generationTimeoutMs)), mongo }
+  return { ledger: await MongoLedger.open(mongo, clock), mongo }
 }
 
 /** To be called once the ledger is open, which makes the form of the data in MongoDB. */

@@ -6,12 +6,13 @@ import type { Clock } from '#shared/clock.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { migrateMongo, prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
-import { LONGEST_MS, ledgerSuite } from './ledger.suite.ts'
+import { ledgerSuite } from './ledger.suite.ts'
+import { accountsSuite } from './ledger-accounts.suite.ts'
 
 async function makeStore() {
   const mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
   return {
-    open: (clock: Clock) => MongoLedger.open(mongo, clock, LONGEST_MS),
+    open: (clock: Clock) => MongoLedger.open(mongo, clock),
     async [Symbol.asyncDispose]() {
       await mongo.db.dropDatabase()
       await mongo[Symbol.asyncDispose]()
@@ -20,6 +21,7 @@ async function makeStore() {
 }
 
 ledgerSuite('MongoDB', makeStore, { skip: skipWithoutMongo })
+accountsSuite('MongoDB', makeStore, { skip: skipWithoutMongo })
 
 test('MongoDB: a ledger of the first form and a new one have the same indexes, each of which is read by', {
   skip: skipWithoutMongo,
@@ -28,12 +30,12 @@ test('MongoDB: a ledger of the first form and a new one have the same indexes, e
   const indexes = async () => (await mongo.db.collection('inference_ledger').indexes()).map(({ key }) => key)
   try {
     await prepareMongoSchema(mongo, SCHEMA)
-    assert.deepEqual(await indexes(), [{ _id: 1 }, { startedAt: 1 }])
+    assert.deepEqual(await indexes(), [{ _id: 1 }, { workspace: 1, finishedAt: 1 }])
     await mongo.db.dropDatabase()
     await prepareMongoSchema(mongo, { ...SCHEMA, steps: SCHEMA.steps.slice(0, 1) })
     const [, second = assert.fail()] = SCHEMA.steps
     await migrateMongo(mongo, SCHEMA, () => {})
-    assert.deepEqual(await indexes(), [{ _id: 1 }, { startedAt: 1 }])
+    assert.deepEqual(await indexes(), [{ _id: 1 }, { workspace: 1, finishedAt: 1 }])
     await second.up({ db: mongo.db, commit: () => assert.fail() })
   } finally {
     await mongo.db.dropDatabase()

@@ -9,6 +9,7 @@ import { STEPS } from '#services/inference/adapters/sqlite/schema.ts'
 import { migrateSqlite, prepareSchema } from '#shared/stores/sqlite-schema.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { ledgerSuite } from './ledger.suite.ts'
+import { accountsSuite } from './ledger-accounts.suite.ts'
 
 async function makeStore() {
   const directory = await mkdtemp(join(tmpdir(), 'portico-ledger-'))
@@ -19,6 +20,7 @@ async function makeStore() {
 }
 
 ledgerSuite('SQLite', makeStore, { skip: false })
+accountsSuite('SQLite', makeStore, { skip: false })
 
 test('SQLite: a ledger of the first form and a new one have the same indexes, each of which is read by', () => {
   using folder = scratchDirectory()
@@ -36,7 +38,7 @@ test('SQLite: a ledger of the first form and a new one have the same indexes, ea
     const indexes = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`).all()
     assert.deepEqual(
       indexes.map(({ name }) => name),
-      ['ledger_open'],
+      ['ledger_open', 'ledger_finished'],
     )
   }
 })

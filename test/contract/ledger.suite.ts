@@ -1,33 +1,41 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Demand } from '#services/inference/domain/ledger/admission.ts'
 import type { Ledger, LedgerClosing, LedgerOpening } from '#services/inference/ports/ledger.ts'
 import type { Clock } from '#shared/clock.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
-
-/** Longest generation that the ledgers of this suite are opened with. */
-export const LONGEST_MS = 60_000
 
 /** A store that a ledger can be opened on several times, one after the other. */
 export interface LedgerStore extends AsyncDisposable {
   open(clock: Clock): Promise<Ledger>
 }
 
-const opening: LedgerOpening = {
-  workspace: 'wrk_1',
-  requestId: 'req_1',
-  apiKeyId: 'key_1',
-  origin: 'responses',
-  sessionId: 'ses_1',
-  providerId: 'openai',
-  modelId: 'gpt',
+/** A request of a key. */
+export const opening: LedgerOpening = {
+  ...{
+    workspace: 'wrk_1',
+    requestId: 'req_1',
+    apiKeyId: 'key_1',
+    origin: 'responses',
+    streamed: true,
+    sessionId: 'ses_1',
+  },
+  ...{ user: 'someone', providerId: 'openai', modelId: 'gpt' },
+  preset: { presetId: 'pre_1', slug: 'calm', version: 3 },
+  attribution: { referer: 'https://example.com', title: 'A title', categories: 'tests', userAgent: 'test' },
+  metadata: { team: 'red', '$a.b': 'odd', '': 'no name' },
 }
-const closing: LedgerClosing = {
-  workspace: 'wrk_1',
-  requestId: 'req_1',
-  status: 'completed',
+/** How it ends. */
+export const closing: LedgerClosing = {
+  ...{ workspace: 'wrk_1', requestId: 'req_1', apiKeyId: 'key_1', status: 'completed' },
   usage: { inputTokens: 9n, outputTokens: 8n, cacheReadTokens: 7n, cacheWriteTokens: 6n, reasoningTokens: 5n },
-  costNanos: 9_007_199_254_740_993n,
-  error: '',
+  ...{ costNanos: 9_007_199_254_740_993n, costKnown: true, finishReason: 'stop', rawReason: 'end_turn' },
+  ...{ serviceTier: 'flex', leftOut: ['sampling.top_k'], firstPartMs: 12, error: '' },
+}
+/** What it may cost: 3 nano-dollars of input, and 2 for each of 10 tokens of output. */
+export const demand: Demand = {
+  ...{ inputTokens: 3n, outputTokens: 10n, isFixed: true },
+  prices: { inputNanos: 1_000_000n, outputNanos: 2_000_000n },
 }
 
 /** The promises of the Ledger port. */
@@ -47,8 +55,11 @@ export function ledgerSuite(
   rule('a request is one row, open until it is finished', async (store, clock) => {
     await using ledger = await store.open(clock)
     assert.equal(await ledger.get('wrk_1', 'req_1'), undefined)
-    await ledger.open(opening)
-    const open = { status: 'open', usage: undefined, costNanos: 0n, error: '', startedAt: 1_000, finishedAt: undefined }
+    await ledger.open(opening, demand, undefined)
+    const open = {
+      ...{ status: 'open', usage: undefined, costNanos: 0n, costKnown: false, finishReason: undefined, rawReason: '' },
+      ...{ serviceTier: '', leftOut: [], firstPartMs: undefined, error: '', startedAt: 1_000, finishedAt: undefined },
+    }
     assert.deepEqual(await ledger.get('wrk_1', 'req_1'), { ...opening, ...open })
     clock.time = 2_500
     await ledger.close([closing])
@@ -62,18 +73,24 @@ export function ledgerSuite(
 
   rule('a request id is used once in a workspace, and belongs to it', async (store, clock) => {
     await using ledger = await store.open(clock)
-    await ledger.open(opening)
-    await assert.rejects(ledger.open(opening), reasonOfRejection('REQUEST_DUPLICATE', { request_id: 'req_1' }))
+    await ledger.open(opening, demand, undefined)
+    await assert.rejects(
+      ledger.open(opening, demand, undefined),
+      reasonOfRejection('REQUEST_DUPLICATE', { request_id: 'req_1' }),
+    )
     await ledger.close([closing])
-    await assert.rejects(ledger.open({ ...opening, modelId: 'other' }), reasonOfRejection('REQUEST_DUPLICATE'))
-    await ledger.open({ ...opening, workspace: 'wrk_2' })
+    await assert.rejects(
+      ledger.open({ ...opening, modelId: 'other' }, demand, undefined),
+      reasonOfRejection('REQUEST_DUPLICATE'),
+    )
+    await ledger.open({ ...opening, workspace: 'wrk_2' }, demand, undefined)
     assert.equal((await ledger.get('wrk_2', 'req_1'))?.status, 'open')
     assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, 'completed')
   })
 
   rule('of many that begin one request at once, one does', async (store, clock) => {
     await using ledger = await store.open(clock)
-    const begun = await Promise.allSettled(Array.from({ length: 8 }, () => ledger.open(opening)))
+    const begun = await Promise.allSettled(Array.from({ length: 8 }, () => ledger.open(opening, demand, undefined)))
     assert.equal(begun.filter(({ status }) => status === 'fulfilled').length, 1)
   })
 
@@ -81,20 +98,21 @@ export function ledgerSuite(
     'of many that are opened at once, those that may be are, whatever becomes of the others',
     async (store, clock) => {
       await using ledger = await store.open(clock)
-      await ledger.open(opening)
+      await ledger.open(opening, demand, undefined)
       const ids = ['req_0', 'req_1', 'req_2', 'req_2', 'req_3']
-      const opened = await Promise.allSettled(ids.map((requestId) => ledger.open({ ...opening, requestId })))
-      assert.deepEqual(
-        opened.map(({ status }) => status),
-        ['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'],
+      const opened = await Promise.allSettled(
+        ids.map((requestId) => ledger.open({ ...opening, requestId }, demand, undefined)),
       )
+      const [first, used, twice, again, last] = opened.map(({ status }) => status)
+      assert.deepEqual([first, used, last], ['fulfilled', 'rejected', 'fulfilled'])
+      assert.deepEqual([twice, again].sort(), ['fulfilled', 'rejected'])
       for (const requestId of ids) assert.equal((await ledger.get('wrk_1', requestId))?.status, 'open')
     },
   )
 
   rule('many rows are closed at once, each with its own end', async (store, clock) => {
     await using ledger = await store.open(clock)
-    await Promise.all(['a', 'b'].map((requestId) => ledger.open({ ...opening, requestId })))
+    await Promise.all(['a', 'b'].map((requestId) => ledger.open({ ...opening, requestId }, demand, undefined)))
     const failed = {
       ...closing,
       requestId: 'b',
@@ -108,28 +126,9 @@ export function ledgerSuite(
     assert.deepEqual([b?.status, b?.usage, b?.error], ['failed', undefined, 'PROVIDER_TIMEOUT'])
   })
 
-  rule('rows that were opened before a time are settled as lost, closed and later ones stay', async (store, clock) => {
-    await using ledger = await store.open(clock)
-    for (const requestId of ['old', 'done']) await ledger.open({ ...opening, requestId })
-    await ledger.close([{ ...closing, requestId: 'done' }])
-    clock.time = 2_000
-    await ledger.open({ ...opening, requestId: 'new' })
-    clock.time = 3_000
-    await ledger.settle(2_000)
-    const rows = await Promise.all(['old', 'done', 'new'].map((requestId) => ledger.get('wrk_1', requestId)))
-    assert.deepEqual(
-      rows.map((row) => [row?.status, row?.error, row?.finishedAt]),
-      [
-        ['aborted', 'PROCESS_LOST', 3_000],
-        ['completed', '', 1_000],
-        ['open', '', undefined],
-      ],
-    )
-  })
-
   rule('the first end counts, and a request that never began is no row', async (store, clock) => {
     await using ledger = await store.open(clock)
-    await ledger.open(opening)
+    await ledger.open(opening, demand, undefined)
     await ledger.close([{ ...closing, status: 'aborted', usage: undefined, costNanos: 0n }])
     await ledger.close([closing])
     const row = await ledger.get('wrk_1', 'req_1')
@@ -140,24 +139,42 @@ export function ledgerSuite(
 
   rule('a reported zero stays a zero, apart from no report', async (store, clock) => {
     await using ledger = await store.open(clock)
-    await ledger.open(opening)
+    await ledger.open(opening, demand, undefined)
     const usage = { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n }
     await ledger.close([{ ...closing, status: 'failed', usage, error: 'PROVIDER_TIMEOUT' }])
     const row = await ledger.get('wrk_1', 'req_1')
     assert.deepEqual([row?.usage, row?.error], [usage, 'PROVIDER_TIMEOUT'])
   })
 
-  rule('rows that nobody can finish any more are closed as aborted at open, others stay', async (store, clock) => {
-    {
+  rule(
+    'rows whose process is gone are closed by whoever opens the ledger, with what was known of them',
+    async (store, clock) => {
+      {
+        await using ledger = await store.open(clock)
+        for (const requestId of ['req_1', 'req_2', 'req_3']) {
+          await ledger.open({ ...opening, requestId }, demand, undefined)
+        }
+        await ledger.note([{ workspace: 'wrk_1', requestId: 'req_1', outputTokens: 4n }])
+        await ledger.close([{ ...closing, requestId: 'req_2' }])
+        await ledger.settle()
+        assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, 'open')
+      }
+      clock.time = 5_000
       await using ledger = await store.open(clock)
-      await ledger.open(opening)
-      await ledger.open({ ...opening, requestId: 'req_2' })
-      await ledger.close([{ ...closing, requestId: 'req_2' }])
-    }
-    clock.time += LONGEST_MS + 1
-    await using ledger = await store.open(clock)
-    const [left, done] = [await ledger.get('wrk_1', 'req_1'), await ledger.get('wrk_1', 'req_2')]
-    assert.deepEqual([left?.status, left?.error, left?.finishedAt], ['aborted', 'PROCESS_LOST', clock.time])
-    assert.deepEqual([done?.status, done?.finishedAt], ['completed', 1_000])
-  })
+      const rows = await Promise.all(['req_1', 'req_2', 'req_3'].map((requestId) => ledger.get('wrk_1', requestId)))
+      const none = { cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n, estimated: true }
+      assert.deepEqual(
+        rows.map((row) => [row?.status, row?.error, row?.finishedAt, row?.usage, row?.costNanos]),
+        [
+          ['aborted', 'PROCESS_LOST', 5_000, { inputTokens: 3n, outputTokens: 4n, ...none }, 11n],
+          ['completed', '', 1_000, closing.usage, closing.costNanos],
+          ['aborted', 'PROCESS_LOST', 5_000, { inputTokens: 3n, outputTokens: 0n, ...none }, 3n],
+        ],
+      )
+      const [account] = await ledger.accounts('wrk_1', ['key_1'])
+      const spent = closing.costNanos + 14n
+      assert.deepEqual([account?.totalNanos, account?.heldNanos, account?.heldRequests], [spent, 0n, 0])
+      assert.equal((await ledger.workspaceAccount('wrk_1')).totalNanos, spent)
+    },
+  )
 }

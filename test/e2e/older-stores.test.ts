@@ -14,8 +14,6 @@ import { startSingle, startSplit } from '#test/support/product.ts'
 import { statsAgree } from '#test/support/stats-of.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 
-const HOUR_MS = 3_600_000
-
 /** Sessions in which nothing ran or was due when their server was killed. */
 const SETTLED = ['ses_tools', 'ses_plan', 'ses_failed', 'ses_retried', 'ses_parked']
 
@@ -60,7 +58,7 @@ describe('what an older version stored is found by the code of today', { concurr
       }
       const store = { uri: mongoUri() ?? '', database }
       await using mongo = await openMongo(store)
-      await using ledger = await MongoLedger.open(mongo, systemClock, HOUR_MS)
+      await using ledger = await MongoLedger.open(mongo, systemClock)
       const workspace = await workspaceOf({ ...environment, PORTICO_MONGODB_URI: store.uri })
       await usageIsThere(ledger, workspace, expected)
     } finally {

@@ -14,9 +14,7 @@ import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#te
 import { KEYS, scratchDirectory, startProcess } from '#test/support/processes.ts'
 import { startSingle } from '#test/support/product.ts'
 import { startStub } from '#test/support/provider-stub.ts'
-import { waitFor } from '#test/support/wait-until.ts'
-
-const HOUR_MS = 3_600_000
+import { waitFor, waitUntil } from '#test/support/wait-until.ts'
 
 /** A provider that takes a request and never answers it. */
 async function startSilentProvider() {
@@ -71,9 +69,14 @@ test('MongoDB: a row that was open when its process was killed is settled by ano
   await process.kill()
   assert.equal(await answer, 'cut')
   await using mongo = await openMongo({ uri: mongoUri() ?? '', database })
-  await using ledger = await MongoLedger.open(mongo, systemClock, HOUR_MS)
+  await using ledger = await MongoLedger.open(mongo, systemClock)
   assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, 'open')
-  await ledger.settle(systemClock.now() + 1)
-  const row = await ledger.get('wrk_1', 'req_1')
-  assert.deepEqual([row?.status, row?.error, row?.usage], ['aborted', 'PROCESS_LOST', undefined])
+  const row = await waitUntil('the row is settled', async () => {
+    await ledger.settle()
+    const row = await ledger.get('wrk_1', 'req_1')
+    return row?.status === 'open' ? undefined : row
+  })
+  assert.deepEqual([row.status, row.error, row.usage?.estimated], ['aborted', 'PROCESS_LOST', true])
+  const [account] = await ledger.accounts('wrk_1', [operator.apiKeyId])
+  assert.deepEqual([account?.heldRequests, account?.heldNanos], [0, 0n])
 })

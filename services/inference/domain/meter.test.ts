@@ -8,19 +8,40 @@ const finished: GenerationEvent = { type: 'finished', reason: 'stop', rawReason:
 const dear = { inputNanos: 10n ** 18n, outputNanos: 10n ** 18n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
 
 function metered(...usages: Usage[]) {
-  const meter = new Meter(dear)
+  const meter = new Meter(dear, 7n)
   const [last] = meter.take([...usages.map((usage): GenerationEvent => ({ type: 'usage', usage })), finished])
   assert.equal(last?.type, 'finished')
   return { meter, last }
 }
 
-test('a usage that cannot be true counts as none reported, whichever of its numbers it is', () => {
+test('a usage that cannot be true counts as none reported, and is estimated, whichever of its numbers it is', () => {
   for (const name of Object.keys(usual)) {
     for (const tokens of [1_000_000_001n, 2n ** 53n - 1n, 2n ** 63n, 10n ** 30n]) {
       const { meter, last } = metered({ ...usual, [name]: tokens })
-      assert.deepEqual([meter.implausible, last.usage, last.costNanos], [true, undefined, 0n])
+      assert.deepEqual([meter.implausible, last.usage], [true, estimated(7n, 0n)])
     }
   }
+})
+
+const estimated = (inputTokens: bigint, outputTokens: bigint): Usage => ({
+  ...{ inputTokens, outputTokens, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n, estimated: true },
+})
+
+test('what broke off counts what passed, a token for 3 bytes, and no less than was reported by then', () => {
+  const started: GenerationEvent = { type: 'started', warnings: [] }
+  const extended: GenerationEvent = { type: 'part-extended', index: 0, text: 'Zoë waits' }
+  const brokenOff = (isSpent: boolean, ...events: GenerationEvent[]) => {
+    const meter = new Meter(undefined, 7n)
+    meter.take(events)
+    meter.breakOff(isSpent)
+    return meter.usage
+  }
+  assert.deepEqual(brokenOff(false), undefined)
+  assert.deepEqual(brokenOff(true), estimated(7n, 0n))
+  assert.deepEqual(brokenOff(false, started, extended), estimated(7n, 4n))
+  const reported: GenerationEvent = { type: 'usage', usage: { ...usual, outputTokens: 1n } }
+  assert.deepEqual(brokenOff(false, started, reported, extended), { ...usual, outputTokens: 4n, estimated: true })
+  assert.deepEqual(brokenOff(true, started, extended, { type: 'usage', usage: usual }, finished), usual)
 })
 
 test('after a usage that cannot be true the one before it still counts', () => {
@@ -39,7 +60,7 @@ test('the cost is that of the price, else what the provider says, else it is not
   const events: GenerationEvent[] = [{ type: 'usage', usage: usual, cost }, finished]
   const free = { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
   const said = (pricing: typeof free | undefined, batch: readonly GenerationEvent[]) => {
-    const [last] = new Meter(pricing).take(batch)
+    const [last] = new Meter(pricing, 7n).take(batch)
     return last?.type === 'finished' && [last.costNanos, last.outputCostNanos, last.costKnown]
   }
   assert.deepEqual(said(free, events), [0n, 0n, true])

@@ -1,5 +1,6 @@
 import { costOf, MAX_COST_NANOS, outputCostOf, type Pricing } from './cost.ts'
-import type { GenerationEvent, ReportedCost, Usage } from './generation.ts'
+import type { FinishDetails, FinishReason, GenerationEvent, ReportedCost, Usage, Warning } from './generation.ts'
+import { estimatedUsage, tokensOfBytes } from './ledger/estimate.ts'
 
 type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
 
@@ -7,8 +8,8 @@ type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
 export type MeteredEvent =
   | Exclude<GenerationEvent, { readonly type: 'usage' | 'finished' }>
   | (Finished & {
-      /** Undefined: the provider reported none. */
-      readonly usage: Usage | undefined
+      /** Estimated, where the provider reported none. */
+      readonly usage: Usage
       readonly costNanos: bigint
       readonly outputCostNanos: bigint
       /** Whether the cost is known. */
@@ -18,21 +19,30 @@ export type MeteredEvent =
 /** A hundred times what any model takes or gives. */
 const MAX_TOKENS = 1_000_000_000n
 
-/** Measures one generation while its events pass. A usage that cannot be true counts as none reported. */
+/**
+ * Measures one generation while its events pass. A usage that cannot be true counts as none reported; where none was, it is estimated by what
+ * passed.
+ */
 export class Meter {
   readonly #pricing: Pricing | undefined
   #usage: Usage | undefined
   #reported: ReportedCost | undefined
-  #finished = false
+  readonly #inputTokens: bigint
+  #outputBytes = 0
+  #warnings: readonly Warning[] | undefined
+  #end: Finished | undefined
+  #answers = false
   #implausible = false
 
-  constructor(pricing: Pricing | undefined) {
+  /** `inputTokens`: what the input is taken for. */
+  constructor(pricing: Pricing | undefined, inputTokens: bigint) {
     this.#pricing = pricing
+    this.#inputTokens = inputTokens
   }
 
   /** Whether the last event has passed. */
   get finished(): boolean {
-    return this.#finished
+    return this.#end !== undefined
   }
 
   /** Whether the provider reported a usage that cannot be true. */
@@ -40,9 +50,38 @@ export class Meter {
     return this.#implausible
   }
 
-  /** What was used so far, as the provider reported it. */
+  /** What was used: as the provider reported it, once the last event has passed. */
   get usage(): Usage | undefined {
     return this.#usage
+  }
+
+  /** How it ended; undefined: it has not. */
+  get end(): ({ readonly reason: FinishReason } & FinishDetails) | undefined {
+    return this.#end
+  }
+
+  /** Of the provider. */
+  get warnings(): readonly Warning[] {
+    return this.#warnings ?? []
+  }
+
+  /** Whether a part of the answer has begun. */
+  get answers(): boolean {
+    return this.#answers
+  }
+
+  /** What the output that passed by now is taken for. */
+  get outputTokens(): bigint {
+    return tokensOfBytes(this.#outputBytes)
+  }
+
+  /**
+   * Ends what broke off: what was used is estimated. `isSpent`: something was, whatever has passed; else nothing was unless the provider
+   * had taken the request.
+   */
+  breakOff(isSpent: boolean): void {
+    if (this.finished || !(isSpent || this.#warnings !== undefined || this.#usage !== undefined)) return
+    this.#usage = estimatedUsage(this.#usage, this.#inputTokens, this.#outputBytes)
   }
 
   /** What that costs, by its price, else as the provider says; 0 when neither is known. */
@@ -63,7 +102,7 @@ export class Meter {
 
   /** Takes usage out of a batch, and puts it and the cost into the last event. May leave nothing. */
   take(batch: readonly GenerationEvent[]): readonly MeteredEvent[] {
-    if (batch.every(isPassedOn)) return batch
+    if (this.#count(batch)) return batch as readonly Exclude<MeteredEvent, Finished>[]
     const events: MeteredEvent[] = []
     let last: Finished | undefined
     for (const event of batch) {
@@ -72,10 +111,34 @@ export class Meter {
       else events.push(event)
     }
     if (last === undefined) return events
-    this.#finished = true
+    this.#end = last
+    const usage = this.#usage ?? estimatedUsage(undefined, this.#inputTokens, this.#outputBytes)
+    this.#usage = usage
     const { costNanos, costKnown } = this
-    events.push({ ...last, usage: this.#usage, costNanos, outputCostNanos: this.#outputCostNanos, costKnown })
+    events.push({ ...last, usage, costNanos, outputCostNanos: this.#outputCostNanos, costKnown })
     return events
+  }
+
+  /** Counts what comes; whether all of it is passed on as it is. */
+  #count(batch: readonly GenerationEvent[]): boolean {
+    let passes = true
+    for (const event of batch) {
+      switch (event.type) {
+        case 'part-extended':
+          this.#outputBytes += Buffer.byteLength(event.text)
+          break
+        case 'part-started':
+          this.#answers = true
+          break
+        case 'started':
+          this.#warnings = event.warnings
+          break
+        case 'usage':
+        case 'finished':
+          passes = false
+      }
+    }
+    return passes
   }
 
   #note({ usage, cost }: Extract<GenerationEvent, { readonly type: 'usage' }>): void {
@@ -85,8 +148,4 @@ export class Meter {
     else this.#usage = usage
     if (cost !== undefined && cost.nanos <= MAX_COST_NANOS) this.#reported = cost
   }
-}
-
-function isPassedOn(event: GenerationEvent): event is Exclude<MeteredEvent, Finished> {
-  return event.type !== 'usage' && event.type !== 'finished'
 }

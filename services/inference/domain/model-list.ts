@@ -27,6 +27,10 @@ export interface Endpoint {
   readonly modelId: string
   /** Undefined: unknown. */
   readonly pricing: Pricing | undefined
+  /** Most tokens of input and output together; undefined: unknown. */
+  readonly contextLength?: number | undefined
+  /** Most tokens of output; undefined: unknown. */
+  readonly outputLimit?: number | undefined
 }
 
 /** A model that can be asked. */

@@ -8,7 +8,7 @@ import { startGeneration } from './start-generation.ts'
 /** Generates an answer and returns it whole; see inference_service.proto. */
 export function generate(dependencies: GenerationDependencies): ServiceImpl<typeof InferenceService>['generate'] {
   return async (request, context) => {
-    const generation = await startGeneration(request.generation, 'whole', context, dependencies)
+    const generation = await startGeneration(request, 'whole', context, dependencies)
     const events: MeteredEvent[] = []
     for await (const batch of generation.answer) for (const event of batch) events.push(event)
     return { generation: generationToProto(events, generation) }

@@ -1,21 +1,26 @@
 import type { HandlerContext } from '@connectrpc/connect'
+import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
 import type { GenerationRequest as GenerationMessage } from '#gen/portico/inference/v1/inference_pb.js'
 import { isAuthenticated, principalOf } from '#shared/rpc/call-context.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { Generation, type GenerationDependencies, type GenerationInput } from '../run/generation.ts'
 import { runSteps } from '../run/steps.ts'
 import { parseGeneration } from './parse-generation.ts'
+import { parseTerms } from './parse-terms.ts'
 
 /** Starts the generation that a call asks for; its answer has to be pulled. */
 export async function startGeneration(
-  message: GenerationMessage | undefined,
+  {
+    generation: message,
+    terms,
+  }: { readonly generation?: GenerationMessage | undefined; readonly terms?: KeyTerms | undefined },
   form: GenerationInput['form'],
   context: HandlerContext,
   dependencies: GenerationDependencies,
 ): Promise<Generation> {
   const principal = principalOf(context)
   check(message !== undefined, 'generation', 'is missing')
-  const who = { principal, authenticated: isAuthenticated(context), caller: context.signal }
+  const who = { principal, authenticated: isAuthenticated(context), caller: context.signal, terms: parseTerms(terms) }
   const generation = new Generation({ ...who, form, model: message.model, request: parseGeneration(message) })
   await runSteps(generation, dependencies)
   return generation

@@ -9,7 +9,7 @@ export function streamGenerate(
   dependencies: GenerationDependencies,
 ): ServiceImpl<typeof InferenceService>['streamGenerate'] {
   return async function* (request, context) {
-    const generation = await startGeneration(request.generation, 'streamed', context, dependencies)
+    const generation = await startGeneration(request, 'streamed', context, dependencies)
     for await (const batch of generation.answer) {
       // What `create` makes, written out.
       const events = batch.map((event) => eventToProto(event, generation))

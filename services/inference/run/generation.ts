@@ -1,7 +1,9 @@
+import type { Clock } from '#shared/clock.ts'
 import type { JsonObject } from '#shared/json.ts'
 import type { Principal } from '#shared/rpc/call-context.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { GenerationEvent, GenerationRequest, Warning } from '../domain/generation.ts'
+import type { KeyTerms } from '../domain/ledger/key-terms.ts'
 import { notAppliedWarnings } from '../domain/left-out.ts'
 import type { Meter, MeteredEvent } from '../domain/meter.ts'
 import type { Endpoint, ProviderEntry } from '../domain/model-list.ts'
@@ -13,6 +15,7 @@ import type { PresetStore } from '../ports/preset-store.ts'
 import type { ModelProvider } from '../ports/provider.ts'
 import type { Deadline } from './deadline.ts'
 import type { RowCloser } from './row-closer.ts'
+import type { RowKeeper } from './row-keeper.ts'
 
 /** What generations need. */
 export interface GenerationDependencies {
@@ -28,6 +31,10 @@ export interface GenerationDependencies {
     readonly model: string | undefined
     readonly settings: PresetSettings
   }
+  readonly keeper: RowKeeper
+  readonly clock: Clock
+  /** Whether a key with a limit may use models whose price is unknown. */
+  readonly allowUnpriced: boolean
   readonly logger: Logger
   /** Longest time that one generation may take. */
   readonly timeoutMs: number
@@ -38,6 +45,8 @@ export interface GenerationInput {
   readonly principal: Principal
   /** The principal's key was read for this very request. */
   readonly authenticated: boolean
+  /** What that key may spend, as it was read then; undefined: it is not known here, or nothing limits it. */
+  readonly terms: KeyTerms | undefined
   /** Aborts when the caller is gone. */
   readonly caller: AbortSignal
   /** Whether the provider is asked for a whole answer or for a stream. */
@@ -59,13 +68,19 @@ export class Generation {
   endpoint!: Endpoint
   /** Set by `resolveModel`. */
   provider!: ModelProvider
+  /** Set by `checkKey`; undefined: nothing limits the caller. */
+  terms: KeyTerms | undefined
+  /** Set by `openRow`: what the input is taken for. */
+  inputTokens!: bigint
+  /** Set by `openRow`: most output that can be paid for; undefined: what the request allows. */
+  maxOutputTokens: number | undefined
   /** Set by `attempt`: what the provider says, asked at the first pull. */
   batches!: AsyncIterable<readonly GenerationEvent[]>
   /** Set by `attempt`. */
   deadline!: Deadline
   /** Set by `meter`. */
   meter!: Meter
-  /** Set by `close`: what the caller gets. Whoever pulls it pulls it to its end or leaves it. */
+  /** Set by `closeRow`: what the caller gets. Whoever pulls it pulls it to its end or leaves it. */
   answer!: AsyncIterable<readonly MeteredEvent[]>
 
   constructor(input: GenerationInput) {

@@ -13,17 +13,28 @@ function openLedger(afterwards: (calls: number) => Promise<void> = async () => {
     calls.push(closings.map(({ requestId }) => requestId))
     await afterwards(calls.length)
   }
-  return { calls, ledger: { close } as Partial<Ledger> as Ledger }
+  return { calls, ledger: { close, announce: async () => {} } as Partial<Ledger> as Ledger }
 }
 
 function closingOf(requestId: string): LedgerClosing {
-  return { workspace: 'wrk_1', requestId, status: 'completed', usage: undefined, costNanos: 0n, error: '' }
+  return {
+    ...{ workspace: 'wrk_1', requestId, apiKeyId: 'key_1', status: 'completed', usage: undefined, costNanos: 0n },
+    ...{
+      costKnown: true,
+      finishReason: 'stop',
+      rawReason: 'stop',
+      serviceTier: '',
+      leftOut: [],
+      firstPartMs: 1,
+      error: '',
+    },
+  }
 }
 
 test('rows that end within a few milliseconds are closed in one write', async () => {
   const { calls, ledger } = openLedger()
   await using closer = new RowCloser(ledger, silentLogger)
-  for (const id of ['a', 'b', 'c']) closer.close(closingOf(id))
+  for (const id of ['a', 'b', 'c']) void closer.close(closingOf(id))
   assert.deepEqual(calls, [])
   await waitFor('a write', () => calls.length > 0)
   assert.deepEqual(calls, [['a', 'b', 'c']])
@@ -34,9 +45,9 @@ test('while the store is away the write is tried again, and rows that end meanwh
     if (call === 1) throw storeUnavailable('away')
   })
   await using closer = new RowCloser(ledger, silentLogger)
-  closer.close(closingOf('a'))
+  void closer.close(closingOf('a'))
   await waitFor('the first try', () => calls.length === 1)
-  closer.close(closingOf('b'))
+  void closer.close(closingOf('b'))
   await waitFor('all writes', () => calls.length === 3)
   assert.deepEqual(calls, [['a'], ['b'], ['a']])
 })
@@ -47,8 +58,8 @@ test('a row that cannot be written keeps no other one open', async () => {
     if (closings.some(({ requestId }) => requestId === 'bad')) throw new RangeError('no such number')
     written.push(...closings.map(({ requestId }) => requestId))
   }
-  await using closer = new RowCloser({ close } as Partial<Ledger> as Ledger, silentLogger)
-  for (const id of ['a', 'bad', 'c']) closer.close(closingOf(id))
+  await using closer = new RowCloser({ close, announce: async () => {} } as Partial<Ledger> as Ledger, silentLogger)
+  for (const id of ['a', 'bad', 'c']) void closer.close(closingOf(id))
   await waitFor('both others', () => written.length === 2)
   assert.deepEqual(written, ['a', 'c'])
 })
@@ -60,9 +71,9 @@ test('disposal closes what waits, and waits for what is being written', async ()
     written.push(call)
   })
   const closer = new RowCloser(ledger, silentLogger)
-  closer.close(closingOf('a'))
+  void closer.close(closingOf('a'))
   await waitFor('a write', () => calls.length === 1)
-  closer.close(closingOf('b'))
+  void closer.close(closingOf('b'))
   await closer[Symbol.asyncDispose]()
   assert.deepEqual(
     [calls, written],

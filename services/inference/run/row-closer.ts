@@ -6,12 +6,14 @@ import type { Ledger, LedgerClosing } from '../ports/ledger.ts'
 /** How long rows wait for others that are closed with them. */
 const GROUP_MS = 10
 /** What was used is written down also when the ledger is away for a while. */
-export const PATIENCE_MS = 60_000
+const PATIENCE_MS = 60_000
 const STOP_MS = 5_000
+/** A reader of the ledger waits so long for closes that are under way. */
+const READ_MS = 4_000
 
 /**
  * Closes rows of the ledger while nobody waits for it, those of 10 ms in one commit. While the ledger is away it tries for a
- * minute; rows that it could not close are settled later, and one that cannot be written keeps no other one open. Disposal closes what is left, and waits for it at most 5 s.
+ * minute; rows that it could not close stay open, and one that cannot be written keeps no other one open. Disposal closes what is left, and waits for it at most 5 s.
  */
 export class RowCloser implements AsyncDisposable {
   readonly #ledger: Ledger
@@ -25,16 +27,36 @@ export class RowCloser implements AsyncDisposable {
     this.#logger = logger
   }
 
-  close(closing: LedgerClosing): void {
+  /** Resolves as soon as whoever reads the ledger waits for the close, in any process. */
+  async close(closing: LedgerClosing): Promise<void> {
     this.#waiting.push(closing)
     // Rows of many requests are closed together: that belongs to none of them.
     this.#timer ??= detached(() => setTimeout(() => this.#flush(), GROUP_MS))
+    try {
+      await this.#ledger.announce([closing])
+    } catch (err) {
+      this.#logger.warn({ err }, 'A close could not be announced: whoever reads the ledger at once may miss it')
+    }
+  }
+
+  /** Waits for the closes that are under way in a workspace, in any process, for at most some seconds. */
+  async settled(workspace: string): Promise<void> {
+    this.#flush()
+    await this.#within(READ_MS)
+    await this.#ledger.awaitAnnounced(workspace)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#flush()
-    const late = new Promise((resolve) => setTimeout(resolve, STOP_MS).unref())
+    await this.#within(STOP_MS)
+  }
+
+  async #within(ms: number): Promise<void> {
+    if (this.#writes.size === 0) return
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, ms).unref()
     await Promise.race([Promise.all(this.#writes), late])
+    clearTimeout(timer)
   }
 
   #flush(): void {

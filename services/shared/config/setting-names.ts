@@ -2,6 +2,7 @@
 
 /** The names of the settings of all processes of the product. */
 export const SETTING_NAMES: readonly string[] = [
+  'PORTICO_ALLOW_UNPRICED_MODELS',
   'PORTICO_AUDIT_DAYS',
   'PORTICO_AUTH',
   'PORTICO_BASIC_PASSWORD',

@@ -1,37 +1,64 @@
-import type { Collection } from 'mongodb'
-import {
-  type Ledger,
-  type LedgerClosing,
-  type LedgerEntry,
-  type LedgerOpening,
-  PROCESS_LOST,
+import { type Collection, MongoServerError } from 'mongodb'
+import type { Account, Spent } from '#services/inference/domain/ledger/account.ts'
+import type { Admission, Demand } from '#services/inference/domain/ledger/admission.ts'
+import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
+import type {
+  ActivityQuery,
+  ActivitySum,
+  Ledger,
+  LedgerClosing,
+  LedgerEntry,
+  LedgerOpening,
+  LedgerProgress,
 } from '#services/inference/ports/ledger.ts'
 import type { Clock } from '#shared/clock.ts'
+import { randomText } from '#shared/ids.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
-import { fromRow, type Row, toRow, toStoredUsage } from './row.ts'
-import { RowOpener } from './row-opener.ts'
+import { AccountBook } from './account-book.ts'
+import { reserve, settleHold } from './account-changes.ts'
+import { type AccountDocument, stateOf, WORKSPACE } from './account-document.ts'
+import { sumRows } from './activity.ts'
+import { announceCloses, awaitCloses } from './announced-closes.ts'
+import { endLease, type LeaseDocument, renewLease } from './leases.ts'
+import { type Collections, settleLost } from './lost-rows.ts'
+import { fromRow, type Row, spentOf, toClosed, toRow } from './row.ts'
 import { SCHEMA } from './schema.ts'
 
-/** The ledger in MongoDB, where several processes may write it. */
+const DUPLICATE_KEY = 11_000
+const READ = { maxTimeMS: MAX_TIME_MS, promoteLongs: false } as const
+
+/**
+ * The ledger in MongoDB, where several processes write it. What a request may cost is held in the documents of its accounts
+ * (`AccountBook`), each of which is changed by guarded writes; only then its row is written. A close changes the row first, and then
+ * takes out of each account what was held: whoever does that counts the cost, so that it counts once.
+ */
 export class MongoLedger implements Ledger {
   readonly #mongo: Mongo
-  readonly #rows: Collection<Row>
-  readonly #opener: RowOpener
   readonly #clock: Clock
+  readonly #collections: Collections
+  /** Names this process. */
+  readonly #process = randomText(16)
+  /** Names of holds, by row: of the requests of this process that run. */
+  readonly #running = new Map<string, string>()
+  readonly #known = new Set<string>()
 
   private constructor(mongo: Mongo, clock: Clock) {
     this.#mongo = mongo
-    this.#rows = mongo.db.collection<Row>('inference_ledger')
-    this.#opener = new RowOpener(this.#rows)
     this.#clock = clock
+    const collection = <T extends object>(name: string): Collection<T> => mongo.db.collection<T>(name)
+    const accounts = collection<AccountDocument>('inference_accounts')
+    const rows = collection<Row>('inference_ledger')
+    const leases = collection<LeaseDocument>('inference_leases')
+    this.#collections = { rows, accounts, leases, book: new AccountBook(accounts) }
   }
 
-  /** Makes the form where there is none, and settles the rows that are older than `longestMs`. Leaves the connection open. */
-  static async open(mongo: Mongo, clock: Clock, longestMs: number): Promise<MongoLedger> {
+  /** Makes the form where there is none, and settles the rows of dead processes. Leaves the connection open. */
+  static async open(mongo: Mongo, clock: Clock): Promise<MongoLedger> {
     await prepareMongoSchema(mongo, SCHEMA)
     const ledger = new MongoLedger(mongo, clock)
-    await ledger.settle(clock.now() - longestMs)
+    await ledger.settle()
     return ledger
   }
 
@@ -39,34 +66,138 @@ export class MongoLedger implements Ledger {
     return this.#mongo.probe('inference')
   }
 
-  open(opening: LedgerOpening): Promise<void> {
-    return this.#opener.open(toRow(opening, this.#clock.now()))
+  async open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission> {
+    const { workspace, requestId, apiKeyId } = opening
+    const [now, name, process] = [this.#clock.now(), randomText(16), this.#process]
+    const { book, rows } = this.#collections
+    this.#known.add(name)
+    try {
+      const entry = { name, requestId, process }
+      const admission = await reserve(book, { workspace, apiKeyId, demand, terms, now, entry })
+      if (!admission.admitted) {
+        this.#known.delete(name)
+        return admission
+      }
+      await rows.insertOne(toRow(opening, { demand, hold: admission.hold, name, process, now }), {
+        maxTimeMS: MAX_TIME_MS,
+      })
+      this.#running.set(rowName(opening), name)
+      return admission
+    } catch (error) {
+      // Whatever is held by now is nobody's: it is freed here, or as soon as the store can be written.
+      this.#known.delete(name)
+      if (!isDuplicate(error)) throw error
+      await this.settle()
+      throw new Rejection('REQUEST_DUPLICATE', { request_id: requestId })
+    }
   }
 
   async close(closings: readonly LedgerClosing[]): Promise<void> {
-    const finishedAt = new Date(this.#clock.now())
-    const updates = closings.map(({ workspace, requestId, usage, ...rest }) => ({
-      updateOne: {
-        filter: { _id: { workspace, requestId }, status: 'open' as const },
-        update: { $set: { ...rest, usage: toStoredUsage(usage), finishedAt } },
-      },
-    }))
-    await this.#rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
+    const now = this.#clock.now()
+    const { rows } = this.#collections
+    const updates = closings.map((closing) => {
+      const { workspace, requestId } = closing
+      const filter = { _id: { workspace, requestId }, status: 'open' as const }
+      return { updateOne: { filter, update: { $set: toClosed(closing, now) } } }
+    })
+    const { matchedCount } = await rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
+    const ours = matchedCount === closings.length && closings.every((closing) => this.#running.has(rowName(closing)))
+    await Promise.all(
+      ours ? closings.map((closing) => this.#count(closing, now)) : await this.#countStored(closings, now),
+    )
+    for (const closing of closings) this.#forget(rowName(closing))
   }
 
-  async settle(openedBefore: number): Promise<void> {
-    await this.#rows.updateMany(
-      { status: 'open', startedAt: { $lt: new Date(openedBefore) } },
-      { $set: { status: 'aborted', error: PROCESS_LOST, finishedAt: new Date(this.#clock.now()) } },
-      { maxTimeMS: MAX_TIME_MS },
-    )
+  async note(progress: readonly LedgerProgress[]): Promise<void> {
+    const updates = progress.map(({ workspace, requestId, outputTokens }) => ({
+      updateOne: {
+        filter: { _id: { workspace, requestId }, status: 'open' as const },
+        update: { $set: { notedTokens: outputTokens } },
+      },
+    }))
+    await this.#collections.rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
+  }
+
+  async announce(closings: readonly LedgerClosing[]): Promise<void> {
+    const named = closings.map((closing) => ({ ...closing, name: this.#running.get(rowName(closing)) ?? '' }))
+    await announceCloses(this.#collections.accounts, named)
+  }
+
+  awaitAnnounced(workspace: string): Promise<void> {
+    return awaitCloses(this.#collections.accounts, workspace)
+  }
+
+  async settle(): Promise<void> {
+    await renewLease(this.#collections.leases, this.#process)
+    await settleLost(this.#collections, this.#process, (name) => !this.#known.has(name), this.#clock.now())
   }
 
   async get(workspace: string, requestId: string): Promise<LedgerEntry | undefined> {
-    const options = { maxTimeMS: MAX_TIME_MS, promoteLongs: false }
-    const row = await this.#rows.findOne({ _id: { workspace, requestId } }, options)
+    const row = await this.#collections.rows.findOne({ _id: { workspace, requestId } }, READ)
     return row === null ? undefined : fromRow(row)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {}
+  async accounts(workspace: string, keyIds: readonly string[]): Promise<readonly Account[]> {
+    const ids = keyIds.map((owner) => ({ workspace, owner }))
+    const projection = { holds: 0 } as const
+    const found = await this.#collections.accounts.find({ _id: { $in: ids } }, { ...READ, projection }).toArray()
+    const byOwner = new Map(found.map((document) => [document.owner, document]))
+    return keyIds.map((keyId) => {
+      const document = byOwner.get(keyId)
+      return stateOf(document === undefined ? null : { ...document, holds: [] }).account
+    })
+  }
+
+  async workspaceAccount(workspace: string): Promise<Account> {
+    const [account] = await this.accounts(workspace, [WORKSPACE])
+    if (account === undefined) throw new Error('An account was asked for, and none was returned')
+    return account
+  }
+
+  activity(query: ActivityQuery): Promise<readonly ActivitySum[]> {
+    return sumRows(this.#collections.rows, query)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // What still runs is settled by the next process at once.
+    await endLease(this.#collections.leases, this.#process).catch(() => {})
+  }
+
+  /** Counts in both accounts what a row cost that this process has closed. */
+  async #count(closing: LedgerClosing, now: number): Promise<void> {
+    const { workspace, apiKeyId, usage, costNanos } = closing
+    const name = this.#running.get(rowName(closing)) ?? ''
+    const spent = { nanos: costNanos, inputTokens: usage?.inputTokens ?? 0n, outputTokens: usage?.outputTokens ?? 0n }
+    await this.#settleHolds(workspace, apiKeyId, name, spent, now)
+  }
+
+  /** Likewise where another process may have closed a row or have opened it: what is stored counts. */
+  async #countStored(closings: readonly LedgerClosing[], now: number): Promise<Promise<void>[]> {
+    const ids = closings.map(({ workspace, requestId }) => ({ workspace, requestId }))
+    const found = await this.#collections.rows.find({ _id: { $in: ids } }, READ).toArray()
+    return found.map((row) => {
+      const { workspace, apiKeyId, hold } = row
+      return this.#settleHolds(workspace, apiKeyId, hold, spentOf(row), now)
+    })
+  }
+
+  /** That of the key last: whoever waits for it finds the other one settled, too. */
+  async #settleHolds(workspace: string, apiKeyId: string, name: string, spent: Spent, now: number): Promise<void> {
+    for (const owner of [WORKSPACE, apiKeyId]) {
+      await settleHold(this.#collections.book, workspace, owner, name, spent, now)
+    }
+  }
+
+  #forget(row: string): void {
+    this.#known.delete(this.#running.get(row) ?? '')
+    this.#running.delete(row)
+  }
+}
+
+function rowName({ workspace, requestId }: Pick<LedgerOpening, 'workspace' | 'requestId'>): string {
+  return `${workspace} ${requestId}`
+}
+
+function isDuplicate(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === DUPLICATE_KEY
 }

@@ -1,61 +1,135 @@
 import { Long } from 'mongodb'
 import type { Usage } from '#services/inference/domain/generation.ts'
-import type { LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
+import type { Hold, Spent } from '#services/inference/domain/ledger/account.ts'
+import type { Demand, Prices } from '#services/inference/domain/ledger/admission.ts'
+import type { LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
 
-/** Longs, in the order of their names in Usage; null: none reported. */
-type StoredUsage = Readonly<Record<Exclude<keyof Usage, 'estimated'>, bigint>>
+/** Longs, in the order of their names in Usage; null: nothing is known. */
+type StoredUsage = Readonly<Record<Exclude<keyof Usage, 'estimated'>, bigint>> & { readonly estimated?: boolean }
 
-/** A row of the ledger as it is stored. */
-export interface Row extends Omit<LedgerEntry, 'workspace' | 'requestId' | 'usage' | 'startedAt' | 'finishedAt'> {
+/** A row of the ledger as it is stored. Rows of the time before accounts lack some of it. */
+export interface Row extends Omit<LedgerOpening, 'workspace' | 'requestId' | 'preset' | 'attribution' | 'metadata'> {
   readonly _id: { readonly workspace: string; readonly requestId: string }
   readonly workspace: string
+  readonly preset: LedgerEntry['preset'] | null
+  readonly attribution: LedgerEntry['attribution'] | null
+  /** Any text may be a name here, other than in a document. */
+  readonly metadata: readonly { readonly k: string; readonly v: string }[]
+  readonly status: LedgerEntry['status']
   readonly usage: StoredUsage | null
+  readonly costNanos: bigint
+  readonly costKnown: boolean
+  readonly finishReason: LedgerEntry['finishReason'] | null
+  readonly rawReason: string
+  readonly serviceTier: string
+  readonly leftOut: readonly string[]
+  readonly firstPartMs: number | null
+  readonly error: string
   readonly startedAt: Date
   readonly finishedAt: Date | null
+  /** Process that opened it. */
+  readonly process: string
+  /** Names what it holds in the accounts. */
+  readonly hold: string
+  readonly inputEstimate: bigint
+  readonly notedTokens: bigint
+  readonly prices: Prices | null
 }
 
 /** A row that is open. */
-export function toRow({ workspace, requestId, ...rest }: LedgerOpening, now: number): Row {
-  const nothing = { usage: null, costNanos: 0n, error: '', finishedAt: null }
+export function toRow(
+  { workspace, requestId, preset = undefined, attribution = undefined, metadata, ...rest }: LedgerOpening,
+  {
+    demand,
+    hold,
+    name,
+    process,
+    now,
+  }: {
+    readonly demand: Demand
+    readonly hold: Hold
+    readonly name: string
+    readonly process: string
+    readonly now: number
+  },
+): Row {
   return {
     _id: { workspace, requestId },
     workspace,
     ...rest,
-    ...{ status: 'open', ...nothing },
+    preset: preset ?? null,
+    attribution: attribution ?? null,
+    metadata: Object.entries(metadata).map(([k, v]) => ({ k, v })),
+    ...{ status: 'open', usage: null, costNanos: 0n, costKnown: false, finishReason: null, rawReason: '' },
+    ...{ serviceTier: '', leftOut: [], firstPartMs: null, error: '' },
     startedAt: new Date(now),
+    finishedAt: null,
+    ...{ process, hold: name, inputEstimate: hold.inputTokens, notedTokens: 0n, prices: demand.prices ?? null },
   }
 }
 
-/** Usage as it is stored. */
-export function toStoredUsage(usage: Usage | undefined): StoredUsage | null {
-  if (usage === undefined) return null
-  const { estimated: _, ...counts } = usage
-  return counts
+/** What closes a row. */
+export function toClosed(closing: LedgerClosing, now: number): Partial<Row> {
+  const { status, usage = null, costNanos, costKnown, finishReason = null, rawReason, serviceTier } = closing
+  const { leftOut, firstPartMs = null, error } = closing
+  return {
+    ...{ status, usage: usage as StoredUsage | null, costNanos, costKnown, finishReason, rawReason, serviceTier },
+    ...{ leftOut, firstPartMs, error, finishedAt: new Date(now) },
+  }
 }
 
 /** The entry that a row is; it has to be read without promoting Longs. */
-export function fromRow({ _id, usage, costNanos, startedAt, finishedAt, ...rest }: Row): LedgerEntry {
+export function fromRow(row: Row): LedgerEntry {
+  const { _id, workspace, apiKeyId, origin, sessionId, providerId, modelId, status, error } = row
   return {
-    ...rest,
-    requestId: _id.requestId,
-    usage: usage === null ? undefined : usageOf(usage),
-    costNanos: bigintOf(costNanos),
-    startedAt: startedAt.getTime(),
-    finishedAt: finishedAt?.getTime(),
+    ...{ workspace, requestId: _id.requestId, apiKeyId, origin, sessionId, providerId, modelId, status, error },
+    streamed: row.streamed ?? false,
+    user: row.user ?? '',
+    preset: row.preset ?? undefined,
+    attribution: row.attribution ?? undefined,
+    metadata: Object.fromEntries((row.metadata ?? []).map(({ k, v }) => [k, v])),
+    usage: row.usage === null ? undefined : usageOf(row.usage),
+    costNanos: bigintOf(row.costNanos),
+    costKnown: row.costKnown ?? bigintOf(row.costNanos) > 0n,
+    finishReason: row.finishReason ?? undefined,
+    rawReason: row.rawReason ?? '',
+    serviceTier: row.serviceTier ?? '',
+    leftOut: row.leftOut ?? [],
+    firstPartMs: row.firstPartMs ?? undefined,
+    startedAt: row.startedAt.getTime(),
+    finishedAt: row.finishedAt?.getTime(),
   }
 }
 
-function usageOf(usage: StoredUsage): Usage {
+/** Usage as it is stored, or a sum of such. */
+export function usageOf(usage: StoredUsage): Usage {
   return {
     inputTokens: bigintOf(usage.inputTokens),
     outputTokens: bigintOf(usage.outputTokens),
     cacheReadTokens: bigintOf(usage.cacheReadTokens),
     cacheWriteTokens: bigintOf(usage.cacheWriteTokens),
     reasoningTokens: bigintOf(usage.reasoningTokens),
+    ...(usage.estimated && { estimated: true }),
   }
 }
 
+/** What a row that is closed counts in accounts. */
+export function spentOf({ costNanos, usage }: Row): Spent {
+  return {
+    nanos: bigintOf(costNanos),
+    inputTokens: bigintOf(usage?.inputTokens),
+    outputTokens: bigintOf(usage?.outputTokens),
+  }
+}
+
+/** Prices as they are stored. */
+export function pricesOf(prices: Prices | null | undefined): Prices | undefined {
+  return prices == null
+    ? undefined
+    : { inputNanos: bigintOf(prices.inputNanos), outputNanos: bigintOf(prices.outputNanos) }
+}
+
 /** The driver writes a bigint as a 64-bit integer, and reads one as a Long. */
-function bigintOf(value: unknown): bigint {
-  return value instanceof Long ? value.toBigInt() : BigInt(value as number)
+export function bigintOf(value: unknown): bigint {
+  return value instanceof Long ? value.toBigInt() : BigInt((value as number | bigint | undefined) ?? 0)
 }

@@ -1,4 +1,5 @@
 import type { MongoSchema, MongoStepStore } from '#shared/stores/mongo-schema.ts'
+import { addAccounts } from './steps/add-accounts.ts'
 
 /** The steps of what the inference service has in MongoDB. */
 export const SCHEMA: MongoSchema = {
@@ -8,6 +9,7 @@ export const SCHEMA: MongoSchema = {
     { version: 1, name: 'the first form', up: first },
     { version: 2, name: 'without an index that nothing reads by', up: dropTimes },
     { version: 3, name: 'presets', up: indexPresets },
+    { version: 4, name: 'accounts of keys and workspaces', up: addAccounts },
   ],
 }
 

@@ -1,6 +1,8 @@
 import type { Transport } from '@connectrpc/connect'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type { KeyChecker } from '#services/inference/ports/key-checker.ts'
+import { parseTerms } from '#services/inference/rpc/parse-terms.ts'
 import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 
@@ -14,9 +16,10 @@ export class RpcKeyChecker implements KeyChecker {
     this.#client = createClient(IdentityService, identity)
   }
 
-  async check(principal: Principal, signal: AbortSignal): Promise<void> {
-    if (principal.kind === 'local-operator') return
+  async check(principal: Principal, signal: AbortSignal): Promise<KeyTerms | undefined> {
+    if (principal.kind === 'local-operator') return undefined
     const options = callOptions({ principal }, { signal, timeoutMs: TIMEOUT_MS })
-    await this.#client.checkApiKey({ keyId: principal.apiKeyId }, options)
+    const { terms } = await this.#client.checkApiKey({ keyId: principal.apiKeyId }, options)
+    return parseTerms(terms)
   }
 }

@@ -1,105 +1,133 @@
-import {
-  type Ledger,
-  type LedgerClosing,
-  type LedgerEntry,
-  type LedgerOpening,
-  PROCESS_LOST,
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type { Account } from '#services/inference/domain/ledger/account.ts'
+import type { Admission, Demand } from '#services/inference/domain/ledger/admission.ts'
+import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
+import type {
+  ActivityQuery,
+  ActivitySum,
+  Ledger,
+  LedgerClosing,
+  LedgerEntry,
+  LedgerOpening,
+  LedgerProgress,
 } from '#services/inference/ports/ledger.ts'
 import type { Clock } from '#shared/clock.ts'
-import { Rejection } from '#shared/rejection.ts'
-import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { STEPS } from './schema.ts'
+import { storeUnavailable } from '#shared/stores/store-outage.ts'
+import { WORKSPACE } from './account-rows.ts'
+import { LedgerFile } from './ledger-file.ts'
+import { fromSentError, type Method, type ThreadAnswer, type ThreadCall } from './thread-messages.ts'
 
-const OPEN = `INSERT INTO ledger (workspace, request_id, api_key_id, origin, session_id, provider_id, model_id, status,
-  cost_nanos, error, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'open', 0, '', ?) ON CONFLICT DO NOTHING`
-const CLOSE = `UPDATE ledger SET status = ?, input_tokens = ?, output_tokens = ?, cache_read_tokens = ?,
-  cache_write_tokens = ?, reasoning_tokens = ?, cost_nanos = ?, error = ?, finished_at = ?
-  WHERE workspace = ? AND request_id = ? AND status = 'open'`
-const SETTLE = `UPDATE ledger SET status = 'aborted', error = ?, finished_at = ? WHERE status = 'open' AND started_at < ?`
-const GET = 'SELECT * FROM ledger WHERE workspace = ? AND request_id = ?'
+interface Waiting {
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
 
-/** The ledger in a SQLite file that this process owns. */
+/**
+ * The ledger in a SQLite file that this process owns. A thread of its own writes it, so that the event loop never waits for the disk;
+ * what is called in one turn goes there together, and what comes while a commit runs is in the next one.
+ */
 export class SqliteLedger implements Ledger {
-  readonly #file: SqliteFile
   readonly #clock: Clock
+  readonly #thread: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #calls: ThreadCall[] = []
+  #last = 0
+  #ended: Error | undefined
 
-  private constructor(file: SqliteFile, clock: Clock) {
-    this.#file = file
+  private constructor(path: string, clock: Clock) {
     this.#clock = clock
+    this.#thread = new Worker(new URL('./ledger-thread.ts', import.meta.url), { workerData: { path }, name: 'ledger' })
+    this.#thread.on('message', (answers: readonly ThreadAnswer[]) => {
+      for (const answer of answers) this.#settle(answer)
+    })
+    this.#thread.on('error', (cause) => this.#end(cause))
+    this.#thread.on('exit', () => this.#end(undefined))
   }
 
   /** Opens the file, and settles every row that is open in it: whoever opened it is gone. */
   static async open(path: string, clock: Clock): Promise<SqliteLedger> {
-    const ledger = new SqliteLedger(new SqliteFile(path, { steps: STEPS, exclusive: true }), clock)
-    await ledger.settle(Number.MAX_SAFE_INTEGER)
-    return ledger
+    // What is wrong with the file is found here, where errors keep their class.
+    const file = new LedgerFile(path)
+    await file.settle(clock.now())
+    await file[Symbol.asyncDispose]()
+    return new SqliteLedger(path, clock)
   }
 
   probe(): Promise<void> {
-    return this.#file.probe()
+    return this.#call('probe')
   }
 
-  open(opening: LedgerOpening): Promise<void> {
-    const { workspace, requestId, apiKeyId, origin, sessionId, providerId, modelId } = opening
-    const now = this.#clock.now()
-    return this.#file.write(() => {
-      const insert = this.#file.statement(OPEN)
-      const { changes } = insert.run(workspace, requestId, apiKeyId, origin, sessionId, providerId, modelId, now)
-      if (changes === 0) throw new Rejection('REQUEST_DUPLICATE', { request_id: requestId })
-    })
+  open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission> {
+    return this.#call('open', opening, demand, terms, this.#clock.now())
   }
 
   close(closings: readonly LedgerClosing[]): Promise<void> {
-    const now = this.#clock.now()
-    return this.#file.write(() => {
-      const update = this.#file.statement(CLOSE)
-      for (const { workspace, requestId, status, usage, costNanos, error } of closings) {
-        const { inputTokens = null, outputTokens = null, cacheReadTokens = null } = usage ?? {}
-        const { cacheWriteTokens = null, reasoningTokens = null } = usage ?? {}
-        const tokens = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens]
-        update.run(status, ...tokens, costNanos, error, now, workspace, requestId)
-      }
+    return this.#call('close', closings, this.#clock.now())
+  }
+
+  note(progress: readonly LedgerProgress[]): Promise<void> {
+    return this.#call('note', progress)
+  }
+
+  /** Nobody else reads the file. */
+  async announce(): Promise<void> {}
+
+  async awaitAnnounced(): Promise<void> {}
+
+  /** Nobody else writes it either: what a dead process left was settled when the file was opened. */
+  async settle(): Promise<void> {}
+
+  get(workspace: string, requestId: string): Promise<LedgerEntry | undefined> {
+    return this.#call('get', workspace, requestId)
+  }
+
+  accounts(workspace: string, keyIds: readonly string[]): Promise<readonly Account[]> {
+    return this.#call('accounts', workspace, keyIds)
+  }
+
+  async workspaceAccount(workspace: string): Promise<Account> {
+    const [account] = await this.#call<readonly [Account]>('accounts', workspace, [WORKSPACE])
+    return account
+  }
+
+  activity(query: ActivityQuery): Promise<readonly ActivitySum[]> {
+    return this.#call('activity', query)
+  }
+
+  /** Commits what was called before, then closes the file; later calls reject. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#ended !== undefined) return
+    const exit = once(this.#thread, 'exit')
+    await this.#call('dispose')
+    await exit
+  }
+
+  #call<T>(method: Method | 'dispose', ...args: readonly unknown[]): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#ended !== undefined) throw this.#ended
+      const id = ++this.#last
+      this.#waiting.set(id, { resolve, reject })
+      this.#calls.push({ id, method, args })
+      if (this.#calls.length > 1) return
+      setImmediate(() => {
+        this.#thread.postMessage(this.#calls)
+        this.#calls = []
+      })
     })
   }
 
-  async settle(openedBefore: number): Promise<void> {
-    const now = this.#clock.now()
-    await this.#file.write(() => this.#file.statement(SETTLE).run(PROCESS_LOST, now, openedBefore))
+  #settle(answer: ThreadAnswer): void {
+    const waiting = this.#waiting.get(answer.id)
+    this.#waiting.delete(answer.id)
+    if ('error' in answer) waiting?.reject(fromSentError(answer.error))
+    else waiting?.resolve(answer.value as never)
   }
 
-  async get(workspace: string, requestId: string): Promise<LedgerEntry | undefined> {
-    const statement = this.#file.statement(GET)
-    statement.setReadBigInts(true)
-    const row = statement.get(workspace, requestId)
-    return row === undefined ? undefined : entryOf(row)
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#file[Symbol.asyncDispose]()
-  }
-}
-
-function entryOf(row: Record<string, unknown>): LedgerEntry {
-  const usage = {
-    inputTokens: row.input_tokens as bigint,
-    outputTokens: row.output_tokens as bigint,
-    cacheReadTokens: row.cache_read_tokens as bigint,
-    cacheWriteTokens: row.cache_write_tokens as bigint,
-    reasoningTokens: row.reasoning_tokens as bigint,
-  }
-  return {
-    workspace: row.workspace as string,
-    requestId: row.request_id as string,
-    apiKeyId: row.api_key_id as string,
-    origin: row.origin as string,
-    sessionId: row.session_id as string,
-    providerId: row.provider_id as string,
-    modelId: row.model_id as string,
-    status: row.status as LedgerEntry['status'],
-    usage: row.input_tokens === null ? undefined : usage,
-    costNanos: row.cost_nanos as bigint,
-    error: row.error as string,
-    startedAt: Number(row.started_at),
-    finishedAt: row.finished_at === null ? undefined : Number(row.finished_at),
+  /** The thread is gone, and with it whoever could write the file. */
+  #end(cause: Error | undefined): void {
+    this.#ended ??= storeUnavailable('The thread of the ledger has ended', { cause, outcomeUnknown: true })
+    for (const { reject } of this.#waiting.values()) reject(this.#ended)
+    this.#waiting.clear()
   }
 }

@@ -1,4 +1,5 @@
 import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
+import { addAccounts } from './steps/add-accounts.ts'
 
 const FIRST = [
   `CREATE TABLE IF NOT EXISTS ledger (
@@ -21,4 +22,5 @@ export const STEPS: readonly SqliteStep[] = [
     name: 'without an index that nothing reads by',
     up: (database) => database.exec('DROP INDEX IF EXISTS ledger_time'),
   },
+  { version: 3, name: 'accounts of keys and workspaces', up: addAccounts },
 ]

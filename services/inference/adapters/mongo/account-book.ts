@@ -1,0 +1,160 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Collection, MongoServerError } from 'mongodb'
+import type { Account } from '#services/inference/domain/ledger/account.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { type AccountDocument, type AccountState, type HoldEntry, stateOf, stored } from './account-document.ts'
+
+const DUPLICATE_KEY = 11_000
+const MOST_ACCOUNTS = 1_000
+/** Others that change the same account come first now and then; so long each waits at most before it tries again. */
+const LONGEST_PAUSE_MS = 20
+
+/** What becomes of an account. */
+export interface AccountChange<T> {
+  readonly account: Account
+  readonly added?: readonly HoldEntry[]
+  /** Names of holds. */
+  readonly removed?: readonly string[]
+  readonly result: T
+}
+
+type Decide<T> = (state: Pick<AccountState, 'account' | 'holds'>) => AccountChange<T> | { readonly result: T }
+
+interface Job {
+  readonly decide: Decide<unknown>
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+interface Queue {
+  jobs: Job[]
+  busy: boolean
+  /** As this process wrote it last; undefined: it has to be read. */
+  known: AccountState | undefined
+}
+
+/**
+ * Changes accounts, each by a write that is guarded by the revision that the change was decided on. What comes while one is written is
+ * decided and written together, so that the processes that use an account at once meet rarely.
+ */
+export class AccountBook {
+  readonly #accounts: Collection<AccountDocument>
+  readonly #queues = new Map<string, Queue>()
+
+  constructor(accounts: Collection<AccountDocument>) {
+    this.#accounts = accounts
+  }
+
+  /** Decides on the present state of an account, maybe several times; resolves after the change is durable. */
+  change<T>(workspace: string, owner: string, decide: Decide<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const queue = this.#queueOf(workspace, owner)
+      queue.jobs.push({ decide, resolve: resolve as (result: unknown) => void, reject })
+      if (queue.busy) return
+      queue.busy = true
+      setImmediate(() => void this.#work({ workspace, owner }, queue))
+    })
+  }
+
+  #queueOf(workspace: string, owner: string): Queue {
+    const name = `${workspace} ${owner}`
+    let queue = this.#queues.get(name)
+    if (queue === undefined) {
+      queue = { jobs: [], busy: false, known: undefined }
+      this.#queues.set(name, queue)
+      const [oldest, idle] = [...this.#queues.entries()].find(([, { busy }]) => !busy) ?? []
+      if (this.#queues.size > MOST_ACCOUNTS && oldest !== undefined && idle !== queue) this.#queues.delete(oldest)
+    }
+    return queue
+  }
+
+  async #work(id: AccountDocument['_id'], queue: Queue): Promise<void> {
+    while (queue.jobs.length > 0) {
+      const jobs = queue.jobs
+      queue.jobs = []
+      try {
+        const results = await this.#write(id, queue, jobs)
+        for (const [i, job] of jobs.entries()) job.resolve(results[i])
+      } catch (error) {
+        queue.known = undefined
+        for (const job of jobs) job.reject(error)
+      }
+    }
+    queue.busy = false
+  }
+
+  /** The results of the jobs, once what they decided is durable. */
+  async #write(id: AccountDocument['_id'], queue: Queue, jobs: readonly Job[]): Promise<unknown[]> {
+    for (let attempt = 1; ; attempt++) {
+      const state = queue.known ?? (await this.#read(id))
+      const decided = decideAll(state, jobs)
+      if (decided.isSame || (await this.#replace(id, state, decided))) {
+        queue.known = decided.isSame ? state : decided.state
+        return decided.results
+      }
+      queue.known = undefined
+      if (attempt > 2) await delay(Math.random() * LONGEST_PAUSE_MS)
+    }
+  }
+
+  async #read(id: AccountDocument['_id']): Promise<AccountState> {
+    const options = { maxTimeMS: MAX_TIME_MS, promoteLongs: false }
+    return stateOf(await this.#accounts.findOne({ _id: id }, options))
+  }
+
+  /** Whether nobody else was faster. */
+  async #replace(
+    id: AccountDocument['_id'],
+    before: AccountState,
+    { state, added, removed }: Decided,
+  ): Promise<boolean> {
+    if (before.revision === 0) return this.#insert(id, state)
+    const kept = { $filter: { input: '$holds', cond: { $not: { $in: ['$$this.name', { $literal: removed }] } } } }
+    const holds = { $concatArrays: [removed.length === 0 ? '$holds' : kept, { $literal: added }] }
+    const update = { $set: { ...stored(state.account), revision: state.revision, holds } }
+    const filter = { _id: id, revision: before.revision }
+    const { matchedCount } = await this.#accounts.updateOne(filter, [update], { maxTimeMS: MAX_TIME_MS })
+    return matchedCount > 0
+  }
+
+  async #insert(id: AccountDocument['_id'], { account, holds, revision }: AccountState): Promise<boolean> {
+    try {
+      const document = { _id: id, ...id, ...(stored(account) as Account & object), holds, revision }
+      await this.#accounts.insertOne(document as AccountDocument)
+      return true
+    } catch (error) {
+      if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return false
+      throw error
+    }
+  }
+}
+
+interface Decided {
+  readonly state: AccountState
+  readonly added: readonly HoldEntry[]
+  readonly removed: readonly string[]
+  readonly results: unknown[]
+  /** Nothing changes. */
+  readonly isSame: boolean
+}
+
+/** What becomes of an account when jobs decide one after the other. */
+function decideAll(before: AccountState, jobs: readonly Job[]): Decided {
+  let { account, holds } = before
+  const [added, removed] = [new Set<HoldEntry>(), new Set<string>()]
+  const results = jobs.map(({ decide }) => {
+    const change = decide({ account, holds })
+    if (!('account' in change)) return change.result
+    const { added: more = [], removed: less = [] } = change
+    account = change.account
+    holds = [...holds.filter(({ name }) => !less.includes(name)), ...more]
+    for (const hold of more) added.add(hold)
+    for (const name of less) removed.add(name)
+    return change.result
+  })
+  const isSame = account === before.account && added.size === 0 && removed.size === 0
+  // One that came and went within a batch is stored nowhere.
+  const stay = [...added].filter(({ name }) => !removed.has(name))
+  const state = { account, holds, revision: before.revision + 1 }
+  return { state, added: stay, removed: [...removed], results, isSame }
+}

@@ -1,0 +1,78 @@
+import { EMPTY_ACCOUNT, holding, releasing, type Spent, settling } from '#services/inference/domain/ledger/account.ts'
+import { type Admission, admit, type Demand } from '#services/inference/domain/ledger/admission.ts'
+import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
+import type { AccountBook } from './account-book.ts'
+import { type HoldEntry, WORKSPACE } from './account-document.ts'
+
+/** A request that wants to hold something. */
+export interface Reservation {
+  readonly workspace: string
+  readonly apiKeyId: string
+  readonly demand: Demand
+  readonly terms: KeyTerms | undefined
+  readonly now: number
+  readonly entry: Pick<HoldEntry, 'name' | 'requestId' | 'process'>
+}
+
+/**
+ * Has a request hold what it may cost in the account of its key and in that of its workspace. Each holds for itself; where the second one
+ * refuses, the first is free again.
+ */
+export async function reserve(book: AccountBook, reservation: Reservation): Promise<Admission> {
+  const { workspace, apiKeyId, terms, entry, now } = reservation
+  const own = terms && { ...terms, workspaceLimitNanos: undefined }
+  const inKey = () => hold(book, apiKeyId, reservation, own)
+  if (terms?.workspaceLimitNanos === undefined) {
+    const [key] = await Promise.all([inKey(), hold(book, WORKSPACE, reservation, undefined)])
+    if (!key.admitted) await settleHold(book, workspace, WORKSPACE, entry.name, undefined, now)
+    return key
+  }
+  const key = await inKey()
+  if (!key.admitted) return key
+  const demand = { ...reservation.demand, outputTokens: key.outputTokens ?? reservation.demand.outputTokens }
+  const limit = { ...UNLIMITED, workspaceLimitNanos: terms.workspaceLimitNanos }
+  const whole = await hold(book, WORKSPACE, { ...reservation, demand }, limit)
+  if (!whole.admitted) {
+    await settleHold(book, workspace, apiKeyId, entry.name, undefined, now)
+    return whole
+  }
+  return { ...whole, outputTokens: whole.outputTokens ?? key.outputTokens }
+}
+
+const UNLIMITED: KeyTerms = {
+  ...{ limitNanos: undefined, limitReset: 'never', requestsPerMinute: undefined, tokensPerMinute: undefined },
+  ...{ concurrentRequests: undefined, workspaceLimitNanos: undefined, allowedModels: [] },
+}
+
+/** The account of a workspace knows its own limit only, and that of a key knows none of the workspace. */
+function hold(book: AccountBook, owner: string, of: Reservation, terms: KeyTerms | undefined): Promise<Admission> {
+  const { workspace, demand, now, entry } = of
+  return book.change<Admission>(workspace, owner, ({ account }) => {
+    const accounts = {
+      key: EMPTY_ACCOUNT,
+      workspace: EMPTY_ACCOUNT,
+      [owner === WORKSPACE ? 'workspace' : 'key']: account,
+    }
+    const admission = admit(accounts, demand, terms, now)
+    if (!admission.admitted) return { result: admission }
+    const added = [{ ...entry, ...admission.hold }]
+    return { account: holding(account, admission.hold, now), added, result: admission }
+  })
+}
+
+/** Frees what is held under a name, and counts what was spent; undefined: the request was not admitted. False: nothing is held. */
+export function settleHold(
+  book: AccountBook,
+  workspace: string,
+  owner: string,
+  name: string,
+  spent: Spent | undefined,
+  now: number,
+): Promise<boolean> {
+  return book.change(workspace, owner, ({ account, holds }) => {
+    const found = holds.find((each) => each.name === name)
+    if (found === undefined) return { result: false }
+    const after = spent === undefined ? releasing(account, found, now) : settling(account, found, spent, now)
+    return { account: after, removed: [name], result: true }
+  })
+}

@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Collection } from 'mongodb'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import type { AccountDocument } from './account-document.ts'
+
+const AGAIN_MS = 20
+const LONGEST_MS = 5_000
+
+/** A row that is being closed, and the name of what it holds. */
+interface AnnouncedClose {
+  readonly workspace: string
+  readonly apiKeyId: string
+  readonly name: string
+}
+
+/** Marks what is held by rows that are being closed. A close takes the mark away with what is held. */
+export async function announceCloses(
+  accounts: Collection<AccountDocument>,
+  closes: readonly AnnouncedClose[],
+): Promise<void> {
+  const updates = closes.map(({ workspace, apiKeyId, name }) => ({
+    updateOne: {
+      filter: { _id: { workspace, owner: apiKeyId } },
+      update: { $set: { 'holds.$[each].ending': true } },
+      arrayFilters: [{ 'each.name': name }],
+    },
+  }))
+  // That the primary knows is enough: readers ask it, and a close that is lost with it is none.
+  await accounts.bulkWrite(updates, { ordered: false, writeConcern: { w: 1 }, maxTimeMS: MAX_TIME_MS })
+}
+
+/** Waits until nothing of a workspace is marked. */
+export async function awaitCloses(accounts: Collection<AccountDocument>, workspace: string): Promise<void> {
+  const ending = { workspace, holds: { $elemMatch: { ending: true } } }
+  const projection = { _id: 1 } as const
+  for (let left = LONGEST_MS; left > 0; left -= AGAIN_MS) {
+    const options = { projection, readConcern: { level: 'local' }, maxTimeMS: MAX_TIME_MS } as const
+    if ((await accounts.findOne(ending, options)) === null) return
+    await delay(AGAIN_MS)
+  }
+}

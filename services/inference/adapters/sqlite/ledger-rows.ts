@@ -1,0 +1,106 @@
+import type { FinishReason } from '#services/inference/domain/generation.ts'
+import type { Hold } from '#services/inference/domain/ledger/account.ts'
+import type { Demand } from '#services/inference/domain/ledger/admission.ts'
+import type { LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
+
+type Value = string | number | bigint | null
+
+const OPENED = [
+  ...['workspace', 'request_id', 'api_key_id', 'origin', 'streamed', 'session_id', 'user', 'provider_id', 'model_id'],
+  ...[
+    'preset',
+    'attribution',
+    'metadata',
+    'held_nanos',
+    'held_minute',
+    'input_estimate',
+    'input_price',
+    'output_price',
+  ],
+  'started_at',
+]
+const CLOSED = [
+  ...['status', 'input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens'],
+  ...['estimated', 'cost_nanos', 'cost_known', 'finish_reason', 'raw_reason', 'service_tier', 'left_out'],
+  ...['first_part_ms', 'error', 'finished_at'],
+]
+
+/** Inserts a row of `openedValues`. */
+export const OPEN = `INSERT INTO ledger (${OPENED.join(', ')}, status, cost_nanos, error)
+  VALUES (${OPENED.map(() => '?').join(', ')}, 'open', 0, '') ON CONFLICT DO NOTHING`
+
+/** Closes a row with `closedValues`; returns what it held, nothing where it was not open. */
+export const CLOSE = `UPDATE ledger SET ${CLOSED.map((name) => `${name} = ?`).join(', ')}
+  WHERE workspace = ? AND request_id = ? AND status = 'open'
+  RETURNING api_key_id, held_nanos, held_minute, input_estimate`
+
+/** The values of OPEN. */
+export function openedValues(opening: LedgerOpening, demand: Demand, hold: Hold, now: number): Value[] {
+  const { workspace, requestId, apiKeyId, origin, streamed, sessionId, user, providerId, modelId } = opening
+  const { preset, attribution, metadata } = opening
+  return [
+    ...[workspace, requestId, apiKeyId, origin, Number(streamed), sessionId, user, providerId, modelId],
+    ...[maybeJson(preset), maybeJson(attribution), JSON.stringify(metadata)],
+    ...[hold.nanos, hold.minute, hold.inputTokens],
+    ...[demand.prices?.inputNanos ?? null, demand.prices?.outputNanos ?? null],
+    now,
+  ]
+}
+
+/** The values of CLOSE. */
+export function closedValues(closing: LedgerClosing, now: number): Value[] {
+  const { workspace, requestId, status, usage, costNanos, costKnown, firstPartMs, error } = closing
+  const { finishReason = null, rawReason, serviceTier, leftOut } = closing
+  const { inputTokens = null, outputTokens = null, cacheReadTokens = null } = usage ?? {}
+  const { cacheWriteTokens = null, reasoningTokens = null, estimated = false } = usage ?? {}
+  return [
+    ...[status, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, Number(estimated)],
+    ...[costNanos, Number(costKnown), finishReason, rawReason, serviceTier, JSON.stringify(leftOut)],
+    ...[firstPartMs ?? null, error, now],
+    ...[workspace, requestId],
+  ]
+}
+
+/** The entry that a row is; it has to be read with bigints. */
+export function entryOf(row: Record<string, unknown>): LedgerEntry {
+  const text = (name: string): string => row[name] as string
+  const count = (name: string): bigint => row[name] as bigint
+  const usage = {
+    inputTokens: count('input_tokens'),
+    outputTokens: count('output_tokens'),
+    cacheReadTokens: count('cache_read_tokens'),
+    cacheWriteTokens: count('cache_write_tokens'),
+    reasoningTokens: count('reasoning_tokens'),
+    ...(row.estimated === 1n && { estimated: true }),
+  }
+  return {
+    workspace: text('workspace'),
+    requestId: text('request_id'),
+    apiKeyId: text('api_key_id'),
+    origin: text('origin'),
+    streamed: row.streamed === 1n,
+    sessionId: text('session_id'),
+    user: text('user'),
+    providerId: text('provider_id'),
+    modelId: text('model_id'),
+    preset: row.preset === null ? undefined : JSON.parse(text('preset')),
+    attribution: row.attribution === null ? undefined : JSON.parse(text('attribution')),
+    metadata: JSON.parse(text('metadata')),
+    status: row.status as LedgerEntry['status'],
+    usage: row.input_tokens === null ? undefined : usage,
+    costNanos: count('cost_nanos'),
+    costKnown: row.cost_known === 1n,
+    finishReason: (row.finish_reason as FinishReason | null) ?? undefined,
+    rawReason: text('raw_reason'),
+    serviceTier: text('service_tier'),
+    leftOut: JSON.parse(text('left_out')),
+    firstPartMs: row.first_part_ms === null ? undefined : Number(row.first_part_ms),
+    error: text('error'),
+    startedAt: Number(row.started_at),
+    finishedAt: row.finished_at === null ? undefined : Number(row.finished_at),
+  }
+}
+
+function maybeJson(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { accountAt, dayOf, EMPTY_ACCOUNT, holding, monthOf, releasing, settling, weekOf } from './account.ts'
+import { admit, highestCost } from './admission.ts'
+import { inputTokensOf } from './estimate.ts'
+import type { KeyTerms } from './key-terms.ts'
+
+const NO_TERMS: KeyTerms = {
+  ...{ limitNanos: undefined, limitReset: 'never', requestsPerMinute: undefined, tokensPerMinute: undefined },
+  ...{ concurrentRequests: undefined, workspaceLimitNanos: undefined, allowedModels: [] },
+}
+const DEMAND = {
+  inputTokens: 3n,
+  outputTokens: 100n,
+  isFixed: false,
+  prices: { inputNanos: 500_000n, outputNanos: 1n },
+}
+
+test('weeks begin on Mondays and months on their first day, before the epoch as well', () => {
+  for (const [date, monday, first] of [
+    ['2026-01-01', '2025-12-29', '2026-01-01'],
+    ['2026-03-01', '2026-02-23', '2026-03-01'],
+    ['2028-02-29', '2028-02-28', '2028-02-01'],
+    ['1969-12-31', '1969-12-29', '1969-12-01'],
+  ] as const) {
+    const day = dayOf(Date.parse(date))
+    assert.deepEqual([weekOf(day), monthOf(day)], [dayOf(Date.parse(monday)), dayOf(Date.parse(first))])
+  }
+})
+
+test('a clock that went back ends no period', () => {
+  const hold = { nanos: 0n, inputTokens: 0n, minute: 0 }
+  const account = settling(
+    holding(EMPTY_ACCOUNT, hold, 10 ** 12),
+    hold,
+    { nanos: 5n, inputTokens: 1n, outputTokens: 1n },
+    10 ** 12,
+  )
+  assert.equal(accountAt(account, 10 ** 12 - 10 ** 9), account)
+})
+
+test('what was refused elsewhere leaves the account as it was', () => {
+  const hold = { nanos: 7n, inputTokens: 3n, minute: 2 }
+  const now = 150_000
+  const before = accountAt(EMPTY_ACCOUNT, now)
+  assert.deepEqual(releasing(holding(before, hold, now), hold, now), before)
+})
+
+test('costs are rounded up, so that a limit is never passed by a fraction', () => {
+  assert.equal(highestCost(DEMAND), 2n)
+  assert.equal(highestCost({ ...DEMAND, inputTokens: 0n, outputTokens: 0n }), 0n)
+})
+
+test('a rest that pays for less output than providers generate is none', () => {
+  const prices = { inputNanos: 0n, outputNanos: 1_000_000n }
+  const of = (limitNanos: bigint) =>
+    admit({ key: EMPTY_ACCOUNT, workspace: EMPTY_ACCOUNT }, { ...DEMAND, prices }, { ...NO_TERMS, limitNanos }, 0)
+  const cut = of(16n)
+  assert.deepEqual([cut.admitted && cut.outputTokens, of(15n).admitted, of(100n).admitted], [16n, false, true])
+})
+
+test('whose limit leaves less decides', () => {
+  const prices = { inputNanos: 0n, outputNanos: 1_000_000n }
+  for (const [limitNanos, workspaceLimitNanos, limit] of [
+    [5n, 9n, 'key'],
+    [9n, 5n, 'workspace'],
+    [undefined, 5n, 'workspace'],
+  ] as const) {
+    const terms = { ...NO_TERMS, limitNanos, workspaceLimitNanos }
+    const refused = admit({ key: EMPTY_ACCOUNT, workspace: EMPTY_ACCOUNT }, { ...DEMAND, prices }, terms, 0)
+    assert.ok(!refused.admitted && refused.refusal.kind === 'money')
+    assert.deepEqual([refused.refusal.limit, refused.refusal.leftNanos], [limit, 5n])
+  }
+})
+
+test('input counts a token for 3 bytes of all its texts, tools and media', () => {
+  const text = (text: string) => ({ role: 'user', parts: [{ type: 'text', text }] }) as const
+  const nothing = { messages: [text('')], tools: [], responseFormat: undefined }
+  const base = inputTokensOf(nothing)
+  assert.equal(inputTokensOf({ ...nothing, messages: [text('x'.repeat(300))] }) - base, 100n)
+  assert.equal(inputTokensOf({ ...nothing, messages: [text('漢'.repeat(100))] }) - base, 100n)
+  const picture = { type: 'image', source: { data: new Uint8Array(300) } } as const
+  assert.equal(inputTokensOf({ ...nothing, messages: [{ role: 'user', parts: [picture] }] }) - base, 100n)
+  const tool = { name: 'look', description: 'x'.repeat(300), parameters: { type: 'object' }, strict: undefined }
+  assert.ok(inputTokensOf({ ...nothing, tools: [tool] }) - base > 100n)
+})

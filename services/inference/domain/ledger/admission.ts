@@ -1,0 +1,124 @@
+import { type Account, accountAt, type Hold, minuteOf, spentIn, startOfMinute } from './account.ts'
+import type { KeyTerms } from './key-terms.ts'
+
+/** What a request may cost at most. */
+export interface Demand {
+  /** Never too low. */
+  readonly inputTokens: bigint
+  readonly outputTokens: bigint
+  /** Whether the request itself says how much output it wants: then it gets no less. */
+  readonly isFixed: boolean
+  /** Nano-dollars per million tokens, the highest that may count; undefined: unknown, so that nothing is held. */
+  readonly prices: Prices | undefined
+}
+
+/** Nano-dollars per million tokens. */
+export interface Prices {
+  readonly inputNanos: bigint
+  readonly outputNanos: bigint
+}
+
+/** Which rates a key may have. */
+export type RateName = 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests'
+
+/** Why a request is not admitted: a limit of money leaves too little, or it comes too fast. */
+export type Refusal =
+  | {
+      readonly kind: 'money'
+      readonly limit: 'key' | 'workspace'
+      /** Never below zero. */
+      readonly leftNanos: bigint
+      readonly neededNanos: bigint
+      /** How much output could be paid for. */
+      readonly affordableTokens: bigint
+    }
+  | {
+      readonly kind: 'rate'
+      readonly rate: RateName
+      readonly most: bigint
+      /** When it may be tried again, in milliseconds since the epoch. */
+      readonly resetAt: number
+    }
+
+/** What becomes of a request. `outputTokens`: what the rest of a limit pays for, where that is less than was asked for. */
+export type Admission =
+  | { readonly admitted: true; readonly hold: Hold; readonly outputTokens: bigint | undefined }
+  | { readonly admitted: false; readonly refusal: Refusal }
+
+const MILLION = 1_000_000n
+/** Providers refuse to generate less. */
+const LEAST_OUTPUT = 16n
+const CONCURRENT_RETRY_MS = 1_000
+
+/** Decides whether a request is admitted, by what its key and its workspace have spent and hold at a time. */
+export function admit(
+  accounts: { readonly key: Account; readonly workspace: Account },
+  demand: Demand,
+  terms: KeyTerms | undefined,
+  now: number,
+): Admission {
+  const key = accountAt(accounts.key, now)
+  const hold = { nanos: highestCost(demand), inputTokens: demand.inputTokens, minute: minuteOf(now) }
+  if (terms === undefined) return { admitted: true, hold, outputTokens: undefined }
+  const paid = afford({ key, workspace: accountAt(accounts.workspace, now) }, demand, hold, terms)
+  if (!paid.admitted) return paid
+  const refusal = rateRefusal(key, demand, terms, now)
+  return refusal === undefined ? paid : { admitted: false, refusal }
+}
+
+/** What a request costs at most, in nano-dollars; 0 where prices are unknown. */
+export function highestCost({ inputTokens, outputTokens, prices }: Omit<Demand, 'isFixed'>): bigint {
+  if (prices === undefined) return 0n
+  return (inputTokens * prices.inputNanos + outputTokens * prices.outputNanos + MILLION - 1n) / MILLION
+}
+
+function afford(
+  { key, workspace }: { readonly key: Account; readonly workspace: Account },
+  demand: Demand,
+  hold: Hold,
+  terms: KeyTerms,
+): Admission {
+  const { limitNanos, limitReset, workspaceLimitNanos } = terms
+  const left = {
+    key: limitNanos === undefined ? undefined : limitNanos - spentIn(key, limitReset) - key.heldNanos,
+    workspace:
+      workspaceLimitNanos === undefined ? undefined : workspaceLimitNanos - workspace.totalNanos - workspace.heldNanos,
+  }
+  const limit = left.key === undefined || (left.workspace ?? left.key) < left.key ? 'workspace' : 'key'
+  const leftNanos = left[limit]
+  // What costs nothing is admitted, whatever was spent.
+  if (leftNanos === undefined || hold.nanos === 0n || hold.nanos <= leftNanos) {
+    return { admitted: true, hold, outputTokens: undefined }
+  }
+  const affordableTokens = affordable(demand, leftNanos)
+  if (demand.isFixed || affordableTokens < LEAST_OUTPUT) {
+    const refusal = { kind: 'money', limit, neededNanos: hold.nanos, affordableTokens } as const
+    return { admitted: false, refusal: { ...refusal, leftNanos: leftNanos > 0n ? leftNanos : 0n } }
+  }
+  const nanos = highestCost({ ...demand, outputTokens: affordableTokens })
+  return { admitted: true, hold: { ...hold, nanos }, outputTokens: affordableTokens }
+}
+
+/** How much output a rest pays for, once it has paid for the input. */
+function affordable({ inputTokens, outputTokens, prices }: Demand, leftNanos: bigint): bigint {
+  if (prices === undefined) return outputTokens
+  const rest = leftNanos * MILLION - inputTokens * prices.inputNanos
+  if (rest <= 0n) return 0n
+  return prices.outputNanos === 0n ? outputTokens : rest / prices.outputNanos
+}
+
+function rateRefusal(key: Account, demand: Demand, terms: KeyTerms, now: number): Refusal | undefined {
+  const { concurrentRequests, requestsPerMinute, tokensPerMinute } = terms
+  const refuse = (rate: RateName, most: bigint, resetAt: number): Refusal => ({ kind: 'rate', rate, most, resetAt })
+  const nextMinute = startOfMinute(key.minute + 1)
+  if (concurrentRequests !== undefined && key.heldRequests >= concurrentRequests) {
+    return refuse('concurrent_requests', BigInt(concurrentRequests), now + CONCURRENT_RETRY_MS)
+  }
+  if (requestsPerMinute !== undefined && key.minuteRequests >= requestsPerMinute) {
+    return refuse('requests_per_minute', BigInt(requestsPerMinute), nextMinute)
+  }
+  if (tokensPerMinute !== undefined && key.minuteTokens + demand.inputTokens > tokensPerMinute) {
+    return refuse('tokens_per_minute', tokensPerMinute, nextMinute)
+  }
+  return undefined
+}

@@ -1,0 +1,70 @@
+import { Rejection } from '#shared/rejection.ts'
+import type { MeteredEvent } from '../domain/meter.ts'
+import type { LedgerClosing } from '../ports/ledger.ts'
+import type { Generation, GenerationDependencies } from './generation.ts'
+
+/** Closes the row of a request when its answer ends, however it does. */
+export function closeRow(generation: Generation, dependencies: GenerationDependencies): void {
+  generation.answer = closing(generation, dependencies)
+}
+
+/**
+ * Passes batches on through the meter, and closes the row exactly once: as completed before the last batch is handed over, as
+ * failed when the provider fails, as aborted when the caller goes away, with the usage known by then. The end is passed on once readers
+ * of the ledger wait for the close.
+ */
+async function* closing(
+  generation: Generation,
+  { closer, keeper, clock, logger }: GenerationDependencies,
+): AsyncGenerator<readonly MeteredEvent[]> {
+  const { input, batches, meter, deadline } = generation
+  const { workspaceId: workspace } = input.principal
+  const { requestId } = input.request
+  const startedAt = clock.monotonic()
+  let firstPartMs: number | undefined
+  let closed: Promise<void> | undefined
+  const end = (status: LedgerClosing['status'], error = ''): Promise<void> => {
+    if (closed !== undefined) return closed
+    meter.breakOff(status === 'aborted')
+    if (meter.implausible) noteImplausible(generation, logger)
+    closed = closer.close(closingOf(generation, { status, error, firstPartMs }))
+    return closed
+  }
+  using _ = deadline
+  using _row = keeper.keep({ workspace, requestId, meter })
+  try {
+    for await (const batch of batches) {
+      const events = meter.take(batch)
+      if (firstPartMs === undefined && meter.answers) firstPartMs = Math.round(clock.monotonic() - startedAt)
+      if (meter.finished) await end('completed')
+      if (events.length > 0) yield events
+      if (meter.finished) return
+    }
+    throw new Error('The provider adapter ended without a last event')
+  } catch (failure) {
+    if (!input.caller.aborted) await end('failed', failure instanceof Rejection ? failure.reason : 'INTERNAL')
+    throw failure
+  } finally {
+    void end('aborted')
+  }
+}
+
+function closingOf(
+  { input, meter, warnings }: Generation,
+  how: Pick<LedgerClosing, 'status' | 'error' | 'firstPartMs'>,
+): LedgerClosing {
+  const { workspaceId: workspace, apiKeyId } = input.principal
+  const { usage, costNanos, costKnown, end } = meter
+  return {
+    ...{ workspace, requestId: input.request.requestId, apiKeyId, ...how, usage, costNanos, costKnown },
+    finishReason: end?.reason,
+    rawReason: end?.rawReason ?? '',
+    serviceTier: end?.serviceTier ?? '',
+    leftOut: [...new Set([...warnings, ...meter.warnings].map(({ field }) => field))],
+  }
+}
+
+function noteImplausible({ endpoint }: Generation, logger: GenerationDependencies['logger']): void {
+  const { providerId: provider, modelId: model } = endpoint
+  logger.warn({ provider, model }, 'A provider reported a usage that cannot be true: it counts as none')
+}

@@ -1,0 +1,69 @@
+import type { Logger } from '#shared/telemetry/logging.ts'
+import type { Meter } from '../domain/meter.ts'
+import type { Ledger } from '../ports/ledger.ts'
+
+/** Twice within the lease of a process, and often enough that what a dead one held is free after 15 s. */
+const EVERY_MS = 3_000
+
+/** A request that runs. */
+export interface KeptRow {
+  readonly workspace: string
+  readonly requestId: string
+  readonly meter: Pick<Meter, 'outputTokens'>
+}
+
+/**
+ * Keeps the rows of this process, every three seconds: it says in the ledger that this process lives and how far its requests are, and
+ * settles what dead processes left. Many processes may do so at the same time.
+ */
+export class RowKeeper implements Disposable {
+  readonly #ledger: Ledger
+  readonly #logger: Logger
+  readonly #timer: NodeJS.Timeout
+  /** What was noted of a row last. */
+  readonly #rows = new Map<KeptRow, bigint>()
+  #busy = false
+
+  constructor(ledger: Ledger, logger: Logger) {
+    this.#ledger = ledger
+    this.#logger = logger
+    this.#timer = setInterval(() => void this.#tick(), EVERY_MS)
+    this.#timer.unref()
+  }
+
+  /** Keeps a row until what is returned is disposed. */
+  keep(row: KeptRow): Disposable {
+    this.#rows.set(row, 0n)
+    return { [Symbol.dispose]: () => void this.#rows.delete(row) }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#busy) return
+    this.#busy = true
+    try {
+      // First, so that nobody takes this process for dead while it notes.
+      await this.#ledger.settle()
+      await this.#note()
+    } catch (err) {
+      this.#logger.warn({ err }, 'Rows of the ledger could not be kept; another try follows in three seconds')
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  async #note(): Promise<void> {
+    const progress = []
+    for (const [row, noted] of this.#rows) {
+      const { workspace, requestId, meter } = row
+      const { outputTokens } = meter
+      if (outputTokens === noted) continue
+      this.#rows.set(row, outputTokens)
+      progress.push({ workspace, requestId, outputTokens })
+    }
+    if (progress.length > 0) await this.#ledger.note(progress)
+  }
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dayOf } from '#services/inference/domain/ledger/account.ts'
+import type { Admission } from '#services/inference/domain/ledger/admission.ts'
+import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
+import type { Clock } from '#shared/clock.ts'
+import { closing, demand, type LedgerStore, opening } from './ledger.suite.ts'
+
+const NO_TERMS: KeyTerms = {
+  ...{ limitNanos: undefined, limitReset: 'never', requestsPerMinute: undefined, tokensPerMinute: undefined },
+  ...{ concurrentRequests: undefined, workspaceLimitNanos: undefined, allowedModels: [] },
+}
+/** What `demand` costs at most. */
+const HIGHEST = 23n
+const DAY_MS = 86_400_000
+
+/** The promises of the Ledger port about accounts and limits. */
+export function accountsSuite(
+  name: string,
+  makeStore: () => Promise<LedgerStore>,
+  options: { skip: string | false },
+): void {
+  const rule = (title: string, run: (store: LedgerStore, clock: { time: number } & Clock) => Promise<void>): void => {
+    test(`${name}: ${title}`, options, async () => {
+      const clock = { time: 1_000, now: () => clock.time, monotonic: () => clock.time }
+      await using store = await makeStore()
+      await run(store, clock)
+    })
+  }
+
+  rule('of many at once as many are admitted as a limit pays for, whoever asks first', async (store, clock) => {
+    await using ledger = await store.open(clock)
+    for (const terms of [
+      { ...NO_TERMS, limitNanos: 5n * HIGHEST },
+      { ...NO_TERMS, workspaceLimitNanos: 5n * HIGHEST },
+      { ...NO_TERMS, limitNanos: 9n * HIGHEST, workspaceLimitNanos: 5n * HIGHEST + 1n },
+      { ...NO_TERMS, concurrentRequests: 5 },
+      { ...NO_TERMS, requestsPerMinute: 5 },
+      { ...NO_TERMS, tokensPerMinute: 15n },
+    ]) {
+      const workspace = `wrk_${Object.values(terms).join()}`
+      const ids = Array.from({ length: 40 }, (_, i) => `req_${i}`)
+      const open = (requestId: string) => ledger.open({ ...opening, workspace, requestId }, demand, terms)
+      const admissions = await Promise.all(ids.map(open))
+      const admitted = ids.filter((_, i) => admissions[i]?.admitted)
+      assert.equal(admitted.length, 5)
+      const [key] = await ledger.accounts(workspace, ['key_1'])
+      assert.deepEqual([key?.heldNanos, key?.heldRequests, key?.minuteRequests], [5n * HIGHEST, 5, 5])
+      for (const id of ids) assert.equal((await ledger.get(workspace, id)) !== undefined, admitted.includes(id))
+      await ledger.close(admitted.map((requestId) => ({ ...closing, workspace, requestId, costNanos: 1n })))
+      const after = [...(await ledger.accounts(workspace, ['key_1'])), await ledger.workspaceAccount(workspace)]
+      for (const { totalNanos, heldNanos, heldRequests } of after) {
+        assert.deepEqual([totalNanos, heldNanos, heldRequests], [5n, 0n, 0])
+      }
+    }
+  })
+
+  rule(
+    'a refusal says what is left and what it pays for; what the request left open is cut to that',
+    async (store, clock) => {
+      await using ledger = await store.open(clock)
+      const terms = { ...NO_TERMS, limitNanos: 100n }
+      const large = { ...demand, outputTokens: 60n }
+      const refusal = { kind: 'money', limit: 'key', leftNanos: 100n, neededNanos: 123n, affordableTokens: 48n }
+      assert.deepEqual(await ledger.open(opening, large, terms), { admitted: false, refusal })
+      const cut = await ledger.open(opening, { ...large, isFixed: false }, terms)
+      assert.deepEqual(cut.admitted && [cut.outputTokens, cut.hold.nanos], [48n, 99n])
+      const [account] = await ledger.accounts('wrk_1', ['key_1'])
+      assert.equal(account?.heldNanos, 99n)
+      const free = { ...large, prices: { inputNanos: 0n, outputNanos: 0n } }
+      const next = (requestId: string) => ({ ...opening, requestId })
+      assert.equal((await ledger.open(next('free'), free, terms)).admitted, true)
+      assert.equal((await ledger.open(next('unknown'), { ...large, prices: undefined }, terms)).admitted, true)
+      const late = await ledger.open(next('late'), { ...large, isFixed: false }, terms)
+      assert.deepEqual(late.admitted ? 'admitted' : late.refusal.kind, 'money')
+    },
+  )
+
+  rule('a limit begins anew with its period, and what was spent counts in each of them', async (store, clock) => {
+    await using ledger = await store.open(clock)
+    // A Saturday.
+    clock.time = Date.UTC(2026, 0, 31, 12)
+    const spend = async (requestId: string, limitReset: KeyTerms['limitReset']): Promise<Admission['admitted']> => {
+      const terms = { ...NO_TERMS, limitNanos: HIGHEST, limitReset }
+      const { admitted } = await ledger.open({ ...opening, requestId }, demand, terms)
+      if (admitted) await ledger.close([{ ...closing, requestId, costNanos: HIGHEST }])
+      return admitted
+    }
+    assert.deepEqual([await spend('a', 'daily'), await spend('b', 'daily')], [true, false])
+    clock.time += DAY_MS
+    const sunday = [await spend('c', 'weekly'), await spend('d', 'monthly'), await spend('e', 'daily')]
+    assert.deepEqual(sunday, [false, true, false])
+    clock.time += DAY_MS
+    const monday = [await spend('f', 'never'), await spend('g', 'monthly'), await spend('h', 'weekly')]
+    assert.deepEqual(monday, [false, false, true])
+    const [account] = await ledger.accounts('wrk_1', ['key_1'])
+    assert.deepEqual(
+      [account?.totalNanos, account?.monthNanos, account?.weekNanos, account?.dayNanos],
+      [3n * HIGHEST, 2n * HIGHEST, HIGHEST, HIGHEST],
+    )
+  })
+
+  rule('rates count by the minute; output counts when it is known', async (store, clock) => {
+    await using ledger = await store.open(clock)
+    const terms = { ...NO_TERMS, tokensPerMinute: 20n }
+    await ledger.open(opening, demand, terms)
+    await ledger.close([closing])
+    const refused = await ledger.open({ ...opening, requestId: 'b' }, { ...demand, inputTokens: 4n }, terms)
+    assert.deepEqual(refused, {
+      admitted: false,
+      refusal: { kind: 'rate', rate: 'tokens_per_minute', most: 20n, resetAt: 60_000 },
+    })
+    assert.equal((await ledger.open({ ...opening, requestId: 'c' }, demand, terms)).admitted, true)
+    clock.time = 60_000
+    assert.equal((await ledger.open({ ...opening, requestId: 'd' }, demand, terms)).admitted, true)
+  })
+
+  rule(
+    'accounts and activity equal the sums of the rows, whatever is opened and closed at once',
+    async (store, clock) => {
+      await using ledger = await store.open(clock)
+      const ids = Array.from({ length: 60 }, (_, i) => `req_${i}`)
+      const keyOf = (i: number): string => `key_${i % 3}`
+      await Promise.all(
+        ids.map(async (requestId, i) => {
+          const metadata = i % 2 === 0 ? { 'team.a"b': `t${i % 4}` } : {}
+          await ledger.open({ ...opening, requestId, apiKeyId: keyOf(i), metadata }, demand, undefined)
+          const end = { ...closing, requestId, apiKeyId: keyOf(i), costNanos: BigInt(i) }
+          await ledger.close([i % 5 === 0 ? { ...end, status: 'failed', usage: undefined } : end])
+          await ledger.close([end])
+        }),
+      )
+      const sumOf = (rest: number): bigint => BigInt(ids.reduce((sum, _, i) => (i % 3 === rest ? sum + i : sum), 0))
+      const accounts = await ledger.accounts('wrk_1', ['key_0', 'key_1', 'key_2', 'key_9'])
+      assert.deepEqual(
+        accounts.map(({ totalNanos, dayNanos, heldRequests }) => [totalNanos, dayNanos, heldRequests]),
+        [...[0, 1, 2].map((rest) => [sumOf(rest), sumOf(rest), 0]), [0n, 0n, 0]],
+      )
+      assert.equal((await ledger.workspaceAccount('wrk_1')).totalNanos, 1770n)
+      const query = { workspace: 'wrk_1', day: dayOf(clock.time), keyId: undefined, metadataKey: undefined }
+      const [all, ...none] = await ledger.activity(query)
+      assert.deepEqual(none, [])
+      assert.deepEqual([all?.providerId, all?.modelId, all?.metadataValue], ['openai', 'gpt', undefined])
+      assert.deepEqual([all?.requestCount, all?.costNanos, all?.usage.inputTokens], [60, 1770n, 48n * 9n])
+      const ofKey = await ledger.activity({ ...query, keyId: 'key_1' })
+      assert.deepEqual([ofKey[0]?.requestCount, ofKey[0]?.costNanos], [20, sumOf(1)])
+      const groups = await ledger.activity({ ...query, metadataKey: 'team.a"b' })
+      assert.deepEqual(
+        groups.map(({ metadataValue, requestCount }) => [metadataValue, requestCount]),
+        [
+          [undefined, 30],
+          ['t0', 15],
+          ['t2', 15],
+        ],
+      )
+      assert.deepEqual(await ledger.activity({ ...query, day: query.day + 1 }), [])
+    },
+  )
+}
