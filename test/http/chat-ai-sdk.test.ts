@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { createOpenAI } from '@ai-sdk/openai'
+import { createOpenRouter } from '@openrouter/ai-sdk-provider'
+import { APICallError, generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+const id = 'portico/echo'
+const apiKey = PORTICO_KEYS.api
+const MODELS = {
+  '@ai-sdk/openai': ({ url }: Portico) => createOpenAI({ apiKey, baseURL: `${url}/api/v1` }).chat(id),
+  '@openrouter/ai-sdk-provider': ({ url }: Portico) => createOpenRouter({ apiKey, baseURL: `${url}/api/v1` }).chat(id),
+} as const
+
+const place = jsonSchema<{ city: string }>({
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+})
+const weather = tool({
+  description: 'Reports the weather.',
+  inputSchema: place,
+  execute: ({ city }) => Promise.resolve(`clear over ${city}`),
+})
+
+/** How each says that an answer broke off: OpenAI's own chunks know no errors. */
+const BROKEN = { '@ai-sdk/openai': 'other', '@openrouter/ai-sdk-provider': 'error' } as const
+
+for (const [name, modelOf] of Object.entries(MODELS)) {
+  const finish = BROKEN[name as keyof typeof BROKEN]
+
+  test(`${name}: text, whole and streamed`, async () => {
+    await using portico = await openPortico()
+    const request = { model: modelOf(portico), system: 'Be brief.', prompt: '/length 3' }
+    const whole = await generateText(request)
+    assert.deepEqual([whole.text, whole.finishReason, whole.usage.totalTokens], ['the quick brown', 'stop', 7])
+    const streamed = streamText(request)
+    assert.equal(await streamed.text, 'the quick brown')
+    assert.equal((await streamed.usage).totalTokens, 7)
+  })
+
+  test(`${name}: a tool is run between two steps, whole and streamed`, async () => {
+    await using portico = await openPortico()
+    const request = {
+      model: modelOf(portico),
+      prompt: '/reasoning hm\n/tool weather {"city":"Rome"}',
+      tools: { weather },
+      stopWhen: isStepCount(3),
+    }
+    const text = 'weather answered:\nclear over Rome'
+    assert.equal((await generateText(request)).text, text)
+    const streamed = streamText(request)
+    assert.equal(await streamed.text, text)
+    assert.equal((await streamed.steps).length, 2)
+  })
+
+  test(`${name}: an object in the form of a schema`, async () => {
+    await using portico = await openPortico()
+    const request = { model: modelOf(portico), prompt: 'Where?', output: Output.object({ schema: place }) }
+    assert.deepEqual((await generateText(request)).output, { city: '' })
+  })
+
+  test(`${name}: errors before the first byte and in the middle`, async () => {
+    await using portico = await openPortico()
+    const model = modelOf(portico)
+    await assert.rejects(generateText({ model, prompt: '/fail 400', maxRetries: 0 }), (error) => {
+      assert.ok(APICallError.isInstance(error))
+      assert.equal(error.statusCode, 400)
+      assert.match(error.message, /portico refused the request: The prompt asked for status 400/)
+      return true
+    })
+    const prompt = '/fail 500 after 2\n/length 5'
+    const { text, finishReason } = streamText({ model, prompt, maxRetries: 0, onError: () => {} })
+    assert.equal(await text, 'the quick ')
+    assert.equal(await finishReason, finish)
+  })
+
+  test(`${name}: an abort takes effect`, async () => {
+    await using portico = await openPortico()
+    const controller = new AbortController()
+    const prompt = '/slow 20\n/length 1000'
+    const { stream } = streamText({ model: modelOf(portico), prompt, abortSignal: controller.signal })
+    for await (const part of stream) if (part.type === 'text-delta') controller.abort()
+    await waitFor('the stream to end', () => portico.listener.lifecycle.openStreams === 0)
+  })
+}
+
+test('@openrouter/ai-sdk-provider: thoughts come with their details', async () => {
+  await using portico = await openPortico()
+  const model = MODELS['@openrouter/ai-sdk-provider'](portico)
+  const request = { model, prompt: '/reasoning so be it\n/length 1' }
+  const details = [{ type: 'reasoning.text', text: 'so be it', index: 0 }]
+  const whole = await generateText(request)
+  assert.equal(whole.reasoningText, 'so be it')
+  assert.deepEqual(whole.providerMetadata?.openrouter?.reasoning_details, details)
+  const streamed = streamText(request)
+  assert.equal(await streamed.reasoningText, 'so be it')
+  const { openrouter } = JSON.parse(JSON.stringify(await streamed.providerMetadata))
+  assert.deepEqual(openrouter.reasoning_details, details)
+})
