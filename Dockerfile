@@ -32,5 +32,5 @@ USER node
 RUN ["node", "--import", "./scripts/compile-cache.mjs", "scripts/warm-cache.mjs"]
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "scripts/health.mjs"]
-ENTRYPOINT ["node", "--disable-sigusr1", "--import", "./scripts/compile-cache.mjs"]
+ENTRYPOINT ["node", "--disable-sigusr1", "--max-semi-space-size=16", "--import", "./scripts/compile-cache.mjs"]
 CMD ["main.ts"]

@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startFlags } from '#test/support/start-flags.ts'
 
 const { values, positionals } = parseArgs({
   options: { rounds: { type: 'string', default: '12' } },
@@ -53,11 +54,9 @@ try {
 /** Starts a tree as its `npm start` does, asks it once, and ends it. */
 async function measureStart(tree: string, data: string): Promise<Start> {
   await mkdir(join(data, 'project'), { recursive: true })
-  const { scripts } = JSON.parse(readFileSync(join(tree, 'package.json'), 'utf8')) as { scripts: { start: string } }
-  const [, ...words] = scripts.start.split(' ')
   const env = { PATH: process.env.PATH, HOME: data, PORTICO_PORT: '0', PORTICO_DATA_DIR: join(data, 'data') }
   const began = performance.now()
-  const child = spawn(process.execPath, [...words, join(data, 'project')], {
+  const child = spawn(process.execPath, [...startFlags(tree), 'main.ts', join(data, 'project')], {
     cwd: tree,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -58,7 +58,9 @@ test('nor does the first start of any process once the cache is warm, which star
   const entries = Object.values(scripts).filter((command) => command.includes('--disable-sigusr1'))
   assert.ok(entries.length >= 7)
   for (const command of entries) {
-    const [, entry = ''] = /^node --disable-sigusr1 --import \.\/scripts\/compile-cache\.mjs (\S+)$/.exec(command) ?? []
+    const [, entry = ''] =
+      /^node --disable-sigusr1 --max-semi-space-size=16 --import .\/scripts\/compile-cache.mjs (\S+)$/.exec(command) ??
+      []
     assert.equal(run(root, entry).words, 'cached', command)
   }
 })

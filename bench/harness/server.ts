@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { startFlags } from '#test/support/start-flags.ts'
 
 /** How to start a server that is measured: a file run by Node, and what it finds in its environment. */
 export interface ServerCommand {
@@ -36,8 +37,7 @@ export async function startServer({
   profile,
 }: ServerCommand): Promise<BenchServer> {
   const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
-  const preloaded = ['--import', './scripts/compile-cache.mjs', '--import', probe]
-  const child = spawn(process.execPath, [...preloaded, ...profiling, file, ...words], {
+  const child = spawn(process.execPath, [...startFlags(tree), '--import', probe, ...profiling, file, ...words], {
     cwd: tree,
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

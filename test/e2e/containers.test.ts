@@ -135,6 +135,7 @@ test('the image runs as an ordinary user, without npm, and its single process is
   }
   const words = [...wordsOf('ENTRYPOINT'), ...wordsOf('CMD')]
   assert.ok(words.includes('--disable-sigusr1'))
+  assert.ok(words.includes('--max-semi-space-size=16'))
   assert.ok(words.includes('./scripts/compile-cache.mjs'))
   using folders = scratchDirectory()
   const [port] = await freePorts(1)

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { startFlags } from '#test/support/start-flags.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -51,7 +52,7 @@ export async function startProcess(
   environment: Readonly<Record<string, string>>,
   words: readonly string[] = [],
 ): Promise<Process> {
-  const child = spawn(process.execPath, [join(ROOT, entry), ...words], {
+  const child = spawn(process.execPath, [...startFlags(ROOT), join(ROOT, entry), ...words], {
     cwd: ROOT,
     env: { ...process.env, PORTICO_LOG_LEVEL: 'info', PORTICO_UNREADY_SECONDS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

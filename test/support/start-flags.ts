@@ -1,0 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The flags of Node that `npm start` gives a server, as the package.json of a tree has them. */
+export function startFlags(tree: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(tree, 'package.json'), 'utf8')) as { scripts: { start: string } }
+  return scripts.start.split(' ').slice(1, -1)
+}
