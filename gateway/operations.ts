@@ -9,6 +9,7 @@ import { testPolicy } from './federation/test-policy.ts'
 import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from './inbox/operations.ts'
 import { getLocation } from './location/operations.ts'
 import { getContext, getMessage, listMessages } from './message/operations.ts'
+import { createMessage } from './messages/operations.ts'
 import { getProvider, listModels, listProviders } from './model/operations.ts'
 import { exchangeToken, getServerMetadata, listSigningKeys } from './oauth/operations.ts'
 import type { Operation } from './operation.ts'
@@ -62,7 +63,7 @@ export const OPERATIONS: readonly Operation[] = [
   getLocation,
   ...[listModels, listProviders, getProvider],
   ...[getInfo, getHealth],
-  ...[createResponse, createChatCompletion],
+  ...[createResponse, createChatCompletion, createMessage],
   ...[exchangeToken, listSigningKeys, getServerMetadata],
   ...[listIssuers, createIssuer, getIssuer, updateIssuer, deleteIssuer],
   ...[testPolicy, listPolicies, createPolicy, getPolicy, updatePolicy, deletePolicy],

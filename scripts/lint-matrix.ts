@@ -26,7 +26,7 @@ const FEATURE = [
   ],
   ...['../errors/{schemas,provider,public-error}.ts', '../http/{sse,lifecycle,json-gauge}.ts'],
   ...[
-    '#shared/{ids,clock,rejection}.ts',
+    '#shared/{ids,clock,json,rejection}.ts',
     '#shared/rpc/{enum-table,call-context,field-limits}.ts',
     '#shared/broadcast/**',
   ],

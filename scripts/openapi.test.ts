@@ -53,6 +53,17 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     'TextFormatOutput.schema',
     'Response.tools[].parameters',
   ],
+  'Anthropic’s own, which goes there and comes from there as it is': [
+    ...['Messages.ContentBlock.citations[]', 'Messages.ContentBlock.input', 'Messages.ContentBlock[]'],
+    ...['Messages.Event.delta.citation', 'messages.create[]', 'messages.create.container'],
+    ...['messages.create.context_management', 'messages.create.mcp_servers[][]', 'messages.create.safeguards[][]'],
+    ...['messages.create.messages[].content[].content[].source.content', 'messages.create.system[][]'],
+    ...['messages.create.messages[].content[].content[][]', 'messages.create.messages[].content[].input'],
+    ...['messages.create.messages[].content[].source.content', 'messages.create.messages[].content[][]'],
+    ...['messages.create.thinking[]', 'messages.create.tools[].input_schema', 'messages.create.tools[][]'],
+    ...['messages.create.output_config.format.schema', 'messages.create.output_format.schema'],
+  ],
+  'Ids of a trace, beside which anything goes into the span': ['messages.create.trace[]'],
   'Each image model has settings of its own': ['responses.create.image_config'],
   'A key set, whose keys have members of their kinds (RFC 7517)': [
     'issuers.create.jwks',

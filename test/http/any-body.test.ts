@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
+import { errorSchemas } from '#gateway/errors/schemas.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { type RawAnswer, rawRequest } from '#test/support/raw-http.ts'
 
@@ -131,6 +132,55 @@ const BODIES: Readonly<Record<string, readonly object[]>> = {
       trace: { trace_id: 't', more: 1 },
     },
   ],
+  '/api/v1/messages': [
+    { model: 'portico/echo', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }], stream: true, top_k: 1 },
+    {
+      model: 'portico/echo',
+      system: [{ type: 'text', text: 's', cache_control: { type: 'ephemeral', ttl: '1h' } }],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 't' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+            { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'd' }, title: 'T' },
+            { type: 'container_upload', file_id: 'f' },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 't', signature: 'portico:openai-responses-v1:{"id":"r"}' },
+            { type: 'redacted_thinking', data: 'd' },
+            { type: 'tool_use', id: 'c', name: 'f', input: { a: 1 } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: 'c', content: [{ type: 'text', text: 'o' }], is_error: true }],
+        },
+        { role: 'system', content: 'between' },
+      ],
+      tools: [
+        { name: 'f', input_schema: { type: 'object' } },
+        { type: 'web_search_20250305', name: 'web_search' },
+      ],
+      tool_choice: { type: 'tool', name: 'f', disable_parallel_tool_use: true },
+    },
+    {
+      model: 'portico/echo',
+      messages: [{ role: 'user', content: 'x' }],
+      thinking: { type: 'enabled', budget_tokens: 1024 },
+      output_config: {
+        effort: 'low',
+        format: { type: 'json_schema', schema: {} },
+        task_budget: { type: 'tokens', total: 20_000 },
+      },
+      fallbacks: [{ model: 'm' }],
+      metadata: { user_id: 'u', team: 't' },
+      context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
+    },
+  ],
 }
 
 const hostile = fc.constantFrom<unknown>(
@@ -202,7 +252,9 @@ function check({ status, headers, text }: RawAnswer, path: string, body: string 
   if (status < 400) return
   assert.equal(headers['content-type'], 'application/json; charset=utf-8', what)
   const error = JSON.parse(text)
-  if (path.startsWith('/api/v1')) {
+  if (path === '/api/v1/messages') {
+    assert.equal(errorSchemas.messages.safeParse(error).success, true, what)
+  } else if (path.startsWith('/api/v1')) {
     assert.equal(error.error.code, status, what)
     assert.equal(typeof error.error.message, 'string', what)
   } else {

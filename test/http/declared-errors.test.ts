@@ -168,6 +168,19 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     PROVIDER_UNAVAILABLE: { body: { ...echo, input: '/fail 500' } },
     PROVIDER_TIMEOUT: { body: { ...echo, input: '/fail 504' } },
   },
+  'messages.create': {
+    MODEL_NOT_FOUND: { body: { model: 'a/b', ...say('Hi') } },
+    PRESET_NOT_FOUND: { body: { ...echo, ...say('Hi'), preset: 'none' } },
+    CREDIT_INSUFFICIENT: { body: { ...echo, ...say('Hi') }, ...away },
+    PRICE_UNKNOWN: { body: { ...echo, ...say('Hi') }, ...away },
+    RATE_LIMITED: { body: { ...echo, ...say('Hi') }, ...away },
+    REQUEST_INVALID: { body: { ...echo, ...say('Hi'), temperature: 3 } },
+    REQUEST_DUPLICATE: { body: { ...echo, ...say('Hi') }, ...away },
+    PROVIDER_REFUSED: { body: { ...echo, ...say('/fail 400') } },
+    PROVIDER_RATE_LIMITED: { body: { ...echo, ...say('/fail 429') } },
+    PROVIDER_UNAVAILABLE: { body: { ...echo, ...say('/fail 500') } },
+    PROVIDER_TIMEOUT: { body: { ...echo, ...say('/fail 504') } },
+  },
   ...FEDERATION,
   'oauth.exchange': {
     GRANT_REFUSED: { body: tokenForm() },
@@ -176,6 +189,10 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     SIGNING_UNAVAILABLE: { body: tokenForm(), ...away },
   },
   'oauth.keys': { SIGNING_UNAVAILABLE: away },
+}
+
+function say(content: string) {
+  return { max_tokens: 100, messages: [{ role: 'user', content }] }
 }
 
 function ofLocation(path: string): Partial<Record<AnyReason, Provocation>> {

@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { MediaPartSchema, MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { cacheControl } from '../generation/settings.ts'
+import { freeObject, guarded, limitedBy, mustBe, objectProblem, typeErrors } from '../shape.ts'
+
+const id = z.string().min(1)
+const marked = { cache_control: cacheControl.nullish() }
+const base64 = z.object({ type: z.literal('base64'), media_type: z.string().min(1), data: z.string() })
+const url = z.object({ type: z.literal('url'), url: z.string(mustBe('an http(s) URL')) })
+const plainText = z.object({ type: z.literal('text'), media_type: z.literal('text/plain').nullish(), data: z.string() })
+const stored = z.object({ type: z.literal('file'), file_id: id })
+const passages = z.object({ type: z.literal('content'), content: z.unknown() })
+
+// Members that are not named here go to Anthropic as they are.
+const text = z.looseObject({ type: z.literal('text'), text: z.string(), ...marked })
+const image = z.looseObject({
+  type: z.literal('image'),
+  source: z.discriminatedUnion('type', [base64, url, stored], typeErrors()),
+  ...marked,
+})
+const document = z.looseObject({
+  type: z.literal('document'),
+  source: z.discriminatedUnion('type', [base64, url, plainText, stored, passages], typeErrors()),
+  title: limitedBy(MediaPartSchema.field.name, z.string()).nullish(),
+  ...marked,
+})
+const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().nullish() })
+const redactedThinking = z.looseObject({ type: z.literal('redacted_thinking'), data: z.string() })
+const toolUse = z.looseObject({
+  type: z.literal('tool_use'),
+  id,
+  name: z.string().min(1),
+  input: freeObject('What the tool is called with.').nullish(),
+  /** Proof of the provider that made the call, and its kind, as answers have them. */
+  signature: z.string().nullish(),
+  format: z.string().nullish(),
+  ...marked,
+})
+
+/** A block that has a meaning for Anthropic alone, of a type that is none of `known`. */
+function other(known: readonly string[]) {
+  const type = z.string().refine((name) => !known.includes(name))
+  return guarded(z.looseObject({ type }), objectProblem).meta({
+    description: 'A block of any other type goes to Anthropic as it is; other providers do not get it.',
+  })
+}
+
+const resultBlock = z.union([
+  z.discriminatedUnion('type', [text, image, document], typeErrors()),
+  other(['text', 'image', 'document']),
+])
+const toolResult = z.looseObject({
+  type: z.literal('tool_result'),
+  tool_use_id: id,
+  content: textOr(resultBlock).nullish(),
+  is_error: z.boolean().nullish(),
+  ...marked,
+})
+
+const KNOWN = [text, image, document, thinking, redactedThinking, toolUse, toolResult] as const
+const block = z.union([
+  z.discriminatedUnion('type', KNOWN, typeErrors()),
+  other(KNOWN.map(({ shape }) => shape.type.value)),
+])
+
+function textOr<B extends z.ZodType>(of: B) {
+  return z.union(
+    [z.string(), limitedBy(MessageSchema.field.parts, z.array(of))],
+    mustBe('a string or an array of blocks'),
+  )
+}
+
+/** Instructions. */
+export const system = textOr(z.discriminatedUnion('type', [text], typeErrors()))
+
+/** One turn of a conversation. */
+export const message = z.object({
+  role: z.enum(['user', 'assistant', 'system']),
+  content: textOr(block),
+})
+
+/** A block of a type that means something to every provider. */
+export type KnownBlock = z.output<(typeof KNOWN)[number]>
+export type MessageBlock = z.output<typeof block>
+export type ResultBlock = z.output<typeof resultBlock>
+export type InputMessage = z.output<typeof message>
+export type System = z.output<typeof system>
+export type CacheMarker = z.output<typeof cacheControl>
+
+/** Most blocks of all messages together: to check and pass on more would keep every other request waiting. */
+const MAX_BLOCKS_TOGETHER = 50_000
+
+/** They are counted whatever they are, before they are looked at; a message has one at least. */
+export function blocksProblem(input: unknown): string | undefined {
+  if (!Array.isArray(input)) return undefined
+  let blocks = 0
+  for (const message of input as unknown[]) {
+    const { content } = (message ?? {}) as Readonly<Record<string, unknown>>
+    if (!Array.isArray(content)) {
+      blocks += 1
+      continue
+    }
+    blocks += Math.max(content.length, 1)
+    for (const block of content as unknown[]) {
+      const { content: inner } = (block ?? {}) as Readonly<Record<string, unknown>>
+      if (Array.isArray(inner)) blocks += inner.length
+    }
+    if (blocks > MAX_BLOCKS_TOGETHER) return `has more than ${MAX_BLOCKS_TOGETHER} blocks`
+  }
+  return blocks > MAX_BLOCKS_TOGETHER ? `has more than ${MAX_BLOCKS_TOGETHER} blocks` : undefined
+}

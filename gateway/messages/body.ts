@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { GenerationRequestSchema, ReasoningSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { routingSettings } from '../generation/routing.ts'
+import { serviceTier, sharedSettings, speed } from '../generation/settings.ts'
+import { freeObject, guarded, limitedBy, objectProblem, typeErrors } from '../shape.ts'
+import { blocksProblem, message, system } from './blocks.ts'
+import { toolChoice, tools } from './tools.ts'
+
+const request = GenerationRequestSchema.field
+const { temperature, topP, topK, stop } = SamplingSchema.field
+
+const display = z.string().max(64).nullish()
+const thinking = z.discriminatedUnion(
+  'type',
+  [
+    z.looseObject({
+      type: z.literal('enabled'),
+      budget_tokens: limitedBy(ReasoningSchema.field.maxTokens, z.int32()),
+      display,
+    }),
+    z.looseObject({ type: z.literal('adaptive'), display }),
+    z.looseObject({ type: z.literal('disabled') }),
+  ],
+  typeErrors(),
+)
+
+const format = z.object({
+  type: z.literal('json_schema'),
+  schema: freeObject('A JSON Schema, interpreted by the provider.'),
+  name: z.string().max(64).nullish(),
+})
+
+const outputConfig = z.object({
+  effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+  format: format.nullish(),
+  task_budget: z
+    .object({ type: z.literal('tokens'), total: z.int32().min(20_000), remaining: z.int32().min(0).nullish() })
+    .nullish(),
+})
+
+const ANTHROPICS = 'Interpreted by Anthropic; other providers do not get it.'
+const objects = guarded(z.array(z.looseObject({})).max(256), objectProblem).meta({ description: ANTHROPICS })
+
+const { user, session_id, trace, preset, metadata: _, ...everywhere } = sharedSettings
+
+/** How an answer is made. */
+const settings = {
+  ...everywhere,
+  ...routingSettings,
+  system: system.nullish(),
+  max_tokens: limitedBy(request.maxOutputTokens, z.int32()).nullish(),
+  temperature: limitedBy(temperature, z.number()).nullish(),
+  top_p: limitedBy(topP, z.number()).nullish(),
+  top_k: limitedBy(topK, z.int32()).nullish(),
+  stop_sequences: limitedBy(stop, z.array(z.string())).nullish(),
+  tools: tools.nullish(),
+  tool_choice: toolChoice.nullish(),
+  thinking: thinking.nullish(),
+  output_config: outputConfig.nullish(),
+  output_format: format.nullish().meta({ description: 'Older name of `output_config.format`' }),
+  service_tier: z.union([serviceTier, z.literal('standard_only')]).nullish(),
+  speed: speed.nullish(),
+  context_management: freeObject(ANTHROPICS).nullish(),
+  safeguards: objects.nullish(),
+  mcp_servers: objects.nullish(),
+  container: z.union([z.string().max(256), freeObject(ANTHROPICS)]).nullish(),
+  inference_geo: z.string().max(64).nullish(),
+  fallbacks: z
+    .array(z.strictObject({ model: z.string().min(1).max(512) }))
+    .max(3)
+    .nullish(),
+}
+
+/** `user_id` is the end user; other pairs go into the ledger. They are counted before they are looked at. */
+const metadata = guarded(
+  z.object({ user_id: user }).catchall(z.string().max(512).nullable()).meta({ maxProperties: 16 }),
+  (value) => {
+    const many = typeof value === 'object' && value !== null && Object.keys(value).length > 16
+    return many ? 'must have at most 16 pairs' : undefined
+  },
+)
+
+/** The conversation. Blocks are counted before they are looked at. */
+const messages = guarded(limitedBy(request.messages, z.array(message)), blocksProblem)
+
+const members = z.object({
+  model: limitedBy(request.model, z.string().min(1)),
+  messages,
+  stream: z.boolean().nullish(),
+  ...settings,
+  ...{ user, session_id, trace, preset, metadata: metadata.nullish() },
+})
+
+function consistent(
+  { models, fallbacks }: { readonly models?: unknown; readonly fallbacks?: unknown },
+  context: z.RefinementCtx,
+): void {
+  if (models == null || fallbacks == null) return
+  context.addIssue({ code: 'custom', path: ['fallbacks'], message: 'must not be given together with models' })
+}
+
+/** Names of the members that mean something here; the others are Anthropic's. */
+export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(Object.keys(members.shape))
+
+/** The body of `POST /api/v1/messages` (gateway facts 2.2, 3.3). */
+export const createMessageBody = guarded(members.loose().superRefine(consistent), (value) => unknownProblem(value))
+
+/** The body of `POST /api/v1/messages/count_tokens`. */
+export const countTokensBody = createMessageBody
+
+/** The body of `POST /api/v1/presets/{slug}/messages`: what is said, by whom, and how it is sent, is ignored (gateway facts 3.3). */
+export const presetBody = z.object({ ...settings, model: members.shape.model.optional() }).superRefine(consistent)
+
+/** A checked body of `POST /api/v1/messages`, and whatever else its client sent. */
+export type CreateMessageBody = z.output<typeof members>
+
+/** How the answer to a body is made. */
+export type MessageSettings = z.output<typeof presetBody>
+
+/** What keeps a member that is not known here from being passed on. */
+function unknownProblem(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const unknown = Object.entries(value).filter(([name]) => !KNOWN_MEMBERS.has(name))
+  const problem = objectProblem(Object.fromEntries(unknown))
+  return problem === undefined ? undefined : `${problem} in members that are not known`
+}

@@ -1,0 +1,111 @@
+import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
+import { fromCost } from '../records/usage.ts'
+import { fromPart } from './from-part.ts'
+import { type Ending, type MessageObject, type MessageUsage, STOP_REASONS, type StopReason } from './message.ts'
+
+/** What a message has from the start. */
+export interface MessageSeed {
+  /** `msg_…` */
+  readonly id: string
+  /** As it was asked for. */
+  readonly speed: 'fast' | 'standard' | null
+}
+
+/** How a generation ended. */
+export type Finished = Pick<
+  Generation,
+  'reason' | 'rawReason' | 'stopText' | 'usage' | 'serviceTier' | 'costKnown' | 'costNanos' | 'outputCostNanos'
+>
+
+/** A whole generation as a message. */
+export function fromGeneration(seed: MessageSeed, generation: Generation): MessageObject {
+  const { parts, sources } = generation
+  const content = parts.flatMap((part, index) => {
+    const block = fromPart(
+      part,
+      sources.filter(({ partIndex }) => partIndex === index),
+    )
+    return block === undefined ? [] : [block]
+  })
+  return toMessage(seed, generation, content, endOf(generation), fromUsage(seed, generation))
+}
+
+/** The message as it is when a generation starts. */
+export function toMessage(
+  { id }: MessageSeed,
+  { model, providerId }: Pick<Generation, 'model' | 'providerId'>,
+  content: MessageObject['content'] = [],
+  end: Ending = NOT_ENDED,
+  usage: MessageUsage = NOTHING_USED,
+): MessageObject {
+  return { id, type: 'message', role: 'assistant', model, content, ...end, usage, provider: providerId }
+}
+
+const NOT_ENDED: Ending = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
+
+const REASONS: Readonly<Record<FinishReason, StopReason>> = {
+  [FinishReason.UNSPECIFIED]: 'end_turn',
+  [FinishReason.STOP]: 'end_turn',
+  [FinishReason.LENGTH]: 'max_tokens',
+  [FinishReason.TOOL_CALLS]: 'tool_use',
+  [FinishReason.CONTENT_FILTER]: 'refusal',
+  [FinishReason.OTHER]: 'end_turn',
+}
+/** Those of Anthropic's reasons that say more than the reasons that they belong to. */
+const FINER: Readonly<Record<string, FinishReason>> = {
+  model_context_window_exceeded: FinishReason.LENGTH,
+  pause_turn: FinishReason.OTHER,
+  compaction: FinishReason.OTHER,
+} satisfies { readonly [reason in StopReason]?: FinishReason }
+
+/** How a generation that has finished ended. */
+export function endOf({ reason, rawReason = '', stopText }: Finished): Ending {
+  const finer = FINER[rawReason] === reason ? STOP_REASONS.find((name) => name === rawReason) : undefined
+  const stopped = stopText !== undefined || (reason === FinishReason.STOP && rawReason === 'stop_sequence')
+  const stop_reason = finer ?? (stopped ? 'stop_sequence' : REASONS[reason])
+  return { ...NOT_ENDED, stop_reason, stop_sequence: stopText ?? null }
+}
+
+/** What was used: Anthropic counts what comes of a cache, or goes into it, beside the input. */
+export function fromUsage({ speed }: Pick<MessageSeed, 'speed'>, finished: Finished): MessageUsage {
+  const { usage, serviceTier, costKnown, costNanos, outputCostNanos } = finished
+  const { inputTokens = 0n, outputTokens = 0n, cacheReadTokens = 0n, cacheWriteTokens = 0n } = usage ?? {}
+  const fresh = inputTokens - cacheReadTokens - cacheWriteTokens
+  return {
+    ...NOTHING_USED,
+    input_tokens: Number(fresh > 0n ? fresh : 0n),
+    output_tokens: Number(outputTokens),
+    cache_creation_input_tokens: Number(cacheWriteTokens),
+    cache_read_input_tokens: Number(cacheReadTokens),
+    output_tokens_details: { thinking_tokens: Number(usage?.reasoningTokens ?? 0n) },
+    service_tier: serviceTier ?? null,
+    speed,
+    ...(costKnown ? costOf(costNanos, outputCostNanos) : {}),
+  }
+}
+
+const NOTHING_USED: MessageUsage = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  cache_creation: null,
+  output_tokens_details: { thinking_tokens: 0 },
+  server_tool_use: null,
+  service_tier: null,
+  inference_geo: null,
+  speed: null,
+  iterations: null,
+  is_byok: false,
+}
+
+function costOf(nanos: bigint, outputNanos: bigint): Pick<MessageUsage, 'cost' | 'cost_details'> {
+  return {
+    cost: fromCost(nanos),
+    cost_details: {
+      upstream_inference_cost: null,
+      upstream_inference_input_cost: fromCost(nanos - outputNanos),
+      upstream_inference_output_cost: fromCost(outputNanos),
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import type { MediaPart, Part, Source, ToolCallPart } from '#gen/portico/inference/v1/inference_pb.js'
+import { isObject } from '#shared/json.ts'
+import type { Delta } from './events.ts'
+import type { ContentBlock } from './message.ts'
+import { fromThought } from './thoughts.ts'
+import { ANTHROPIC } from './to-settings.ts'
+
+/** The block that a part is, with the sources that are its own; undefined: it says nothing, or has no form in a message. */
+export function fromPart({ part, providerMetadata }: Part, sources: readonly Source[]): ContentBlock | undefined {
+  switch (part.case) {
+    case 'text':
+    case 'refusal': {
+      const { text } = part.value
+      if (text === '') return undefined
+      const cited = citationsOf(providerMetadata?.citations, sources)
+      return { type: 'text', text, citations: cited.length === 0 ? null : cited }
+    }
+    case 'reasoning': {
+      const block = fromThought(part.value)
+      return block.type === 'thinking' && block.thinking === '' && block.signature === '' ? undefined : block
+    }
+    case 'toolCall': {
+      const { callId: id, name, signature, format } = part.value
+      const proof = signature ? { signature, ...(format ? { format } : {}) } : {}
+      return { type: 'tool_use', id, name, input: inputOf(part.value), ...proof }
+    }
+    case 'image':
+      return { type: 'image', source: sourceOf(part.value) }
+    case 'file':
+      return { type: 'document', source: sourceOf(part.value), title: part.value.name ?? null }
+    case 'foreign':
+      return part.value.format === ANTHROPIC ? (part.value.item as ContentBlock | undefined) : undefined
+    default:
+      return undefined
+  }
+}
+
+/** How a block begins in a stream, before anything of it is there. */
+export function beginningOf(block: ContentBlock): ContentBlock {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: '', citations: null }
+    case 'thinking':
+      return { type: 'thinking', thinking: '', signature: '' }
+    default:
+      return 'input' in block && isObject(block.input) ? { ...block, input: {} } : block
+  }
+}
+
+/** What of a block grows piece by piece, as one piece; undefined: nothing. */
+export function growthOf(block: ContentBlock): Delta | undefined {
+  if (isBlock(block, 'text')) return { type: 'text_delta', text: block.text }
+  if (isBlock(block, 'thinking')) {
+    return block.thinking === '' ? undefined : { type: 'thinking_delta', thinking: block.thinking }
+  }
+  if (!('input' in block) || !isObject(block.input)) return undefined
+  return { type: 'input_json_delta', partial_json: JSON.stringify(block.input) }
+}
+
+/** What comes of a block at its end. */
+export function endingOf(block: ContentBlock): Delta[] {
+  if (isBlock(block, 'thinking') && block.signature !== '') {
+    return [{ type: 'signature_delta', signature: block.signature }]
+  }
+  if (!isBlock(block, 'text')) return []
+  return (block.citations ?? []).map((citation) => ({ type: 'citations_delta', citation }))
+}
+
+function isBlock<T extends 'text' | 'thinking'>(
+  block: ContentBlock,
+  type: T,
+): block is Extract<ContentBlock, { readonly type: T }> {
+  return block.type === type
+}
+
+/** Of Anthropic's own text its citations as they came; of others' the addresses that they name, as of a web search. */
+function citationsOf(own: unknown, sources: readonly Source[]): Record<string, unknown>[] {
+  if (Array.isArray(own)) return own.filter(isObject)
+  return sources.flatMap(({ url, title, citedText = '' }) => {
+    if (!url) return []
+    const named = { url, title: title ?? null, cited_text: citedText, encrypted_index: '' }
+    return [{ type: 'web_search_result_location', ...named }]
+  })
+}
+
+/** Objects only are called with; what is none is kept as Anthropic advises for JSON that is not valid. */
+function inputOf({ custom, arguments: text }: ToolCallPart): Record<string, unknown> {
+  if (custom) return { input: text }
+  if (text === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isObject(value)) return value
+  } catch {}
+  return { INVALID_JSON: text }
+}
+
+function sourceOf({ source, mime }: MediaPart) {
+  if (source.case === 'url') return { type: 'url', url: source.value } as const
+  const { buffer, byteOffset, byteLength } = source.value ?? new Uint8Array()
+  const data = Buffer.from(buffer, byteOffset, byteLength).toString('base64')
+  return { type: 'base64', media_type: mime ?? 'application/octet-stream', data } as const
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { routerMetadata } from '../generation/router-metadata.ts'
+import { freeObject } from '../shape.ts'
+
+const count = z.int()
+
+/** What a text rests on, as Anthropic says it, or, of other providers' sources, as it says it of a web search. */
+const citation = freeObject('Anthropic’s form of it, by its type.')
+
+const text = z.strictObject({ type: z.literal('text'), text: z.string(), citations: z.array(citation).nullable() })
+const thinking = z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() })
+const redactedThinking = z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() })
+const toolUse = z.strictObject({
+  type: z.literal('tool_use'),
+  id: z.string(),
+  name: z.string(),
+  input: freeObject('What the tool is called with.'),
+  /** The provider's proof of the call, which belongs in the history; not there: it gave none. */
+  signature: z.string().optional(),
+  /** Kind of the provider. */
+  format: z.string().optional(),
+})
+const mediaSource = z.union([
+  z.strictObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() }),
+  z.strictObject({ type: z.literal('url'), url: z.string() }),
+])
+const image = z.strictObject({ type: z.literal('image'), source: mediaSource })
+const document = z.strictObject({ type: z.literal('document'), source: mediaSource, title: z.string().nullable() })
+const OWN = [text, thinking, redactedThinking, toolUse, image, document] as const
+const types: readonly string[] = OWN.map(({ shape }) => shape.type.value)
+const other = z
+  .looseObject({ type: z.string().refine((type) => !types.includes(type)) })
+  .meta({ description: 'What Anthropic’s tools gave, as it came.' })
+
+/** A block of the content of a message. */
+export const contentBlock = z.union([z.discriminatedUnion('type', OWN), other]).meta({ id: 'Messages.ContentBlock' })
+
+/** Why an answer ended. */
+export const STOP_REASONS = [
+  ...['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'pause_turn', 'refusal'],
+  ...['model_context_window_exceeded', 'compaction'],
+] as const
+export const stopReason = z.enum(STOP_REASONS)
+
+/** What was used, and what it cost in dollars where that is known. */
+export const usage = z
+  .strictObject({
+    input_tokens: count,
+    output_tokens: count,
+    cache_creation_input_tokens: count,
+    cache_read_input_tokens: count,
+    cache_creation: z.null(),
+    output_tokens_details: z.strictObject({ thinking_tokens: count }),
+    server_tool_use: z.null(),
+    service_tier: z.string().nullable(),
+    inference_geo: z.null(),
+    speed: z.enum(['fast', 'standard']).nullable(),
+    iterations: z.null(),
+    is_byok: z.literal(false),
+    cost: z.number().optional(),
+    cost_details: z
+      .strictObject({
+        upstream_inference_cost: z.null(),
+        upstream_inference_input_cost: z.number(),
+        upstream_inference_output_cost: z.number(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'Messages.Usage' })
+
+/** How an answer ended. */
+export const ending = z.strictObject({
+  stop_reason: stopReason.nullable(),
+  stop_sequence: z.string().nullable(),
+  stop_details: z.null(),
+  container: z.null(),
+})
+
+/** A message of the model (gateway facts 2.2). */
+export const messageObject = z
+  .strictObject({
+    id: z.string().regex(/^msg_/),
+    type: z.literal('message'),
+    role: z.literal('assistant'),
+    model: z.string(),
+    content: z.array(contentBlock),
+    ...ending.shape,
+    usage,
+    provider: z.string(),
+    openrouter_metadata: routerMetadata.optional(),
+  })
+  .meta({ id: 'Messages.Message' })
+
+export type ContentBlock = z.output<(typeof OWN)[number]> | z.output<typeof other>
+export type StopReason = (typeof STOP_REASONS)[number]
+export type Ending = z.output<typeof ending>
+export type MessageObject = z.output<typeof messageObject>
+export type MessageUsage = z.output<typeof usage>

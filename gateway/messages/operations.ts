@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { OF_USERS } from '../credentials.ts'
+import { asked, GENERATION_REASONS, type GenerationIds, generationHeaders, newGeneration } from '../generation/call.ts'
+import { toRouterMetadata, wantsRouterMetadata } from '../generation/router-metadata.ts'
+import { jsonOrEvents, stream, whole } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { createMessageBody } from './body.ts'
+import { messageEvent } from './events.ts'
+import { fromGeneration } from './from-generation.ts'
+import { messageObject } from './message.ts'
+import { publicField } from './public-field.ts'
+import { MessagesFold } from './stream/fold.ts'
+import { MessageFrames } from './stream/frames.ts'
+import { toGenerationRequest } from './to-generation-request.ts'
+
+const HEARTBEAT = 'OPENROUTER PROCESSING'
+
+const beta = z
+  .string()
+  .max(4_096)
+  .optional()
+  .meta({ description: 'Goes to Anthropic, with the members that it switches on' })
+const messagesHeaders = z.object({ ...generationHeaders, 'anthropic-beta': beta, 'x-anthropic-beta': beta })
+
+/** A message that breaks off for no reason of a provider's. */
+const broken = (message: string): object => ({
+  type: 'error',
+  error: { type: 'api_error', message, error_type: 'server' },
+  request_id: null,
+})
+
+export const createMessage = operation({
+  id: 'messages.create',
+  method: 'post',
+  path: '/api/v1/messages',
+  family: 'messages',
+  credentials: OF_USERS,
+  summary: 'Generates a message in the form of Anthropic’s API, as one JSON object or as a stream of events',
+  headers: messagesHeaders,
+  body: createMessageBody,
+  limit: 'promptLimit',
+  answer: jsonOrEvents(messageObject, messageEvent),
+  errors: GENERATION_REASONS,
+  async handle({ inference }, { headers, body, call, facade }) {
+    const ids: GenerationIds = newGeneration(call, facade)
+    call.headers.push('request-id', ids.requestId)
+    const request = asked(toGenerationRequest(body, ids.requestId, headers), call)
+    const seed = { id: `msg_${ids.text}`, speed: body.speed ?? null }
+    const metadataOf = (served: Parameters<typeof toRouterMetadata>[1]) =>
+      wantsRouterMetadata(headers)
+        ? toRouterMetadata(body.model, served, (field) => publicField(field, body, headers))
+        : undefined
+    if (body.stream !== true) {
+      const generated = inference.generate(request, call.options()).then(({ generation }) => {
+        if (generation === undefined) throw new Error('Nothing was generated')
+        const metadata = metadataOf(generation)
+        const message = fromGeneration(seed, generation)
+        return metadata === undefined ? message : { ...message, openrouter_metadata: metadata }
+      })
+      return whole(generated, (_, shown) => shown.body)
+    }
+    const frames = new MessageFrames()
+    const fold = new MessagesFold(seed, frames, metadataOf)
+    const fail = (why: object): string => {
+      fold.fail(why)
+      return frames.take()
+    }
+    return stream({
+      messages: inference.streamGenerate(request, call.options()),
+      frame({ events }) {
+        fold.add(events)
+        return frames.take()
+      },
+      end: () => fail(broken('Internal Server Error')),
+      failed: (_, shown) => fail(shown.body),
+      heartbeat: HEARTBEAT,
+      // An answer cannot be taken up again elsewhere: it gets most of the time that the server has left.
+      stop: { share: 0.75, frames: () => fail(broken('The server is stopping')) },
+    })
+  },
+  publicField: (field, { body, headers }) => publicField(field, body, headers),
+})

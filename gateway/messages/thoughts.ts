@@ -1,0 +1,58 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { ReasoningPart, ReasoningPartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { isObject } from '#shared/json.ts'
+import { openProof, sealProof } from '../generation/thought.ts'
+import { ANTHROPIC } from './to-settings.ts'
+
+type Thought = Pick<ReasoningPart, 'text' | 'summary' | 'signature' | 'encrypted' | 'id' | 'format'>
+type ThoughtBlock =
+  | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
+  | { readonly type: 'redacted_thinking'; readonly data: string }
+
+/**
+ * A thought as a block. Anthropic's form has one opaque text; what another provider gave as its proof is put together in it, with the
+ * provider's kind, so that it comes back to that kind alone.
+ */
+export function fromThought(thought: Thought): ThoughtBlock {
+  const { text, summary, signature, encrypted, format } = thought
+  const words = text || summary || ''
+  const native = format === undefined || format === ANTHROPIC
+  const proof = native ? (signature ?? encrypted ?? '') : sealOf(thought)
+  if (words === '' && (encrypted || (!native && proof !== ''))) return { type: 'redacted_thinking', data: proof }
+  return { type: 'thinking', thinking: words, signature: proof }
+}
+
+function sealOf({ text, signature, encrypted, id, format = '' }: Thought): string {
+  if (!signature && !encrypted && !id) return ''
+  const parts = { signature, encrypted, id, summary: text ? undefined : true }
+  return sealProof(format, JSON.stringify(parts), ANTHROPIC)
+}
+
+/** The thought that a block of history holds: `words` is empty in one whose thought is hidden. */
+export function toThought(
+  words: string,
+  opaque: string,
+  hidden: boolean,
+): MessageInitShape<typeof ReasoningPartSchema> {
+  const said = words === '' ? undefined : words
+  if (opaque === '') return { text: said }
+  const { format, proof } = openProof(opaque, ANTHROPIC)
+  if (format === ANTHROPIC) return { text: said, format, ...(hidden ? { encrypted: proof } : { signature: proof }) }
+  const { signature, encrypted, id, summary } = partsOf(proof)
+  return { ...(summary === true ? { summary: said } : { text: said }), ...texts({ signature, encrypted, id }), format }
+}
+
+/** What was sealed; nothing where somebody has changed it. */
+function partsOf(proof: string): Record<string, unknown> {
+  try {
+    const parts: unknown = JSON.parse(proof)
+    return isObject(parts) ? parts : {}
+  } catch {
+    return {}
+  }
+}
+
+function texts<K extends string>(members: Readonly<Record<K, unknown>>): { readonly [name in K]?: string } {
+  const given = Object.entries(members).filter(([, value]) => typeof value === 'string')
+  return Object.fromEntries(given) as { readonly [name in K]?: string }
+}

@@ -1,0 +1,41 @@
+import { type GenerationHeaders, type GenerationInit, toIdentity } from '../generation/call.ts'
+import { type CreateMessageBody, KNOWN_MEMBERS } from './body.ts'
+import { toMessages } from './to-messages.ts'
+import { ANTHROPIC, toSettings } from './to-settings.ts'
+
+/** Headers that the operations of messages look at besides those of every generation. */
+export interface MessagesHeaders extends GenerationHeaders {
+  readonly 'anthropic-beta'?: string | undefined
+  readonly 'x-anthropic-beta'?: string | undefined
+}
+
+/** What the inference service is asked for. Rejects with BODY_INVALID where a picture or document cannot be read. */
+export function toGenerationRequest(
+  body: CreateMessageBody,
+  requestId: string,
+  headers: MessagesHeaders,
+): GenerationInit {
+  const { user_id: userId, ...pairs } = body.metadata ?? {}
+  const metadata = Object.fromEntries(Object.entries(pairs).filter(([, value]) => value !== null))
+  const { extensions = [], ...settings } = toSettings(body)
+  return {
+    ...settings,
+    ...toIdentity({ ...body, user: body.user ?? userId, metadata: metadata as Record<string, string> }, headers),
+    requestId,
+    origin: 'messages',
+    messages: toMessages(body),
+    extensions: extensionsOf(extensions, body, headers),
+  }
+}
+
+type Extensions = NonNullable<GenerationInit['extensions']>
+
+/** A beta of Anthropic's is switched on by a header; the members that it brings are not known here. */
+function extensionsOf(extensions: Extensions, body: CreateMessageBody, headers: MessagesHeaders): Extensions {
+  const betas = [headers['anthropic-beta'], headers['x-anthropic-beta']].filter(Boolean).join(',')
+  if (betas === '') return extensions
+  const unknown = Object.entries(body).filter(([name]) => !KNOWN_MEMBERS.has(name))
+  const known = extensions[0]?.body as object | undefined
+  const members = { ...Object.fromEntries(unknown), ...known } as NonNullable<GenerationInit['providerBody']>
+  return [{ format: ANTHROPIC, headers: { 'anthropic-beta': betas }, body: members }]
+}

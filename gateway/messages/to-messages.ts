@@ -1,0 +1,72 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { Rejection } from '#shared/rejection.ts'
+import type { InputMessage, System } from './blocks.ts'
+import { type Part, textPart, toPart } from './to-part.ts'
+
+type Message = MessageInitShape<typeof MessageSchema>
+
+interface Conversation {
+  readonly system?: System | null | undefined
+  readonly messages: readonly InputMessage[]
+}
+
+/**
+ * The conversation. Results of tools, which stand in messages of the user, are messages of their own. Rejects with BODY_INVALID where a
+ * picture or document cannot be read, or where nothing is said.
+ */
+export function toMessages(body: Conversation): Message[] {
+  const turns = turnsOf(body)
+  if (!turns.some(({ role }) => role !== Message_Role.SYSTEM)) {
+    throw new Rejection('BODY_INVALID', { field: 'messages', problem: 'must have content' })
+  }
+  return turns.map(({ role, at, content, from, to }) => {
+    const parts: Part[] = []
+    if (typeof content === 'string') parts.push(textPart(content))
+    else for (let i = from; i < to; i++) parts.push(toPart(content[i] as (typeof content)[number], `${at}.${i}`))
+    return { role, parts }
+  })
+}
+
+/** The path of what a part of a message was made of; `part`: undefined: of all its parts. */
+export function originOf(body: Conversation, message: number, part: number | undefined): string {
+  const turn = turnsOf(body)[message]
+  if (turn === undefined) return 'messages'
+  return typeof turn.content === 'string' || part === undefined ? turn.at : `${turn.at}.${turn.from + part}`
+}
+
+/** What one speaker says at a time: the blocks of a message from one on to before another. */
+interface Turn {
+  readonly role: Message_Role
+  /** Path of the content. */
+  readonly at: string
+  readonly content: InputMessage['content']
+  readonly from: number
+  to: number
+}
+
+const ROLES = { user: Message_Role.USER, assistant: Message_Role.ASSISTANT, system: Message_Role.SYSTEM } as const
+
+/** Content without a block says nothing, and is left out. */
+function turnsOf({ system, messages }: Conversation): Turn[] {
+  const turns: Turn[] = []
+  const add = (role: Message_Role, at: string, content: InputMessage['content']): void => {
+    if (typeof content === 'string') {
+      if (content !== '') turns.push({ role, at, content, from: 0, to: 1 })
+      return
+    }
+    let last: Turn | undefined
+    for (const [i, { type }] of content.entries()) {
+      const own = type === 'tool_result' && role === Message_Role.USER ? Message_Role.TOOL : role
+      if (last?.role === own) {
+        last.to = i + 1
+        continue
+      }
+      last = { role: own, at, content, from: i, to: i + 1 }
+      turns.push(last)
+    }
+  }
+  if (system != null) add(Message_Role.SYSTEM, 'system', system)
+  for (const [i, { role, content }] of messages.entries()) add(ROLES[role], `messages.${i}.content`, content)
+  return turns
+}

@@ -1,0 +1,118 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { Part as PartMessage, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { Rejection } from '#shared/rejection.ts'
+import { mediaFromUrl } from '../generation/media.ts'
+import type { CacheMarker, KnownBlock, MessageBlock, ResultBlock } from './blocks.ts'
+import { toThought } from './thoughts.ts'
+import { ANTHROPIC } from './to-settings.ts'
+
+export type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
+type Struct = NonNullable<Part['providerMetadata']>
+type BlockOf<T extends KnownBlock['type']> = Extract<KnownBlock, { readonly type: T }>
+type Media = BlockOf<'image' | 'document'>
+
+/** Members that have a place of their own in a part; the others go to Anthropic as they are. */
+const MEMBERS = new Set([
+  ...[
+    'type',
+    'text',
+    'source',
+    'title',
+    'thinking',
+    'data',
+    'id',
+    'name',
+    'input',
+    'tool_use_id',
+    'content',
+    'is_error',
+  ],
+  ...['cache_control', 'signature', 'format'],
+])
+
+/** A text without more. */
+export function textPart(text: string): Part {
+  return { part: { case: 'text', value: { text } } }
+}
+
+/** The part of a message that a block is: each block is one. Rejects with BODY_INVALID where a picture or document cannot be read. */
+export function toPart(block: MessageBlock | ResultBlock, field: string): Part {
+  if (!isKnown(block)) return foreign(block)
+  const { cache_control: cache } = block as { readonly cache_control?: CacheMarker | null }
+  const part = bare(block, field)
+  const more = Object.entries(block).filter(([name, value]) => !MEMBERS.has(name) && value != null)
+  return {
+    ...part,
+    ...(more.length === 0 ? {} : { providerMetadata: { [ANTHROPIC]: Object.fromEntries(more) } as Struct }),
+    ...(cache == null ? {} : { cacheControl: { ttl: cache.ttl ?? undefined } }),
+  }
+}
+
+const KNOWN: ReadonlySet<string> = new Set<KnownBlock['type']>([
+  ...(['text', 'image', 'document', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result'] as const),
+])
+
+function isKnown(block: MessageBlock | ResultBlock): block is KnownBlock {
+  return KNOWN.has(block.type)
+}
+
+function bare(block: KnownBlock, field: string): Part {
+  switch (block.type) {
+    case 'text':
+      return textPart(block.text)
+    case 'image':
+    case 'document':
+      return media(block, field)
+    case 'thinking':
+      return { part: { case: 'reasoning', value: toThought(block.thinking, block.signature ?? '', false) } }
+    case 'redacted_thinking':
+      return { part: { case: 'reasoning', value: toThought('', block.data, true) } }
+    case 'tool_use': {
+      const { id: callId, name, input, signature, format } = block
+      const proof = { signature: signature ?? undefined, format: format ?? undefined }
+      return { part: { case: 'toolCall', value: { callId, name, arguments: JSON.stringify(input ?? {}), ...proof } } }
+    }
+    case 'tool_result': {
+      const { tool_use_id: callId, content, is_error: failed } = block
+      const parts = typeof content === 'string' ? [textPart(content)] : (content ?? []).map(inner(`${field}.content`))
+      return { part: { case: 'toolResult', value: { callId, content: parts, failed: failed === true } } }
+    }
+  }
+}
+
+const inner =
+  (field: string) =>
+  (block: ResultBlock, i: number): Part =>
+    toPart(block, `${field}.${i}`)
+
+/** What Anthropic keeps, and what it is to cite passage by passage, no other provider can be given. */
+function media(block: Media, field: string): Part {
+  const { type, source } = block
+  const name = type === 'document' ? { name: block.title || undefined } : {}
+  const part = type === 'image' ? 'image' : 'file'
+  switch (source.type) {
+    case 'url':
+      return { part: { case: part, value: { ...mediaFromUrl(source.url, `${field}.source.url`), ...name } } }
+    case 'base64': {
+      const data = fromBase64(source.data, `${field}.source.data`)
+      return {
+        part: { case: part, value: { source: { case: 'data', value: data }, mime: source.media_type, ...name } },
+      }
+    }
+    case 'text': {
+      const data = Buffer.from(source.data)
+      return { part: { case: part, value: { source: { case: 'data', value: data }, mime: 'text/plain', ...name } } }
+    }
+    default:
+      return foreign(block)
+  }
+}
+
+function foreign(item: object): Part {
+  return { part: { case: 'foreign', value: { format: ANTHROPIC, item: item as Struct } } }
+}
+
+function fromBase64(text: string, field: string): Uint8Array<ArrayBuffer> {
+  if (/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return Buffer.from(text, 'base64')
+  throw new Rejection('BODY_INVALID', { field, problem: 'is not valid base64' })
+}

@@ -1,0 +1,130 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import {
+  type GenerationRequest,
+  type GenerationRequestSchema,
+  ToolChoice_Mode,
+  type ToolSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import { given, toCacheControl, toSharedSettings } from '../generation/to-shared.ts'
+import type { MessageSettings } from './body.ts'
+import { type CustomTool, isCustomTool, type OfferedTool } from './tools.ts'
+
+/** What has a meaning for Anthropic alone (gateway facts 2.2). */
+export const ANTHROPIC = 'anthropic-claude-v1'
+
+type Generation = Exclude<MessageInitShape<typeof GenerationRequestSchema>, GenerationRequest>
+type Struct = NonNullable<Generation['providerBody']>
+
+/** All of a generation that a body says, but for the conversation and who asks. */
+export function toSettings(body: MessageSettings): Partial<Generation> {
+  const offered = body.tools ?? []
+  const extension = anthropicMembers(body)
+  const { service_tier: tier, ...rest } = body
+  return {
+    ...toSharedSettings({ ...rest, service_tier: tier === 'standard_only' ? 'default' : tier }),
+    ...given('model', body.model),
+    ...given('maxOutputTokens', body.max_tokens),
+    tools: offered.filter(isCustomTool).map(toTool),
+    hostedTools: offered
+      .filter((tool) => !isCustomTool(tool))
+      .map((definition) => ({ format: ANTHROPIC, definition: definition as Struct })),
+    ...toChoice(body),
+    sampling: {
+      ...given('temperature', body.temperature),
+      ...given('topP', body.top_p),
+      ...given('topK', body.top_k),
+      stop: body.stop_sequences ?? [],
+    },
+    ...given('reasoning', toReasoning(body)),
+    ...given('responseFormat', toFormat(body)),
+    ...given('speed', body.speed),
+    ...(Object.keys(extension).length === 0 ? {} : { extensions: [{ format: ANTHROPIC, body: extension }] }),
+  }
+}
+
+/** The system text of a body; empty: none. */
+export function toSystem({ system }: Pick<MessageSettings, 'system'>): string {
+  const text = typeof system === 'string' ? system : system?.map((block) => block.text).join('\n\n')
+  return text ?? ''
+}
+
+function toTool(tool: CustomTool): MessageInitShape<typeof ToolSchema> {
+  const { name, description, input_schema: parameters, strict, defer_loading: deferred, cache_control: cache } = tool
+  return {
+    name,
+    description: description || undefined,
+    parameters: parameters as Struct,
+    ...given('strict', strict),
+    deferred: deferred === true,
+    ...given('cacheControl', toCacheControl(cache)),
+  }
+}
+
+const MODES = { auto: ToolChoice_Mode.AUTO, any: ToolChoice_Mode.REQUIRED, none: ToolChoice_Mode.NONE } as const
+
+function toChoice({
+  tools,
+  tool_choice: choice,
+}: MessageSettings): Pick<Generation, 'toolChoice' | 'parallelToolCalls'> {
+  if (choice == null) return {}
+  const parallelToolCalls = choice.type !== 'none' && choice.disable_parallel_tool_use === true ? false : undefined
+  const parallel = given('parallelToolCalls', parallelToolCalls)
+  if (choice.type !== 'tool') return { toolChoice: { mode: MODES[choice.type] }, ...parallel }
+  const named = tools?.find(({ name }) => name === choice.name)
+  if (named !== undefined && !isCustomTool(named)) {
+    return { toolChoice: { mode: ToolChoice_Mode.HOSTED, name: named.type }, ...parallel }
+  }
+  return { toolChoice: { mode: ToolChoice_Mode.NAMED, name: choice.name }, ...parallel }
+}
+
+/** For every provider; Anthropic gets what the client says, word by word. */
+function toReasoning({ thinking, output_config: output }: MessageSettings): Generation['reasoning'] | undefined {
+  const effort = output?.effort ?? undefined
+  if (thinking == null) return effort === undefined ? undefined : { effort }
+  if (thinking.type === 'disabled') return { effort: 'none' }
+  const summary = thinking.display === 'omitted' ? {} : { summary: 'auto' }
+  if (thinking.type === 'adaptive') return { ...given('effort', effort), ...summary }
+  return { ...given('effort', effort), maxTokens: thinking.budget_tokens, ...summary }
+}
+
+function toFormat({
+  output_config: output,
+  output_format: older,
+}: MessageSettings): Generation['responseFormat'] | undefined {
+  const format = output?.format ?? older
+  if (format == null) return undefined
+  return { format: { case: 'jsonSchema', value: { name: format.name || 'answer', schema: format.schema as Struct } } }
+}
+
+/** What goes to Anthropic alone, in its own form. */
+function anthropicMembers(body: MessageSettings): Struct {
+  const { thinking, output_config: output } = body
+  const effort = output?.effort
+  const own = {
+    ...given('context_management', body.context_management),
+    ...given('safeguards', body.safeguards),
+    ...given('mcp_servers', body.mcp_servers),
+    ...given('container', body.container),
+    ...given('inference_geo', body.inference_geo),
+    // Where the client says how to think, it is not made of what other providers are asked for.
+    ...(thinking == null && effort == null ? {} : { thinking: thinking ?? null }),
+    ...(effort == null && output?.task_budget == null
+      ? {}
+      : { output_config: { ...given('effort', effort), ...given('task_budget', output?.task_budget) } }),
+    ...given('tools', moreOfTools(body.tools ?? [])),
+  }
+  return own as Struct
+}
+
+const TOOL_MEMBERS = new Set([
+  ...['type', 'name', 'description', 'input_schema', 'strict', 'defer_loading', 'cache_control'],
+])
+
+/** What tools say besides, by their names: `[{ name, input_examples: […] }]`. */
+function moreOfTools(tools: readonly OfferedTool[]): object[] | undefined {
+  const more = tools.filter(isCustomTool).flatMap((tool) => {
+    const rest = Object.entries(tool).filter(([name]) => !TOOL_MEMBERS.has(name))
+    return rest.length === 0 ? [] : [{ name: tool.name, ...Object.fromEntries(rest) }]
+  })
+  return more.length === 0 ? undefined : more
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { GenerationRequestSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { cacheControl } from '../generation/settings.ts'
+import { countMembers } from '../records/json.ts'
+import { freeObject, guarded, limitedBy, objectProblem, typeErrors } from '../shape.ts'
+
+const name = limitedBy(ToolSchema.field.name, z.string().min(1))
+
+/** A tool of the caller. Members that are not named here go to Anthropic as they are. */
+const customTool = z.looseObject({
+  type: z.literal('custom').nullish(),
+  name,
+  description: z.string().nullish(),
+  input_schema: freeObject('A JSON Schema, interpreted by the provider.'),
+  strict: z.boolean().nullish(),
+  defer_loading: z.boolean().nullish(),
+  cache_control: cacheControl.nullish(),
+})
+
+/** A tool that Anthropic defines, by its type (`web_search_20250305`, `bash_20250124`). */
+const hostedTool = guarded(
+  z.looseObject({
+    type: z.string().refine((type) => type !== 'custom'),
+    name: z.string().min(1).nullish(),
+  }),
+  objectProblem,
+).meta({ description: 'A tool that Anthropic defines goes to Anthropic as it is; other providers do not get it.' })
+
+/** Most members of all tools together, as many as one free-form object may have. */
+const MAX_MEMBERS = 50_000
+
+const offered = z
+  .array(z.union([customTool, hostedTool]))
+  .refine((all) => all.reduce((sum, tool) => sum + countMembers(tool), 0) <= MAX_MEMBERS, {
+    message: `have more than ${MAX_MEMBERS} members`,
+  })
+
+/** Tools that are offered. They are counted before they are looked at; those of OpenRouter are refused by name. */
+export const tools = z.preprocess(
+  (value, context) => {
+    if (!Array.isArray(value)) return value
+    if (value.length > MAX_MEMBERS) {
+      context.addIssue({ code: 'custom', message: `has more than ${MAX_MEMBERS} items` })
+      return value
+    }
+    for (const [i, tool] of (value as unknown[]).entries()) {
+      const { type } = (tool ?? {}) as Readonly<Record<string, unknown>>
+      if (typeof type !== 'string' || !type.startsWith('openrouter:')) continue
+      const message = `"${type.slice(0, 64)}" is not supported: no server tools are run here`
+      context.addIssue({ code: 'custom', path: [i, 'type'], message })
+    }
+    return value
+  },
+  limitedBy(GenerationRequestSchema.field.tools, offered),
+)
+
+const alone = { disable_parallel_tool_use: z.boolean().nullish() }
+
+/** Whether and which tools are called. */
+export const toolChoice = z
+  .discriminatedUnion(
+    'type',
+    [
+      z.object({ type: z.literal('auto'), ...alone }),
+      z.object({ type: z.literal('any'), ...alone }),
+      z.object({ type: z.literal('none') }),
+      z.object({ type: z.literal('tool'), name: z.string().min(1), ...alone }),
+    ],
+    typeErrors(),
+  )
+  .meta({ id: 'Messages.ToolChoice' })
+
+export type OfferedTool = z.output<typeof offered>[number]
+export type CustomTool = z.output<typeof customTool>
+export type MessagesToolChoice = z.output<typeof toolChoice>
+
+/** Whether a tool is the caller's own. */
+export function isCustomTool(tool: OfferedTool): tool is CustomTool {
+  return tool.type == null || tool.type === 'custom'
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { ask, messageOf, openAnthropic, post, stream } from '#test/support/messages.ts'
+import { openPortico } from '#test/support/portico.ts'
+import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
+
+const hello = { model: 'portico/echo', max_tokens: 100, messages: [{ role: 'user', content: '/length 3' }] }
+const usage = {
+  ...{ input_tokens: 2, output_tokens: 3, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+  ...{ cache_creation: null, output_tokens_details: { thinking_tokens: 0 }, server_tool_use: null },
+  ...{ service_tier: null, inference_geo: null, speed: null, iterations: null, is_byok: false, cost: 0 },
+  cost_details: {
+    upstream_inference_cost: null,
+    upstream_inference_input_cost: 0,
+    upstream_inference_output_cost: 0,
+  },
+}
+
+test('a message, whole, has every member, and its generation is named', async () => {
+  await using portico = await openPortico()
+  const answer = await post(portico, hello)
+  const message = (await answer.json()) as { id: string }
+  assert.deepEqual(message, {
+    id: message.id,
+    type: 'message',
+    role: 'assistant',
+    model: 'portico/echo',
+    content: [{ type: 'text', text: 'the quick brown', citations: null }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    stop_details: null,
+    container: null,
+    usage,
+    provider: 'portico',
+  })
+  assert.equal(answer.headers.get('x-generation-id'), message.id.replace('msg_', 'gen-'))
+  assert.equal(answer.headers.get('request-id'), answer.headers.get('x-generation-id'))
+})
+
+test('a message, streamed, in exact wire form', async () => {
+  await using portico = await openPortico()
+  const events = await stream(portico, hello)
+  const id = events[0]?.message.id
+  const started = {
+    ...{ id, type: 'message', role: 'assistant', model: 'portico/echo', content: [], stop_reason: null },
+    ...{ stop_sequence: null, stop_details: null, container: null, provider: 'portico' },
+  }
+  const { cost: _1, cost_details: _2, ...nothing } = { ...usage, input_tokens: 0, output_tokens: 0 }
+  const word = (text: string) => ({
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'text_delta', text },
+  })
+  const words = events.filter(({ type }) => type === 'content_block_delta')
+  assert.equal(words.map(({ delta }) => delta.text).join(''), 'the quick brown')
+  assert.deepEqual(events, [
+    { type: 'message_start', message: { ...started, usage: nothing } },
+    { type: 'ping' },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '', citations: null } },
+    ...words.map(({ delta }) => word(delta.text)),
+    { type: 'content_block_stop', index: 0 },
+    {
+      type: 'message_delta',
+      delta: { stop_reason: 'end_turn', stop_sequence: null, stop_details: null, container: null },
+      usage,
+    },
+    { type: 'message_stop' },
+  ])
+})
+
+for (const name of ['anthropic-tools']) {
+  test(`${name}: what Anthropic says comes out as it went in, whole and streamed`, async () => {
+    const given = JSON.parse(fixture(`${name}.json`))
+    await using whole = await startStub(answers(200, given))
+    await using streamed = await startStub(streams(fixture(`${name}.sse`)))
+    const request = { ...hello, model: 'anthropic/claude-sonnet-5-5', tools: TOOLS }
+    await using first = await openAnthropic(whole)
+    await using second = await openAnthropic(streamed)
+    const message = await ask(first, request)
+    const same = messageOf(await stream(second, request))
+    const content = given.content.map((block: { type: string; citations?: unknown }) =>
+      block.type === 'text' ? { ...block, citations: block.citations ?? null } : block,
+    )
+    for (const got of [message, same]) {
+      assert.deepEqual(got.content, content)
+      assert.equal(got.stop_reason, given.stop_reason)
+      assert.equal(got.usage.input_tokens, given.usage.input_tokens)
+      assert.equal(got.usage.cache_read_input_tokens, given.usage.cache_read_input_tokens ?? 0)
+    }
+    assert.deepEqual({ ...same, id: '' }, { ...message, id: '' })
+    for (const [stub, asked] of [
+      [whole, false],
+      [streamed, true],
+    ] as const) {
+      const [seen = assert.fail()] = stub.seen
+      assert.equal((seen.body as { stream: boolean }).stream, asked)
+    }
+  })
+}
+
+const TOOLS = ['list', 'now'].map((name) => ({ name, input_schema: { type: 'object', properties: {} } }))
