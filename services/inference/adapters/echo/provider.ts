@@ -1,18 +1,13 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
-import { type Called, type GrowingKind, PartWriter } from '#services/inference/domain/parts.ts'
+import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { rejectionForStatus } from '../http/provider-errors.ts'
+import { FORMAT, PIXEL, piecesOf, probabilityOf, sourceOf } from './pieces.ts'
 import { decideTurn } from './turn.ts'
-import { countTokens, wordsOf } from './words.ts'
+import { countTokens } from './words.ts'
 
 const MAX_BATCH_WORDS = 1_000
-
-interface Piece {
-  readonly kind: GrowingKind
-  readonly called?: Called
-  readonly words: Iterable<string>
-}
 
 /**
  * `portico/echo`: the built-in model. It needs no network, is deterministic, and obeys lines of the last user message
@@ -34,7 +29,8 @@ export class EchoProvider implements ModelProvider {
 
   async *stream(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<readonly GenerationEvent[]> {
     signal.throwIfAborted()
-    const { script, calls, answer } = decideTurn(request)
+    const turn = decideTurn(request)
+    const { script, calls } = turn
     const { failure, slowMs } = script
     const failAt = failure === undefined ? Infinity : failure.afterWords
     if (failure !== undefined && failAt === 0) throw this.#fail(failure.status)
@@ -53,7 +49,8 @@ export class EchoProvider implements ModelProvider {
     const limit = Math.min(request.maxOutputTokens ?? Infinity, failAt)
     let cut = false
     writer.push({ type: 'started', warnings: [] })
-    for (const { kind, called, words } of piecesOf(request.requestId, script.reasoning, calls, answer)) {
+    for (const { format, item } of script.items) writer.whole('foreign', { type: 'foreign', format, item })
+    for (const { kind, called, words } of piecesOf(request.requestId, turn)) {
       if (tokens >= limit) cut = true
       if (cut) break
       const part = writer.start(kind, called)
@@ -64,7 +61,7 @@ export class EchoProvider implements ModelProvider {
           break
         }
         if (slowMs > 0) await delay(slowMs, undefined, { signal }).catch(() => signal.throwIfAborted())
-        writer.extend(part, word)
+        writer.extend(part, word, kind === 'text' ? probabilityOf(word, request.sampling) : undefined)
         tokens++
         if (kind === 'reasoning') reasoningTokens++
         if (slowMs > 0) yield take()
@@ -74,42 +71,24 @@ export class EchoProvider implements ModelProvider {
           await setImmediate()
         }
       }
+      if (kind === 'reasoning' && script.proof !== '') Object.assign(part, { signature: script.proof, format: FORMAT })
+      if (kind === 'text') for (const { url, title } of script.sources) writer.cite(part, sourceOf(url, title))
       if (!(cut && tokens >= failAt)) writer.end(part)
     }
+    if (script.draws && !cut) writer.whole('image', { type: 'image', source: { data: PIXEL }, mime: 'image/png' })
     if (failure !== undefined) {
       yield take()
       throw this.#fail(failure.status)
     }
     const reason = cut ? 'length' : calls.length > 0 ? 'tool-calls' : 'stop'
     const last = take()
-    writer.finish(reason, reason)
+    const stopText = cut ? undefined : turn.stopText
+    const tier = request.serviceTier && { serviceTier: request.serviceTier }
+    writer.finish(reason, reason, { ...(stopText !== undefined && { stopText }), ...tier })
     yield [...last, ...writer.take()]
   }
 
   #fail(status: number): Error {
     return rejectionForStatus(this.#providerId, status, `The prompt asked for status ${status}`)
   }
-}
-
-function piecesOf(
-  requestId: string,
-  reasoning: string,
-  calls: readonly { readonly name: string; readonly arguments: string }[],
-  answer: string,
-): Piece[] {
-  const pieces: Piece[] = []
-  if (reasoning !== '') pieces.push({ kind: 'reasoning', words: wordsOf(reasoning) })
-  for (const [i, call] of calls.entries()) {
-    const callId = `call_${digest(requestId)}_${i + 1}`
-    pieces.push({ kind: 'tool-call', called: { callId, toolName: call.name }, words: wordsOf(call.arguments) })
-  }
-  if (answer !== '') pieces.push({ kind: 'text', words: wordsOf(answer) })
-  return pieces
-}
-
-/** FNV-1a: call ids follow from the request id, and differ between requests. */
-function digest(text: string): string {
-  let hash = 0xcbf29ce484222325n
-  for (let i = 0; i < text.length; i++) hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n)
-  return hash.toString(16).padStart(16, '0')
 }

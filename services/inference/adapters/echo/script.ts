@@ -1,8 +1,23 @@
+import type { JsonObject } from '#shared/json.ts'
+import { objectAt } from '../http/json.ts'
+
 /** A call that a line of the prompt asks for. */
 export interface ScriptedCall {
   readonly name: string
-  /** What stands behind the name, untouched; `{}` when nothing does. */
+  /** What stands behind the name, untouched; empty when nothing does. */
   readonly arguments: string
+}
+
+/** An address that a line of the prompt has the answer rest on. */
+export interface ScriptedSource {
+  readonly url: string
+  readonly title: string
+}
+
+/** An item that a line of the prompt has the model give, as if it was of a provider's own. */
+export interface ScriptedItem {
+  readonly format: string
+  readonly item: JsonObject
 }
 
 /** What the lines of a prompt ask portico/echo to do. */
@@ -10,6 +25,18 @@ export interface EchoScript {
   readonly calls: readonly ScriptedCall[]
   /** Lines of `/reasoning`; empty: none. */
   readonly reasoning: string
+  /** Proof of the thought; empty: none. */
+  readonly proof: string
+  /** What the answer rests on. */
+  readonly sources: readonly ScriptedSource[]
+  /** Items of a provider's own. */
+  readonly items: readonly ScriptedItem[]
+  /** Words of refusal; empty: the model does not decline. */
+  readonly refusal: string
+  /** Whether it draws a picture. */
+  readonly draws: boolean
+  /** Whether the answer is what the request was set to. */
+  readonly settings: boolean
   /** Pause before each word. */
   readonly slowMs: number
   readonly failure: { readonly status: number; readonly afterWords: number } | undefined
@@ -25,33 +52,51 @@ const MAX_LENGTH = 100_000
 const MAX_LINES = 10_000
 
 /**
- * Reads the first 10,000 lines of a prompt: `/tool NAME {json}`, `/reasoning TEXT`, `/slow MS` (at most 60,000), `/fail STATUS`,
- * `/fail STATUS after N`, `/length N` (at most 100,000). A line that follows none of these forms is text, and so is all behind
- * them.
+ * Reads the first 10,000 lines of a prompt: `/tool NAME {json}`, `/reasoning TEXT`, `/proof SIGNATURE`, `/slow MS` (at most 60,000),
+ * `/fail STATUS`, `/fail STATUS after N`, `/length N` (at most 100,000), `/source URL TITLE`, `/item FORMAT {json}`, `/refusal TEXT`,
+ * `/image` and `/settings`. A line that follows none of these forms is text, and so is all behind them.
  */
 export function parseScript(prompt: string): EchoScript {
-  const calls: ScriptedCall[] = []
+  const lists = { calls: [] as ScriptedCall[], sources: [] as ScriptedSource[], items: [] as ScriptedItem[] }
   const reasoning: string[] = []
+  const refusal: string[] = []
   const rest: string[] = []
-  let slowMs = 0
+  let script = { proof: '', draws: false, settings: false, slowMs: 0 }
   let failure: EchoScript['failure']
   let length: number | undefined
   const { lines, behind } = firstLines(prompt)
   for (const line of lines) {
-    const [, word = '', argument = ''] = /^\/(tool|reasoning|slow|fail|length)\s+(.*)$/s.exec(line.trim()) ?? []
+    const [, word = '', argument = ''] = WORDS.exec(line.trim()) ?? []
     const number = /^\d{1,9}$/.test(argument) ? Number(argument) : undefined
     const fail = /^([45]\d\d)(?:\s+after\s+(\d{1,9}))?$/.exec(argument)
-    if (word === 'tool') {
-      const [, name = '', text = ''] = /^(\S+)\s*(.*)$/s.exec(argument) ?? []
-      calls.push({ name, arguments: text === '' ? '{}' : text })
-    } else if (word === 'reasoning') reasoning.push(argument)
-    else if (word === 'slow' && number !== undefined) slowMs = Math.min(number, MAX_SLOW_MS)
+    const [, name = '', text = ''] = /^(\S+)\s*(.*)$/s.exec(argument) ?? []
+    const item = word === 'item' ? jsonIn(text) : undefined
+    if (word === 'tool') lists.calls.push({ name, arguments: text })
+    else if (word === 'source') lists.sources.push({ url: name, title: text })
+    else if (item !== undefined) lists.items.push({ format: name, item })
+    else if (word === 'reasoning') reasoning.push(argument)
+    else if (word === 'refusal') refusal.push(argument)
+    else if (word === 'proof') script = { ...script, proof: argument }
+    else if (line.trim() === '/image') script = { ...script, draws: true }
+    else if (line.trim() === '/settings') script = { ...script, settings: true }
+    else if (word === 'slow' && number !== undefined) script = { ...script, slowMs: Math.min(number, MAX_SLOW_MS) }
     else if (word === 'length' && number !== undefined) length = Math.min(number, MAX_LENGTH)
     else if (word === 'fail' && fail !== null) failure = { status: Number(fail[1]), afterWords: Number(fail[2] ?? 0) }
     else rest.push(line)
   }
   rest.push(behind)
-  return { calls, reasoning: reasoning.join('\n'), slowMs, failure, length, rest: rest.join('\n').trim() }
+  const said = { reasoning: reasoning.join('\n'), refusal: refusal.join('\n'), rest: rest.join('\n').trim() }
+  return { ...script, ...lists, ...said, failure, length }
+}
+
+const WORDS = /^\/(tool|reasoning|proof|slow|fail|length|source|item|refusal)\s+(.*)$/s
+
+function jsonIn(text: string): JsonObject | undefined {
+  try {
+    return objectAt(JSON.parse(text))
+  } catch {
+    return undefined
+  }
 }
 
 /** The lines of a text that may ask for something, and what stands behind them, as it is. */

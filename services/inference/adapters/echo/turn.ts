@@ -22,12 +22,20 @@ export interface Exchange {
   readonly result: ToolResultPart | undefined
 }
 
+/** A call that is made: of a function with JSON, of a custom tool with any text. */
+export interface EchoCall {
+  readonly tool: Pick<Tool, 'name' | 'custom' | 'namespace'>
+  readonly arguments: string
+}
+
 /** What portico/echo does in one turn: it thinks, then calls tools or answers. */
 export interface EchoTurn {
   readonly script: EchoScript
-  readonly calls: readonly ScriptedCall[]
+  readonly calls: readonly EchoCall[]
   /** Empty when there are calls. */
   readonly answer: string
+  /** The stop text that the answer met; undefined: none. */
+  readonly stopText: string | undefined
 }
 
 /**
@@ -38,13 +46,31 @@ export interface EchoTurn {
 export function decideTurn(request: GenerationRequest): EchoTurn {
   const last = request.messages.findLastIndex(({ role }) => role === 'user')
   const said = last < 0 ? '' : textOf(request.messages[last]?.parts ?? [])
-  if (request.origin === 'title') return { script: parseScript(''), calls: [], answer: titleOf(said) }
+  if (request.origin === 'title') {
+    return { script: parseScript(''), calls: [], answer: titleOf(said), stopText: undefined }
+  }
   const script = parseScript(said)
   const done = exchangesOf(request.messages.slice(last + 1))
   const tools = callable(request)
   const wanted = script.calls.filter(({ name }) => tools.some((tool) => tool.name === name))
-  const calls = callsOf(request, script, tools, wanted.slice(done.length), done)
-  return { script, calls, answer: calls.length > 0 ? '' : answerOf(request, script, tools, done) }
+  const calls = callsOf(request, script, tools, wanted.slice(done.length), done).map((call) => callOf(call, tools))
+  const answer = calls.length > 0 ? '' : answerOf(request, script, tools, done)
+  return { script, calls, ...stopped(answer, request.sampling?.stop ?? []) }
+}
+
+function callOf({ name, arguments: text }: ScriptedCall, tools: readonly Tool[]): EchoCall {
+  const tool: EchoCall['tool'] = tools.find((known) => known.name === name) ?? { name }
+  return { tool, arguments: text === '' && tool.custom === undefined ? '{}' : text }
+}
+
+/** An answer as far as the stop text that comes first. */
+function stopped(answer: string, stops: readonly string[]): Pick<EchoTurn, 'answer' | 'stopText'> {
+  let [end, stopText]: [number, string | undefined] = [answer.length, undefined]
+  for (const stop of stops) {
+    const at = stop === '' ? -1 : answer.indexOf(stop)
+    if (at >= 0 && at < end) [end, stopText] = [at, stop]
+  }
+  return { answer: answer.slice(0, end).toWellFormed(), stopText }
 }
 
 /** The words of the first line that asks for nothing, or of the first one, as far as they fit. */
@@ -84,6 +110,8 @@ function answerOf(
   if (format?.type === 'json-schema') return JSON.stringify(minimalInstance(format.schema))
   const said = script.rest.slice(0, MAX_SAID).toWellFormed()
   if (format?.type === 'json-object') return JSON.stringify({ echo: said })
+  if (script.settings) return JSON.stringify(settingsOf(request))
+  if (script.refusal !== '') return script.refusal
   if (script.length !== undefined) return tale(script.length)
   const sentences: string[] = []
   if (
@@ -104,8 +132,32 @@ function answerOf(
   return `This is portico/echo, the built-in model that needs no network.${said === '' ? '' : ` You said: ${said}`}`
 }
 
+/** What a request was set to, but for its conversation and who asks. */
+function settingsOf(request: GenerationRequest): unknown {
+  const { maxOutputTokens, sampling, reasoning, toolChoice, parallelToolCalls, responseFormat, verbosity } = request
+  const { serviceTier, speed, prediction, user, automaticCache, tools, hostedTools } = request
+  const named = { tools: tools.map(({ name }) => name), hostedTools: hostedTools.map(({ definition }) => definition) }
+  const drawn = sampling && { ...sampling, seed: sampling.seed === undefined ? undefined : Number(sampling.seed) }
+  const common = {
+    maxOutputTokens,
+    sampling: drawn,
+    reasoning,
+    toolChoice,
+    parallelToolCalls,
+    responseFormat,
+    verbosity,
+  }
+  return { ...common, serviceTier, speed, prediction, user, automaticCache, ...named }
+}
+
 function looksAround(script: EchoScript): boolean {
-  return script.calls.length === 0 && script.length === undefined && script.rest !== ''
+  return (
+    !script.settings &&
+    script.refusal === '' &&
+    script.calls.length === 0 &&
+    script.length === undefined &&
+    script.rest !== ''
+  )
 }
 
 function callable({ tools, toolChoice }: GenerationRequest): readonly Tool[] {

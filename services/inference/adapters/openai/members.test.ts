@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FlatTools } from '#services/inference/domain/flat-tools.ts'
+import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import { Omissions } from '#services/inference/domain/omissions.ts'
+import type { Tool } from '#services/inference/domain/tools.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { generationRequest } from '#test/support/generation.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import type { ChatProfile, OpenaiDialect } from './dialect.ts'
+import { OpenaiMapper } from './mapper.ts'
+import { openaiBody } from './request.ts'
+import { openaiWarnings } from './warnings.ts'
+
+function asked(dialect: OpenaiDialect, request: Partial<GenerationRequest>, more: Partial<ChatProfile> = {}) {
+  const profile = { dialect, reasoningContent: false, ...more }
+  const full = generationRequest(request)
+  const omissions = new Omissions(openaiWarnings(full, profile))
+  const body = openaiBody(full, { profile, omissions }, true)
+  return { body, warnings: omissions.warnings.map(({ field }) => field).toSorted() }
+}
+
+const drawn = {
+  ...{ temperature: 1, topP: 1, topK: 4, frequencyPenalty: 0, presencePenalty: 0, seed: 7n },
+  ...{ minP: 0.1, topA: 0.2, repetitionPenalty: 1.1, logitBias: { 5: 1 }, topLogProbabilities: 0 },
+  stop: ['a', 'b', 'c', 'd', 'e'],
+}
+
+test('each dialect gets the settings that it has; others are named', () => {
+  const request = { sampling: drawn, prediction: 'p', speed: 'fast', automaticCache: {} }
+  const common = { temperature: 1, top_p: 1, frequency_penalty: 0, presence_penalty: 0, seed: 7 }
+  const shared = { ...common, logit_bias: { 5: 1 }, logprobs: true, prediction: { type: 'content', content: 'p' } }
+  const open = { ...shared, top_k: 4, min_p: 0.1, repetition_penalty: 1.1, stop: drawn.stop }
+  const without = ['sampling.min_p', 'sampling.repetition_penalty', 'sampling.stop', 'sampling.top_a', 'sampling.top_k']
+  const said = { model: 'model', messages: [{ role: 'user', content: 'Hello' }], stream: false }
+  for (const [dialect, members, warnings] of [
+    ['openai', { ...shared, stop: ['a', 'b', 'c', 'd'], service_tier: 'priority' }, without],
+    ['openrouter', { ...open, top_a: 0.2, service_tier: 'priority', cache_control: { type: 'ephemeral' } }, []],
+    ['compatible', open, ['sampling.top_a', 'speed']],
+  ] as const) {
+    assert.deepEqual(asked(dialect, request), { body: { ...said, ...members }, warnings }, dialect)
+  }
+})
+
+const patch: Tool = {
+  name: 'patch',
+  parameters: undefined,
+  strict: undefined,
+  custom: { syntax: 'regex', grammar: 'x' },
+}
+const call = { type: 'tool-call', callId: 'c1', name: 'patch', arguments: 'diff', custom: true } as const
+
+test('OpenAI takes custom tools; elsewhere one is left out, a call of it is one of a function, and one that is demanded is refused', () => {
+  const request = { tools: [patch], toolChoice: { mode: 'named', name: 'patch' } } as const
+  const messages = [{ role: 'assistant', parts: [call] }] as const
+  const { body } = asked('openai', { ...request, messages })
+  const format = { type: 'grammar', grammar: { syntax: 'regex', definition: 'x' } }
+  assert.deepEqual(body.tools, [{ type: 'custom', custom: { name: 'patch', description: undefined, format } }])
+  assert.deepEqual(body.tool_choice, { type: 'custom', custom: { name: 'patch' } })
+  const custom = { name: 'patch', input: 'diff' }
+  assert.deepEqual(Object(body.messages)[0].tool_calls, [{ id: 'c1', type: 'custom', custom }])
+  for (const dialect of ['openrouter', 'compatible'] as const) {
+    const { body, warnings } = asked(dialect, { tools: [patch], messages })
+    assert.deepEqual([body.tools, warnings], [undefined, ['tools']])
+    const [{ function: called }] = Object(body.messages)[0].tool_calls
+    assert.deepEqual(called, { name: 'patch', arguments: '{"input":"diff"}' })
+    assert.throws(() => asked(dialect, request), reasonOfRejection('REQUEST_INVALID'))
+  }
+})
+
+test('what only another kind of provider knows is left out and named: hosted tools, items, extensions, proofs', () => {
+  const format = 'openai-responses-v1'
+  const request: Partial<GenerationRequest> = {
+    hostedTools: [{ format, definition: { type: 'web_search' } }],
+    extensions: [{ format, headers: {}, body: { background: true } }],
+    messages: [
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'foreign', format, item: { type: 'web_search_call' } },
+          { type: 'reasoning', encrypted: 'e', format },
+          { type: 'text', text: 'Hi' },
+        ],
+      },
+    ],
+  }
+  const { body, warnings } = asked('compatible', request)
+  assert.deepEqual(body.messages, [{ role: 'assistant', content: 'Hi' }])
+  assert.deepEqual(
+    ['hosted_tools[0]', 'extensions[0]', 'messages[0].parts[0]', 'messages[0].parts[1]'].filter(
+      (field) => !warnings.includes(field),
+    ),
+    [],
+  )
+  const { body: routed, warnings: routedWarnings } = asked('openrouter', request)
+  const [{ reasoning_details: details }] = Object(routed.messages)
+  assert.deepEqual(details, [{ type: 'reasoning.encrypted', data: 'e', format }])
+  assert.ok(routedWarnings.includes('messages') && !routedWarnings.includes('messages[0].parts[1]'))
+  assert.throws(
+    () => asked('openai', { ...request, toolChoice: { mode: 'hosted', name: 'web_search' } }),
+    reasonOfRejection('REQUEST_INVALID'),
+  )
+})
+
+test('a proof of a call goes back to whoever proves calls', () => {
+  const format = 'google-gemini-v1'
+  const parts = [{ ...call, custom: false, arguments: '{}', signature: 'sig', format }] as const
+  const messages = [{ role: 'assistant', parts }] as const
+  const proofs = [{ format }, {}].map((profile) => {
+    const { body } = asked('compatible', { messages }, profile)
+    return Object(body.messages)[0].tool_calls[0].extra_content
+  })
+  assert.deepEqual(proofs, [{ google: { thought_signature: 'sig' } }, undefined])
+})
+
+function whole(message: JsonObject, tools: readonly Tool[]): GenerationEvent[] {
+  const mapper = new OpenaiMapper('p', [], new FlatTools(tools))
+  mapper.whole({ choices: [{ message, finish_reason: 'stop' }] })
+  return mapper.take()
+}
+
+const partsOf = (events: readonly GenerationEvent[]) =>
+  events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+
+test('tools of namespaces have one name each at a provider that knows none, and a call finds its tool again', () => {
+  const tool = (name: string, namespace?: string): Tool => {
+    const group = namespace === undefined ? undefined : { name: namespace, description: undefined }
+    return { name, parameters: undefined, strict: undefined, namespace: group }
+  }
+  const tools = [tool('list', 'a'), tool('list', 'b'), tool('read', 'a'), tool('write')]
+  const { body } = asked('compatible', { tools })
+  const names = Object(body.tools).map(({ function: { name } }: { function: { name: string } }) => name)
+  assert.deepEqual(names, ['a_list', 'b_list', 'read', 'write'])
+  const calls = names.map((name: string) => ({ id: name, function: { name, arguments: '{}' } }))
+  const called = partsOf(whole({ tool_calls: calls }, tools))
+  assert.deepEqual(
+    called.map((part) => part.type === 'tool-call' && [part.name, part.namespace]),
+    [
+      ['list', 'a'],
+      ['list', 'b'],
+      ['read', 'a'],
+      ['write', undefined],
+    ],
+  )
+})
+
+test('custom calls, proofs of calls, log probabilities, stop texts, tiers and costs are read', () => {
+  const custom = { id: 'c1', type: 'custom', custom: { name: 'patch', input: 'diff' } }
+  const proved = { id: 'c2', function: { name: 'f', arguments: '{}' } }
+  const extra = { extra_content: { google: { thought_signature: 'sig' } } }
+  const logprobs = { content: [{ token: 'Hi', logprob: -0.5, bytes: [72, 105], top_logprobs: [] }] }
+  const mapper = new OpenaiMapper('p', [])
+  mapper.whole({
+    service_tier: 'flex',
+    choices: [
+      {
+        message: { content: 'Hi', tool_calls: [custom, { ...proved, ...extra }] },
+        ...{ finish_reason: 'stop', stop_reason: 'END', logprobs },
+      },
+    ],
+    usage: {
+      ...{ prompt_tokens: 1, completion_tokens: 2, cost: 0.001, is_byok: true },
+      cost_details: { upstream_inference_cost: 0.02, upstream_inference_completions_cost: 0.015 },
+    },
+  })
+  const events = mapper.take()
+  assert.deepEqual(partsOf(events), [
+    { type: 'text', text: 'Hi' },
+    { ...call },
+    {
+      ...{ type: 'tool-call', callId: 'c2', name: 'f', arguments: '{}' },
+      signature: 'sig',
+      format: 'google-gemini-v1',
+    },
+  ])
+  const spoken = events.find(({ type }) => type === 'part-extended')
+  const token = { token: 'Hi', logProbability: -0.5, bytes: Uint8Array.of(72, 105), alternatives: [] }
+  assert.deepEqual(spoken, { type: 'part-extended', index: 0, text: 'Hi', logProbabilities: [token] })
+  const usage = events.find((event) => event.type === 'usage')
+  assert.deepEqual(usage?.cost, { nanos: 21_000_000n, outputNanos: 15_000_000n })
+  const end = { type: 'finished', reason: 'tool-calls', rawReason: 'stop', stopText: 'END', serviceTier: 'flex' }
+  assert.deepEqual(events.at(-1), end)
+})
+
+test('a streamed text with log probabilities is parsed, whatever was learned from those without', () => {
+  const mapper = new OpenaiMapper('p', [])
+  const said = (content: string, logprobs: unknown = null) =>
+    mapper.push(JSON.stringify({ choices: [{ delta: { content }, logprobs, finish_reason: null }] }))
+  said('a')
+  said('b', { content: [{ token: 'b', logprob: -1 }] })
+  said('b', { content: [{ token: 'b', logprob: -1 }] })
+  const tokens = mapper
+    .take()
+    .flatMap((event) => (event.type === 'part-extended' ? [event.logProbabilities?.length] : []))
+  assert.deepEqual(tokens, [undefined, 1, 1])
+})
