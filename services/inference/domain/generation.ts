@@ -69,6 +69,8 @@ export interface GenerationRequest {
   readonly responseFormat: ResponseFormat | undefined
   readonly user: string | undefined
   readonly sessionId: string | undefined
+  /** What the provider learns of the session; undefined: nothing. */
+  readonly providerSession?: string | undefined
   /** Which interface the request came by, or what it is for. */
   readonly origin: string
   readonly providerHeaders: Readonly<Record<string, string>>

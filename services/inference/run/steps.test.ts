@@ -8,6 +8,7 @@ import { createClient } from '#shared/rpc/client.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { openInference, userMessage } from '#test/support/inference.ts'
 import { forEachTransport } from '#test/support/transports.ts'
+import { sessionDigest } from './session-digest.ts'
 
 const principal: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' }
 
@@ -41,4 +42,11 @@ forEachTransport((name, connect) => {
       assert.deepEqual(identity.keys, Array(reads).fill('key_1'))
     }
   })
+})
+
+test('a provider learns of a session only a salted hash, the same for each of its requests', () => {
+  const digest = sessionDigest('wrk_1', 'ses_1')
+  assert.equal(sessionDigest('wrk_1', 'ses_1'), digest)
+  assert.notEqual(sessionDigest('wrk_2', 'ses_1'), digest)
+  assert.match(digest, /^[\w-]{43}$/)
 })

@@ -9,6 +9,7 @@ import { startDeadline } from './deadline.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 import { openRow } from './open-row.ts'
 import { requireTools } from './require-tools.ts'
+import { sessionDigest } from './session-digest.ts'
 
 type Step = (generation: Generation, dependencies: GenerationDependencies) => void | Promise<void>
 
@@ -41,10 +42,11 @@ function attempt(generation: Generation, { timeoutMs }: GenerationDependencies):
   const { input, endpoint, provider } = generation
   const { providerId: id, modelId } = endpoint
   const deadline = startDeadline(input.caller, timeoutMs, () => new Rejection('PROVIDER_TIMEOUT', { provider: id }))
-  const { messages, automaticCache: cache } = input.request
+  const { messages, automaticCache: cache, sessionId } = input.request
   const marked = cache === undefined ? messages : withCacheMarker(messages, cache)
   const maxOutputTokens = generation.maxOutputTokens ?? input.request.maxOutputTokens
-  const request = { ...input.request, modelId, messages: marked, maxOutputTokens }
+  const providerSession = sessionId ? sessionDigest(input.principal.workspaceId, sessionId) : undefined
+  const request = { ...input.request, modelId, messages: marked, maxOutputTokens, providerSession }
   generation.deadline = deadline
   generation.batches =
     input.form === 'whole'

@@ -32,7 +32,7 @@ export function responsesBody(
   omissions: Omissions,
   whole = false,
 ): Record<string, unknown> {
-  const { modelId, maxOutputTokens, sampling, reasoning, user, sessionId, speed } = request
+  const { modelId, maxOutputTokens, sampling, reasoning, user, providerSession, speed } = request
   const extension = request.extensions.find(({ format }) => format === OPENAI_FORMAT)?.body
   const { instructions, input } = responsesInput(request.messages, { omissions, markable: MARKABLE.test(modelId) })
   const body = {
@@ -53,7 +53,7 @@ export function responsesBody(
     text: merged(undefined, { format: formatOf(request), verbosity: request.verbosity || undefined }),
     service_tier: request.serviceTier || (speed === 'fast' ? 'priority' : undefined),
     user: user || undefined,
-    prompt_cache_key: sessionId || undefined,
+    prompt_cache_key: providerSession || undefined,
   }
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }

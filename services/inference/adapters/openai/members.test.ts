@@ -27,7 +27,7 @@ const drawn = {
 }
 
 test('each dialect gets the settings that it has; others are named', () => {
-  const request = { sampling: drawn, prediction: 'p', speed: 'fast', automaticCache: {} }
+  const request = { sampling: drawn, prediction: 'p', speed: 'fast' }
   const common = { temperature: 1, top_p: 1, frequency_penalty: 0, presence_penalty: 0, seed: 7 }
   const shared = { ...common, logit_bias: { 5: 1 }, logprobs: true, prediction: { type: 'content', content: 'p' } }
   const open = { ...shared, top_k: 4, min_p: 0.1, repetition_penalty: 1.1, stop: drawn.stop }
@@ -35,7 +35,7 @@ test('each dialect gets the settings that it has; others are named', () => {
   const said = { model: 'model', messages: [{ role: 'user', content: 'Hello' }], stream: false }
   for (const [dialect, members, warnings] of [
     ['openai', { ...shared, stop: ['a', 'b', 'c', 'd'], service_tier: 'priority' }, without],
-    ['openrouter', { ...open, top_a: 0.2, service_tier: 'priority', cache_control: { type: 'ephemeral' } }, []],
+    ['openrouter', { ...open, top_a: 0.2, service_tier: 'priority' }, []],
     ['compatible', open, ['sampling.top_a', 'speed']],
   ] as const) {
     assert.deepEqual(asked(dialect, request), { body: { ...said, ...members }, warnings }, dialect)

@@ -68,7 +68,8 @@ const request = generationRequest({
   reasoning: { effort: 'high', summary: 'auto', maxTokens: 50 },
   responseFormat: { type: 'json-schema', name: 'n', schema: { type: 'object' }, strict: true, description: 'd' },
   user: 'u',
-  sessionId: 's',
+  sessionId: 'raw',
+  providerSession: 's',
   providerBody: { provider: { order: ['x'] }, stream: false, model: 'other' },
 })
 

@@ -10,7 +10,7 @@ export function openaiBody(
   { profile, omissions }: Pick<ChatContext, 'profile' | 'omissions'>,
   whole = false,
 ): Record<string, unknown> {
-  const { maxOutputTokens, user, sessionId, prediction, serviceTier, speed, automaticCache: cache } = request
+  const { maxOutputTokens, user, providerSession, prediction, serviceTier, speed } = request
   const { dialect } = profile
   const context = { profile, omissions, flat: new FlatTools(request.tools) }
   const fast = speed === 'fast' ? 'priority' : undefined
@@ -29,11 +29,9 @@ export function openaiBody(
     service_tier: serviceTier || (dialect === 'compatible' ? undefined : fast),
     user: user || undefined,
     ...reasoningOf(request, context),
-    ...(!sessionId || dialect === 'compatible'
+    ...(!providerSession || dialect === 'compatible'
       ? {}
-      : { [dialect === 'openai' ? 'prompt_cache_key' : 'session_id']: sessionId }),
-    cache_control:
-      cache && dialect === 'openrouter' ? { type: 'ephemeral', ...(cache.ttl ? { ttl: cache.ttl } : {}) } : undefined,
+      : { [dialect === 'openai' ? 'prompt_cache_key' : 'session_id']: providerSession }),
   }
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }

@@ -47,6 +47,27 @@ test('a provider that is always streamed is asked for a stream, and a whole answ
   }
 })
 
+test('a setting places caching markers for requests without any, and leaves those of others alone', async () => {
+  const user = (cache?: { ttl?: string }) => [
+    { role: 'user', parts: [{ type: 'text', text: 'a' }] } as const,
+    { role: 'user', parts: [{ type: 'text', text: 'b', ...(cache && { cache }) }] } as const,
+  ]
+  for (const [messages, ttl] of [
+    [user(), { ttl: '1h' }],
+    [user({}), {}],
+  ] as const) {
+    const config = { protocol: 'anthropic', cache: { ttl: '1h' } } as const
+    await using opened = await open(config, streams(fixture('anthropic-tools.sse')))
+    await eventsOf(opened.provider, { messages })
+    const blocks = Object(opened.stub.seen[0]?.body).messages[0].content
+    const marker = { cache_control: { type: 'ephemeral', ...ttl } }
+    assert.deepEqual(blocks, [
+      { type: 'text', text: 'a' },
+      { type: 'text', text: 'b', ...marker },
+    ])
+  }
+})
+
 test('thoughts go back as `reasoning_content` to those that want it, and to nobody else', async () => {
   const parts = [
     { type: 'reasoning', text: 'Hm.' },

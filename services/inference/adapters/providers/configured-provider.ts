@@ -1,4 +1,5 @@
 import type { ProviderConfig } from '#services/inference/config-file.ts'
+import { withCacheMarker } from '#services/inference/domain/automatic-cache.ts'
 import type { CacheControl, Part } from '#services/inference/domain/conversation.ts'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
@@ -45,10 +46,9 @@ class MarkingProvider implements ModelProvider {
   }
 
   #marked(request: GenerationRequest): GenerationRequest {
-    const { automaticCache, tools, messages } = request
-    const marked =
-      automaticCache !== undefined || tools.some(isMarked) || messages.some(({ parts }) => parts.some(isMarked))
-    return marked ? request : { ...request, automaticCache: this.#cache }
+    const { tools, messages } = request
+    if (tools.some(isMarked) || messages.some(({ parts }) => parts.some(isMarked))) return request
+    return { ...request, messages: withCacheMarker(messages, this.#cache) }
   }
 }
 
