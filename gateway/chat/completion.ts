@@ -107,14 +107,24 @@ export const message = z
 
 const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error'])
 
-/** A chat completion (gateway facts 2.1). `system_fingerprint` has to be there, since clients demand it. */
+/** What broke an answer off. */
+const failure = z.strictObject({
+  code: z.int(),
+  message: z.string(),
+  metadata: z.strictObject({ error_type: z.string(), provider_name: z.string().optional() }),
+})
+
+/**
+ * A chat completion (gateway facts 2.1). `system_fingerprint` has to be there, since clients demand it. `error`: it failed after white space
+ * was sent, with the status 200; its choice ended with the error, too.
+ */
 export const chatCompletion = z
   .strictObject({
     id: z.string().regex(/^gen-/),
     object: z.literal('chat.completion'),
     created: z.int(),
     model: z.string(),
-    provider: z.string(),
+    provider: z.string().optional(),
     system_fingerprint: z.null(),
     service_tier: z.string().nullable(),
     choices: z
@@ -130,6 +140,7 @@ export const chatCompletion = z
       .length(1),
     usage: usage.optional(),
     openrouter_metadata: routerMetadata.optional(),
+    error: failure.optional(),
   })
   .meta({ id: 'ChatCompletion' })
 
@@ -148,13 +159,6 @@ const delta = z.strictObject({
   reasoning: z.string().optional(),
   tool_calls: z.array(toolCallDelta).optional(),
   ...extras,
-})
-
-/** How a stream says that it failed. */
-const failure = z.strictObject({
-  code: z.int(),
-  message: z.string(),
-  metadata: z.strictObject({ error_type: z.string(), provider_name: z.string().optional() }),
 })
 
 /**

@@ -1,7 +1,14 @@
 import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
 import type { RouterMetadata } from '../generation/router-metadata.ts'
 import { fromCost } from '../records/usage.ts'
-import type { ChatCompletion, ChatFinishReason, ChatLogprobs, ChatMessage, ChatUsage } from './completion.ts'
+import type {
+  ChatCompletion,
+  ChatFailure,
+  ChatFinishReason,
+  ChatLogprobs,
+  ChatMessage,
+  ChatUsage,
+} from './completion.ts'
 import {
   fromCall,
   fromCallProof,
@@ -31,7 +38,8 @@ export interface ChatSeed {
 export type Served = Pick<Generation, 'model' | 'providerId' | 'warnings' | 'preset'>
 
 /** A whole generation as a chat completion. */
-export function fromGeneration(seed: ChatSeed, generation: Generation): ChatCompletion {
+export function fromGeneration(seed: ChatSeed, generation: Generation | undefined): ChatCompletion {
+  if (generation === undefined) throw new Error('Nothing was generated')
   const { model, providerId, serviceTier, reason, rawReason } = generation
   const usage = fromUsage(generation)
   return {
@@ -53,6 +61,24 @@ export function fromGeneration(seed: ChatSeed, generation: Generation): ChatComp
     ],
     ...(usage === undefined ? {} : { usage }),
     ...(seed.describe === undefined ? {} : { openrouter_metadata: seed.describe(generation) }),
+  }
+}
+
+/**
+ * A generation that failed after something was sent: the error beside a choice that ended with one, since clients look for
+ * choices in whatever has the status 200.
+ */
+export function failedCompletion({ id, created, model }: ChatSeed, error: ChatFailure): ChatCompletion {
+  const message = { role: 'assistant', content: '', refusal: null, reasoning: null } as const
+  return {
+    id,
+    object: 'chat.completion',
+    created,
+    model,
+    system_fingerprint: null,
+    service_tier: null,
+    choices: [{ index: 0, finish_reason: 'error', native_finish_reason: null, logprobs: null, message }],
+    error,
   }
 }
 

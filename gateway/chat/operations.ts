@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { OF_USERS } from '../credentials.ts'
-import { generationHeaders, newGeneration } from '../generation/call.ts'
+import { asked, GENERATION_REASONS, generationHeaders, newGeneration } from '../generation/call.ts'
 import { toRouterMetadata, wantsRouterMetadata } from '../generation/router-metadata.ts'
-import { jsonOrEvents, stream } from '../kinds.ts'
+import { jsonOrEvents, stream, whole } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { createChatBody } from './body.ts'
 import { type ChatFailure, chatChunk, chatCompletion } from './completion.ts'
 import { CUT_OFF, chatFailure, STOPPING } from './failure.ts'
-import { type ChatSeed, fromGeneration, type Served } from './from-generation.ts'
+import { type ChatSeed, failedCompletion, fromGeneration, type Served } from './from-generation.ts'
 import { publicField } from './public-field.ts'
 import { ChatFold } from './stream/fold.ts'
 import { ChatFrames } from './stream/frames.ts'
@@ -27,19 +27,10 @@ export const createChatCompletion = operation({
   body: createChatBody,
   limit: 'promptLimit',
   answer: jsonOrEvents(chatCompletion, chatChunk),
-  errors: [
-    'MODEL_NOT_FOUND',
-    'PRESET_NOT_FOUND',
-    'REQUEST_INVALID',
-    'REQUEST_DUPLICATE',
-    'PROVIDER_REFUSED',
-    'PROVIDER_RATE_LIMITED',
-    'PROVIDER_UNAVAILABLE',
-    'PROVIDER_TIMEOUT',
-  ],
+  errors: GENERATION_REASONS,
   async handle({ inference }, { headers, body, call, facade }) {
     const { requestId: id } = newGeneration(call, facade)
-    const request = { generation: toGenerationRequest(body, id, headers) }
+    const request = asked(toGenerationRequest(body, id, headers), call)
     const model = body.model ?? body.models?.[0] ?? ''
     const describe = (served: Served) => toRouterMetadata(model, served, (field) => publicField(field, body, headers))
     const seed: ChatSeed = {
@@ -50,9 +41,11 @@ export const createChatCompletion = operation({
       describe: wantsRouterMetadata(headers) ? describe : undefined,
     }
     if (body.stream !== true) {
-      const { generation } = await inference.generate(request, call.options())
-      if (generation === undefined) throw new Error('Nothing was generated')
-      return { json: fromGeneration(seed, generation) }
+      const generated = inference.generate(request, call.options())
+      return whole(
+        generated.then(({ generation }) => fromGeneration(seed, generation)),
+        (error, shown) => failedCompletion(seed, chatFailure(error, shown)),
+      )
     }
     const frames = new ChatFrames(seed)
     const fold = new ChatFold(seed, frames)

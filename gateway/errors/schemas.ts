@@ -46,7 +46,7 @@ const gatewayError = z
     error: z.strictObject({
       code: z.int(),
       message: z.string(),
-      metadata: z.strictObject({ provider_name: z.string(), error_type: z.string() }).optional(),
+      metadata: z.strictObject({ provider_name: z.string().optional(), error_type: z.string() }).optional(),
     }),
   })
   .meta({ id: 'Error' })

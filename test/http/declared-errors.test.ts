@@ -150,6 +150,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     REQUEST_INVALID: { body: { ...echo, messages: Array(20_001).fill({ role: 'user', content: '' }) } },
     // The gateway makes the ids of requests.
     REQUEST_DUPLICATE: { body: question('Hi'), ...away },
+    ...limits(question('Hi')),
     PROVIDER_REFUSED: { body: question('/fail 400') },
     PROVIDER_RATE_LIMITED: { body: question('/fail 429') },
     PROVIDER_UNAVAILABLE: { body: question('/fail 500') },
@@ -157,12 +158,14 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   },
   'responses.create': {
     MODEL_NOT_FOUND: { body: { model: 'a/b', input: 'Hi' } },
+    PRESET_NOT_FOUND: { body: { model: '@preset/unknown', input: 'Hi' } },
     // With the instructions, one message more than a generation may have.
     REQUEST_INVALID: {
       body: { ...echo, instructions: 'Hi', input: Array(20_000).fill({ role: 'user', content: '' }) },
     },
     // The gateway makes the ids of requests.
     REQUEST_DUPLICATE: { body: { ...echo, input: 'Hi' }, ...away },
+    ...limits({ ...echo, input: 'Hi' }),
     PROVIDER_REFUSED: { body: { ...echo, input: '/fail 400' } },
     PROVIDER_RATE_LIMITED: { body: { ...echo, input: '/fail 429' } },
     PROVIDER_UNAVAILABLE: { body: { ...echo, input: '/fail 500' } },
@@ -193,6 +196,12 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
 
 function say(content: string) {
   return { max_tokens: 100, messages: [{ role: 'user', content }] }
+}
+
+/** What keys without a limit do not meet. */
+function limits(body: object): Partial<Record<AnyReason, Provocation>> {
+  const refused = { body, ...away }
+  return { CREDIT_INSUFFICIENT: refused, PRICE_UNKNOWN: refused, RATE_LIMITED: refused }
 }
 
 function ofLocation(path: string): Partial<Record<AnyReason, Provocation>> {
