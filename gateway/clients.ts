@@ -4,6 +4,7 @@ import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { createClient } from '#shared/rpc/client.ts'
@@ -25,6 +26,8 @@ export interface Clients {
   /** Of the inference service as well. */
   readonly usage: Client<typeof UsageService>
   readonly identity: Client<typeof IdentityService>
+  /** Of the inference service as well. */
+  readonly presets: Client<typeof PresetService>
   /** Of the identity service as well. */
   readonly federation: Client<typeof FederationService>
   readonly health: Readonly<Record<keyof Transports, Client<typeof Health>>>
@@ -38,6 +41,7 @@ export function createClients(transports: Transports): Clients {
     inference: createClient(InferenceService, namedTransport('inference', transports.inference)),
     usage: createClient(UsageService, namedTransport('inference', transports.inference)),
     identity: createClient(IdentityService, namedTransport('identity', transports.identity)),
+    presets: createClient(PresetService, namedTransport('inference', transports.inference)),
     federation: createClient(FederationService, namedTransport('identity', transports.identity)),
     health: {
       session: createClient(Health, transports.session),

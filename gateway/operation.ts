@@ -53,6 +53,8 @@ export interface Operation {
   readonly headers?: Members
   /** A schema means JSON. */
   readonly body?: z.ZodType | FormBody | RawBody | ListBody
+  /** The handler gets the JSON as it came, also what the schema does not name. */
+  readonly bodyAsGiven?: true
   /** How long the body may be, in bytes, or the setting that says it; default: `bodyLimit`. */
   readonly limit?: 'bodyLimit' | 'promptLimit' | 'importLimit' | number
   /** Each request counts for its client network, and beyond the limit is refused with TOO_MANY_EXCHANGES before anything of it is read. */

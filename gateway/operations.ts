@@ -22,6 +22,12 @@ import {
   replyToSessionPermission,
 } from './permission/operations.ts'
 import {
+  createPresetFromChat,
+  createPresetFromMessages,
+  createPresetFromResponse,
+} from './presets/create-operations.ts'
+import { getPreset, getPresetVersion, listPresets, listPresetVersions } from './presets/operations.ts'
+import {
   interruptSession,
   promptSession,
   resumeSession,
@@ -64,6 +70,8 @@ export const OPERATIONS: readonly Operation[] = [
   ...[listModels, listProviders, getProvider],
   ...[getInfo, getHealth],
   ...[createResponse, createChatCompletion, createMessage],
+  ...[createPresetFromChat, createPresetFromMessages, createPresetFromResponse],
+  ...[listPresets, getPreset, listPresetVersions, getPresetVersion],
   ...[exchangeToken, listSigningKeys, getServerMetadata],
   ...[listIssuers, createIssuer, getIssuer, updateIssuer, deleteIssuer],
   ...[testPolicy, listPolicies, createPolicy, getPolicy, updatePolicy, deletePolicy],

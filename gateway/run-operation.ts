@@ -80,9 +80,15 @@ function queryOf({ url = '' }: IncomingMessage): string | undefined {
   return start < 0 ? undefined : url.slice(start + 1)
 }
 
-function bodyReader({ body }: Operation, limit: number): BodyReader | undefined {
+function bodyReader({ body, bodyAsGiven }: Operation, limit: number): BodyReader | undefined {
   if (body === undefined) return undefined
-  if (body instanceof z.ZodType) return async (request) => check(body, await readJson(request, limit), 'BODY_INVALID')
+  if (body instanceof z.ZodType) {
+    return async (request) => {
+      const given = await readJson(request, limit)
+      const checked = check(body, given, 'BODY_INVALID')
+      return bodyAsGiven ? given : checked
+    }
+  }
   if (body.kind === 'raw') return (request) => readRaw(request, limit, body.contentType)
   if (body.kind === 'list') return async (request) => readList(request, limit, body)
   const reader = textReader(body.schema)

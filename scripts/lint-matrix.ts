@@ -166,9 +166,15 @@ const MATRIX: readonly MatrixRow[] = [
       '../shape.ts',
       '#shared/{ids,rejection}.ts',
       '#shared/rpc/enum-table.ts',
+      'node:crypto',
       'zod',
       ...CONNECT,
     ],
+  },
+  {
+    name: 'presets know what each dialect says of a body',
+    files: ['gateway/presets/**'],
+    allow: ['./**', ...FEATURE, '../{chat,messages,responses}/{body,public-field,to-settings}.ts'],
   },
   {
     name: 'what dialects of generation share knows how JSON is said, and no dialect',

@@ -112,6 +112,8 @@ function refuseContradictions(body: CreateChatBody, refuse: Refuse): void {
   if ((body.top_logprobs ?? 0) > 0 && body.logprobs !== true) {
     refuse(['top_logprobs'], 'requires "logprobs": true')
   }
+  // The tools of a preset are known to the service.
+  if (body.preset != null || body.model?.includes('@preset/')) return
   if (choice === 'required' && (body.tools ?? []).length === 0) {
     refuse(['tool_choice'], 'requires a call, but there are no tools')
   }

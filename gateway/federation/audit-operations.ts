@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { toPageSize } from '../records/page.ts'
-import { toTime } from '../records/time.ts'
+import { offsetQuery, toPageSize } from '../records/page.ts'
+import { moment, toTime } from '../records/time.ts'
 import { auditEntry, fromEntry, kind, toKind } from './audit.ts'
-import { ADMIN, issuerId, moment, ORGANIZATION_PATH, offsetQuery, ofOrganization, policyId } from './common.ts'
+import { ADMIN, issuerId, ORGANIZATION_PATH, ofOrganization, policyId } from './common.ts'
 
 const when = (text: string | undefined) => (text === undefined ? undefined : toTime(Date.parse(text)))
 

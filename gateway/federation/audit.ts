@@ -3,8 +3,8 @@ import { type AuditEntry, AuditEntry_Resource as Resource } from '#gen/portico/i
 import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
+import { fromMoment, moment } from '../records/time.ts'
 import { freeObject } from '../shape.ts'
-import { fromMoment, moment } from './common.ts'
 
 const kinds = {
   exchange_accepted: Kind.EXCHANGE_ACCEPTED,

@@ -1,17 +1,8 @@
 import { z } from 'zod'
 import { byStatus, noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import {
-  ADMIN,
-  issuerId,
-  listOf,
-  maskOf,
-  ORGANIZATION_PATH,
-  offsetQuery,
-  ofOrganization,
-  publicField,
-  toOffset,
-} from './common.ts'
+import { listOf, offsetQuery, toOffset } from '../records/page.ts'
+import { ADMIN, issuerId, maskOf, ORGANIZATION_PATH, ofOrganization, publicField } from './common.ts'
 import { createIssuerBody, fromIssuer, issuer, toIssuerSettings, updateIssuerBody } from './issuer.ts'
 import { warnings } from './policy.ts'
 

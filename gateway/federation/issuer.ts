@@ -2,8 +2,8 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import { type Issuer, IssuerSettingsSchema, type KeyHealth } from '#gen/portico/identity/v1/federation_pb.js'
 import type { JsonOf } from '../kinds.ts'
+import { fromMaybeMoment, fromMoment, moment } from '../records/time.ts'
 import { freeObject, limitedBy } from '../shape.ts'
-import { fromMaybeMoment, fromMoment, moment } from './common.ts'
 
 const { name, issuerUrl, jwksUrl, maxAgeSeconds } = IssuerSettingsSchema.field
 const KEY_SET = 'A JSON Web Key Set (RFC 7517), whose keys have members of their kinds'

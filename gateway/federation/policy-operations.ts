@@ -1,18 +1,8 @@
 import { z } from 'zod'
 import { byStatus, noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import {
-  ADMIN,
-  issuerId,
-  listOf,
-  maskOf,
-  ORGANIZATION_PATH,
-  offsetQuery,
-  ofOrganization,
-  policyId,
-  publicField,
-  toOffset,
-} from './common.ts'
+import { listOf, offsetQuery, toOffset } from '../records/page.ts'
+import { ADMIN, issuerId, maskOf, ORGANIZATION_PATH, ofOrganization, policyId, publicField } from './common.ts'
 import { createPolicyBody, fromPolicy, policy, toPolicySettings, updatePolicyBody, warnings } from './policy.ts'
 
 const LIST_PATH = `${ORGANIZATION_PATH}/policies` as const

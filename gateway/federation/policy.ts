@@ -2,8 +2,8 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import { ClaimChecksSchema, type Policy, PolicySettingsSchema } from '#gen/portico/identity/v1/federation_pb.js'
 import type { JsonOf } from '../kinds.ts'
+import { fromMoment, moment } from '../records/time.ts'
 import { limitedBy } from '../shape.ts'
-import { fromMoment, moment } from './common.ts'
 
 const { name, subject, audience, condition } = PolicySettingsSchema.field
 const { scope, tokenType } = ClaimChecksSchema.field

@@ -35,3 +35,26 @@ export function fromPage(page: {
 }): JsonOf<typeof cursor> {
   return { previous: page.previousPageToken || undefined, next: page.nextPageToken || undefined }
 }
+
+const count = z.string().regex(/^\d{1,9}$/, 'must be an integer, at least 0')
+
+/** Query of a list that comes in pages by number. */
+export const offsetQuery = {
+  offset: count.optional().meta({ description: 'How many to pass over; default: 0' }),
+  limit: count.optional().meta({ description: 'At most so many; default: 50, at most 100' }),
+}
+
+/** How a page is asked for. */
+export function toOffset({
+  offset,
+  limit,
+}: {
+  readonly offset?: string | undefined
+  readonly limit?: string | undefined
+}) {
+  return { offset: Number(offset ?? 0), pageSize: Number(limit ?? 0) }
+}
+
+/** A page of a list, and how many there are on all pages. */
+export const listOf = <S extends z.ZodType>(item: S) =>
+  z.strictObject({ data: z.array(item), total_count: z.int().min(0) })

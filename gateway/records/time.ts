@@ -17,3 +17,12 @@ export function fromSetTime(at: Timestamp | undefined): number {
 }
 
 export const toTime: (milliseconds: number) => Timestamp = timestampFromMs
+
+/** A moment, in ISO 8601. */
+export const moment = z.iso.datetime()
+
+export const fromMoment = (time: Timestamp | undefined): string => new Date(fromSetTime(time)).toISOString()
+
+export function fromMaybeMoment(time: Timestamp | undefined): string | null {
+  return time === undefined ? null : new Date(fromTime(time) ?? 0).toISOString()
+}

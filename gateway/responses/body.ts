@@ -57,6 +57,13 @@ const members = z.object({
 /** A checked body of `POST /api/v1/responses`. */
 export type CreateResponseBody = z.output<typeof members>
 
+/** The body of `POST /api/v1/presets/{slug}/responses`: what is said, and how it is sent and kept, is ignored (gateway facts 3.7). */
+export const presetBody = members
+  .omit({ input: true, stream: true, include: true, preset: true, metadata: true, debug: true })
+  .omit({ safety_identifier: true, prompt_cache_key: true })
+  .omit({ store: true, previous_response_id: true, background: true, prompt: true, x_search_filter: true })
+  .partial({ model: true })
+
 /**
  * The body of `POST /api/v1/responses` (gateway facts 1.1). Unknown members are ignored. What would change the
  * answer and cannot be honoured is refused.
@@ -64,6 +71,8 @@ export type CreateResponseBody = z.output<typeof members>
 export const createResponseBody = members.superRefine((body, context) => {
   const refuse = (path: (string | number)[], message: string): void =>
     void context.addIssue({ code: 'custom', path, message })
+  // The tools of a preset are known to the service.
+  if (body.preset != null || body.model.includes('@preset/')) return
   const offered = new Set(body.tools?.map(({ name }) => name))
   const { tool_choice: choice } = body
   if (choice === 'required' && offered.size === 0) refuse(['tool_choice'], 'requires a call, but there are no tools')

@@ -11,7 +11,9 @@ import type { CreateResponseBody } from './body.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
 /** A body without what is to be answered. */
-export type ResponseSettings = Omit<CreateResponseBody, 'input' | 'stream' | 'model'> & { readonly model?: string }
+export type ResponseSettings = Omit<CreateResponseBody, 'input' | 'stream' | 'model'> & {
+  readonly model?: string | undefined
+}
 
 /** All that a body says of how an answer is made: neither the conversation nor whose it is. */
 export function toSettings(body: ResponseSettings): Partial<GenerationInit> {

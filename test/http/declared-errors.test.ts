@@ -6,6 +6,7 @@ import type { Operation } from '#gateway/operation.ts'
 import { OPERATIONS } from '#gateway/operations.ts'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { openFacade, type Stubs, TEST_KEYS } from '#test/support/facade.ts'
@@ -30,6 +31,7 @@ const model = { id: 'a', providerID: 'b' }
 const echo = { model: 'portico/echo' }
 const question = (content: string) => ({ ...echo, messages: [{ role: 'user', content }] })
 const away = { by: 'stubs' } as const
+const unknownPreset = '/api/v1/presets/unknown'
 const noSession = (path = ''): Provocation => ({ path: `${unknown}${path}` })
 
 const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
@@ -184,6 +186,16 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     PROVIDER_UNAVAILABLE: { body: { ...echo, ...say('/fail 500') } },
     PROVIDER_TIMEOUT: { body: { ...echo, ...say('/fail 504') } },
   },
+  'presets.createFromChat': createdFrom('chat/completions'),
+  'presets.createFromMessages': createdFrom('messages'),
+  'presets.createFromResponses': createdFrom('responses'),
+  'presets.list': {},
+  'presets.get': { PRESET_NOT_FOUND: { path: unknownPreset } },
+  'presets.versions.list': { PRESET_NOT_FOUND: { path: `${unknownPreset}/versions` } },
+  'presets.versions.get': {
+    PRESET_NOT_FOUND: { path: `${unknownPreset}/versions/1` },
+    PRESET_VERSION_NOT_FOUND: { path: '/api/v1/presets/known/versions/1', ...away },
+  },
   ...FEDERATION,
   'oauth.exchange': {
     GRANT_REFUSED: { body: tokenForm() },
@@ -211,6 +223,11 @@ function ofLocation(path: string): Partial<Record<AnyReason, Provocation>> {
     LOCATION_NOT_FOUND: { path: at('/does/not/exist') },
     LOCATION_FORBIDDEN: { path: at('/'), by: 'services with keys' },
   }
+}
+
+function createdFrom(dialect: string): Partial<Record<AnyReason, Provocation>> {
+  const path = `/api/v1/presets/known/${dialect}`
+  return { REQUEST_INVALID: { path, body: { temperature: 3 } }, PRESET_CONFLICT: { path, body: {}, ...away } }
 }
 
 function requestOf(
@@ -275,7 +292,13 @@ test('what only a service that is away or behind rejects with is shown as declar
     OPERATIONS.flatMap(({ errors }) => errors.map((each) => [each, { code: Code.Unknown, message: 'M' }])),
   )
   await using facade = await openFacade({
-    ...{ session: all(SessionService), inference: all(InferenceService), federation: all(FederationService), reasons },
+    ...{
+      session: all(SessionService),
+      inference: all(InferenceService),
+      presets: all(PresetService),
+      federation: all(FederationService),
+      reasons,
+    },
   })
   const keys = { api: TEST_KEYS.workspace, management: TEST_KEYS.management }
   for (const [operation, each, provocation] of provocations()) {

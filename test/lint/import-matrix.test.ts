@@ -26,6 +26,7 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
   ['gateway/responses/stream/a.ts', '#gateway/session/mappers.ts'],
   ['gateway/records/a.ts', '../session/mappers.ts'],
   ['gateway/generation/a.ts', '../responses/body.ts'],
+  ['gateway/presets/a.ts', '../responses/operations.ts'],
   ['gateway/errors/a.ts', '../app.ts'],
   ['gateway/operation.ts', './session/mappers.ts'],
   ['main.ts', './services/x/adapters/a.ts'],
@@ -46,6 +47,7 @@ const ALLOWED: readonly (readonly [file: string, specifier: string])[] = [
   ['gateway/session/b.ts', '../records/ids.ts'],
   ['gateway/responses/stream/b.ts', '../events.ts'],
   ['gateway/responses/b.ts', '../generation/call.ts'],
+  ['gateway/presets/b.ts', '../responses/body.ts'],
   ['test/b.ts', '#services/session/open.ts'],
 ]
 

@@ -14,6 +14,7 @@ import { FederationService } from '#gen/portico/identity/v1/federation_service_p
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { systemClock } from '#shared/clock.ts'
 import { type ReasonTable, Rejection } from '#shared/rejection.ts'
@@ -27,6 +28,7 @@ export interface Stubs {
   readonly catalog?: Partial<ServiceImpl<typeof CatalogService>>
   readonly inference?: Partial<ServiceImpl<typeof InferenceService>>
   readonly identity?: Partial<ServiceImpl<typeof IdentityService>>
+  readonly presets?: Partial<ServiceImpl<typeof PresetService>>
   readonly federation?: Partial<ServiceImpl<typeof FederationService>>
   /** Default: each service serves. */
   readonly health?: Partial<ServiceImpl<typeof Health>>
@@ -137,6 +139,7 @@ function stubRoutes(stubs: Stubs): Routes {
       route(InferenceService, complete(InferenceService, stubs.inference)),
       route(Health, complete(Health, { check: () => ({ status: Status.SERVING }), ...stubs.health })),
       route(IdentityService, complete(IdentityService, { authenticate, ...stubs.identity })),
+      route(PresetService, complete(PresetService, stubs.presets)),
       route(FederationService, complete(FederationService, stubs.federation)),
     ],
   }

@@ -216,8 +216,9 @@ export declare type CreatePresetVersionRequest = Message<"portico.inference.v1.C
   systemPrompt?: string | undefined;
 
   /**
-   * What the settings mean; fields of them that are rejected are named as if they were the whole. Messages, and what says who asks and why (`request_id`, `user`, `session_id`, `origin`, `trace`,
-   * `metadata`, `attribution`), are ignored; a preset names no other one.
+   * What the settings mean. `request_id` and messages are ignored; what else says who asks and why (`user`, `session_id`, `origin`,
+   * `trace`, `metadata`, `attribution`) is checked and not kept. A preset names no other one. Fields of the settings that are
+   * rejected are named as those of a request.
    *
    * @generated from field: portico.inference.v1.GenerationRequest settings = 4;
    */

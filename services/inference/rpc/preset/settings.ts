@@ -19,8 +19,8 @@ const { requestId, messages } = create(GenerationRequestSchema, {
 /** The settings of a request as they are stored. Rejects with REQUEST_INVALID where no request could have them. */
 export function toStoredSettings(message: GenerationMessage): JsonObject {
   check(namedModel(message.model).slug === undefined, 'model', 'must not name a preset')
+  parseGeneration({ ...message, requestId, messages })
   const kept = create(GenerationRequestSchema, pick(message, ['model', ...PRESET_MEMBERS]))
-  parseGeneration({ ...kept, requestId, messages })
   return toJson(GenerationRequestSchema, kept) as JsonObject
 }
 

@@ -1,0 +1,77 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { z } from 'zod'
+import type { CreatePresetVersionRequestSchema } from '#gen/portico/inference/v1/preset_service_pb.js'
+import { OF_MANAGERS } from '../credentials.ts'
+import { type GenerationInit, toIdentity } from '../generation/call.ts'
+import { sharedSettings } from '../generation/settings.ts'
+import { type Operation, operation } from '../operation.ts'
+import { jsonProblem } from '../records/json.ts'
+import { guarded } from '../shape.ts'
+import { designatedPreset, fromDesignated } from './preset.ts'
+import { newSlug } from './slug.ts'
+
+type Config = NonNullable<MessageInitShape<typeof CreatePresetVersionRequestSchema>['config']>
+
+/** What a dialect says of a body that a preset is made of. */
+export interface PresetDialect<S extends z.ZodObject> {
+  /** Last part of the path, as of the operation that generates. */
+  readonly path: 'messages' | 'responses' | 'chat/completions'
+  /** Operation id. */
+  readonly id: string
+  /** The members that say how an answer is made, and the one that the system text comes from. */
+  readonly body: S
+  /** That member. */
+  readonly system: keyof z.output<S> & string
+  readonly toSettings: (body: z.output<S>) => GenerationInit
+  /** Empty: none. */
+  readonly toSystem: (body: z.output<S>) => string
+  readonly publicField: (field: string, body: z.output<S>) => string
+}
+
+const DEPTH = 30
+/** They are checked as the specification says, and not kept. */
+const { user, session_id, trace, debug } = sharedSettings
+const identity = { user, session_id, trace, debug }
+
+/** Makes the operation that creates presets of the bodies of a dialect. */
+export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S>): Operation {
+  const { path, id, body, system, toSettings, toSystem, publicField } = dialect
+  const looked = new Set([...Object.keys(body.shape), ...Object.keys(identity)])
+  const kept = new Set([...looked].filter((name) => name !== system && !(name in identity)))
+  const configOf = (given: object): Config => pick(given, kept) as Config
+  const checked = guarded(body.safeExtend(identity), (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    return jsonProblem(configOf(value), DEPTH)
+  })
+  return operation({
+    id,
+    method: 'post',
+    path: `/api/v1/presets/{slug}/${path}`,
+    family: 'gateway',
+    credentials: OF_MANAGERS,
+    summary: `Creates a preset, or a new version of one, from a body as of /${path}`,
+    description:
+      'What says how an answer is made is kept as it is given. What is asked, by whom, and how it is sent is ignored.',
+    params: z.object({ slug: newSlug }),
+    body: checked,
+    bodyAsGiven: true,
+    limit: 'promptLimit',
+    answer: z.strictObject({ data: designatedPreset }),
+    errors: ['REQUEST_INVALID', 'PRESET_CONFLICT'],
+    handle({ presets }, { params: { slug }, body: given, call }) {
+      const said = pick(given as object, looked) as z.output<S>
+      const systemPrompt = toSystem(said)
+      const prompt = systemPrompt === '' ? {} : { systemPrompt }
+      const settings = { ...toSettings(said), ...toIdentity(said, {}) }
+      return presets.createPresetVersion({ slug, config: configOf(said), settings, ...prompt }, call.options())
+    },
+    present: (created) => ({ data: fromDesignated(created) }),
+    publicField: (field, { body: given }) =>
+      field === 'system_prompt' ? system : publicField(field, given as z.output<S>),
+  })
+}
+
+/** The members of an object that have one of the names. */
+function pick(from: object, names: ReadonlySet<string>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => names.has(name)))
+}

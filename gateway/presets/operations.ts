@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { OF_MANAGERS, OF_USERS } from '../credentials.ts'
+import { operation } from '../operation.ts'
+import { nameParameter } from '../records/ids.ts'
+import { listOf, offsetQuery, toOffset } from '../records/page.ts'
+import { designatedPreset, fromDesignated, fromPreset, fromPresetVersion, preset, presetVersion } from './preset.ts'
+
+/** Presets are read with any key of their workspace. */
+const READ = { method: 'get', family: 'gateway', credentials: [...OF_USERS, ...OF_MANAGERS] } as const
+const PATH = '/api/v1/presets/{slug}'
+const ofPreset = z.object({ slug: nameParameter('slug', 'Preset') })
+const version = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, 'must be an integer, at least 1')
+  .meta({ description: 'Number of a version' })
+
+export const listPresets = operation({
+  ...{ ...READ, id: 'presets.list', path: '/api/v1/presets' },
+  summary: 'The presets of the workspace, the one that was changed last first',
+  query: z.object(offsetQuery),
+  answer: listOf(preset),
+  errors: [],
+  handle: ({ presets }, { query, call }) => presets.listPresets(toOffset(query), call.options()),
+  present: ({ presets, totalSize }) => ({ data: presets.map(fromPreset), total_count: totalSize }),
+})
+
+export const getPreset = operation({
+  ...{ ...READ, id: 'presets.get', path: PATH, params: ofPreset },
+  summary: 'One preset with its designated version',
+  answer: z.strictObject({ data: designatedPreset }),
+  errors: ['PRESET_NOT_FOUND'],
+  handle: ({ presets }, { params: { slug }, call }) => presets.getPreset({ slug }, call.options()),
+  present: (found) => ({ data: fromDesignated(found) }),
+})
+
+export const listPresetVersions = operation({
+  ...{ ...READ, id: 'presets.versions.list', path: `${PATH}/versions`, params: ofPreset },
+  summary: 'The versions of a preset, oldest first',
+  query: z.object(offsetQuery),
+  answer: listOf(presetVersion),
+  errors: ['PRESET_NOT_FOUND'],
+  handle: ({ presets }, { params: { slug }, query, call }) =>
+    presets.listPresetVersions({ slug, ...toOffset(query) }, call.options()),
+  present: ({ versions, totalSize }) => ({ data: versions.map(fromPresetVersion), total_count: totalSize }),
+})
+
+export const getPresetVersion = operation({
+  ...{ ...READ, id: 'presets.versions.get', path: `${PATH}/versions/{version}`, params: ofPreset.extend({ version }) },
+  summary: 'One version of a preset',
+  answer: z.strictObject({ data: presetVersion }),
+  errors: ['PRESET_NOT_FOUND', 'PRESET_VERSION_NOT_FOUND'],
+  handle: ({ presets }, { params: { slug, version }, call }) =>
+    presets.getPresetVersion({ slug, version: Number(version) }, call.options()),
+  present: ({ version }) => ({ data: fromPresetVersion(version) }),
+})

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { Portico } from '#test/support/portico.ts'
+import { create, created, send } from '#test/support/presets.ts'
+import { answers, fixture, type ProviderStub, startStub } from '#test/support/provider-stub.ts'
+import { openWith } from '#test/support/responses.ts'
+
+/** What each dialect calls what the test sets and asks. */
+const DIALECTS = {
+  responses: {
+    preset: { instructions: 'Be brief.', max_output_tokens: 33, temperature: 0.25, top_p: 0.5 },
+    ask: { input: 'Hi' },
+    tool: (name: string) => ({ type: 'function', name, parameters: { type: 'object' } }),
+    instructed: { input: 'Hi', instructions: 'Be long.' },
+  },
+  messages: {
+    preset: { system: 'Be brief.', max_tokens: 33, temperature: 0.25, top_p: 0.5 },
+    ask: { messages: [{ role: 'user', content: 'Hi' }] },
+    tool: (name: string) => ({ name, input_schema: { type: 'object' } }),
+    instructed: { messages: [{ role: 'user', content: 'Hi' }], system: 'Be long.' },
+  },
+  'chat/completions': {
+    preset: {
+      messages: [{ role: 'system', content: 'Be brief.' }],
+      max_completion_tokens: 33,
+      temperature: 0.25,
+      top_p: 0.5,
+    },
+    ask: { messages: [{ role: 'user', content: 'Hi' }] },
+    tool: (name: string) => ({ type: 'function', function: { name, parameters: { type: 'object' } } }),
+    instructed: {
+      messages: [
+        { role: 'system', content: 'Be long.' },
+        { role: 'user', content: 'Hi' },
+      ],
+    },
+  },
+} as const
+
+/** Asks, and returns what the provider was sent. */
+async function upstream(portico: Portico, stub: ProviderStub, dialect: string, body: object) {
+  const { status, json } = await send(portico, `/${dialect}`, body)
+  assert.equal(status, 200, JSON.stringify(json))
+  return stub.seen.at(-1)?.body as Record<string, unknown>
+}
+
+async function openBoth() {
+  const stub = await startStub(answers(200, fixture('openai-text.json')))
+  const portico = await openWith(stub)
+  return {
+    stub,
+    portico,
+    async [Symbol.asyncDispose]() {
+      await portico[Symbol.asyncDispose]()
+      await stub[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const toolNames = (tools: unknown) =>
+  (tools as { function: { name: string } }[] | undefined)?.map((tool) => tool.function.name)
+
+for (const [maker, made] of Object.entries(DIALECTS)) {
+  for (const [user, used] of Object.entries(DIALECTS)) {
+    test(`a preset made by ${maker} serves ${user}, meaning by meaning`, async () => {
+      await using both = await openBoth()
+      const { portico, stub } = both
+      const settings = { ...made.preset, model: 'openai/gpt-a', tools: [made.tool('kept'), made.tool('common')] }
+      await created(portico, 'p', maker, settings)
+      const seen = await upstream(portico, stub, user, { ...used.ask, model: '@preset/p' })
+      assert.deepEqual(seen.messages, [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Hi' },
+      ])
+      const { model, temperature, top_p: topP, max_tokens: older, max_completion_tokens: most = older } = seen
+      assert.deepEqual([model, temperature, topP, most], ['gpt-a', 0.25, 0.5, 33])
+      assert.deepEqual(toolNames(seen.tools), ['kept', 'common'])
+
+      const tools = [used.tool('own'), used.tool('common')]
+      const more = { ...used.instructed, temperature: 0, tools }
+      for (const named of [{ model: 'openai/gpt-b@preset/p' }, { model: 'openai/gpt-b', preset: 'p' }]) {
+        const own = await upstream(portico, stub, user, { ...more, ...named })
+        assert.deepEqual([own.model, own.temperature, own.top_p], ['gpt-b', 0, 0.5])
+        assert.deepEqual(toolNames(own.tools), ['kept', 'common', 'own'])
+        assert.deepEqual((own.messages as object[])[0], { role: 'system', content: 'Be long.' })
+      }
+    })
+  }
+}
+
+for (const [dialect, { ask, tool }] of Object.entries(DIALECTS)) {
+  test(`${dialect}: a new version counts on the next request, and an unknown preset is 404`, async () => {
+    await using both = await openBoth()
+    const { portico, stub } = both
+    await created(portico, 'p', dialect, { model: 'openai/a', temperature: 0.1 })
+    assert.equal((await upstream(portico, stub, dialect, { ...ask, model: '@preset/p' })).temperature, 0.1)
+    await created(portico, 'p', dialect, { model: 'openai/a', temperature: 0.2 })
+    assert.equal((await upstream(portico, stub, dialect, { ...ask, model: '@preset/p' })).temperature, 0.2)
+    for (const named of [{ model: '@preset/q' }, { model: 'openai/a@preset/q' }, { model: 'openai/a', preset: 'q' }]) {
+      assert.equal((await send(portico, `/${dialect}`, { ...ask, ...named })).status, 404)
+    }
+    const twice = await send(portico, `/${dialect}`, { ...ask, model: '@preset/p', preset: 'p' })
+    assert.equal(twice.status, 400)
+    assert.equal(stub.seen.length, 2)
+  })
+
+  test(`${dialect}: a call of a tool of the preset may be demanded`, async () => {
+    await using both = await openBoth()
+    const { portico, stub } = both
+    await created(portico, 'p', dialect, { model: 'openai/a', tools: [tool('kept')] })
+    const demand = choiceOf(dialect)
+    const seen = await upstream(portico, stub, dialect, { ...ask, model: '@preset/p', tool_choice: demand('kept') })
+    assert.deepEqual(seen.tool_choice, { type: 'function', function: { name: 'kept' } })
+    const missing = await send(portico, `/${dialect}`, { ...ask, model: '@preset/p', tool_choice: demand('none') })
+    assert.equal(missing.status, 400)
+    assert.match(missing.json.error.message, /tool_choice/)
+    await create(portico, 'p', dialect, { model: 'openai/a' })
+    assert.equal(
+      (await send(portico, `/${dialect}`, { ...ask, model: '@preset/p', tool_choice: demand('kept') })).status,
+      400,
+    )
+  })
+}
+
+function choiceOf(dialect: string): (name: string) => object {
+  if (dialect === 'messages') return (name) => ({ type: 'tool', name })
+  return dialect === 'responses'
+    ? (name) => ({ type: 'function', name })
+    : (name) => ({ type: 'function', function: { name } })
+}
