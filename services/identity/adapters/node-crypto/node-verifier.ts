@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { PublicKey, SignatureAlgorithm } from '#services/identity/domain/public-key.ts'
 import type { SignatureVerifier, SignedParts } from '#services/identity/ports/token-signatures.ts'
+import { withPlainSignatures } from '#shared/plain-signatures.ts'
 
 const KINDS = { ES256: 'EC', RS256: 'RSA' } as const satisfies Record<SignatureAlgorithm, PublicKey['kty']>
 
@@ -15,8 +16,7 @@ export class NodeVerifier implements SignatureVerifier {
 
   #hasSigned(key: PublicKey, signed: Buffer, signature: Uint8Array): boolean {
     const imported = this.#import(key)
-    // For RSA, which has one form of signature, the encoding means nothing.
-    return imported !== null && verify('sha256', signed, { key: imported, dsaEncoding: 'ieee-p1363' }, signature)
+    return imported !== null && verify('sha256', signed, imported, signature)
   }
 
   /** Null: the key is none. */
@@ -32,7 +32,7 @@ export class NodeVerifier implements SignatureVerifier {
 
 function importKey(key: PublicKey): KeyObject | null {
   try {
-    return createPublicKey({ key, format: 'jwk' })
+    return withPlainSignatures(createPublicKey({ key, format: 'jwk' }))
   } catch {
     return null
   }

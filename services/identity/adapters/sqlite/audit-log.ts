@@ -10,7 +10,7 @@ interface EntryRow {
 }
 
 const RAISE =
-  'UPDATE organizations SET last_position = last_position + 1 WHERE id = ? RETURNING last_position AS position'
+  'UPDATE organizations SET last_position = last_position + ?2 WHERE id = ?1 RETURNING last_position AS position'
 const INSERT = `INSERT INTO audit_entries (organization_id, position, time, kind, policy_id, issuer_id, event)
   VALUES (?, ?, ?, ?, ?, ?, ?)`
 const KEEP_FROM = 'UPDATE audit_retention SET kept_from = ?1 WHERE kept_from < ?1'
@@ -25,16 +25,27 @@ const WINDOW = `time >= ? AND time < ?
   AND position >= (SELECT iif(count(*) > ${FEW}, 0, min(position)) FROM ${IN_WINDOW})
   AND position <= (SELECT iif(count(*) > ${FEW}, ${Number.MAX_SAFE_INTEGER}, max(position)) FROM ${IN_WINDOW})`
 
+/** Entries that are appended in one turn of the event loop. */
+interface Group {
+  readonly entries: AuditEntry[]
+  /** The organizations that are there; resolves when their entries are durable. */
+  readonly written: Promise<ReadonlySet<string>>
+}
+
 /** The audit log in SQLite: triggers refuse to change an entry, and to remove one that is to be kept. */
 export class SqliteAuditLog implements AuditLog {
   readonly #file: SqliteFile
+  #group: Group | undefined
 
   constructor(file: SqliteFile) {
     this.#file = file
   }
 
   async append(entry: AuditEntry): Promise<void> {
-    await this.#file.write(() => writeEntry(this.#file, entry))
+    this.#group ??= this.#beginGroup()
+    this.#group.entries.push(entry)
+    const written = await this.#group.written
+    if (!written.has(entry.organizationId)) throw missing(entry)
   }
 
   async list(
@@ -80,13 +91,45 @@ export class SqliteAuditLog implements AuditLog {
       return removed
     })
   }
+
+  #beginGroup(): Group {
+    const entries: AuditEntry[] = []
+    const close = (): void => {
+      this.#group = undefined
+    }
+    const written = this.#file.write(() => {
+      close()
+      const groups = Map.groupBy(entries, ({ organizationId }) => organizationId)
+      return new Set(
+        Array.from(groups).flatMap(([id, own]) => (writeEntries(this.#file, id, own) === undefined ? [] : [id])),
+      )
+    })
+    // A commit that could not begin has not called the job.
+    written.catch(close)
+    return { entries, written }
+  }
 }
 
 /** Writes an entry, in a job of the file. Returns its position; throws when there is no such organization. */
-export function writeEntry(file: SqliteFile, { organizationId, time, event }: AuditEntry): number {
-  const counter = file.statement(RAISE).get(organizationId) as { position: number } | undefined
-  if (counter === undefined) throw new Error(`There is no organization ${organizationId}`)
-  const { kind, policyId = null, issuerId = null } = keysOf(event)
-  file.statement(INSERT).run(organizationId, counter.position, time, kind, policyId, issuerId, JSON.stringify(event))
-  return counter.position
+export function writeEntry(file: SqliteFile, entry: AuditEntry): number {
+  const position = writeEntries(file, entry.organizationId, [entry])
+  if (position === undefined) throw missing(entry)
+  return position
+}
+
+/** Writes entries, and returns the position of the last one; undefined: there is no such organization. */
+function writeEntries(file: SqliteFile, organizationId: string, entries: readonly AuditEntry[]): number | undefined {
+  const counter = file.statement(RAISE).get(organizationId, entries.length) as { position: number } | undefined
+  if (counter === undefined) return undefined
+  let position = counter.position - entries.length
+  for (const { time, event } of entries) {
+    const { kind, policyId = null, issuerId = null } = keysOf(event)
+    position++
+    file.statement(INSERT).run(organizationId, position, time, kind, policyId, issuerId, JSON.stringify(event))
+  }
+  return position
+}
+
+function missing({ organizationId }: AuditEntry): Error {
+  return new Error(`There is no organization ${organizationId}`)
 }

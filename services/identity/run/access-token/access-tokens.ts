@@ -70,7 +70,7 @@ export class AccessTokens {
     const claims = claimsOf(grant, { issuer: this.#issuer, tokenId, now: this.#clock.now() })
     if (claims === undefined) return undefined
     const signed = `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
-    const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+    const signature = sign('sha256', Buffer.from(signed), privateKey)
     const token = `${signed}.${signature.toString('base64url')}`
     return { token, tokenId, expiresIn: claims.exp - claims.iat, timeExpires: claims.exp * 1_000 }
   }
@@ -93,7 +93,7 @@ export class AccessTokens {
     if (key === undefined) return undefined
     const signed = Buffer.from(token.slice(0, -signature.length - 1))
     const bytes = Buffer.from(signature, 'base64url')
-    if (!verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, bytes)) return undefined
+    if (!verify('sha256', signed, key, bytes)) return undefined
     const read = readClaims(JSON.parse(Buffer.from(payload, 'base64url').toString()), this.#issuer)
     if (read !== undefined && this.#isCurrent(read)) this.#remember(digest, read)
     return read
