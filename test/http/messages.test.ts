@@ -68,7 +68,7 @@ test('a message, streamed, in exact wire form', async () => {
   ])
 })
 
-for (const name of ['anthropic-tools']) {
+for (const name of ['anthropic-tools', 'anthropic-sources']) {
   test(`${name}: what Anthropic says comes out as it went in, whole and streamed`, async () => {
     const given = JSON.parse(fixture(`${name}.json`))
     await using whole = await startStub(answers(200, given))

@@ -10,7 +10,10 @@ export type MediaSource = { readonly data: Uint8Array } | { readonly url: string
 
 interface AnyPart {
   readonly cache?: CacheControl | undefined
-  /** What the provider said of a generated part that no other member holds, in its own words. */
+  /**
+   * What the provider said of a generated part that no other member holds, in its own words. In a request: by the kind of provider
+   * ({@link ReasoningPart.format}), further members for that kind.
+   */
   readonly providerMetadata?: JsonObject | undefined
 }
 

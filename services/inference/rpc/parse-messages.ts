@@ -36,15 +36,18 @@ export function parseMessages(messages: readonly MessageMessage[]): Message[] {
   })
 }
 
-function parsePart({ part, cacheControl }: PartMessage, field: string): Part {
-  const cache = cacheControl === undefined ? {} : { cache: { ttl: cacheControl.ttl } }
+function parsePart({ part, cacheControl, providerMetadata }: PartMessage, field: string): Part {
+  const besides = {
+    ...(cacheControl === undefined ? {} : { cache: { ttl: cacheControl.ttl } }),
+    ...(providerMetadata === undefined ? {} : { providerMetadata }),
+  }
   switch (part.case) {
     case 'text':
     case 'refusal': {
       const { text, sources } = part.value
-      if (sources.length === 0) return { type: part.case, text, ...cache }
+      if (sources.length === 0) return { type: part.case, text, ...besides }
       checkText(part.value, `${field}.${part.case}`)
-      return { type: part.case, text, sources: sources.map(citationOf), ...cache }
+      return { type: part.case, text, sources: sources.map(citationOf), ...besides }
     }
     case 'image':
     case 'file':
@@ -52,16 +55,16 @@ function parsePart({ part, cacheControl }: PartMessage, field: string): Part {
     case 'video': {
       checkMedia(part.value, `${field}.${part.case}`)
       const { mime, name, detail } = part.value
-      return { type: part.case, source: parseSource(part.value, field), mime, name, detail, ...cache }
+      return { type: part.case, source: parseSource(part.value, field), mime, name, detail, ...besides }
     }
     case 'reasoning': {
       const { text, summary, signature, encrypted, id, format } = part.value
-      return { type: 'reasoning', text, summary, signature, encrypted, id, format, ...cache }
+      return { type: 'reasoning', text, summary, signature, encrypted, id, format, ...besides }
     }
     case 'toolCall': {
       const { callId, name, arguments: text, custom, namespace, signature, format } = part.value
       const proof = { signature, format }
-      return { type: 'tool-call', callId, name, arguments: text, custom, namespace, ...proof, ...cache }
+      return { type: 'tool-call', callId, name, arguments: text, custom, namespace, ...proof, ...besides }
     }
     case 'toolResult': {
       const at = `${field}.tool_result`
@@ -70,12 +73,12 @@ function parsePart({ part, cacheControl }: PartMessage, field: string): Part {
       const content = part.value.content.map((inner, i) => parsePart(inner, `${at}.content[${i}]`))
       const nested = content.some(({ type }) => type === 'tool-result' || type === 'tool-call' || type === 'reasoning')
       check(!nested, field, 'must hold text, images and files')
-      return { type: 'tool-result', callId, content, failed, custom, ...cache }
+      return { type: 'tool-result', callId, content, failed, custom, ...besides }
     }
     case 'foreign': {
       const { format, item } = part.value
       check(format !== '' && item !== undefined, `${field}.foreign`, 'needs a format and an item')
-      return { type: 'foreign', format, item, ...cache }
+      return { type: 'foreign', format, item, ...besides }
     }
     default:
       throw invalid(field, 'is not known')

@@ -148,8 +148,8 @@ export declare type Part = Message$1<"portico.inference.v1.Part"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * What the provider said of a generated part that no other member holds, in the provider's own words; absent: nothing.
-   * Ignored in requests.
+   * What the provider said of a generated part that no other member holds, in the provider's own words; absent: nothing. In a
+   * request: by ReasoningPart.format, further members of the part for providers of that kind; other members are ignored.
    *
    * @generated from field: google.protobuf.Struct provider_metadata = 14;
    */

@@ -1,66 +1,52 @@
-import type { FinishReason, GenerationEvent, Usage, Warning } from '#services/inference/domain/generation.ts'
+import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
 import { type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
-import { countAt, listAt, objectAt, textAt, wordAt } from '../http/json.ts'
-import { rejectionForStatus, unavailable } from '../http/provider-errors.ts'
+import { listAt, objectAt, textAt } from '../http/json.ts'
+import { unavailable } from '../http/provider-errors.ts'
+import { cite } from './citations.ts'
+import { ANTHROPIC } from './extension.ts'
+import { collect, type OpenBlock, wholeBlock } from './open-block.ts'
+import { failureOf, reasonOf } from './outcome.ts'
+import { type AnthropicTools, customInput } from './tools.ts'
+import { UsageSoFar } from './usage.ts'
 
 const MAX_BLOCKS = 4_096
+/** Characters of a block that is passed on whole. */
+const MAX_COLLECTED = 1_000_000
 
-const REASONS: ReadonlyMap<string, FinishReason> = new Map(
-  Object.entries<FinishReason>({
-    end_turn: 'stop',
-    stop_sequence: 'stop',
-    max_tokens: 'length',
-    model_context_window_exceeded: 'length',
-    tool_use: 'tool-calls',
-    refusal: 'content-filter',
-  }),
-)
+type Names = Pick<AnthropicTools, 'called'>
+const AS_CALLED: Names = { called: (callId, toolName) => ({ callId, toolName }) }
 
-const STATUSES: ReadonlyMap<string, number> = new Map(
-  Object.entries<number>({
-    invalid_request_error: 400,
-    authentication_error: 401,
-    billing_error: 402,
-    permission_error: 403,
-    not_found_error: 404,
-    request_too_large: 413,
-    rate_limit_error: 429,
-    timeout_error: 504,
-    overloaded_error: 529,
-  }),
-)
-
-/** Turns a message, whole or streamed, into events. Unknown events and blocks are passed over. */
+/** Turns a message, whole or streamed, into events. Unknown events are passed over, and unknown blocks kept as they are. */
 export class AnthropicMapper implements ProviderMapper {
   readonly #providerId: string
   readonly #warnings: readonly Warning[]
   readonly #writer = new PartWriter()
-  readonly #blocks = new Map<unknown, { readonly part: OpenPart; readonly input: unknown }>()
+  readonly #tools: Names
+  readonly #blocks = new Map<unknown, OpenBlock>()
   #count = 0
   #started = false
+  readonly #used = new UsageSoFar()
   #rawReason = ''
-  #input = 0n
-  #cacheRead = 0n
-  #cacheWrite = 0n
-  #output = 0n
-  #thinking = 0n
+  #stopText = ''
+  #tier = ''
   done = false
 
-  constructor(providerId: string, warnings: readonly Warning[]) {
+  constructor(providerId: string, warnings: readonly Warning[], tools: Names = AS_CALLED) {
     this.#providerId = providerId
+    this.#tools = tools
     this.#warnings = warnings
   }
 
   whole(message: JsonObject): void {
-    if (objectAt(message.error) !== undefined) throw this.#failure(objectAt(message.error))
+    if (objectAt(message.error) !== undefined) throw failureOf(this.#providerId, objectAt(message.error))
     this.#start(message)
     for (const [index, block] of listAt(message.content).entries()) {
       this.#begin(index, objectAt(block) ?? {})
       this.#end(index)
     }
-    this.#rawReason = textAt(message.stop_reason)
+    this.#stopped(message)
     this.end()
   }
 
@@ -81,14 +67,14 @@ export class AnthropicMapper implements ProviderMapper {
         this.#start(objectAt(event.message) ?? {})
         break
       case 'message_delta':
-        this.#rawReason = textAt(objectAt(event.delta)?.stop_reason) || this.#rawReason
+        this.#stopped(objectAt(event.delta) ?? {})
         this.#usage(objectAt(event.usage))
         break
       case 'message_stop':
         this.#finish()
         break
       case 'error':
-        throw this.#failure(objectAt(event.error))
+        throw failureOf(this.#providerId, objectAt(event.error))
     }
     if (this.#writer.full && !this.done) this.#finish()
   }
@@ -116,82 +102,80 @@ export class AnthropicMapper implements ProviderMapper {
     this.#usage(objectAt(message.usage))
   }
 
+  #stopped({ stop_reason: reason, stop_sequence: text }: JsonObject): void {
+    this.#rawReason = textAt(reason) || this.#rawReason
+    this.#stopText = textAt(text) || this.#stopText
+  }
+
   #begin(index: unknown, block: JsonObject): void {
     if (++this.#count > MAX_BLOCKS) throw unavailable(this.#providerId, 'It sent too many blocks')
-    let part: OpenPart | undefined
-    if (block.type === 'text') part = this.#writer.start('text')
-    if (block.type === 'thinking') part = this.#writer.start('reasoning')
-    if (block.type === 'tool_use') {
-      part = this.#writer.start('tool-call', { callId: textAt(block.id), toolName: textAt(block.name) })
-    }
     if (block.type === 'redacted_thinking') {
-      this.#writer.whole('reasoning', { type: 'reasoning', encrypted: textAt(block.data) })
+      this.#writer.whole('reasoning', { type: 'reasoning', encrypted: textAt(block.data), format: ANTHROPIC })
+      return
     }
+    const part = this.#open(block)
+    this.#blocks.set(index, { part, block, json: '' })
     if (part === undefined) return
-    this.#blocks.set(index, { part, input: block.input })
     const said = textAt(block.text) || textAt(block.thinking)
     if (said !== '') this.#writer.extend(part, said)
     part.signature = textAt(block.signature)
     for (const citation of listAt(block.citations)) cite(this.#writer, part, objectAt(citation))
   }
 
+  #open({ type, id, name }: JsonObject): OpenPart | undefined {
+    if (type === 'text') return this.#writer.start('text')
+    if (type === 'thinking') return this.#writer.start('reasoning')
+    if (type === 'tool_use') return this.#writer.start('tool-call', this.#tools.called(textAt(id), textAt(name)))
+  }
+
   #extend(index: unknown, delta: JsonObject): void {
-    const block = this.#blocks.get(index)
-    if (block === undefined) return
-    if (delta.type === 'signature_delta') {
-      block.part.signature += textAt(delta.signature)
+    const open = this.#blocks.get(index)
+    if (open === undefined) return
+    const { part } = open
+    if (part === undefined || part.called?.custom) {
+      if (collect(open, delta) > MAX_COLLECTED) throw unavailable(this.#providerId, 'A block is too long')
       return
     }
-    if (delta.type === 'citations_delta') cite(this.#writer, block.part, objectAt(delta.citation))
+    if (delta.type === 'signature_delta') {
+      part.signature += textAt(delta.signature)
+      return
+    }
+    if (delta.type === 'citations_delta') cite(this.#writer, part, objectAt(delta.citation))
     const said = textAt(delta.text ?? delta.partial_json ?? delta.thinking)
-    if (said !== '') this.#writer.extend(block.part, said)
+    if (said !== '') this.#writer.extend(part, said)
   }
 
   #end(index: unknown): void {
-    const block = this.#blocks.get(index)
-    if (block === undefined) return
+    const open = this.#blocks.get(index)
+    if (open === undefined) return
     this.#blocks.delete(index)
-    const { part, input } = block
-    if (part.kind === 'tool-call' && part.text === '') this.#writer.extend(part, JSON.stringify(objectAt(input) ?? {}))
+    const { part } = open
+    const item = wholeBlock(open)
+    if (part === undefined) {
+      if (textAt(item.type) !== '') this.#writer.whole('foreign', { type: 'foreign', format: ANTHROPIC, item })
+      return
+    }
+    const input = objectAt(item.input) ?? {}
+    if (part.called?.custom) this.#writer.extend(part, customInput(input))
+    else if (part.kind === 'tool-call' && part.text === '') this.#writer.extend(part, JSON.stringify(input))
+    if (part.signature !== '') part.format = ANTHROPIC
     this.#writer.end(part)
   }
 
-  /** Numbers are totals so far, not additions; a missing or null one leaves what was known. */
   #usage(usage: JsonObject | undefined): void {
     if (usage === undefined) return
-    this.#input = countAt(usage.input_tokens) ?? this.#input
-    this.#cacheRead = countAt(usage.cache_read_input_tokens) ?? this.#cacheRead
-    this.#cacheWrite = countAt(usage.cache_creation_input_tokens) ?? this.#cacheWrite
-    this.#output = countAt(usage.output_tokens) ?? this.#output
-    this.#thinking = countAt(objectAt(usage.output_tokens_details)?.thinking_tokens) ?? this.#thinking
-    const total: Usage = {
-      inputTokens: this.#input + this.#cacheRead + this.#cacheWrite,
-      outputTokens: this.#output,
-      cacheReadTokens: this.#cacheRead,
-      cacheWriteTokens: this.#cacheWrite,
-      reasoningTokens: this.#thinking,
-    }
-    this.#writer.push({ type: 'usage', usage: total })
+    this.#tier = textAt(usage.service_tier) || this.#tier
+    this.#writer.push({ type: 'usage', usage: this.#used.note(usage) })
   }
 
   #finish(known?: FinishReason): void {
     for (const index of [...this.#blocks.keys()]) this.#end(index)
     this.done = true
     if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
-    const reason = known ?? REASONS.get(this.#rawReason) ?? 'other'
-    this.#writer.finish(reason, this.#rawReason)
+    const reason = known ?? reasonOf(this.#rawReason)
+    this.#writer.finish(reason, this.#rawReason, {
+      ...(this.#stopText === '' ? {} : { stopText: this.#stopText }),
+      ...(this.#tier === '' ? {} : { serviceTier: this.#tier }),
+    })
   }
-
-  #failure(error: JsonObject | undefined): Error {
-    const status = STATUSES.get(textAt(error?.type)) ?? 500
-    return rejectionForStatus(this.#providerId, status, textAt(error?.message) || 'It broke off with an error')
-  }
-}
-
-/** What a text rests on: an address, or a document of the request. The citation itself goes on as it came. */
-function cite(writer: PartWriter, part: OpenPart, citation: JsonObject | undefined): void {
-  if (citation === undefined || !writer.note(part, 'citations', citation)) return
-  const title = wordAt(citation.title) ?? wordAt(citation.document_title)
-  const source = { url: wordAt(citation.url), title, start: undefined, end: undefined }
-  writer.cite(part, { ...source, citedText: wordAt(citation.cited_text) })
 }

@@ -1,26 +1,30 @@
-import type { MediaPart, Message, Part } from '#services/inference/domain/conversation.ts'
+import type { CacheControl, MediaPart, Message, Part } from '#services/inference/domain/conversation.ts'
 import { isForeign } from '#services/inference/domain/left-out.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { base64, fromUrl } from '../http/data-url.ts'
 import { objectAt } from '../http/json.ts'
-
-/** What this API made means nothing to other kinds of providers. */
-export const ANTHROPIC = 'anthropic-claude-v1'
+import { ANTHROPIC } from './extension.ts'
+import { type AnthropicTools, inputOfCustom } from './tools.ts'
 
 type Block = Record<string, unknown>
 
 /** System texts as blocks, wherever they stood. */
 export function anthropicSystem(messages: readonly Message[]): Block[] {
-  return messages.filter(({ role }) => role === 'system').flatMap(({ parts }) => blocksOf(parts))
+  return messages.filter(({ role }) => role === 'system').flatMap(({ parts }) => blocksOf(parts, undefined))
+}
+
+/** Asks to cache what comes before. */
+export function markerOf({ ttl }: CacheControl): Block {
+  return { type: 'ephemeral', ...(ttl ? { ttl } : {}) }
 }
 
 /** The conversation as the messages API wants it: users and assistants only, results of tools being the user's. */
-export function anthropicMessages(messages: readonly Message[]): Block[] {
+export function anthropicMessages(messages: readonly Message[], tools: AnthropicTools): Block[] {
   const merged: { role: string; content: Block[] }[] = []
   for (const { role, parts } of messages) {
     if (role === 'system') continue
     const speaker = role === 'assistant' ? 'assistant' : 'user'
-    const content = blocksOf(parts)
+    const content = blocksOf(parts, tools)
     const last = merged.at(-1)
     if (last?.role === speaker) for (const part of content) last.content.push(part)
     else if (content.length > 0) merged.push({ role: speaker, content })
@@ -28,18 +32,19 @@ export function anthropicMessages(messages: readonly Message[]): Block[] {
   return merged
 }
 
-function blocksOf(parts: readonly Part[]): Block[] {
+/** What a part says in the API's own words never replaces what it says in ours. */
+function blocksOf(parts: readonly Part[], tools: AnthropicTools | undefined): Block[] {
   return parts.flatMap((part) => {
-    const block = blockOf(part)
+    const block = blockOf(part, tools)
     if (block === undefined) return []
-    if (part.cache === undefined) return [block]
-    const ttl = part.cache.ttl ? { ttl: part.cache.ttl } : {}
-    return [{ ...block, cache_control: { type: 'ephemeral', ...ttl } }]
+    const more = objectAt(part.providerMetadata?.[ANTHROPIC])
+    const whole = more === undefined ? block : { ...more, ...block }
+    return [part.cache === undefined ? whole : { ...whole, cache_control: markerOf(part.cache) }]
   })
 }
 
 /** Empty texts, and thoughts without proof, are refused by the API: they are left out. */
-function blockOf(part: Part): Block | undefined {
+function blockOf(part: Part, tools: AnthropicTools | undefined): Block | undefined {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -50,11 +55,14 @@ function blockOf(part: Part): Block | undefined {
       if (isForeign(part, ANTHROPIC)) return undefined
       if (part.encrypted) return { type: 'redacted_thinking', data: part.encrypted }
       return part.signature ? { type: 'thinking', thinking: part.text ?? '', signature: part.signature } : undefined
-    case 'tool-call':
-      return { type: 'tool_use', id: part.callId, name: part.name, input: inputOf(part.arguments) }
+    case 'tool-call': {
+      const { callId: id, name, namespace, custom } = part
+      const input = custom ? inputOfCustom(part.arguments) : inputOf(part.arguments)
+      return { type: 'tool_use', id, name: tools?.nameOf(name, namespace) ?? name, input }
+    }
     case 'tool-result': {
       const failed = part.failed ? { is_error: true } : {}
-      return { type: 'tool_result', tool_use_id: part.callId, content: blocksOf(part.content), ...failed }
+      return { type: 'tool_result', tool_use_id: part.callId, content: blocksOf(part.content, tools), ...failed }
     }
     default:
       return mediaBlock(part)

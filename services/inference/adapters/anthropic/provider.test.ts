@@ -6,6 +6,7 @@ import { fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { ProviderSet } from '../providers/provider-set.ts'
+import { ANTHROPIC } from './extension.ts'
 import { anthropicBody } from './request.ts'
 
 const thought = { type: 'reasoning' } as const
@@ -22,9 +23,13 @@ test('thoughts, hidden thoughts, text and calls become parts; cached input count
     { type: 'part-started', index: 0, kind: 'reasoning' },
     { type: 'part-extended', index: 0, text: 'A directory' },
     { type: 'part-extended', index: 0, text: ' first.' },
-    { type: 'part-ended', index: 0, part: { ...thought, text: 'A directory first.', signature: 'EqQBCg==' } },
+    {
+      type: 'part-ended',
+      index: 0,
+      part: { ...thought, text: 'A directory first.', signature: 'EqQBCg==', format: ANTHROPIC },
+    },
     { type: 'part-started', index: 1, kind: 'reasoning' },
-    { type: 'part-ended', index: 1, part: { ...thought, encrypted: 'EmwKAh==' } },
+    { type: 'part-ended', index: 1, part: { ...thought, encrypted: 'EmwKAh==', format: ANTHROPIC } },
     { type: 'part-started', index: 2, kind: 'text' },
     { type: 'part-extended', index: 2, text: 'I’ll look.' },
     { type: 'part-ended', index: 2, part: { type: 'text', text: 'I’ll look.' } },
@@ -40,7 +45,7 @@ test('thoughts, hidden thoughts, text and calls become parts; cached input count
     { type: 'part-extended', index: 4, text: '{}' },
     { type: 'part-ended', index: 4, part: { type: 'tool-call', callId: 'toolu_02', name: 'now', arguments: '{}' } },
     { type: 'usage', usage: { ...usage, outputTokens: 89n, reasoningTokens: 7n } },
-    { type: 'finished', reason: 'tool-calls', rawReason: 'tool_use' },
+    { type: 'finished', reason: 'tool-calls', rawReason: 'tool_use', serviceTier: 'standard' },
   ])
   const [seen] = stub.seen
   assert.equal(seen?.path, '/v1/messages')

@@ -2,8 +2,10 @@ import type { GenerationEvent, GenerationRequest } from '#services/inference/dom
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
 import type { Upstream } from '../http/upstream.ts'
+import { headersOf } from './extension.ts'
 import { AnthropicMapper } from './mapper.ts'
-import { anthropicBody } from './request.ts'
+import { anthropicBody, comesWhole } from './request.ts'
+import { AnthropicTools } from './tools.ts'
 import { anthropicWarnings } from './warnings.ts'
 
 /** A server of Anthropic's messages API. */
@@ -17,7 +19,7 @@ export class AnthropicProvider implements ModelProvider {
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
-    return wholeAnswer(this.#exchange(request, true, signal))
+    return wholeAnswer(this.#exchange(request, comesWhole(request), signal))
   }
 
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
@@ -25,11 +27,12 @@ export class AnthropicProvider implements ModelProvider {
   }
 
   #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {
+    const tools = new AnthropicTools(request)
     const ask: Exchange['ask'] = () => {
-      const body = JSON.stringify(anthropicBody(request, whole))
-      return this.#upstream.post('/v1/messages', { headers: request.providerHeaders, body, whole, signal })
+      const body = JSON.stringify(anthropicBody(request, whole, tools))
+      return this.#upstream.post('/v1/messages', { headers: headersOf(request), body, whole, signal })
     }
-    const mapper = new AnthropicMapper(this.#providerId, anthropicWarnings(request))
+    const mapper = new AnthropicMapper(this.#providerId, anthropicWarnings(request), tools)
     return { providerId: this.#providerId, ask, mapper, signal, origin: request.origin }
   }
 }

@@ -1,26 +1,39 @@
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
 import { foreignLeftOut, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
-import { ANTHROPIC } from './messages.ts'
-import { thinkingOf } from './request.ts'
+import { ANTHROPIC } from './extension.ts'
+import { thinkingOf } from './thinking.ts'
+import { searches } from './tools.ts'
 
 const THINKING = 'A model that thinks takes no such setting: it was left out'
+const SUMMARY = 'This provider decides itself how it shows what the model thinks'
+const TIERS: ReadonlySet<string> = new Set(['auto', 'default', 'priority'])
 
 /** What the API has no member for. */
 const WITHOUT: readonly Setting[] = [
   ...(['sampling.frequency_penalty', 'sampling.presence_penalty', 'sampling.seed', 'verbosity'] as const),
   ...(['sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty', 'sampling.logit_bias'] as const),
-  ...(['sampling.top_log_probabilities', 'prediction', 'service_tier', 'speed'] as const),
-  ...(['tools.custom', 'tools.namespace', 'tools.deferred', 'reasoning.summary'] as const),
+  ...(['sampling.top_log_probabilities', 'prediction'] as const),
 ]
 
 /** What of a request the messages API has no member for, or other bounds. */
 export function anthropicWarnings(request: GenerationRequest): Warning[] {
-  const { sampling, reasoning, responseFormat } = request
+  const { sampling, reasoning, responseFormat, serviceTier = 'auto', tools, messages } = request
   const warnings = [...settingsLeftOut(request, WITHOUT), ...foreignLeftOut(request, ANTHROPIC)]
   const warn = (field: string, holds: boolean, message: string): void => {
     if (holds) warnings.push({ field, message })
   }
   warn('response_format', responseFormat?.type === 'json-object', 'The model is asked for JSON in words')
+  warn('service_tier', !TIERS.has(serviceTier), 'This provider has no such tier: it chooses one itself')
+  warn(
+    'tools',
+    tools.some(({ custom }) => custom?.grammar !== undefined),
+    'The model is asked in words to follow a grammar',
+  )
+  const deferred = tools.some((tool) => tool.deferred === true)
+  warn('tools', deferred && !searches(request), 'Nothing searches for deferred tools: all are shown')
+  const first = messages.findIndex(({ role }) => role !== 'system')
+  const between = messages.findIndex(({ role }, i) => role === 'system' && i > first)
+  warn(`messages[${between}]`, first >= 0 && between > 0, 'It was moved before the conversation')
   const { thinking } = thinkingOf(request)
   if (thinking === undefined || thinking.type === 'disabled') {
     warn('sampling.temperature', (sampling?.temperature ?? 0) > 1, 'Lowered to 1')
@@ -30,6 +43,7 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
     warn('sampling.top_k', sampling?.topK !== undefined, THINKING)
   }
   if (reasoning === undefined) return warnings
+  warn('reasoning.summary', reasoning.summary !== undefined && thinking?.type !== 'adaptive', SUMMARY)
   const wanted = reasoning.maxTokens !== undefined || (reasoning.effort !== undefined && reasoning.effort !== 'none')
   warn('reasoning', wanted && thinking === undefined, 'max_output_tokens leaves no room to think: it was left out')
   return warnings

@@ -23,7 +23,8 @@ async function open(protocol: Protocol, answer: (response: ServerResponse) => un
   return {
     stub,
     provider,
-    whole: (signal = new AbortController().signal) => provider.generate(generationRequest(), signal),
+    whole: (signal = new AbortController().signal) =>
+      provider.generate(generationRequest({ maxOutputTokens: 1_000 }), signal),
     async [Symbol.asyncDispose]() {
       await set[Symbol.asyncDispose]()
       await stub[Symbol.asyncDispose]()
@@ -75,15 +76,16 @@ for (const [protocol, name] of [
 
 test('sources name their part and their place in it, and the annotations of a part go on as they came', async () => {
   const citedText = 'A lease is a right for a time.'
-  const source = { partIndex: 0, url: 'https://example.com/lease', title: 'Leases', citedText }
-  for (const [protocol, places, kinds] of [
-    ['openai', { start: 0, end: 6 }, ['url_citation', 'file_citation']],
-    ['anthropic', { start: undefined, end: undefined }, ['web_search_result_location']],
+  const source = { url: 'https://example.com/lease', title: 'Leases', citedText }
+  for (const [protocol, partIndex, places, kinds] of [
+    ['openai', 0, { start: 0, end: 6 }, ['url_citation', 'file_citation']],
+    // Before the text comes what the provider's own tool was called with.
+    ['anthropic', 1, { start: undefined, end: undefined }, ['web_search_result_location']],
   ] as const) {
     await using opened = await open(protocol, answers(200, fixture(`${protocol}-sources.json`)))
     const { parts, sources } = outcome(await opened.whole())
-    assert.deepEqual(sources[0], { type: 'source', source: { ...source, ...places } })
-    const { annotations, citations } = (parts[0]?.providerMetadata ?? {}) as Record<string, { type: string }[]>
+    assert.deepEqual(sources[0], { type: 'source', source: { partIndex, ...source, ...places } })
+    const { annotations, citations } = (parts[partIndex]?.providerMetadata ?? {}) as Record<string, { type: string }[]>
     assert.deepEqual(
       (annotations ?? citations)?.map(({ type }) => type),
       kinds,

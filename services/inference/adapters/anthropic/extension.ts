@@ -1,0 +1,20 @@
+import type { GenerationRequest, ProviderExtension } from '#services/inference/domain/generation.ts'
+
+/** What this API made means nothing to other kinds of providers. */
+export const ANTHROPIC = 'anthropic-claude-v1'
+
+/** What of a request is for this API alone, in its own words. */
+export function extensionOf({ extensions }: GenerationRequest): ProviderExtension | undefined {
+  return extensions.find(({ format }) => format === ANTHROPIC)
+}
+
+const FAST_BETA = 'fast-mode-2026-02-01'
+
+/** The headers of a request: the caller's, and the betas that it asks for or needs. */
+export function headersOf(request: GenerationRequest): Readonly<Record<string, string>> {
+  const headers = { ...request.providerHeaders, ...extensionOf(request)?.headers }
+  if (request.speed !== 'fast') return headers
+  const betas = headers['anthropic-beta'] ?? ''
+  if (betas.includes('fast-mode-')) return headers
+  return { ...headers, 'anthropic-beta': betas === '' ? FAST_BETA : `${betas},${FAST_BETA}` }
+}

@@ -1,0 +1,34 @@
+import type { OpenPart } from '#services/inference/domain/parts.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { objectAt, textAt } from '../http/json.ts'
+
+/** A block on its way. */
+export interface OpenBlock {
+  /** Undefined: it has a meaning for this API alone. */
+  readonly part: OpenPart | undefined
+  readonly block: JsonObject
+  /** What a block that comes whole grew by: JSON of an input. */
+  json: string
+}
+
+/** Adds to a block that is passed on whole JSON of its input, or text of its content. Returns how many characters it has grown to. */
+export function collect(open: OpenBlock, delta: JsonObject): number {
+  const { block } = open
+  open.json += textAt(delta.partial_json)
+  if (typeof delta.content === 'string') block.content = textAt(block.content) + delta.content
+  return open.json.length + textAt(block.content).length
+}
+
+/** A block as it is when it has ended. */
+export function wholeBlock({ block, json }: OpenBlock): JsonObject {
+  return json === '' ? block : { ...block, input: parsed(json) }
+}
+
+/** What a model wrote may be broken JSON. */
+function parsed(json: string): JsonObject {
+  try {
+    return objectAt(JSON.parse(json)) ?? {}
+  } catch {
+    return {}
+  }
+}

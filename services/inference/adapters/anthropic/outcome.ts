@@ -1,0 +1,40 @@
+import type { FinishReason } from '#services/inference/domain/generation.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { textAt } from '../http/json.ts'
+import { rejectionForStatus } from '../http/provider-errors.ts'
+
+const REASONS: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries<FinishReason>({
+    end_turn: 'stop',
+    stop_sequence: 'stop',
+    max_tokens: 'length',
+    model_context_window_exceeded: 'length',
+    tool_use: 'tool-calls',
+    refusal: 'content-filter',
+  }),
+)
+
+const STATUSES: ReadonlyMap<string, number> = new Map(
+  Object.entries<number>({
+    invalid_request_error: 400,
+    authentication_error: 401,
+    billing_error: 402,
+    permission_error: 403,
+    not_found_error: 404,
+    request_too_large: 413,
+    rate_limit_error: 429,
+    timeout_error: 504,
+    overloaded_error: 529,
+  }),
+)
+
+/** Why an answer ended, by the API's word for it. */
+export function reasonOf(word: string): FinishReason {
+  return REASONS.get(word) ?? 'other'
+}
+
+/** What an error of the API is. */
+export function failureOf(providerId: string, error: JsonObject | undefined): Error {
+  const status = STATUSES.get(textAt(error?.type)) ?? 500
+  return rejectionForStatus(providerId, status, textAt(error?.message) || 'It broke off with an error')
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { answers, startStub, streams } from '#test/support/provider-stub.ts'
+import { silentLogger } from '#test/support/transports.ts'
+import { ProviderSet } from '../providers/provider-set.ts'
+import { ANTHROPIC } from './extension.ts'
+import { anthropicBody } from './request.ts'
+import { anthropicWarnings } from './warnings.ts'
+
+const OPENAI = 'openai-responses-v1'
+const schema = { type: 'object', properties: {} }
+const tool = { name: 'find', parameters: schema, strict: undefined }
+
+function bodyOf(request: Partial<GenerationRequest>): Record<string, unknown> {
+  return anthropicBody(generationRequest(request))
+}
+
+function fieldsOf(request: Partial<GenerationRequest>): string[] {
+  return anthropicWarnings(generationRequest(request)).map(({ field }) => field)
+}
+
+async function open(answer: Parameters<typeof startStub>[0]) {
+  const stub = await startStub(answer)
+  const config = { id: 'p', protocol: 'anthropic', apiKey: 'k', headers: {}, models: [], baseUrl: stub.url } as const
+  const set = new ProviderSet([config], 3_600_000, silentLogger)
+  return {
+    stub,
+    provider: set.byId.get('p') ?? assert.fail(),
+    async [Symbol.asyncDispose]() {
+      await set[Symbol.asyncDispose]()
+      await stub[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const event = (type: string, members: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
+
+/** A whole stream of blocks, each with the deltas that it grows by. */
+function streamOf(...blocks: readonly (readonly [object, ...object[]])[]): string {
+  const grown = blocks.map(([content_block, ...deltas], index) => {
+    const between = deltas.map((delta) => event('content_block_delta', { index, delta })).join('')
+    return event('content_block_start', { index, content_block }) + between + event('content_block_stop', { index })
+  })
+  const end = { delta: { stop_reason: 'stop_sequence', stop_sequence: 'END' }, usage: { output_tokens: 1 } }
+  const start = event('message_start', { message: { usage: { input_tokens: 1 } } })
+  return start + grown.join('') + event('message_delta', end) + event('message_stop', {})
+}
+
+test('what is for this API alone goes there in its own words, and never replaces what the request says', () => {
+  const extensions = [
+    {
+      format: ANTHROPIC,
+      headers: {},
+      body: {
+        model: 'other',
+        context_management: { edits: [] },
+        thinking: { type: 'adaptive', display: 'omitted' },
+        output_config: { effort: 'xhigh', task_budget: { type: 'tokens', total: 20_000 } },
+        tools: [{ name: 'find', input_examples: [{ a: 1 }] }],
+      },
+    },
+    { format: OPENAI, headers: {}, body: { store: true } },
+  ]
+  const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 3 }
+  const hostedTools = [
+    { format: ANTHROPIC, definition: search },
+    { format: OPENAI, definition: { type: 'file_search' } },
+  ]
+  const request = {
+    extensions,
+    hostedTools,
+    tools: [tool],
+    toolChoice: { mode: 'hosted', name: 'web_search_20250305' },
+    reasoning: { effort: 'low' },
+    responseFormat: { type: 'json-schema', name: 'n', schema, strict: undefined },
+    serviceTier: 'default',
+    speed: 'fast',
+    automaticCache: { ttl: '1h' },
+  } as const
+  const body = bodyOf(request)
+  assert.equal(body.model, 'model')
+  assert.equal('store' in body, false)
+  assert.deepEqual(body.context_management, { edits: [] })
+  assert.deepEqual(body.thinking, { type: 'adaptive', display: 'omitted' })
+  const format = { type: 'json_schema', schema }
+  assert.deepEqual(body.output_config, { effort: 'xhigh', task_budget: { type: 'tokens', total: 20_000 }, format })
+  assert.deepEqual(body.tools, [{ name: 'find', input_examples: [{ a: 1 }], input_schema: schema }, search])
+  assert.deepEqual(body.tool_choice, { type: 'tool', name: 'web_search' })
+  assert.deepEqual(body.cache_control, { type: 'ephemeral', ttl: '1h' })
+  assert.deepEqual([body.service_tier, body.speed], ['standard_only', 'fast'])
+  assert.deepEqual(fieldsOf(request), ['hosted_tools[1]', 'extensions[1]'])
+})
+
+test('what the API cannot take is named', () => {
+  const grammar = { syntax: 'lark', grammar: 'start: "a"' }
+  const text = { type: 'text', text: 'x' } as const
+  const fields = fieldsOf({
+    tools: [{ ...tool, custom: grammar, deferred: true }],
+    serviceTier: 'flex',
+    reasoning: { summary: 'auto', maxTokens: 2_000 },
+    messages: [
+      { role: 'user', parts: [text] },
+      { role: 'system', parts: [text] },
+      { role: 'assistant', parts: [{ type: 'reasoning', text: 'hm', encrypted: 'e', format: OPENAI }] },
+      { role: 'user', parts: [{ type: 'foreign', format: OPENAI, item: {} }, text] },
+    ],
+  })
+  const settings = ['service_tier', 'tools', 'tools', 'reasoning.summary']
+  const parts = ['messages[1]', 'messages[2].parts[0]', 'messages[3].parts[0]']
+  assert.deepEqual(fields.toSorted(), [...settings, ...parts].toSorted())
+})
+
+test('items of its own, and what its parts hold besides, go back as they came; those of others do not', () => {
+  const item = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } }
+  const citations = [{ type: 'web_search_result_location', encrypted_index: 'E' }]
+  const proof = { signature: 's', format: OPENAI }
+  const { messages } = bodyOf({
+    messages: [
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'foreign', format: ANTHROPIC, item },
+          { type: 'foreign', format: OPENAI, item },
+          { type: 'reasoning', text: 'other', ...proof },
+          { type: 'reasoning', text: 'own', signature: 's', format: ANTHROPIC },
+          { type: 'text', text: 't', providerMetadata: { [ANTHROPIC]: { citations, type: 'no' }, citations: [] } },
+        ],
+      },
+    ],
+  })
+  const thinking = { type: 'thinking', thinking: 'own', signature: 's' }
+  assert.deepEqual(messages, [{ role: 'assistant', content: [item, thinking, { citations, type: 'text', text: 't' }] }])
+})
+
+test('tools of any text and of namespaces are called by what the API knows, and come back as what they are', async () => {
+  const custom = { ...tool, name: 'patch', description: 'Patches', parameters: undefined, custom: NO_GRAMMAR }
+  const spaced = { ...tool, namespace: { name: 'docs', description: undefined } }
+  const tools = [tool, spaced, custom]
+  const call = { type: 'tool-call', callId: 'c', name: 'patch', arguments: '*** Begin', custom: true } as const
+  const body = bodyOf({ tools, messages: [{ role: 'assistant', parts: [call] }] })
+  const named = body.tools as { name: string; input_schema: object }[]
+  assert.deepEqual(
+    named.map(({ name }) => name),
+    ['find', 'docs_find', 'patch'],
+  )
+  assert.deepEqual(named[2]?.input_schema, {
+    type: 'object',
+    properties: { input: { type: 'string' } },
+    required: ['input'],
+  })
+  const input = { input: '*** Begin' }
+  assert.deepEqual(body.messages, [
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'patch', input }] },
+  ])
+  const json = (partial_json: string) => ({ type: 'input_json_delta', partial_json })
+  await using opened = await open(
+    streams(
+      streamOf(
+        [{ type: 'tool_use', id: 'c1', name: 'patch', input: {} }, json('{"input": "*** B'), json('egin"}')],
+        [{ type: 'tool_use', id: 'c2', name: 'docs_find', input: {} }, json('{"a":1}')],
+      ),
+    ),
+  )
+  const events = await eventsOf(opened.provider, { tools })
+  const parts = events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  assert.deepEqual(parts, [
+    { type: 'tool-call', callId: 'c1', name: 'patch', arguments: '*** Begin', custom: true },
+    { type: 'tool-call', callId: 'c2', name: 'find', arguments: '{"a":1}', namespace: 'docs' },
+  ])
+  assert.deepEqual(events.at(-1), {
+    type: 'finished',
+    reason: 'stop',
+    rawReason: 'stop_sequence',
+    stopText: 'END',
+  })
+})
+
+const NO_GRAMMAR = { syntax: undefined, grammar: undefined }
+
+test('blocks of its own come whole, whatever they grew by', async () => {
+  const result = { type: 'web_search_tool_result', tool_use_id: 's', content: [{ type: 'web_search_result' }] }
+  const delta = { type: 'compaction_delta', content: 'so far' }
+  await using opened = await open(streams(streamOf([result], [{ type: 'compaction', content: null }, delta])))
+  const events = await eventsOf(opened.provider)
+  const parts = events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  assert.deepEqual(parts, [
+    { type: 'foreign', format: ANTHROPIC, item: result },
+    { type: 'foreign', format: ANTHROPIC, item: { type: 'compaction', content: 'so far' } },
+  ])
+})
+
+test('above 21,333 tokens a whole answer is streamed, too; betas go along, with that of a fast answer', async () => {
+  for (const [maxOutputTokens, streamed] of [
+    [21_333, false],
+    [21_334, true],
+    [undefined, true],
+  ] as const) {
+    const message = { content: [{ type: 'text', text: 'x' }], stop_reason: 'end_turn' }
+    await using opened = await open(streamed ? streams(streamOf([{ type: 'text', text: 'x' }])) : answers(200, message))
+    const extensions = [{ format: ANTHROPIC, headers: { 'anthropic-beta': 'a-2026' }, body: undefined }]
+    const request = generationRequest({ maxOutputTokens, extensions, speed: 'fast' })
+    const events = await opened.provider.generate(request, new AbortController().signal)
+    assert.equal(events.at(-1)?.type, 'finished')
+    const [seen = assert.fail()] = opened.stub.seen
+    assert.equal((seen.body as { stream: boolean }).stream, streamed, String(maxOutputTokens))
+    assert.equal(seen.headers['anthropic-beta'], 'a-2026,fast-mode-2026-02-01')
+  }
+})

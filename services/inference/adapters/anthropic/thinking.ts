@@ -1,0 +1,43 @@
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { objectAt } from '../http/json.ts'
+import { extensionOf } from './extension.ts'
+
+const MIN_BUDGET = 1_024
+/** Models that think by a budget of tokens; later ones decide themselves, by effort. */
+const BY_BUDGET = /^claude-(3-|(opus|sonnet|haiku)-4-([015]|20\d{6})(-|$))/
+const BUDGETS: Readonly<Record<string, number>> = { minimal: 1_024, low: 4_096, medium: 10_000, high: 16_000 }
+const EFFORTS: Readonly<Record<string, string>> = { minimal: 'low' }
+
+interface Thinking {
+  readonly thinking: JsonObject | undefined
+  readonly effort: string | undefined
+  /** Tokens that the answer's limit has to exceed. */
+  readonly budget: number
+}
+
+/** How the model is asked to think: as the caller says in the API's own words, else as the request says. */
+export function thinkingOf(request: GenerationRequest): Thinking {
+  const { reasoning, modelId, maxOutputTokens } = request
+  const nothing: Thinking = { thinking: undefined, effort: undefined, budget: 0 }
+  const said = extensionOf(request)?.body?.thinking
+  if (said !== undefined) {
+    const thinking = objectAt(said)
+    const budget = thinking?.budget_tokens
+    return { ...nothing, thinking, budget: typeof budget === 'number' ? budget : 0 }
+  }
+  if (reasoning === undefined) return nothing
+  const { effort, maxTokens, summary } = reasoning
+  if (effort === 'none') return { ...nothing, thinking: { type: 'disabled' } }
+  if (maxTokens || (effort && BY_BUDGET.test(modelId))) {
+    const wanted = maxTokens || (BUDGETS[effort ?? ''] ?? 24_000)
+    const budget = Math.max(MIN_BUDGET, Math.min(wanted, (maxOutputTokens ?? Infinity) - 1))
+    // A budget has to be smaller than the limit of the answer; where there is no room, the model does not think.
+    if (maxOutputTokens !== undefined && budget >= maxOutputTokens) return nothing
+    return { ...nothing, thinking: { type: 'enabled', budget_tokens: budget }, budget }
+  }
+  if (!effort) return nothing
+  // These models keep their thoughts to themselves unless they are asked for them.
+  const display = summary === undefined ? {} : { display: 'summarized' }
+  return { ...nothing, thinking: { type: 'adaptive', ...display }, effort: EFFORTS[effort] ?? effort }
+}

@@ -1,0 +1,109 @@
+import { FlatTools } from '#services/inference/domain/flat-tools.ts'
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { Called } from '#services/inference/domain/parts.ts'
+import type { Tool } from '#services/inference/domain/tools.ts'
+import type { JsonObject, JsonValue } from '#shared/json.ts'
+import { listAt, objectAt, textAt } from '../http/json.ts'
+import { ANTHROPIC, extensionOf } from './extension.ts'
+
+/** What a tool that takes any text is given it in: the API knows tools that take objects only. */
+const INPUT = 'input'
+const CUSTOM_SCHEMA = { type: 'object', properties: { [INPUT]: { type: 'string' } }, required: [INPUT] }
+
+/** The tools of a request, as the API has them and calls them. */
+export class AnthropicTools {
+  readonly #request: GenerationRequest
+  readonly #flat: FlatTools
+  readonly #custom: ReadonlySet<string>
+
+  constructor(request: GenerationRequest) {
+    const { tools } = request
+    this.#request = request
+    this.#flat = new FlatTools(tools)
+    const custom = tools.filter((tool) => tool.custom !== undefined)
+    this.#custom = new Set(custom.map(({ name, namespace }) => this.#flat.nameOf(name, namespace?.name)))
+  }
+
+  /** The members of a body that are about tools. */
+  members(): Record<string, unknown> {
+    const { tools, hostedTools, toolChoice, parallelToolCalls } = this.#request
+    const own = hostedTools.filter(({ format }) => format === ANTHROPIC).map(({ definition }) => definition)
+    if (tools.length + own.length === 0) return {}
+    const more = new Map(listAt(extensionOf(this.#request)?.body?.tools).map((tool) => [objectAt(tool)?.name, tool]))
+    const searched = searches(this.#request)
+    const listed = tools.map((tool) => this.#tool(tool, more.get(tool.name), searched))
+    const alone = parallelToolCalls === false && toolChoice?.mode !== 'none' ? { disable_parallel_tool_use: true } : {}
+    const said = toolChoice === undefined && parallelToolCalls !== false
+    return { tools: [...listed, ...own], ...(said ? {} : { tool_choice: { ...this.#choice(), ...alone } }) }
+  }
+
+  /** What a tool is called at the API. */
+  nameOf(name: string, namespace: string | undefined): string {
+    return this.#flat.nameOf(name, namespace)
+  }
+
+  /** The tool that the API means. */
+  called(callId: string, name: string): Called {
+    const called = { callId, ...this.#flat.called(name) }
+    return this.#custom.has(name) ? { ...called, custom: true } : called
+  }
+
+  #tool(tool: Tool, more: JsonValue | undefined, searched: boolean): Record<string, unknown> {
+    const { name, namespace, custom, parameters, strict, deferred, cache } = tool
+    const description = custom === undefined ? tool.description : describe(tool)
+    return {
+      ...objectAt(more),
+      name: this.#flat.nameOf(name, namespace?.name),
+      ...(description ? { description } : {}),
+      input_schema: custom === undefined ? (parameters ?? { type: 'object', properties: {} }) : CUSTOM_SCHEMA,
+      ...(strict === undefined || custom !== undefined ? {} : { strict }),
+      ...(deferred && searched ? { defer_loading: true } : {}),
+      ...(cache === undefined
+        ? {}
+        : { cache_control: { type: 'ephemeral', ...(cache.ttl ? { ttl: cache.ttl } : {}) } }),
+    }
+  }
+
+  #choice(): Record<string, unknown> {
+    const { toolChoice, tools, hostedTools } = this.#request
+    switch (toolChoice?.mode) {
+      case 'required':
+        return { type: 'any' }
+      case 'none':
+        return { type: 'none' }
+      case 'named': {
+        const namespace = tools.find(({ name }) => name === toolChoice.name)?.namespace?.name
+        return { type: 'tool', name: this.#flat.nameOf(toolChoice.name, namespace) }
+      }
+      case 'hosted': {
+        const tool = hostedTools.find(({ definition }) => definition.type === toolChoice.name)
+        return { type: 'tool', name: textAt(tool?.definition.name) || toolChoice.name }
+      }
+      default:
+        return { type: 'auto' }
+    }
+  }
+}
+
+/** Whether the model can search for tools: else a deferred one would never be found. */
+export function searches({ hostedTools }: GenerationRequest): boolean {
+  return hostedTools.some(({ format, definition }) => {
+    return format === ANTHROPIC && textAt(definition.type).startsWith('tool_search_tool')
+  })
+}
+
+function describe({ description = '', custom }: Tool): string {
+  if (custom?.grammar === undefined) return description
+  const syntax = custom.syntax === 'regex' ? 'regular expression' : 'Lark grammar'
+  return `${description}\n\nThe input must follow this ${syntax}:\n${custom.grammar}`.trim()
+}
+
+/** The text that a tool of any text was called with. */
+export function customInput(input: JsonObject): string {
+  return typeof input[INPUT] === 'string' ? input[INPUT] : JSON.stringify(input)
+}
+
+/** That text, as the API has it. */
+export function inputOfCustom(text: string): JsonObject {
+  return { [INPUT]: text }
+}
