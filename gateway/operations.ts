@@ -48,6 +48,7 @@ import {
 } from './session/operations.ts'
 import { exportSession, importSession } from './session/transfer/operations.ts'
 import { getSessionStats } from './stats/operations.ts'
+import { getCredits, getGeneration, listActivity } from './usage/operations.ts'
 
 /**
  * Every operation that is served: the route table, the OpenAPI document, and what the tests walk. Paths are tried in this order:
@@ -72,6 +73,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[createResponse, createChatCompletion, createMessage],
   ...[createPresetFromChat, createPresetFromMessages, createPresetFromResponse],
   ...[listPresets, getPreset, listPresetVersions, getPresetVersion],
+  ...[getGeneration, listActivity, getCredits],
   ...[exchangeToken, listSigningKeys, getServerMetadata],
   ...[listIssuers, createIssuer, getIssuer, updateIssuer, deleteIssuer],
   ...[testPolicy, listPolicies, createPolicy, getPolicy, updatePolicy, deletePolicy],

@@ -59,6 +59,7 @@ export const gatewayErrors = {
     SIGNING_UNAVAILABLE: () => failure(500, 'Signing keys are not configured'),
     STORE_UNAVAILABLE: () => failure(503, 'Service temporarily unavailable'),
     REQUEST_DUPLICATE: () => failure(409, 'Resource conflict. Please try again later.'),
+    API_KEY_NOT_FOUND: ({ message }) => failure(404, `Resource not found: ${message}`),
     GENERATION_NOT_FOUND: () => failure(404, 'Resource not found'),
     CREDIT_INSUFFICIENT: unpaid,
     PRICE_UNKNOWN: unpaid,
@@ -75,7 +76,6 @@ export const gatewayErrors = {
     HOST_FORBIDDEN: 'internal',
     ORIGIN_FORBIDDEN: 'internal',
     MANAGEMENT_KEY_REQUIRED: 'internal',
-    API_KEY_NOT_FOUND: 'internal',
     WORKSPACE_NOT_FOUND: 'internal',
     // Federation is managed, and tokens are exchanged, elsewhere.
     OPERATOR_REQUIRED: 'internal',

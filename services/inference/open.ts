@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
+import { UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
@@ -26,7 +27,7 @@ import { RowCloser } from './run/row-closer.ts'
 import { RowKeeper } from './run/row-keeper.ts'
 
 /** What this process serves. */
-export const services = [InferenceService, PresetService] as const
+export const services = [InferenceService, PresetService, UsageService] as const
 
 /** The form of what the service stores. */
 export const storeSchema: StoreSchema = {

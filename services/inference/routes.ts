@@ -1,5 +1,6 @@
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
+import { UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 import type { PresetStore } from './ports/preset-store.ts'
@@ -14,6 +15,10 @@ import { listPresetVersions } from './rpc/preset/list-preset-versions.ts'
 import { listPresets } from './rpc/preset/list-presets.ts'
 import { fromStoredSettings } from './rpc/preset/settings.ts'
 import { streamGenerate } from './rpc/stream-generate.ts'
+import { getGeneration } from './rpc/usage/get-generation.ts'
+import { getKeyUsage } from './rpc/usage/get-key-usage.ts'
+import { getWorkspaceUsage } from './rpc/usage/get-workspace-usage.ts'
+import { listActivity } from './rpc/usage/list-activity.ts'
 import type { GenerationDependencies } from './run/generation.ts'
 
 /** What the handlers need. */
@@ -38,9 +43,15 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     listPresetVersions: listPresetVersions(dependencies),
     getPresetVersion: getPresetVersion(dependencies),
   }
+  const usage = {
+    getGeneration: getGeneration(dependencies),
+    listActivity: listActivity(dependencies),
+    getKeyUsage: getKeyUsage(dependencies),
+    getWorkspaceUsage: getWorkspaceUsage(dependencies),
+  }
   return {
     domain: 'inference',
     reasons,
-    services: [route(InferenceService, implementation), route(PresetService, presets)],
+    services: [route(InferenceService, implementation), route(PresetService, presets), route(UsageService, usage)],
   }
 }

@@ -196,6 +196,14 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     PRESET_NOT_FOUND: { path: `${unknownPreset}/versions/1` },
     PRESET_VERSION_NOT_FOUND: { path: '/api/v1/presets/known/versions/1', ...away },
   },
+  'usage.generation': {
+    GENERATION_NOT_FOUND: { path: '/api/v1/generation?id=gen-unknown' },
+    REQUEST_INVALID: { path: `/api/v1/generation?id=${long}` },
+  },
+  'usage.activity': {
+    API_KEY_NOT_FOUND: { path: `/api/v1/activity?api_key_hash=${'0'.repeat(64)}` },
+    REQUEST_INVALID: { path: '/api/v1/activity?date=2000-01-01' },
+  },
   ...FEDERATION,
   'oauth.exchange': {
     GRANT_REFUSED: { body: tokenForm() },

@@ -8,12 +8,13 @@ import { FederationService } from '#gen/portico/identity/v1/federation_service_p
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
+import { UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 
 const SERVICES: Readonly<Record<string, readonly DescService[]>> = {
   catalog: [CatalogService],
   identity: [IdentityService, FederationService],
-  inference: [InferenceService, PresetService],
+  inference: [InferenceService, PresetService, UsageService],
   session: [SessionService],
 }
 

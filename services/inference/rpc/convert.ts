@@ -40,6 +40,11 @@ const finishReasons = enumTable<FinishReason, FinishReasonMessage>({
   other: FinishReasonMessage.OTHER,
 })
 
+/** Why a generation ended. */
+export function finishReasonToProto(reason: FinishReason): FinishReasonMessage {
+  return finishReasons.toProto(reason)
+}
+
 /** What an answer says of how it was made, besides what its events say. */
 export interface Served {
   readonly endpoint: Pick<Endpoint, 'providerId' | 'modelId'>
