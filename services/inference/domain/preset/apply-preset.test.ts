@@ -138,6 +138,32 @@ test('what is for one kind of provider is merged member by member', () => {
   assert.deepEqual(merged({ providerBody: { b: 2 } }, { providerBody: { a: 1, b: 1 } }).providerBody, { a: 1, b: 2 })
 })
 
+test('what a request says of thinking counts, also where the preset says it in the words of one provider', () => {
+  const words = { thinking: { type: 'enabled', budget_tokens: 2_000 }, output_config: { effort: 'max' } }
+  const preset = { extensions: [{ format: 'a', headers: {}, body: { ...words, container: 'c' } }] }
+  const extensionsOf = (given: Partial<Request>) => merged(given, preset).extensions
+  assert.deepEqual(extensionsOf({}), preset.extensions)
+  assert.deepEqual(extensionsOf({ reasoning: { effort: 'none' } }), [
+    { format: 'a', headers: {}, body: { container: 'c' } },
+  ])
+  const own = [{ format: 'a', headers: {}, body: { thinking: { type: 'disabled' } } }]
+  assert.deepEqual(extensionsOf({ reasoning: { effort: 'none' }, extensions: own }), [
+    { format: 'a', headers: {}, body: { container: 'c', thinking: { type: 'disabled' } } },
+  ])
+})
+
+test('what tools say besides to one kind of provider is united by their names', () => {
+  const of = (...tools: { name: string; n: number }[]) => [{ format: 'a', headers: {}, body: { tools } }]
+  const [one, two, three, other] = [
+    { name: 'one', n: 1 },
+    { name: 'two', n: 1 },
+    { name: 'three', n: 1 },
+    { name: 'two', n: 2 },
+  ]
+  const { extensions } = merged({ extensions: of(three, other) }, { extensions: of(one, two) })
+  assert.deepEqual(extensions, of(one, other, three))
+})
+
 test('members that nobody applies are those of both, each once', () => {
   const { notApplied } = merged({ notApplied: ['models', 'route'] }, { notApplied: ['plugins', 'models'] })
   assert.deepEqual(notApplied, ['models', 'route', 'plugins'])

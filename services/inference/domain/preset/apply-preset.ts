@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
 import type { Message } from '../conversation.ts'
 import type { GenerationRequest, ProviderExtension, Sampling } from '../generation.ts'
 import type { HostedTool, Tool } from '../tools.ts'
@@ -52,7 +52,7 @@ export function withPreset(request: Request, settings: PresetSettings, systemPro
     serviceTier: (request.serviceTier === 'auto' ? undefined : request.serviceTier) ?? settings.serviceTier,
     speed: request.speed ?? settings.speed,
     providerBody: merged(settings.providerBody, request.providerBody),
-    extensions: mergedExtensions(settings.extensions, request.extensions),
+    extensions: mergedExtensions(extensionsFor(request, settings), request.extensions),
     routing: request.routing ?? settings.routing,
     automaticCache: request.automaticCache ?? settings.automaticCache,
     notApplied: [...new Set([...request.notApplied, ...settings.notApplied])],
@@ -102,7 +102,19 @@ function defined<T extends object>(record: T): Partial<T> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Partial<T>
 }
 
-/** Headers and members one by one: each has a meaning of its own. */
+/** Members in which Anthropic is given word by word what `reasoning` says to all. */
+const REASONING_WORDS: readonly string[] = ['thinking', 'output_config']
+
+/** The preset's extensions, without those words where the request says how to think. */
+function extensionsFor(request: Request, { extensions }: PresetSettings): readonly ProviderExtension[] {
+  if (request.reasoning === undefined) return extensions
+  return extensions.map(({ body = {}, ...extension }) => {
+    const rest = Object.entries(body).filter(([name]) => !REASONING_WORDS.includes(name))
+    return { ...extension, body: Object.fromEntries(rest) }
+  })
+}
+
+/** Headers and members one by one: each has a meaning of its own. What is said of tools by name is united as tools are. */
 function mergedExtensions(
   preset: readonly ProviderExtension[],
   request: readonly ProviderExtension[],
@@ -110,7 +122,13 @@ function mergedExtensions(
   return united(preset, request, ({ format }) => format).map((extension) => {
     const kept = preset.find(({ format }) => format === extension.format)
     if (kept === undefined || kept === extension) return extension
-    const headers = { ...kept.headers, ...extension.headers }
-    return { format: extension.format, headers, body: merged(kept.body, extension.body) }
+    const [before, after] = [kept.body?.tools, extension.body?.tools]
+    const both = Array.isArray(before) && Array.isArray(after) ? { tools: [...united(before, after, nameIn)] } : {}
+    const body = merged(merged(kept.body, extension.body), both)
+    return { format: extension.format, headers: { ...kept.headers, ...extension.headers }, body }
   })
+}
+
+function nameIn(tool: JsonValue): string {
+  return JSON.stringify(isObject(tool) ? tool.name : tool)
 }
