@@ -90,6 +90,8 @@ export function scriptedPeers(): Peers {
     PROVIDER_UNAVAILABLE: { code: Code.Unavailable, message: 'away' },
     PROVIDER_RATE_LIMITED: { code: Code.ResourceExhausted, message: 'slow down' },
     PROVIDER_REFUSED: { code: Code.FailedPrecondition, message: 'refused' },
+    CREDIT_INSUFFICIENT: { code: Code.FailedPrecondition, message: 'too dear' },
+    RATE_LIMITED: { code: Code.ResourceExhausted, message: 'too fast' },
     CREDENTIAL_REFUSED: { code: Code.Unauthenticated, message: 'no' },
     PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'nobody' },
   }

@@ -89,6 +89,9 @@ const TYPES: Readonly<Record<string, string>> = {
   MODEL_NOT_FOUND: 'model.not_found',
   CREDENTIAL_REFUSED: 'credential.refused',
   REQUEST_INVALID: 'provider.request_invalid',
+  CREDIT_INSUFFICIENT: 'credit.insufficient',
+  PRICE_UNKNOWN: 'credit.insufficient',
+  RATE_LIMITED: 'credential.rate_limited',
   PEER_UNAVAILABLE: 'service.unavailable',
   STORE_UNAVAILABLE: 'service.unavailable',
   SERVICE_CLOSING: 'service.unavailable',
@@ -102,6 +105,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   'provider.timeout': 'The provider did not answer in time',
   'model.not_found': 'No such model is configured',
   'credential.refused': 'The API key is no longer valid',
+  'credit.insufficient': 'The limit of the API key does not pay for this step',
+  'credential.rate_limited': 'The API key is used too fast',
   'provider.request_invalid': 'The conversation cannot be sent to the provider',
   'service.unavailable': 'The inference service is unavailable',
 }

@@ -66,6 +66,22 @@ test('what another try cannot mend is not tried again', async () => {
   assert.equal(await service.outcome(), Outcome.FAILED)
 })
 
+test('a limit that does not pay for a step fails it; a rate of the key is waited for', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const dear = { limit: 'key', problem: 'the request may cost 2 US dollars, and 1 are left' }
+  service.peers.turns.push(fails('CREDIT_INSUFFICIENT', dear))
+  await service.prompt('Hi')
+  await service.wait()
+  const message = `The limit of the API key does not pay for this step: ${dear.problem}`
+  assert.deepEqual(plain((await service.steps())[0]?.error), { type: 'credit.insufficient', message })
+  assert.deepEqual([service.peers.requests.length, await service.outcome()], [1, Outcome.FAILED])
+  service.peers.turns.push(fails('RATE_LIMITED', { problem: 'too fast', retry_after: '30' }), text('Whole'))
+  await service.prompt('Again')
+  await service.wait()
+  assert.deepEqual([service.pauses, await service.outcome()], [[30_000], Outcome.SUCCEEDED])
+})
+
 test('a key that is not valid any more fails the run', async () => {
   await using service = await openSessionService()
   await service.create()

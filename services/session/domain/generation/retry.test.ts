@@ -31,7 +31,13 @@ test('the wait that the provider asks for is honoured, up to five minutes', () =
 })
 
 test('what another try cannot mend is not repeated; what has no reason is', () => {
-  for (const reason of ['PROVIDER_REFUSED', 'CREDENTIAL_REFUSED', 'MODEL_NOT_FOUND', 'REQUEST_INVALID']) {
+  for (const reason of [
+    'PROVIDER_REFUSED',
+    'CREDENTIAL_REFUSED',
+    'MODEL_NOT_FOUND',
+    'REQUEST_INVALID',
+    'CREDIT_INSUFFICIENT',
+  ]) {
     assert.equal(retryDelay({ reason, retryAfter: undefined }, 1, 0, middle), undefined)
   }
   assert.equal(retryDelay({ reason: undefined, retryAfter: undefined }, 1, 0, middle), 2_000)
