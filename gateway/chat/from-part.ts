@@ -1,6 +1,6 @@
 import type { LogProbability, Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
+import { sealItem } from '../generation/sealed-item.ts'
 import type { ChatAnnotation, ChatDelta, ChatLogprobs, ChatMessage, ReasoningDetail } from './completion.ts'
-import { sealItem } from './sealed-item.ts'
 
 export type PartOf<C extends string> = Extract<Part['part'], { case: C }>['value']
 type Thought = Pick<PartOf<'reasoning'>, 'text' | 'summary' | 'signature' | 'encrypted' | 'id' | 'format'>

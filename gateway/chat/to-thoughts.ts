@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ReasoningPartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { openItem } from '../generation/sealed-item.ts'
 import type { AssistantMessage, InputDetail } from './messages.ts'
-import { openItem } from './sealed-item.ts'
 import type { Made } from './to-messages.ts'
 
 type Detail = Exclude<InputDetail, { type: 'reasoning.server_tool_call' }>

@@ -31,7 +31,8 @@ export function wantsRouterMetadata(headers: GenerationHeaders): boolean {
   return said?.toLowerCase() === 'enabled'
 }
 
-interface Served {
+/** Who made an answer, and what did not reach them. */
+export interface Served {
   readonly model: string
   readonly providerId: string
   readonly warnings: readonly Warning[]

@@ -26,6 +26,12 @@ test('the schema names every member but those that the contract leaves open', ()
     '.$defs.TextFormat.schema': 'A JSON Schema, interpreted by the provider.',
     '.$defs.Plugin.tools.items.parameters': 'Each server tool has settings of its own.',
     '.$defs.Plugin.x_search': 'Filters of a search of X.',
+    '.tools.items': 'Settings of the tool, interpreted by the provider that runs it.',
+    '.tools.items.tools.items.parameters': 'A JSON Schema, interpreted by the provider.',
+    '.input.items': 'The item as it came, interpreted by the provider that made it.',
+    '.input.items.tools.items': 'Settings of the tool, interpreted by the provider that runs it.',
+    '.input.items.tools.items.parameters': 'A JSON Schema, interpreted by the provider.',
+    '.input.items.tools.items.tools.items.parameters': 'A JSON Schema, interpreted by the provider.',
     '.trace': 'Other members pass through to the span of the request.',
     '.image_config': 'Each image model has settings of its own.',
   })

@@ -3,14 +3,30 @@ import { GenerationRequestSchema, SamplingSchema } from '#gen/portico/inference/
 import { routingSettings } from '../generation/routing.ts'
 import { endUser, promptCacheOptions, reasoning, sharedSettings } from '../generation/settings.ts'
 import { freeObject, limitedBy, notYet } from '../shape.ts'
-import { include } from './include.ts'
 import { input } from './input.ts'
+import { choiceProblem } from './to-tools.ts'
 import { text, toolChoice, tools } from './tools.ts'
 
 const { model, maxOutputTokens, sessionId } = GenerationRequestSchema.field
 const { temperature, topP, topK, frequencyPenalty, presencePenalty, topLogProbabilities } = SamplingSchema.field
 /** Every event that shows the whole response repeats it. */
 const echoed = z.string().max(8_388_608)
+
+/** Further members of an answer; all that there are come unasked. */
+const include = z
+  .array(
+    z.enum([
+      'reasoning.encrypted_content',
+      'message.output_text.logprobs',
+      'message.input_image.image_url',
+      'file_search_call.results',
+      'web_search_call.action.sources',
+      'web_search_call.results',
+      'computer_call_output.output.image_url',
+      'code_interpreter_call.outputs',
+    ]),
+  )
+  .max(256)
 
 const members = z.object({
   model: limitedBy(model, z.string().min(1)),
@@ -69,15 +85,8 @@ export const presetBody = members
  * answer and cannot be honoured is refused.
  */
 export const createResponseBody = members.superRefine((body, context) => {
-  const refuse = (path: (string | number)[], message: string): void =>
-    void context.addIssue({ code: 'custom', path, message })
   // The tools of a preset are known to the service.
   if (body.preset != null || body.model.includes('@preset/')) return
-  const offered = new Set(body.tools?.map(({ name }) => name))
-  const { tool_choice: choice } = body
-  if (choice === 'required' && offered.size === 0) refuse(['tool_choice'], 'requires a call, but there are no tools')
-  if (typeof choice !== 'object' || choice === null) return
-  const wanted = choice.type === 'function' ? [choice] : choice.tools
-  const missing = wanted.find(({ name }) => !offered.has(name))
-  if (missing !== undefined) refuse(['tool_choice'], `there is no tool "${missing.name}"`)
+  const problem = choiceProblem(body)
+  if (problem !== undefined) context.addIssue({ code: 'custom', path: ['tool_choice'], message: problem })
 })

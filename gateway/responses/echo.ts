@@ -14,13 +14,7 @@ export function requestEcho(body: CreateResponseBody): Echo {
     frequency_penalty: body.frequency_penalty ?? 0,
     top_logprobs: body.top_logprobs ?? 0,
     tool_choice: body.tool_choice ?? 'auto',
-    tools: (body.tools ?? []).map(({ name, description, parameters, strict }) => ({
-      type: 'function',
-      name,
-      description: description ?? null,
-      parameters: parameters ?? null,
-      strict: strict ?? null,
-    })),
+    tools: (body.tools ?? []).map(echoTool),
     text: {
       format: text?.format ?? { type: 'text' },
       ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
@@ -37,5 +31,19 @@ export function requestEcho(body: CreateResponseBody): Echo {
     prompt_cache_key: body.prompt_cache_key ?? null,
     user: body.user ?? null,
     prompt: null,
+  }
+}
+
+/** Functions have every member; others are as the request gave them. */
+function echoTool(tool: NonNullable<CreateResponseBody['tools']>[number]): Echo['tools'][number] {
+  if (tool.type !== 'function') return tool
+  const { name, description, parameters, strict, defer_loading } = tool
+  return {
+    type: 'function',
+    name,
+    description: description ?? null,
+    parameters: parameters ?? null,
+    strict: strict ?? null,
+    ...(defer_loading === true ? { defer_loading } : {}),
   }
 }

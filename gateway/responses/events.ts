@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { noLogprobs, outputItem, outputText, reasoningText, refusal, summaryText, urlCitation } from './output.ts'
+import { annotation, logprobs, outputItem, outputText, reasoningText, refusal, summaryText } from './output.ts'
 import { failed, incompleteDetails, responseObject, usage } from './response.ts'
 
 const index = z.int()
@@ -25,9 +25,9 @@ const openaiEvents = [
   event('response.in_progress', { response: responseObject }),
   event('response.output_item.added', { ...atItem, item: outputItem }),
   event('response.content_part.added', { response_id: z.string(), ...inContent, part: content }),
-  event('response.output_text.delta', { ...inContent, logprobs: noLogprobs, delta: z.string() }),
-  event('response.output_text.annotation.added', { ...inContent, annotation_index: index, annotation: urlCitation }),
-  event('response.output_text.done', { ...inContent, text: z.string(), logprobs: noLogprobs }),
+  event('response.output_text.delta', { ...inContent, logprobs, delta: z.string() }),
+  event('response.output_text.annotation.added', { ...inContent, annotation_index: index, annotation }),
+  event('response.output_text.done', { ...inContent, text: z.string(), logprobs }),
   event('response.refusal.delta', { ...inContent, delta: z.string() }),
   event('response.refusal.done', { ...inContent, refusal: z.string() }),
   event('response.reasoning_text.delta', { ...inContent, delta: z.string() }),
@@ -38,6 +38,19 @@ const openaiEvents = [
   event('response.reasoning_summary_part.done', { ...inSummary, part: summaryText }),
   event('response.function_call_arguments.delta', { ...ofItem, delta: z.string() }),
   event('response.function_call_arguments.done', { ...ofItem, name: z.string(), arguments: z.string() }),
+  event('response.custom_tool_call_input.delta', { ...ofItem, delta: z.string() }),
+  event('response.custom_tool_call_input.done', { ...ofItem, input: z.string() }),
+  event('response.web_search_call.in_progress', ofItem),
+  event('response.web_search_call.searching', ofItem),
+  event('response.web_search_call.completed', ofItem),
+  event('response.file_search_call.in_progress', ofItem),
+  event('response.file_search_call.searching', ofItem),
+  event('response.file_search_call.completed', ofItem),
+  event('response.code_interpreter_call.in_progress', ofItem),
+  event('response.code_interpreter_call.interpreting', ofItem),
+  event('response.code_interpreter_call.completed', ofItem),
+  event('response.mcp_call.in_progress', ofItem),
+  event('response.mcp_call.completed', ofItem),
   event('response.content_part.done', { ...inContent, part: content }),
   event('response.output_item.done', { ...atItem, item: outputItem }),
   event('response.completed', { response: responseObject }),

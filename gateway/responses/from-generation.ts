@@ -1,4 +1,5 @@
 import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
+import type { RouterMetadata, Served } from '../generation/router-metadata.ts'
 import { fromCost } from '../records/usage.ts'
 import type { ResponseFailure } from './failure.ts'
 import { fromPart } from './from-part.ts'
@@ -15,19 +16,24 @@ export interface ResponseSeed {
   readonly model: string
   /** What it says of its request. */
   readonly echo: Echo
+  /** Says how the answer was made; undefined: nobody asks. */
+  readonly describe?: ((served: Served) => RouterMetadata) | undefined
 }
 
 /** How far a response has come, and how it ended. */
 export type ResponseState = Pick<
   ResponseObject,
-  'status' | 'completed_at' | 'error' | 'error_type' | 'incomplete_details' | 'usage'
->
+  'status' | 'completed_at' | 'error' | 'error_type' | 'incomplete_details' | 'usage' | 'openrouter_metadata'
+> & { readonly service_tier?: string }
 
 /** How a response ended. */
 export type EndState = ResponseState & { readonly status: 'completed' | 'incomplete' | 'failed' }
 
 /** How a generation ended. */
-export type Finished = Pick<Generation, 'reason' | 'usage' | 'costNanos' | 'outputCostNanos'>
+export type Finished = Pick<
+  Generation,
+  'reason' | 'usage' | 'costNanos' | 'outputCostNanos' | 'costKnown' | 'serviceTier'
+>
 
 /** A whole generation as a response; `completedAt` in seconds since the epoch. */
 export function fromGeneration(
@@ -36,17 +42,15 @@ export function fromGeneration(
   completedAt: number,
 ): ResponseObject {
   if (generation === undefined) throw new Error('Nothing was generated')
-  const { model, parts, sources } = generation
-  const ended = finishedState(generation, completedAt)
+  const { model, parts, sources, logProbabilities } = generation
+  const ended = finishedState(generation, completedAt, seed.describe?.(generation))
   const output = parts.map((part, index) => {
     // Only the last one can have been cut off.
     const status = index === parts.length - 1 ? endOf(generation) : 'completed'
-    return fromPart(
-      { responseId: seed.id, index },
-      part,
-      status,
-      sources.filter(({ partIndex }) => partIndex === index),
-    )
+    return fromPart({ responseId: seed.id, index }, part, status, {
+      sources: sources.filter(({ partIndex }) => partIndex === index),
+      tokens: logProbabilities[index]?.tokens,
+    })
   })
   return toResponse(seed, model, output, ended)
 }
@@ -70,7 +74,7 @@ export function toResponse(
   state: ResponseState,
 ): ResponseObject {
   const output_text = output.map(wordsOf).join('')
-  return { id, object: 'response', created_at: createdAt, model, output, output_text, ...state, ...echo }
+  return { id, object: 'response', created_at: createdAt, model, output, output_text, ...echo, ...state }
 }
 
 const INCOMPLETE: { readonly [reason in FinishReason]?: 'max_output_tokens' | 'content_filter' } = {
@@ -84,14 +88,17 @@ export function endOf({ reason }: Pick<Finished, 'reason'>): 'completed' | 'inco
 }
 
 /** The state of a response whose generation has finished. */
-export function finishedState(finished: Finished, completedAt: number): EndState {
+export function finishedState(finished: Finished, completedAt: number, metadata?: RouterMetadata): EndState {
   const reason = INCOMPLETE[finished.reason]
+  const { serviceTier: tier } = finished
   return {
     status: endOf(finished),
     completed_at: completedAt,
     error: null,
     incomplete_details: reason === undefined ? null : { reason },
     usage: fromUsage(finished),
+    ...(tier && tier !== 'auto' ? { service_tier: tier } : {}),
+    ...(metadata === undefined ? {} : { openrouter_metadata: metadata }),
   }
 }
 
@@ -101,8 +108,8 @@ function wordsOf(item: OutputItem): string {
   return item.content.map((part) => (part.type === 'output_text' ? part.text : '')).join('')
 }
 
-/** What was used, and what it cost in dollars; null when the provider did not say. */
-function fromUsage({ usage, costNanos, outputCostNanos }: Finished): Usage | null {
+/** What was used, and what it cost in dollars where that is known; null when the provider did not say. */
+function fromUsage({ usage, costNanos, outputCostNanos, costKnown }: Finished): Usage | null {
   if (usage === undefined) return null
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
   return {
@@ -111,8 +118,14 @@ function fromUsage({ usage, costNanos, outputCostNanos }: Finished): Usage | nul
     output_tokens: Number(outputTokens),
     output_tokens_details: { reasoning_tokens: Number(reasoningTokens) },
     total_tokens: Number(inputTokens + outputTokens),
-    cost: fromCost(costNanos),
     is_byok: false,
+    ...(costKnown ? costOf(costNanos, outputCostNanos) : {}),
+  }
+}
+
+function costOf(costNanos: bigint, outputCostNanos: bigint) {
+  return {
+    cost: fromCost(costNanos),
     cost_details: {
       upstream_inference_cost: null,
       upstream_inference_input_cost: fromCost(costNanos - outputCostNanos),

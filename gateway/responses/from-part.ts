@@ -1,5 +1,7 @@
-import type { Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
-import type { ItemStatus, MessageItem, OutputItem, ReasoningItem, UrlCitation } from './output.ts'
+import type { LogProbability, Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
+import { isHostedItem, NATIVE } from './hosted.ts'
+import type { Annotation, ItemStatus, Logprobs, MessageItem, OutputItem, ReasoningItem } from './output.ts'
+import { fromOtherItem, fromProof } from './thought.ts'
 
 /** Where an item stands in the output of a response. */
 export interface ItemPlace {
@@ -16,21 +18,20 @@ export function fromPart(
   place: ItemPlace,
   { part }: Pick<Part, 'part'>,
   status: ItemStatus,
-  sources: readonly Source[] = [],
+  { sources = [], tokens = [] }: WithText = {},
 ): OutputItem {
   const begun = status !== 'in_progress'
   switch (part.case) {
     case 'text':
-      return message(place, status, begun ? [textContent(part.value.text, sources)] : [])
+      return message(place, status, begun ? [textContent(part.value.text, sources, tokens)] : [])
     case 'refusal':
       return message(place, status, begun ? [refusalContent(part.value.text)] : [])
     case 'reasoning':
       return reasoning(place, part.value, status)
-    case 'toolCall': {
-      const { callId, name } = part.value
-      const id = itemId('fc', place)
-      return { type: 'function_call', id, call_id: callId, name, arguments: part.value.arguments, status }
-    }
+    case 'toolCall':
+      return call(place, part.value, status)
+    case 'foreign':
+      return foreign(place, part.value, status)
     case 'image': {
       const id = itemId('ig', place)
       const ended = status === 'incomplete' ? 'failed' : status
@@ -41,18 +42,37 @@ export function fromPart(
   }
 }
 
+/** What came with a text. */
+export interface WithText {
+  readonly sources?: readonly Source[] | undefined
+  readonly tokens?: readonly LogProbability[] | undefined
+}
+
 /** Words of an answer, as a part of a message. */
 export function textContent(
   text: string,
   sources: readonly Source[] = [],
+  tokens: readonly LogProbability[] = [],
 ): Extract<MessageItem['content'][number], { type: 'output_text' }> {
   const annotations = sources.flatMap((source) => fromSource(source, text))
-  return { type: 'output_text', text, annotations, logprobs: [] }
+  return { type: 'output_text', text, annotations, logprobs: tokens.map(fromToken) }
 }
 
-/** Only addresses are cited. Where a provider does not say which passage rests on a source, the whole text does. */
-function fromSource({ url, title = '', start = 0, end, citedText }: Source, text: string): UrlCitation[] {
-  if (!url) return []
+/** How probable a token was. */
+export function fromToken(token: LogProbability): Logprobs[number] {
+  return { ...alternative(token), top_logprobs: token.alternatives.map(alternative) }
+}
+
+function alternative({ token, logProbability, tokenBytes }: LogProbability) {
+  return { token, logprob: logProbability, bytes: [...tokenBytes] }
+}
+
+/** Addresses and files are cited. Where a provider does not say which passage rests on a source, the whole text does. */
+function fromSource(
+  { url, title = '', start = 0, end, citedText, fileId, fileName }: Source,
+  text: string,
+): Annotation[] {
+  if (!url) return fileId ? [{ type: 'file_citation', file_id: fileId, filename: fileName ?? '', index: start }] : []
   const range = { start_index: start, end_index: end ?? text.length }
   return [{ type: 'url_citation', url, title, ...range, ...(citedText ? { content: citedText } : {}) }]
 }
@@ -68,8 +88,27 @@ function message(place: ItemPlace, status: ItemStatus, content: MessageItem['con
   return { type: 'message', id: itemId('msg', place), status, role: 'assistant', content }
 }
 
+function call(place: ItemPlace, said: PartOf<'toolCall'>, status: ItemStatus): OutputItem {
+  const { callId, name, custom, namespace, signature, format } = said
+  const called = { call_id: callId, name, ...(namespace ? { namespace } : {}) }
+  if (custom) return { type: 'custom_tool_call', id: itemId('ctc', place), ...called, input: said.arguments, status }
+  const proof = signature ? { signature, ...(format ? { format } : {}) } : {}
+  return { type: 'function_call', id: itemId('fc', place), ...called, arguments: said.arguments, ...proof, status }
+}
+
+/** An item of this dialect's own kind of provider stays as it is. */
+function foreign(place: ItemPlace, said: PartOf<'foreign'>, status: ItemStatus): OutputItem {
+  const { format, item = {} } = said
+  if (format === NATIVE && isHostedItem(item)) {
+    const begins = status === 'in_progress' && typeof item.status === 'string'
+    return begins ? { ...item, status } : item
+  }
+  const shown = status === 'in_progress' ? {} : fromOtherItem(said)
+  return { type: 'reasoning', id: itemId('rs', place), summary: [], ...shown, status }
+}
+
 function reasoning(place: ItemPlace, thought: PartOf<'reasoning'>, status: ItemStatus): ReasoningItem {
-  const { text, summary, encrypted, signature } = thought
+  const { text, summary } = thought
   // A thought without a word keeps the provider's id, which belongs to its encrypted form.
   const id = (!text && !summary && thought.id) || itemId('rs', place)
   if (status === 'in_progress') return { type: 'reasoning', id, summary: [], status }
@@ -78,8 +117,7 @@ function reasoning(place: ItemPlace, thought: PartOf<'reasoning'>, status: ItemS
     id,
     summary: summary ? [{ type: 'summary_text', text: summary }] : [],
     ...(text ? { content: [{ type: 'reasoning_text', text }] } : {}),
-    ...(encrypted ? { encrypted_content: encrypted } : {}),
-    ...(signature ? { signature } : {}),
+    ...fromProof(thought),
     status,
   }
 }
@@ -93,6 +131,6 @@ function sourceOf({ source }: PartOf<'image'>): string | null {
 }
 
 /** Id of an item: the response's, with a prefix of its kind, and its place. */
-function itemId(prefix: 'msg' | 'fc' | 'rs' | 'ig', { responseId, index }: ItemPlace): string {
+function itemId(prefix: 'msg' | 'fc' | 'ctc' | 'rs' | 'ig', { responseId, index }: ItemPlace): string {
   return `${prefix}_${responseId.slice('resp_'.length)}_${index}`
 }

@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { JSON_LIMITS, JsonGauge } from '../http/json-gauge.ts'
 import { guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
+import { hostedItem, toolProblem } from './hosted.ts'
 import { assistantContent, resultContent, systemContent, userContent } from './parts.ts'
+import { tools } from './tools.ts'
 
 const id = z.string().min(1)
 const callId = z.string().min(1)
@@ -27,22 +29,37 @@ const message = z.discriminatedUnion(
   mustBe('"user", "assistant", "system" or "developer"'),
 )
 
+const call = { call_id: callId, name: z.string().min(1), id: id.nullish(), namespace: z.string().nullish() }
+
 const functionCall = z.object({
   type: z.literal('function_call'),
-  call_id: callId,
-  name: z.string().min(1),
+  ...call,
   arguments: z.string(),
-  id: id.nullish(),
   status: status.nullish(),
-  namespace: z.null({ error: 'namespaces are not supported' }).optional(),
+  signature: z.string().nullish(),
+  format: z.string().nullish(),
 })
 
-const functionCallOutput = z.object({
-  type: z.literal('function_call_output'),
+const customToolCall = z.object({
+  type: z.literal('custom_tool_call'),
+  ...call,
+  input: z.string(),
+  status: status.nullish(),
+})
+
+const callOutput = z.object({
+  type: z.enum(['function_call_output', 'custom_tool_call_output']),
   call_id: callId,
   output: resultContent,
   id: id.nullish(),
   status: status.nullish(),
+})
+
+const additionalTools = z.object({
+  type: z.literal('additional_tools'),
+  role: z.string().nullish(),
+  tools,
+  id: id.nullish(),
 })
 
 const reasoning = z.object({
@@ -56,18 +73,34 @@ const reasoning = z.object({
   status: status.nullish(),
 })
 
+/** A picture that the model made. */
+const picture = z.object({
+  type: z.literal('image_generation_call'),
+  id: id.nullish(),
+  result: z.string().nullish(),
+  status: z.string().nullish(),
+})
+
 const item = z.discriminatedUnion(
   'type',
-  [message, functionCall, functionCallOutput, reasoning],
+  [message, functionCall, customToolCall, callOutput, reasoning, picture, additionalTools, hostedItem],
   typeErrors((type) =>
     type === 'item_reference'
       ? 'nothing is stored here: send the item itself, as clients do with "store: false"'
-      : `items of the type "${type.slice(0, 64)}" are not supported`,
+      : type.startsWith('openrouter:')
+        ? toolProblem(type)
+        : `items of the type "${type.slice(0, 64)}" are not supported`,
   ),
 )
 
 /** One item of an input (gateway facts 1.2). */
 export type InputItem = z.output<typeof item>
+type MessageItem = z.output<typeof message>
+
+/** Whether an item is a message, whose type may be left out. */
+export function isMessage(item: InputItem): item is MessageItem {
+  return item.type == null || item.type === 'message'
+}
 
 /** Members of the arguments of all calls together, which some providers want as JSON and not as text. */
 const ARGUMENTS = { ...JSON_LIMITS, members: 50_000 }

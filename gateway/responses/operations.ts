@@ -1,6 +1,7 @@
 import { OF_USERS } from '../credentials.ts'
 import type { PublicError } from '../errors/public-error.ts'
 import { asked, GENERATION_REASONS, newGeneration } from '../generation/call.ts'
+import { type Served, toRouterMetadata, wantsRouterMetadata } from '../generation/router-metadata.ts'
 import { jsonOrEvents, stream, whole } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { createResponseBody } from './body.ts'
@@ -39,7 +40,10 @@ export const createResponse = operation({
     const { text, requestId } = newGeneration(call, facade)
     const request = asked(toGenerationRequest(body, requestId, headers), call)
     const seconds = (): number => Math.floor(facade.clock.now() / 1_000)
-    const seed = { id: `resp_${text}`, createdAt: seconds(), model: body.model, echo: requestEcho(body) }
+    const describe = wantsRouterMetadata(headers)
+      ? (served: Served) => toRouterMetadata(body.model, served, (field) => publicField(field, body, headers))
+      : undefined
+    const seed = { id: `resp_${text}`, createdAt: seconds(), model: body.model, echo: requestEcho(body), describe }
     if (body.stream !== true) {
       const generated = inference.generate(request, call.options())
       const late = (error: unknown, shown: PublicError) => failedResponse(seed, responseFailure(error, shown))

@@ -1,8 +1,13 @@
 import { z } from 'zod'
+import { hostedItem } from './hosted.ts'
 
 const status = z.enum(['in_progress', 'completed', 'incomplete'])
-/** Log probabilities are not supported. */
-export const noLogprobs = z.array(z.never()).max(0)
+
+const alternative = z.strictObject({ token: z.string(), logprob: z.number(), bytes: z.array(z.int()) })
+/** How probable each token of a text was; empty: it was not asked for. */
+export const logprobs = z
+  .array(alternative.extend({ top_logprobs: z.array(alternative) }))
+  .meta({ id: 'Response.LogProbabilities' })
 
 /** A source that the model named; positions are those of the text that rests on it, in UTF-16 code units. */
 export const urlCitation = z.strictObject({
@@ -15,12 +20,23 @@ export const urlCitation = z.strictObject({
   content: z.string().optional(),
 })
 
+/** A file that the model named; `index`: where in the text. */
+const fileCitation = z.strictObject({
+  type: z.literal('file_citation'),
+  file_id: z.string(),
+  filename: z.string(),
+  index: z.int(),
+})
+
+/** What a text rests on. */
+export const annotation = z.discriminatedUnion('type', [urlCitation, fileCitation])
+
 /** Words of an answer. */
 export const outputText = z.strictObject({
   type: z.literal('output_text'),
   text: z.string(),
-  annotations: z.array(urlCitation),
-  logprobs: noLogprobs,
+  annotations: z.array(annotation),
+  logprobs,
 })
 
 /** Words of refusal. */
@@ -46,6 +62,20 @@ const functionCall = z.strictObject({
   call_id: z.string(),
   name: z.string(),
   arguments: z.string(),
+  namespace: z.string().optional(),
+  /** The provider's proof, and the kind of provider that made it. */
+  signature: z.string().optional(),
+  format: z.string().optional(),
+  status,
+})
+
+const customToolCall = z.strictObject({
+  type: z.literal('custom_tool_call'),
+  id: z.string(),
+  call_id: z.string(),
+  name: z.string(),
+  input: z.string(),
+  namespace: z.string().optional(),
   status,
 })
 
@@ -56,6 +86,8 @@ const reasoning = z.strictObject({
   content: z.array(reasoningText).optional(),
   encrypted_content: z.string().optional(),
   signature: z.string().optional(),
+  /** The kind of provider that made it. */
+  format: z.string().optional(),
   status,
 })
 
@@ -69,11 +101,13 @@ const picture = z.strictObject({
 
 /** One item of the output of a response (gateway facts 1.5). */
 export const outputItem = z
-  .discriminatedUnion('type', [message, functionCall, reasoning, picture])
+  .union([z.discriminatedUnion('type', [message, functionCall, customToolCall, reasoning, picture]), hostedItem])
   .meta({ id: 'Response.OutputItem' })
 
 export type ItemStatus = z.output<typeof status>
 export type OutputItem = z.output<typeof outputItem>
-export type UrlCitation = z.output<typeof urlCitation>
+export type Annotation = z.output<typeof annotation>
+export type Logprobs = z.output<typeof logprobs>
+export type HostedItem = z.output<typeof hostedItem>
 export type MessageItem = z.output<typeof message>
 export type ReasoningItem = z.output<typeof reasoning>

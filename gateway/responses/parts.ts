@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MediaPartSchema, MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { MediaPartSchema, MessageSchema, TextPartSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { limitedBy, mustBe, typeErrors } from '../shape.ts'
 
 const breakpoint = z.object({ mode: z.literal('explicit') }).nullish()
@@ -36,13 +36,31 @@ const inputAudio = z.object({
   input_audio: z.object({ data: z.string().min(1), format: z.enum(['mp3', 'wav']) }),
 })
 
-const outputText = z.object({ type: z.literal('output_text'), text: z.string() })
+const inputVideo = z.object({ type: z.literal('input_video'), video_url: z.string() })
+
+/** A source that a text names; those of a form that is not known are passed over. */
+const annotation = z.object({
+  type: z.string(),
+  url: z.string().nullish(),
+  title: z.string().nullish(),
+  start_index: z.int32().nullish(),
+  end_index: z.int32().nullish(),
+  content: z.string().nullish(),
+  file_id: z.string().nullish(),
+  filename: z.string().nullish(),
+})
+
+const outputText = z.object({
+  type: z.literal('output_text'),
+  text: z.string(),
+  annotations: limitedBy(TextPartSchema.field.sources, z.array(annotation)).nullish(),
+})
 const refusal = z.object({ type: z.literal('refusal'), refusal: z.string() })
 
 const errors = typeErrors((type) => `content of the type "${type.slice(0, 64)}" is not supported here`)
 const textPart = z.discriminatedUnion('type', [inputText], errors)
 const assistantPart = z.discriminatedUnion('type', [outputText, refusal, inputText], errors)
-const userPart = z.discriminatedUnion('type', [inputText, inputImage, inputFile, inputAudio], errors)
+const userPart = z.discriminatedUnion('type', [inputText, inputImage, inputFile, inputAudio, inputVideo], errors)
 const resultPart = z.discriminatedUnion('type', [inputText, inputImage, inputFile], errors)
 
 /** One part of the content of a message or a tool result. */

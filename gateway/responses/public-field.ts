@@ -2,9 +2,10 @@ import type { z } from 'zod'
 import { sharedField } from '../generation/public-field.ts'
 import type { CreateResponseBody } from './body.ts'
 import type { responsesHeaders } from './dialect.ts'
+import { isMessage } from './input.ts'
 import type { ContentPart } from './parts.ts'
 import { originOf } from './to-messages.ts'
-import { offeredTools } from './to-settings.ts'
+import { offerOf } from './to-tools.ts'
 
 /** Fields of a generation that have another name in the body. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -18,6 +19,8 @@ const PART_NAMES: Readonly<Record<string, string>> = {
   'file.data': 'file_data',
   'file.name': 'filename',
   'audio.data': 'input_audio.data',
+  'video.data': 'video_url',
+  'text.sources': 'annotations',
 }
 
 /** The member of a request that a field of its generation was made of. */
@@ -29,10 +32,11 @@ export function publicField(
   const [, message, part, ofPart = ''] = /^messages\[(\d+)\]\.parts(?:\[(\d+)\])?\.?(.*)$/.exec(field) ?? []
   if (message !== undefined)
     return fieldOfInput(body, Number(message), part === undefined ? part : Number(part), ofPart)
-  const [, tool, ofTool = ''] = /^tools\[(\d+)\](.*)$/.exec(field) ?? []
+  const [, list, tool, ofTool = ''] = /^(tools|hosted_tools)\[(\d+)\](.*)$/.exec(field) ?? []
   if (tool !== undefined) {
-    const offered = offeredTools(body)[Number(tool)]
-    return `tools.${offered === undefined ? tool : body.tools?.indexOf(offered)}${ofTool}`
+    const { tools, hosted } = offerOf(body)
+    const path = (list === 'tools' ? tools : hosted)[Number(tool)]?.path ?? 'tools'
+    return ofTool.startsWith('.namespace') ? path.replace(/\.tools\.\d+$/, ofTool.slice(10)) : `${path}${ofTool}`
   }
   if (field === 'user' && body.user == null) return 'safety_identifier'
   if (field === 'session_id' && body.session_id == null) {
@@ -48,9 +52,9 @@ function fieldOfInput(body: CreateResponseBody, message: number, part: number | 
   const item = body.input[origin.item]
   const at = `input.${origin.item}`
   if (item === undefined) return at
-  if ('role' in item)
+  if (isMessage(item))
     return fieldOfContent(`${at}.content`, item.content, part === undefined ? part : origin.part, rest)
-  if (item.type !== 'function_call_output') return at
+  if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') return at
   const [, inner, ofInner = ''] = /^tool_result\.content(?:\[(\d+)\])?\.?(.*)$/.exec(rest) ?? []
   return fieldOfContent(`${at}.output`, item.output, inner === undefined ? inner : Number(inner), ofInner)
 }

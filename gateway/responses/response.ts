@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { routerMetadata } from '../generation/router-metadata.ts'
 import { efforts, summaries, verbosity } from '../generation/settings.ts'
 import { freeObject } from '../shape.ts'
 import { outputItem } from './output.ts'
@@ -15,23 +16,31 @@ export const usage = z
     output_tokens: count,
     output_tokens_details: z.strictObject({ reasoning_tokens: count }),
     total_tokens: count,
-    cost: z.number(),
+    /** Left out where no price is known. */
+    cost: z.number().optional(),
     is_byok: z.literal(false),
-    cost_details: z.strictObject({
-      upstream_inference_cost: z.null(),
-      upstream_inference_input_cost: z.number(),
-      upstream_inference_output_cost: z.number(),
-    }),
+    cost_details: z
+      .strictObject({
+        upstream_inference_cost: z.null(),
+        upstream_inference_input_cost: z.number(),
+        upstream_inference_output_cost: z.number(),
+      })
+      .optional(),
   })
   .meta({ id: 'Response.Usage' })
 
-const tool = z.strictObject({
+const functionTool = z.strictObject({
   type: z.literal('function'),
   name: z.string(),
   description: z.string().nullable(),
   parameters: freeObject('A JSON Schema, as the request gave it.').nullable(),
   strict: z.boolean().nullable(),
+  defer_loading: z.boolean().optional(),
 })
+const otherTool = z
+  .looseObject({ type: z.string().regex(/^(?!function$)/) })
+  .meta({ description: 'Any other tool, as the request gave it.' })
+const tool = z.union([functionTool, otherTool])
 
 /** How a response says that it failed (gateway facts 1.8). */
 export const failed = { error: z.strictObject({ code: z.string(), message: z.string() }), error_type: z.string() }
@@ -81,6 +90,7 @@ export const responseObject = z
     error_type: failed.error_type.optional(),
     incomplete_details: incompleteDetails.nullable(),
     usage: usage.nullable(),
+    openrouter_metadata: routerMetadata.optional(),
     ...echo.shape,
   })
   .meta({ id: 'Response' })

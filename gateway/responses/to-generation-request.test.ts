@@ -75,7 +75,7 @@ test('what the model thought, said and called is one message, and so is what its
     [
       Role.ASSISTANT,
       [
-        ['reasoning', { encrypted: 'secret', id: 'rs_theirs' }],
+        ['reasoning', { encrypted: 'secret', id: 'rs_theirs', format: 'openai-responses-v1' }],
         ['reasoning', { text: 'long', summary: 'short', signature: 'sig' }],
         ['text', { text: 'I look.', sources: [] }],
         ['toolCall', { callId: 'c1', name: 'f', arguments: '{"a": 1}', custom: false }],
@@ -178,4 +178,81 @@ test('who calls is cut to what is kept of it', () => {
   const headers = { 'http-referer': 'https://app', 'x-title': 'x'.repeat(300), 'user-agent': '' }
   const { attribution } = create(GenerationRequestSchema, toGenerationRequest(body, 'gen-1', headers))
   assert.deepEqual(plain(attribution), { referer: 'https://app', title: 'x'.repeat(256) })
+})
+
+test('custom tools, groups of tools and hosted ones, and each way to choose them', () => {
+  const custom = {
+    type: 'custom',
+    name: 'patch',
+    format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' },
+  }
+  const inside = [
+    { type: 'function', name: 'f', defer_loading: true },
+    { type: 'custom', name: 'free' },
+  ]
+  const tools = [
+    { type: 'web_search', filters: { allowed_domains: ['a'] } },
+    custom,
+    { type: 'namespace', name: 'crm', description: 'CRM', tools: inside },
+  ]
+  const more = {
+    type: 'additional_tools',
+    role: 'developer',
+    tools: [{ type: 'shell' }, { type: 'function', name: 'g' }],
+  }
+  const input = [more, { role: 'user', content: 'Hi' }]
+  const group = { namespace: { name: 'crm', description: 'CRM' } }
+  const request = generation({ tools, input })
+  assert.deepEqual(plain(request.tools), [
+    { name: 'patch', custom: { syntax: 'lark', grammar: 'start: "x"' }, deferred: false },
+    { name: 'f', ...group, deferred: true },
+    { name: 'free', custom: {}, ...group, deferred: false },
+    { name: 'g', deferred: false },
+  ])
+  const format = 'openai-responses-v1'
+  assert.deepEqual(plain(request.hostedTools), [
+    { format, definition: tools[0] },
+    { format, definition: { type: 'shell' } },
+  ])
+  assert.equal(request.messages.length, 1)
+  const chosen = (tool_choice: object): unknown => plain(generation({ tools, input, tool_choice }).toolChoice)
+  assert.deepEqual(chosen({ type: 'custom', name: 'patch' }), { mode: ToolChoice_Mode.NAMED, name: 'patch' })
+  assert.deepEqual(chosen({ type: 'shell' }), { mode: ToolChoice_Mode.HOSTED, name: 'shell' })
+  const allowed = [{ type: 'web_search' }, { type: 'function', name: 'g' }]
+  const narrowed = generation({ tools, input, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: allowed } })
+  assert.deepEqual([narrowed.tools.map(({ name }) => name), narrowed.hostedTools.length], [['g'], 1])
+})
+
+test('calls of custom tools, items of hosted ones, and what clients said of them', () => {
+  const patch = { type: 'apply_patch_call', id: 'ap_1', call_id: 'a', operation: { type: 'create_file', path: 'x' } }
+  const patched = { type: 'apply_patch_call_output', call_id: 'a', status: 'completed' }
+  const input = [
+    { type: 'compaction', encrypted_content: 'all before' },
+    { type: 'custom_tool_call', call_id: 'c', name: 'patch', input: 'any', namespace: 'files' },
+    patch,
+    { type: 'custom_tool_call_output', call_id: 'c', output: 'done' },
+    patched,
+    { role: 'user', content: [{ type: 'input_video', video_url: 'https://e.com/v.mp4' }] },
+  ]
+  const format = 'openai-responses-v1'
+  const call = { callId: 'c', name: 'patch', arguments: 'any', custom: true, namespace: 'files' }
+  const done = { part: { case: 'text', value: { text: 'done', sources: [] } } }
+  assert.deepEqual(messages({ input }), [
+    [
+      Role.ASSISTANT,
+      [
+        ['foreign', { format, item: { type: 'compaction', encrypted_content: 'all before' } }],
+        ['toolCall', call],
+        ['foreign', { format, item: patch }],
+      ],
+    ],
+    [
+      Role.TOOL,
+      [
+        ['toolResult', { callId: 'c', content: [done], failed: false, custom: true }],
+        ['foreign', { format, item: patched }],
+      ],
+    ],
+    [Role.USER, [['video', url('https://e.com/v.mp4')]]],
+  ])
 })

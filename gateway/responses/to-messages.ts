@@ -1,21 +1,22 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf'
 import {
   Message_Role,
   type MessageSchema,
   type Part as PartMessage,
   type PartSchema,
+  type SourceSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { mediaFromAudio, mediaFromUrl } from '../generation/media.ts'
+import { given } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
-import type { InputItem } from './input.ts'
+import { NATIVE } from './hosted.ts'
+import { type InputItem, isMessage } from './input.ts'
 import type { ContentPart } from './parts.ts'
+import { toThought } from './thought.ts'
 
 type Message = MessageInitShape<typeof MessageSchema>
 type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
-
-/** Ids that the dialect gave to thoughts without one: to the provider they mean nothing. */
-const OWN_REASONING_ID = /^rs_[0-9A-Za-z]{24}_\d+$/
 
 /**
  * Refuses assistant history in structured form without `id` or `status`, as the specification wants; a plain string needs neither
@@ -24,7 +25,7 @@ const OWN_REASONING_ID = /^rs_[0-9A-Za-z]{24}_\d+$/
 export function requireHistoryIds(input: string | readonly InputItem[]): void {
   if (typeof input === 'string') return
   for (const [i, item] of input.entries()) {
-    if (!('role' in item) || item.role !== 'assistant' || typeof item.content === 'string') continue
+    if (!isMessage(item) || item.role !== 'assistant' || typeof item.content === 'string') continue
     const missing = item.id == null ? 'id' : item.status == null ? 'status' : undefined
     if (missing === undefined) continue
     throw new Rejection('BODY_INVALID', {
@@ -102,35 +103,53 @@ const ROLES = {
 } as const
 
 function addItem(turns: Turns, item: InputItem, field: string, ttl: string | undefined): void {
-  if ('role' in item) {
+  if (isMessage(item)) {
     turns.add(ROLES[item.role], toParts(item.content ?? [], `${field}.content`, ttl))
     return
   }
   switch (item.type) {
-    case 'function_call': {
-      const { call_id: callId, name } = item
-      const value = { callId, name, arguments: item.arguments }
-      turns.add(Message_Role.ASSISTANT, [{ part: { case: 'toolCall', value } }])
+    case 'function_call':
+    case 'custom_tool_call':
+      turns.add(Message_Role.ASSISTANT, [{ part: { case: 'toolCall', value: toCall(item) } }])
       return
-    }
-    case 'function_call_output': {
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
       const content = toParts(item.output, `${field}.output`, ttl)
-      const value = { callId: item.call_id, content }
-      turns.add(Message_Role.TOOL, [{ part: { case: 'toolResult', value } }])
+      const custom = item.type === 'custom_tool_call_output'
+      turns.add(Message_Role.TOOL, [{ part: { case: 'toolResult', value: { callId: item.call_id, content, custom } } }])
       return
     }
     case 'reasoning': {
-      const value = {
-        text: item.content?.map((part) => part.text).join('') || undefined,
-        summary: item.summary?.map((part) => part.text).join('\n\n') || undefined,
-        signature: item.signature || undefined,
-        encrypted: item.encrypted_content || undefined,
-        id: item.id == null || OWN_REASONING_ID.test(item.id) ? undefined : item.id,
-      }
-      const says = value.text ?? value.summary ?? value.signature ?? value.encrypted
-      if (says !== undefined) turns.add(Message_Role.ASSISTANT, [{ part: { case: 'reasoning', value } }])
+      const part = toThought(item)
+      if (part !== undefined) turns.add(Message_Role.ASSISTANT, [part])
+      return
+    }
+    case 'image_generation_call': {
+      if (!item.result) return
+      const url = /^(https?|data):/i.test(item.result) ? item.result : `data:image/png;base64,${item.result}`
+      turns.add(Message_Role.ASSISTANT, [{ part: { case: 'image', value: mediaFromUrl(url, `${field}.result`) } }])
+      return
+    }
+    case 'additional_tools':
+      // They are offered with the others.
+      return
+    default: {
+      const role = CLIENTS.test(item.type) ? Message_Role.TOOL : Message_Role.ASSISTANT
+      const value = { format: NATIVE, item: item as JsonObject }
+      turns.add(role, [{ part: { case: 'foreign', value } }])
     }
   }
+}
+
+/** Items of hosted tools that say what came of a call are the client's; the others the model made. */
+const CLIENTS = /_output$|_response$|^configuration_update$/
+
+function toCall(item: Extract<InputItem, { type: 'function_call' | 'custom_tool_call' }>) {
+  const { call_id: callId, name, namespace } = item
+  const group = namespace ? { namespace } : {}
+  if (item.type === 'custom_tool_call') return { callId, name, arguments: item.input, custom: true, ...group }
+  const { arguments: text, signature, format } = item
+  return { callId, name, arguments: text, ...group, ...given('signature', signature), ...given('format', format) }
 }
 
 function toParts(content: string | readonly ContentPart[], field: string, ttl: string | undefined): Part[] {
@@ -142,8 +161,10 @@ function toPart(part: ContentPart, field: string, ttl: string | undefined): Part
   switch (part.type) {
     case 'input_text':
       return part.prompt_cache_breakpoint == null ? text(part.text) : { ...text(part.text), cacheControl: { ttl } }
-    case 'output_text':
-      return text(part.text)
+    case 'output_text': {
+      const sources = (part.annotations ?? []).flatMap(toSource)
+      return sources.length === 0 ? text(part.text) : { part: { case: 'text', value: { text: part.text, sources } } }
+    }
     case 'refusal':
       return { part: { case: 'refusal', value: { text: part.refusal } } }
     case 'input_image': {
@@ -155,6 +176,8 @@ function toPart(part: ContentPart, field: string, ttl: string | undefined): Part
       const media = mediaFromUrl(url, `${field}.${part.file_data == null ? 'file_url' : 'file_data'}`)
       return { part: { case: 'file', value: { ...media, name: part.filename || undefined } } }
     }
+    case 'input_video':
+      return { part: { case: 'video', value: mediaFromUrl(part.video_url, `${field}.video_url`) } }
     case 'input_audio': {
       const { data, format } = part.input_audio
       return { part: { case: 'audio', value: mediaFromAudio(data, format, `${field}.input_audio.data`) } }
@@ -164,4 +187,14 @@ function toPart(part: ContentPart, field: string, ttl: string | undefined): Part
 
 function text(value: string): Part {
   return { part: { case: 'text', value: { text: value } } }
+}
+
+type Annotation = NonNullable<Extract<ContentPart, { type: 'output_text' }>['annotations']>[number]
+
+function toSource(annotation: Annotation): MessageInitShape<typeof SourceSchema>[] {
+  const { url, title, content, file_id: fileId, filename } = annotation
+  if (!url && !fileId) return []
+  const range = { ...given('start', annotation.start_index), ...given('end', annotation.end_index) }
+  const said = { ...given('url', url), ...given('title', title), ...given('citedText', content) }
+  return [{ ...said, ...range, ...given('fileId', fileId), ...given('fileName', filename) }]
 }

@@ -1,25 +1,25 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import {
-  type ResponseFormatSchema,
-  ToolChoice_Mode,
-  type ToolChoiceSchema,
-  type ToolSchema,
-} from '#gen/portico/inference/v1/inference_pb.js'
+import type { ResponseFormatSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from '../generation/call.ts'
 import { given, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
+import { offerOf, toHostedTools, toToolChoice, toTools } from './to-tools.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
 /** A body without what is to be answered. */
 export type ResponseSettings = Omit<CreateResponseBody, 'input' | 'stream' | 'model'> & {
   readonly model?: string | undefined
+  /** Its `additional_tools` are offered as well. */
+  readonly input?: CreateResponseBody['input'] | undefined
 }
 
 /** All that a body says of how an answer is made: neither the conversation nor whose it is. */
 export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
+  const offer = offerOf(body)
   return {
     ...given('model', body.model),
-    tools: toTools(body),
+    tools: toTools(offer),
+    hostedTools: toHostedTools(offer),
     sampling: {
       ...given('temperature', body.temperature),
       ...given('topP', body.top_p),
@@ -31,7 +31,7 @@ export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
     ...given('maxOutputTokens', body.max_output_tokens),
     ...given('parallelToolCalls', body.parallel_tool_calls),
     ...given('reasoning', toReasoning(body.reasoning)),
-    ...given('toolChoice', toChoice(body)),
+    ...given('toolChoice', toToolChoice(body)),
     ...given('responseFormat', toFormat(body.text?.format)),
     ...given('providerBody', providerBody(body)),
     ...given('verbosity', body.text?.verbosity),
@@ -47,30 +47,6 @@ export function toSystem({ instructions }: Pick<CreateResponseBody, 'instruction
 /** Log probabilities without alternatives. */
 function wantsTokens({ include }: ResponseSettings): 0 | undefined {
   return include?.includes('message.output_text.logprobs') === true ? 0 : undefined
-}
-
-/** The tools that the model is shown. */
-export function offeredTools({ tools, tool_choice: choice }: Pick<CreateResponseBody, 'tools' | 'tool_choice'>) {
-  const narrowed = typeof choice === 'object' && choice?.type === 'allowed_tools' ? choice.tools : undefined
-  const allowed = narrowed === undefined ? undefined : new Set(narrowed.map(({ name }) => name))
-  return (tools ?? []).filter(({ name }) => allowed?.has(name) !== false)
-}
-
-function toTools(body: ResponseSettings): MessageInitShape<typeof ToolSchema>[] {
-  return offeredTools(body).map(({ name, description, parameters, strict }) => ({
-    name,
-    description: description || undefined,
-    ...given('parameters', parameters as Struct | null | undefined),
-    ...given('strict', strict),
-  }))
-}
-
-const MODES = { auto: ToolChoice_Mode.AUTO, none: ToolChoice_Mode.NONE, required: ToolChoice_Mode.REQUIRED } as const
-
-function toChoice({ tool_choice: choice }: ResponseSettings): MessageInitShape<typeof ToolChoiceSchema> | undefined {
-  if (choice == null) return undefined
-  if (typeof choice === 'string') return { mode: MODES[choice] }
-  return choice.type === 'function' ? { mode: ToolChoice_Mode.NAMED, name: choice.name } : { mode: MODES[choice.mode] }
 }
 
 function toFormat(

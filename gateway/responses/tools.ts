@@ -1,12 +1,18 @@
 import { z } from 'zod'
-import { GenerationRequestSchema, JsonSchemaFormatSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import {
+  GenerationRequestSchema,
+  JsonSchemaFormatSchema,
+  ToolNamespaceSchema,
+  ToolSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { verbosity } from '../generation/settings.ts'
 import { countMembers } from '../records/json.ts'
 import { freeObject, guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
+import { hostedChoice, hostedTool, toolProblem } from './hosted.ts'
 
 const name = limitedBy(ToolSchema.field.name, z.string().min(1))
-const errors = typeErrors((type) => `tools of the type "${type.slice(0, 64)}" are not supported`)
+const errors = typeErrors(toolProblem)
 
 const functionTool = z.object({
   type: z.literal('function'),
@@ -14,7 +20,19 @@ const functionTool = z.object({
   description: z.string().nullish(),
   parameters: freeObject('A JSON Schema, interpreted by the provider.').nullish(),
   strict: z.boolean().nullish(),
-  defer_loading: z.literal(false, { error: 'deferred tools are not supported' }).nullish(),
+  defer_loading: z.boolean().nullish(),
+  async: z.literal(false, { error: 'asynchronous tools are not supported' }).nullish(),
+})
+
+const grammar = z.object({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() })
+
+/** A tool whose input is any text. */
+const customTool = z.object({
+  type: z.literal('custom'),
+  name,
+  description: z.string().nullish(),
+  format: z.discriminatedUnion('type', [z.object({ type: z.literal('text') }), grammar], typeErrors()).nullish(),
+  defer_loading: z.boolean().nullish(),
   async: z.literal(false, { error: 'asynchronous tools are not supported' }).nullish(),
 })
 
@@ -29,26 +47,50 @@ function listProblem(value: unknown): string | undefined {
   return Array.isArray(value) && value.length > MAX_CHECKED ? `has more than ${MAX_CHECKED} items` : undefined
 }
 
-const offered = z
-  .array(z.discriminatedUnion('type', [functionTool], errors))
-  .refine((all) => all.reduce((sum, { parameters }) => sum + countMembers(parameters), 0) <= MAX_CHECKED, {
-    message: `their parameters have more than ${MAX_CHECKED} members`,
-  })
+const namespaceTool = z.object({
+  type: z.literal('namespace'),
+  name: limitedBy(ToolNamespaceSchema.field.name, z.string().min(1)),
+  description: z.string().nullish(),
+  tools: guarded(z.array(z.discriminatedUnion('type', [functionTool, customTool], errors)).min(1), listProblem),
+})
+
+const tool = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool, hostedTool], errors)
+type Tool = z.output<typeof tool>
+
+const offered = z.array(tool).refine((all) => all.reduce((sum, each) => sum + membersOf(each), 0) <= MAX_CHECKED, {
+  message: `their parameters have more than ${MAX_CHECKED} members`,
+})
+
+function membersOf(each: Tool): number {
+  switch (each.type) {
+    case 'function':
+      return countMembers(each.parameters)
+    case 'custom':
+      return 0
+    case 'namespace':
+      return each.tools.reduce((sum, inner) => sum + membersOf(inner), 0)
+    default:
+      return countMembers(each)
+  }
+}
 
 /** Tools that are offered. */
 export const tools = guarded(limitedBy(GenerationRequestSchema.field.tools, offered), listProblem)
 
-const functionChoice = z.object({ type: z.literal('function'), name })
+const namedChoice = z.object({ type: z.enum(['function', 'custom']), name })
 const allowedTools = z.object({
   type: z.literal('allowed_tools'),
   mode: z.enum(['auto', 'required']),
-  tools: guarded(z.array(z.discriminatedUnion('type', [functionChoice], errors)).min(1), listProblem),
+  tools: guarded(z.array(z.discriminatedUnion('type', [namedChoice, hostedChoice], errors)).min(1), listProblem),
 })
 
-/** Whether and which tools are called; the names must be those of offered tools, which is checked with the whole. */
+/** Whether and which tools are called; they must be offered ones, which is checked with the whole. */
 export const toolChoice = z
   .union(
-    [z.enum(['auto', 'none', 'required']), z.discriminatedUnion('type', [functionChoice, allowedTools], errors)],
+    [
+      z.enum(['auto', 'none', 'required']),
+      z.discriminatedUnion('type', [namedChoice, hostedChoice, allowedTools], errors),
+    ],
     mustBe('"auto", "none", "required" or an object'),
   )
   .meta({ id: 'ToolChoice' })

@@ -91,22 +91,30 @@ test('400: what would change the answer and cannot be done is refused, not passe
   const cases: [Json, string][] = [
     [{ background: true }, 'background: background responses are not supported'],
     [{ prompt: { id: 'pmpt_1' } }, 'prompt: a stored prompt is not supported'],
-    [{ tools: [{ type: 'web_search' }] }, 'tools.0.type: tools of the type "web_search" are not supported'],
+    [{ tools: [{ type: 'nobody' }] }, 'tools.0.type: tools of the type "nobody" are not supported'],
+    [
+      { tools: [{ type: 'openrouter:datetime' }] },
+      'tools.0.type: the server tool "openrouter:datetime" is not available here',
+    ],
     [{ tool_choice: 'required' }, 'tool_choice: requires a call, but there are no tools'],
     [{ tool_choice: { type: 'function', name: 'f' } }, 'tool_choice: there is no tool "f"'],
-    [{ tool_choice: { type: 'shell' } }, 'tool_choice.type: tools of the type "shell" are not supported'],
+    [{ tool_choice: { type: 'shell' } }, 'tool_choice: there is no tool "shell"'],
+    [
+      { tool_choice: { type: 'custom', name: 'f' }, tools: [{ type: 'function', name: 'f' }] },
+      'tool_choice: there is no tool "f"',
+    ],
     [{ debug: { echo_upstream_body: true } }, 'debug.echo_upstream_body: echoing upstream bodies is not supported'],
     [
       { input: [{ type: 'item_reference', id: 'msg_1' }] },
       'input.0.type: nothing is stored here: send the item itself, as clients do with "store: false"',
     ],
     [
-      { input: [{ type: 'web_search_call', id: 'ws_1' }] },
-      'input.0.type: items of the type "web_search_call" are not supported',
+      { input: [{ type: 'nobody_knows', id: 'x' }] },
+      'input.0.type: items of the type "nobody_knows" are not supported',
     ],
     [
-      { input: [{ role: 'user', content: [{ type: 'input_video', video_url: 'x' }] }] },
-      'input.0.content.0.type: content of the type "input_video" is not supported here',
+      { input: [{ role: 'user', content: [{ type: 'input_smell', smell: 'x' }] }] },
+      'input.0.content.0.type: content of the type "input_smell" is not supported here',
     ],
     [
       { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }] },

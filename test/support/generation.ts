@@ -1,5 +1,10 @@
 import { create } from '@bufbuild/protobuf'
-import { type Generation, GenerationSchema, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import {
+  type Generation,
+  GenerationSchema,
+  LogProbabilitiesSchema,
+  PartSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationEvent as EventMessage } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
@@ -46,8 +51,15 @@ export async function eventsOf(
 export function wholeOf(events: readonly EventMessage[]): Generation {
   const generation = create(GenerationSchema)
   for (const { event } of events) {
-    if (event.case === 'started') generation.model = event.value.model
-    else if (event.case === 'partEnded') generation.parts[event.value.index] = event.value.part ?? create(PartSchema)
+    if (event.case === 'started') {
+      generation.model = event.value.model
+      generation.providerId = event.value.providerId
+    } else if (event.case === 'source') generation.sources.push(event.value)
+    else if (event.case === 'partExtended' && event.value.logProbabilities.length > 0) {
+      const { index, logProbabilities } = event.value
+      generation.logProbabilities[index] ??= create(LogProbabilitiesSchema)
+      generation.logProbabilities[index].tokens.push(...logProbabilities)
+    } else if (event.case === 'partEnded') generation.parts[event.value.index] = event.value.part ?? create(PartSchema)
     else if (event.case === 'finished') {
       const { $typeName: _, ...finished } = event.value
       Object.assign(generation, finished)

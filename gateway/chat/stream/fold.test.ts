@@ -3,8 +3,6 @@ import test from 'node:test'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import {
   FinishReason,
-  type Generation,
-  LogProbabilitiesSchema,
   type LogProbability,
   type LogProbabilitySchema,
   type PartSchema,
@@ -49,27 +47,12 @@ function framesOf(given: Partial<typeof seed>, events: readonly GenerationEvent[
   return frames.take()
 }
 
-/** The generation that the events amount to, as `Generate` returns it. */
-function generationOf(events: readonly GenerationEvent[]): Generation {
-  const generation = wholeOf(events)
-  for (const { event } of events) {
-    if (event.case === 'started') generation.providerId = event.value.providerId
-    if (event.case === 'source') generation.sources.push(event.value)
-    if (event.case !== 'partExtended') continue
-    const { index, logProbabilities: tokens } = event.value
-    if (tokens.length === 0) continue
-    const known = generation.logProbabilities[index]?.tokens ?? []
-    generation.logProbabilities[index] = create(LogProbabilitiesSchema, { tokens: [...known, ...tokens] })
-  }
-  return generation
-}
-
 /** The deltas between the first chunk and the one that says why it ended; the whole answer must say the same as they do together. */
 function streamed(...given: GenerationEvent[]): { deltas: Json[]; message: Json; choice: Json; last: Json } {
   const events = [started, ...given]
   const chunks = chunksOf(framesOf({}, events))
   for (const chunk of chunks) chatChunk.parse(chunk)
-  const whole = chatCompletion.parse(fromGeneration(seed, generationOf(events))) as Json
+  const whole = chatCompletion.parse(fromGeneration(seed, wholeOf(events))) as Json
   const { message, ...choice } = whole.choices[0]
   assert.deepEqual(foldChunks(chunks), message, 'whole and streamed say the same')
   const ended = chunks.at(-2)?.choices[0]

@@ -80,7 +80,9 @@ test('a refusal is a part of a message', () => {
 })
 
 test('a thought is sent with its text, and its proof comes with its end', () => {
-  const value = { text: 'hm', signature: 'sig' }
+  const value = { text: 'hm', signature: 'sig', format: 'anthropic-claude-v1' }
+  const encrypted_content = 'portico:anthropic-claude-v1:signature:sig'
+  const proof = { encrypted_content, signature: 'sig', format: 'anthropic-claude-v1' }
   const { events, output } = streamed(
     begin(0, Kind.REASONING),
     grow(0, 'hm'),
@@ -91,7 +93,7 @@ test('a thought is sent with its text, and its proof comes with its end', () => 
   const at = { item_id: id, output_index: 0, content_index: 0 }
   const of = { response_id: ID, output_index: 0 }
   const part = { type: 'reasoning_text', text: 'hm' }
-  const item = { type: 'reasoning', id, summary: [], content: [part], signature: 'sig', status: 'completed' }
+  const item = { type: 'reasoning', id, summary: [], content: [part], ...proof, status: 'completed' }
   assert.deepEqual(events, [
     { type: 'response.output_item.added', ...of, item: { type: 'reasoning', id, summary: [], status: 'in_progress' } },
     { type: 'response.content_part.added', response_id: ID, ...at, part: { ...part, text: '' } },
@@ -128,9 +130,11 @@ test('a summary of a thought has events of its own', () => {
 })
 
 test("an encrypted thought keeps the provider's id", () => {
-  const value = { encrypted: 'secret', id: 'rs_theirs' }
+  const format = 'openai-responses-v1'
+  const value = { encrypted: 'secret', id: 'rs_theirs', format }
   const { events, output } = streamed(begin(0, Kind.REASONING), end(0, { case: 'reasoning', value }), finish())
-  const item = { type: 'reasoning', id: 'rs_theirs', summary: [], encrypted_content: 'secret', status: 'completed' }
+  const proof = { encrypted_content: 'secret', format }
+  const item = { type: 'reasoning', id: 'rs_theirs', summary: [], ...proof, status: 'completed' }
   assert.deepEqual(
     events.map(({ type }) => type),
     ['response.output_item.added', 'response.output_item.done'],

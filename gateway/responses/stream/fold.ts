@@ -1,4 +1,5 @@
-import type { GenerationEvent } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { RouterMetadata } from '#gateway/generation/router-metadata.ts'
+import type { GenerationEvent, GenerationStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { ResponseFailure } from '../failure.ts'
 import {
   type EndState,
@@ -33,6 +34,7 @@ export class ResponsesFold {
   readonly #queue: ItemQueue
   #model = ''
   #over = false
+  #metadata: RouterMetadata | undefined
 
   /** `seconds` returns the time since the epoch. */
   constructor(seed: ResponseSeed, frames: ResponsesFrames, seconds: () => number) {
@@ -48,10 +50,10 @@ export class ResponsesFold {
       if (event.case !== 'finished' && event.case !== 'source') this.#queue.follow()
       switch (event.case) {
         case 'partExtended':
-          this.#queue.extend(event.value.index, event.value.text)
+          this.#queue.extend(event.value.index, event.value.text, event.value.logProbabilities)
           break
         case 'started':
-          this.#start(event.value.model)
+          this.#served(event.value)
           break
         case 'partStarted':
           this.#queue.begin(event.value)
@@ -82,6 +84,11 @@ export class ResponsesFold {
     })
   }
 
+  #served(started: GenerationStarted): void {
+    this.#metadata = this.#seed.describe?.(started)
+    this.#start(started.model)
+  }
+
   #start(model: string): void {
     this.#model = model
     const { id } = this.#seed
@@ -91,7 +98,7 @@ export class ResponsesFold {
   #finish(finished: Finished): void {
     const status = endOf(finished)
     this.#queue.close(status, status)
-    const state = finishedState(finished, this.#seconds())
+    const state = finishedState(finished, this.#seconds(), this.#metadata)
     const { usage, incomplete_details: details } = state
     this.#end(state, { status, usage, ...(details === null ? {} : { incomplete_details: details }) })
   }

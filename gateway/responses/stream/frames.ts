@@ -54,6 +54,11 @@ export class ResponsesFrames {
     if (this.#schema) this.#write(type, members)
   }
 
+  /** An event that only the specification has. */
+  specified<T extends SpecifiedEventType>(type: T, members: SpecifiedMembers<T>): void {
+    if (this.#specification) this.#write(type, members)
+  }
+
   /** An event that both have; `more` are the members that only OpenAI's schema wants. */
   shared<T extends SharedEventType>(type: T, members: SpecifiedMembers<T>, more?: { readonly item_id: string }): void {
     this.#write(type, this.#schema ? { ...members, ...more } : members)

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
-import { type Part, PartSchema, type Source } from '#gen/portico/inference/v1/inference_pb.js'
+import { type LogProbability, type Part, PartSchema, type Source } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind, type PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { fromPart, type ItemPlace } from '../from-part.ts'
+import { fromPart, fromToken, type ItemPlace } from '../from-part.ts'
 import type { OutputItem } from '../output.ts'
 import type { DeltaPrefix, ResponsesFrames } from './frames.ts'
 import { NARRATORS, type Narrator } from './narrators.ts'
@@ -13,7 +13,9 @@ export class LiveItem {
   readonly #frames: ResponsesFrames
   readonly #narrator: Narrator
   #delta: DeltaPrefix | undefined
+  #begun: OutputItem | undefined
   readonly #sources: Source[] = []
+  readonly #tokens: LogProbability[] = []
   #text = ''
   #whole: Part | undefined
   #added = false
@@ -24,8 +26,8 @@ export class LiveItem {
     this.#started = started
     this.#frames = frames
     this.#narrator = NARRATORS[started.kind] ?? unknownKind(started.kind)
-    // Only at its end it is known how the provider calls a thought that has no words.
-    if (!isThought(started.kind)) this.#begin()
+    // Only at its end it is known how the provider calls a thought that has no words, and what a foreign item is.
+    if (!comesWhole(started.kind)) this.#begin()
   }
 
   /** Number of the part. */
@@ -39,10 +41,13 @@ export class LiveItem {
   }
 
   /** The part grew. */
-  extend(text: string): void {
+  extend(text: string, tokens: readonly LogProbability[] = []): void {
     if (!this.#added && text !== '') this.#begin()
     this.#text += text
-    if (this.#delta !== undefined) this.#frames.delta(this.#delta, text)
+    if (tokens.length > 0 && this.#begun !== undefined && this.#narrator.tokens !== undefined) {
+      for (const token of tokens) this.#tokens.push(token)
+      this.#narrator.tokens(this.#frames, this.#place, this.#begun, text, tokens.map(fromToken))
+    } else if (this.#delta !== undefined) this.#frames.delta(this.#delta, text)
   }
 
   /** The part is whole: what it holds counts, not what it grew by. */
@@ -60,14 +65,16 @@ export class LiveItem {
   close(status: 'completed' | 'incomplete'): OutputItem {
     const part = this.#whole ?? partSoFar(this.#started, this.#text)
     if (!this.#added) this.#add(part)
-    const item = fromPart(this.#place, part, status, this.#sources)
-    if (this.#delta !== undefined) this.#narrator.end(this.#frames, this.#place, item)
+    const item = fromPart(this.#place, part, status, { sources: this.#sources, tokens: this.#tokens })
+    if (this.#delta !== undefined || this.#started.kind === Kind.FOREIGN)
+      this.#narrator.end(this.#frames, this.#place, item)
     this.#frames.shared('response.output_item.done', this.#members(item))
     return item
   }
 
   #begin(): void {
     const item = this.#add(partSoFar(this.#started, ''))
+    this.#begun = item
     this.#delta = this.#narrator.begin(this.#frames, this.#place, item)
   }
 
@@ -84,12 +91,12 @@ export class LiveItem {
   }
 }
 
-function isThought(kind: Kind): boolean {
-  return kind === Kind.REASONING || kind === Kind.REASONING_SUMMARY
+function comesWhole(kind: Kind): boolean {
+  return kind === Kind.REASONING || kind === Kind.REASONING_SUMMARY || kind === Kind.FOREIGN
 }
 
 /** What there is of a part that has not ended. */
-function partSoFar({ kind, callId = '', toolName = '' }: PartStarted, text: string): Part {
+function partSoFar({ kind, callId = '', toolName = '', custom, namespace }: PartStarted, text: string): Part {
   switch (kind) {
     case Kind.REFUSAL:
       return create(PartSchema, { part: { case: 'refusal', value: { text } } })
@@ -97,8 +104,13 @@ function partSoFar({ kind, callId = '', toolName = '' }: PartStarted, text: stri
       return create(PartSchema, { part: { case: 'reasoning', value: { text } } })
     case Kind.REASONING_SUMMARY:
       return create(PartSchema, { part: { case: 'reasoning', value: { summary: text } } })
-    case Kind.TOOL_CALL:
-      return create(PartSchema, { part: { case: 'toolCall', value: { callId, name: toolName, arguments: text } } })
+    case Kind.TOOL_CALL: {
+      const special = { custom, ...(namespace === undefined ? {} : { namespace }) }
+      const value = { callId, name: toolName, arguments: text, ...special }
+      return create(PartSchema, { part: { case: 'toolCall', value } })
+    }
+    case Kind.FOREIGN:
+      return create(PartSchema, { part: { case: 'foreign', value: {} } })
     case Kind.IMAGE:
       return create(PartSchema, { part: { case: 'image', value: {} } })
     default:

@@ -1,19 +1,21 @@
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { type ItemPlace, refusalContent, textContent } from '../from-part.ts'
-import type { OutputItem } from '../output.ts'
+import type { Logprobs, OutputItem } from '../output.ts'
 import type { DeltaPrefix, ResponsesFrames } from './frames.ts'
 
 /** Writes the events of one kind of item, but for those that all have: that it was added, and that it is done. */
 export interface Narrator {
   /** After the item was added; returns the beginnings of the events of its growth. */
   begin(frames: ResponsesFrames, place: ItemPlace, item: OutputItem): DeltaPrefix | undefined
+  /** The item grew by a text whose tokens have log probabilities. Without it they are not shown. */
+  tokens?(frames: ResponsesFrames, place: ItemPlace, item: OutputItem, text: string, tokens: Logprobs): void
   /** Before the item is done. */
   end(frames: ResponsesFrames, place: ItemPlace, item: OutputItem): void
 }
 
 /** Where an item is in OpenAI's schema. */
 function ofItem({ index }: ItemPlace, { id }: OutputItem) {
-  return { item_id: id, output_index: index }
+  return { item_id: String(id), output_index: index }
 }
 
 /** Where the one part of an item is, in OpenAI's schema. */
@@ -29,8 +31,12 @@ function specified({ responseId, index }: ItemPlace) {
 const message: Narrator = {
   begin(frames, place, item) {
     const members = { ...specified(place), part: textContent('') }
-    frames.shared('response.content_part.added', members, { item_id: item.id })
+    frames.shared('response.content_part.added', members, { item_id: String(item.id) })
     return frames.prefix('response.output_text.delta', { ...inContent(place, item), logprobs: [] }, specified(place))
+  },
+  tokens(frames, place, item, delta, logprobs) {
+    frames.schema('response.output_text.delta', { ...inContent(place, item), logprobs, delta })
+    frames.specified('response.content_part.delta', { ...specified(place), delta })
   },
   end(frames, place, item) {
     const part = item.type === 'message' ? item.content[0] : undefined
@@ -39,7 +45,7 @@ const message: Narrator = {
     for (const [annotation_index, annotation] of part.annotations.entries()) {
       frames.schema('response.output_text.annotation.added', { ...at, annotation_index, annotation })
     }
-    frames.schema('response.output_text.done', { ...at, text: part.text, logprobs: [] })
+    frames.schema('response.output_text.done', { ...at, text: part.text, logprobs: part.logprobs })
     frames.schema('response.content_part.done', { ...at, part })
   },
 }
@@ -47,7 +53,7 @@ const message: Narrator = {
 const refusal: Narrator = {
   begin(frames, place, item) {
     const members = { ...specified(place), part: refusalContent('') }
-    frames.shared('response.content_part.added', members, { item_id: item.id })
+    frames.shared('response.content_part.added', members, { item_id: String(item.id) })
     return frames.prefix('response.refusal.delta', inContent(place, item), specified(place))
   },
   end(frames, place, item) {
@@ -89,11 +95,44 @@ const summary: Narrator = {
 }
 
 const call: Narrator = {
-  begin: (frames, place, item) => frames.prefix('response.function_call_arguments.delta', ofItem(place, item)),
+  begin: (frames, place, item) =>
+    item.type === 'custom_tool_call'
+      ? frames.prefix('response.custom_tool_call_input.delta', ofItem(place, item))
+      : frames.prefix('response.function_call_arguments.delta', ofItem(place, item)),
   end(frames, place, item) {
+    const at = ofItem(place, item)
+    if (item.type === 'custom_tool_call')
+      frames.schema('response.custom_tool_call_input.done', { ...at, input: item.input })
     if (item.type !== 'function_call') return
     const { name, arguments: text } = item
-    frames.schema('response.function_call_arguments.done', { ...ofItem(place, item), name, arguments: text })
+    frames.schema('response.function_call_arguments.done', { ...at, name, arguments: text })
+  },
+}
+
+/** The events of items that come whole, by the type of the item. */
+const STAGES = {
+  web_search_call: ['in_progress', 'searching', 'completed'],
+  file_search_call: ['in_progress', 'searching', 'completed'],
+  code_interpreter_call: ['in_progress', 'interpreting', 'completed'],
+  mcp_call: ['in_progress', 'completed'],
+} as const
+
+/** An item of a hosted tool comes whole. */
+const foreign: Narrator = {
+  begin: () => undefined,
+  end(frames, place, item) {
+    const at = ofItem(place, item)
+    switch (item.type) {
+      case 'web_search_call':
+      case 'file_search_call':
+        for (const stage of STAGES[item.type]) frames.schema(`response.${item.type}.${stage}`, at)
+        break
+      case 'code_interpreter_call':
+        for (const stage of STAGES[item.type]) frames.schema(`response.${item.type}.${stage}`, at)
+        break
+      case 'mcp_call':
+        for (const stage of STAGES[item.type]) frames.schema(`response.${item.type}.${stage}`, at)
+    }
   },
 }
 
@@ -111,4 +150,5 @@ export const NARRATORS: { readonly [kind in Kind]?: Narrator } = {
   [Kind.REASONING_SUMMARY]: summary,
   [Kind.TOOL_CALL]: call,
   [Kind.IMAGE]: picture,
+  [Kind.FOREIGN]: foreign,
 }

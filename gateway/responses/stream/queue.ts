@@ -1,4 +1,4 @@
-import type { Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
+import type { LogProbability, Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
 import type { PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { OutputItem } from '../output.ts'
 import type { ResponsesFrames } from './frames.ts'
@@ -10,6 +10,7 @@ type End = 'completed' | 'incomplete'
 interface Waiting {
   readonly started: PartStarted
   readonly sources: Source[]
+  readonly tokens: LogProbability[]
   text: string
   /** Set when it has ended. */
   ended: { readonly part: Part | undefined } | undefined
@@ -40,16 +41,18 @@ export class ItemQueue {
 
   begin(started: PartStarted): void {
     if (this.#live === undefined) this.#live = this.#open(started)
-    else this.#waiting.set(started.index, { started, sources: [], text: '', ended: undefined })
+    else this.#waiting.set(started.index, { started, sources: [], tokens: [], text: '', ended: undefined })
   }
 
-  extend(index: number, text: string): void {
+  extend(index: number, text: string, tokens: readonly LogProbability[]): void {
     if (this.#live?.index === index) {
-      if (!this.#live.ended) this.#live.extend(text)
+      if (!this.#live.ended) this.#live.extend(text, tokens)
       return
     }
     const waiting = this.#waiting.get(index)
-    if (waiting !== undefined && waiting.ended === undefined) waiting.text += text
+    if (waiting === undefined || waiting.ended !== undefined) return
+    waiting.text += text
+    for (const token of tokens) waiting.tokens.push(token)
   }
 
   /** The model named a source. */
@@ -85,10 +88,10 @@ export class ItemQueue {
     this.#live = undefined
     const [first] = this.#waiting
     if (first === undefined) return
-    const [index, { started, sources, text, ended }] = first
+    const [index, { started, sources, tokens, text, ended }] = first
     this.#waiting.delete(index)
     this.#live = this.#open(started)
-    if (text !== '') this.#live.extend(text)
+    if (text !== '') this.#live.extend(text, tokens)
     for (const source of sources) this.#live.cite(source)
     if (ended !== undefined) this.#live.end(ended.part)
   }

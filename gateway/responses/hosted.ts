@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { objectProblem } from '../shape.ts'
+
+/** Whose tools, items and thoughts have the form of this dialect. */
+export const NATIVE = 'openai-responses-v1'
+
+/** Tools that a provider runs, or knows by their type. */
+const HOSTED_TOOLS = [
+  ...['web_search', 'web_search_2025_08_26', 'web_search_preview', 'web_search_preview_2025_03_11', 'file_search'],
+  ...['computer', 'computer_use_preview', 'code_interpreter', 'image_generation', 'mcp', 'tool_search'],
+  ...['local_shell', 'shell', 'apply_patch', 'programmatic_tool_calling'],
+] as const
+
+/** Items of such tools, and others that only their maker understands. */
+const HOSTED_ITEMS = [
+  ...['web_search_call', 'file_search_call', 'code_interpreter_call'],
+  ...['computer_call', 'computer_call_output', 'local_shell_call', 'local_shell_call_output'],
+  ...['shell_call', 'shell_call_output', 'apply_patch_call', 'apply_patch_call_output'],
+  ...['mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'mcp_call'],
+  ...['tool_search_call', 'tool_search_output', 'program', 'program_output', 'agent_message'],
+  ...['compaction', 'context_compaction', 'compaction_trigger', 'configuration_update'],
+] as const
+
+/** A tool as its provider knows it. */
+export const hostedTool = kept(z.enum(HOSTED_TOOLS), 'Settings of the tool, interpreted by the provider that runs it.')
+
+/** The choice of one by its type. */
+export const hostedChoice = z.object({ type: z.enum(HOSTED_TOOLS) })
+
+/** An item that goes back to its provider as it came. */
+export const hostedItem = kept(z.enum(HOSTED_ITEMS), 'The item as it came, interpreted by the provider that made it.')
+
+const KNOWN: ReadonlySet<unknown> = new Set(HOSTED_ITEMS)
+
+/** Whether an item is one that clients of this dialect know; others would not come back. */
+export function isHostedItem(item: Readonly<Record<string, unknown>>): item is z.output<typeof hostedItem> {
+  return KNOWN.has(item.type)
+}
+
+/** What is said of a tool that is run by nobody here. */
+export function toolProblem(type: string): string {
+  const short = type.slice(0, 64)
+  return type.startsWith('openrouter:')
+    ? `the server tool "${short}" is not available here`
+    : `tools of the type "${short}" are not supported`
+}
+
+function kept<T extends z.ZodType<string>>(type: T, description: string) {
+  return z
+    .looseObject({ type })
+    .meta({ description })
+    .superRefine((value, context) => {
+      const message = objectProblem(value)
+      if (message !== undefined) context.addIssue({ code: 'custom', message })
+    })
+}

@@ -1,0 +1,54 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { Part, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { openItem, sealItem } from '../generation/sealed-item.ts'
+import { openProof, sealProof } from '../generation/thought.ts'
+import { given } from '../generation/to-shared.ts'
+import { NATIVE } from './hosted.ts'
+import type { InputItem } from './input.ts'
+import type { ReasoningItem } from './output.ts'
+
+type PartOf<C extends string> = Extract<Part['part'], { case: C }>['value']
+
+/** Ids that the dialect gave to thoughts without one: to the provider they mean nothing. */
+const OWN_ID = /^rs_[0-9A-Za-z]{24}_\d+$/
+/** Marks a signature that stands where clients keep what is encrypted. */
+const SIGNATURE = 'signature:'
+
+/**
+ * What is opaque of a thought. `encrypted_content` says who made it, unless this dialect's own kind did: some clients keep nothing else, not
+ * even a signature, which stands there for that reason where nothing is encrypted.
+ */
+export function fromProof({ encrypted, signature, format }: PartOf<'reasoning'>) {
+  const opaque = encrypted || (signature ? SIGNATURE + signature : '')
+  return {
+    ...(opaque === '' ? {} : { encrypted_content: sealProof(format || undefined, opaque, NATIVE) }),
+    ...(signature ? { signature } : {}),
+    ...(format ? { format } : {}),
+  }
+}
+
+/** An item that no client of this dialect knows: to clients it is an encrypted thought. */
+export function fromOtherItem({ format, item = {} }: PartOf<'foreign'>): Pick<ReasoningItem, 'encrypted_content'> {
+  // Marked also where this dialect's own kind made it: clients do not know it all the same.
+  return { encrypted_content: sealProof(format, sealItem(item), '') }
+}
+
+/** The part that a reasoning item of a history is; undefined: it says nothing. */
+export function toThought(
+  item: Extract<InputItem, { type: 'reasoning' }>,
+): Pick<MessageInitShape<typeof PartSchema>, 'part'> | undefined {
+  const opened = item.encrypted_content ? openProof(item.encrypted_content, NATIVE) : undefined
+  const format = item.format || opened?.format
+  const foreign = opened === undefined ? undefined : openItem(opened.proof)
+  if (foreign !== undefined) return { part: { case: 'foreign', value: { format: format ?? '', item: foreign } } }
+  const sealed = opened?.proof.startsWith(SIGNATURE) === true ? opened.proof.slice(SIGNATURE.length) : undefined
+  const value = {
+    ...given('text', item.content?.map((part) => part.text).join('') || undefined),
+    ...given('summary', item.summary?.map((part) => part.text).join('\n\n') || undefined),
+    ...given('signature', item.signature || sealed || undefined),
+    ...given('encrypted', sealed === undefined ? opened?.proof : undefined),
+  }
+  if (Object.keys(value).length === 0) return undefined
+  const id = item.id == null || OWN_ID.test(item.id) ? undefined : item.id
+  return { part: { case: 'reasoning', value: { ...value, ...given('id', id), ...given('format', format) } } }
+}

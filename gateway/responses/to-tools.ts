@@ -1,0 +1,122 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import {
+  type HostedToolSchema,
+  ToolChoice_Mode,
+  type ToolChoiceSchema,
+  type ToolSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import type { GenerationInit } from '../generation/call.ts'
+import { given } from '../generation/to-shared.ts'
+import type { CreateResponseBody } from './body.ts'
+import { NATIVE } from './hosted.ts'
+
+type Struct = NonNullable<GenerationInit['providerBody']>
+type Given = NonNullable<CreateResponseBody['tools']>[number]
+type Inner = Extract<Given, { type: 'namespace' }>['tools'][number]
+type Hosted = Exclude<Given, { type: 'function' | 'custom' | 'namespace' }>
+type Namespace = Extract<Given, { type: 'namespace' }>
+
+/** A tool of the caller that is offered, and where it stands in the body. */
+interface OfferedTool {
+  readonly tool: Inner
+  readonly namespace: Namespace | undefined
+  readonly path: string
+}
+
+/** What a body offers: tools of the caller, and such that a provider runs. */
+interface Offer {
+  readonly tools: readonly OfferedTool[]
+  readonly hosted: readonly { readonly tool: Hosted; readonly path: string }[]
+}
+
+type Offering = Pick<CreateResponseBody, 'tools' | 'tool_choice'> & {
+  readonly input?: CreateResponseBody['input'] | undefined
+}
+
+/** The tools of a body, those of its `additional_tools` among them, as far as its choice allows them. */
+export function offerOf(body: Offering): Offer {
+  const { tool_choice: choice } = body
+  const allowed = typeof choice === 'object' && choice?.type === 'allowed_tools' ? choice.tools : undefined
+  const all = everyTool(body)
+  if (allowed === undefined) return all
+  const keys = new Set(allowed.map((each) => ('name' in each ? `${each.type} ${each.name}` : each.type)))
+  return {
+    tools: all.tools.filter(({ tool }) => keys.has(`${tool.type} ${tool.name}`)),
+    hosted: all.hosted.filter(({ tool }) => keys.has(tool.type)),
+  }
+}
+
+function everyTool({ tools, input }: Offering): Offer {
+  const offer = { tools: [] as OfferedTool[], hosted: [] as Offer['hosted'][number][] }
+  const add = (list: readonly Given[], at: string): void => {
+    for (const [i, tool] of list.entries()) {
+      const path = `${at}.${i}`
+      if (tool.type === 'function' || tool.type === 'custom') offer.tools.push({ tool, namespace: undefined, path })
+      else if (tool.type === 'namespace') {
+        const { tools: inside } = tool
+        for (const [j, inner] of inside.entries()) {
+          offer.tools.push({ tool: inner, namespace: tool, path: `${path}.tools.${j}` })
+        }
+      } else offer.hosted.push({ tool, path })
+    }
+  }
+  add(tools ?? [], 'tools')
+  if (typeof input === 'string' || input === undefined) return offer
+  for (const [i, item] of input.entries()) {
+    if (item.type === 'additional_tools') add(item.tools, `input.${i}.tools`)
+  }
+  return offer
+}
+
+/** Says what a choice names that is not offered; undefined: nothing. */
+export function choiceProblem(body: Offering): string | undefined {
+  const { tool_choice: choice } = body
+  const { tools, hosted } = everyTool(body)
+  if (choice === 'required') {
+    return tools.length + hosted.length === 0 ? 'requires a call, but there are no tools' : undefined
+  }
+  if (typeof choice !== 'object' || choice === null) return undefined
+  for (const wanted of choice.type === 'allowed_tools' ? choice.tools : [choice]) {
+    const known =
+      'name' in wanted
+        ? tools.some(({ tool }) => tool.type === wanted.type && tool.name === wanted.name)
+        : hosted.some(({ tool }) => tool.type === wanted.type)
+    if (!known) return `there is no tool "${'name' in wanted ? wanted.name : wanted.type}"`
+  }
+  return undefined
+}
+
+/** Tools of the caller. */
+export function toTools({ tools }: Offer): MessageInitShape<typeof ToolSchema>[] {
+  return tools.map(({ tool, namespace }) => ({
+    name: tool.name,
+    description: tool.description || undefined,
+    ...(tool.type === 'function'
+      ? { ...given('parameters', tool.parameters as Struct | null | undefined), ...given('strict', tool.strict) }
+      : { custom: toCustom(tool) }),
+    ...(namespace === undefined
+      ? {}
+      : { namespace: { name: namespace.name, description: namespace.description || undefined } }),
+    ...(tool.defer_loading === true ? { deferred: true } : {}),
+  }))
+}
+
+function toCustom({ format }: Extract<Inner, { type: 'custom' }>) {
+  return format?.type === 'grammar' ? { syntax: format.syntax, grammar: format.definition } : {}
+}
+
+/** Tools that a provider runs. */
+export function toHostedTools({ hosted }: Offer): MessageInitShape<typeof HostedToolSchema>[] {
+  return hosted.map(({ tool }) => ({ format: NATIVE, definition: tool as Struct }))
+}
+
+const MODES = { auto: ToolChoice_Mode.AUTO, none: ToolChoice_Mode.NONE, required: ToolChoice_Mode.REQUIRED } as const
+
+/** Whether and which tools are called. */
+export function toToolChoice({ tool_choice: choice }: Offering): MessageInitShape<typeof ToolChoiceSchema> | undefined {
+  if (choice == null) return undefined
+  if (typeof choice === 'string') return { mode: MODES[choice] }
+  if (choice.type === 'allowed_tools') return { mode: MODES[choice.mode] }
+  if ('name' in choice) return { mode: ToolChoice_Mode.NAMED, name: choice.name }
+  return { mode: ToolChoice_Mode.HOSTED, name: choice.type }
+}
