@@ -34,20 +34,20 @@ export const gatewayErrors = {
     EXPECTATION_FAILED: () => failure(417, 'Only 100-continue may be expected'),
     BODY_MISSING: () => failure(400, `${INVALID}: a request body is required`),
     BODY_MALFORMED: ({ metadata }) => failure(400, `${INVALID}: ${metadata.problem ?? 'malformed body'}`),
-    BODY_INVALID: ({ metadata }) => failure(400, located(metadata)),
+    BODY_INVALID: ({ metadata }) => invalid(metadata),
     BODY_TOO_LARGE: ({ metadata }) => failure(413, `The body has more than ${metadata.limit} bytes`),
     CONTENT_TYPE_UNSUPPORTED: ({ metadata }) =>
       failure(415, `The content type must be ${metadata.expected ?? 'another'}`),
     CONTENT_ENCODING_UNSUPPORTED: () => failure(415, 'The body must not be compressed'),
-    QUERY_INVALID: ({ metadata }) => failure(400, located(metadata)),
-    HEADER_INVALID: ({ metadata }) => failure(400, located(metadata)),
+    QUERY_INVALID: ({ metadata }) => invalid(metadata),
+    HEADER_INVALID: ({ metadata }) => invalid(metadata),
     PATH_INVALID: () => failure(400, `${INVALID}: the path is not valid`),
-    REQUEST_INVALID: ({ metadata }) => failure(400, located(metadata)),
-    MODEL_NOT_FOUND: ({ message }) => failure(400, located({ field: 'model', problem: message })),
+    REQUEST_INVALID: ({ metadata }) => invalid(metadata),
+    MODEL_NOT_FOUND: ({ message }) => invalid({ field: 'model', problem: message }),
     PRESET_NOT_FOUND: ({ message }) => failure(404, `Resource not found: ${message}`),
     PRESET_VERSION_NOT_FOUND: ({ message }) => failure(404, `Resource not found: ${message}`),
     PRESET_CONFLICT: () => failure(409, 'Resource conflict. Please try again later.'),
-    INVALID_CURSOR: () => failure(400, located({ field: 'cursor', problem: 'is not one of this list' })),
+    INVALID_CURSOR: () => invalid({ field: 'cursor', problem: 'is not one of this list' }),
     PLAN_REQUIRED: ({ message }) => failure(403, message),
     ORGANIZATION_NOT_FOUND: ({ message }) => failure(404, message),
     ISSUER_NOT_FOUND: ({ message }) => failure(404, message),
@@ -139,8 +139,8 @@ function retryHeader(value: string): { headers?: readonly string[] } {
     : {}
 }
 
-function located(metadata: Readonly<Record<string, string>>): string {
-  const problem = metadata.problem ?? 'is not valid'
-  const field = metadata.field ?? ''
-  return field === '' ? `${INVALID}: the body ${problem}` : `${INVALID}: ${field}: ${problem}`
+/** What is wrong with a request, and the path of the member that is, where it is one. */
+function invalid({ field = '', problem = 'is not valid' }: Readonly<Record<string, string>>): PublicError {
+  if (field === '') return failure(400, `${INVALID}: the body ${problem}`)
+  return { status: 400, body: { error: { code: 400, message: `${INVALID}: ${field}: ${problem}`, param: field } } }
 }

@@ -46,6 +46,7 @@ const gatewayError = z
     error: z.strictObject({
       code: z.int(),
       message: z.string(),
+      param: z.string().optional().meta({ description: 'Path of the member that is wrong' }),
       metadata: z.strictObject({ provider_name: z.string().optional(), error_type: z.string() }).optional(),
     }),
   })

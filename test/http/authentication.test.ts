@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
+import { gatewayError } from '#test/support/gateway-error.ts'
 import { rawRequest } from '#test/support/raw-http.ts'
 
 const unauthorized = { _tag: 'UnauthorizedError', message: 'Authentication required' }
@@ -178,8 +179,7 @@ test('two Authorization headers are 400, whichever of them is right', async () =
       assert.deepEqual(JSON.parse(instance.text), { _tag: 'InvalidRequestError', message, kind: 'Headers' })
       const gateway = await rawRequest(`${facade.url}/api/v1/responses`, { method: 'POST', headers: { authorization } })
       assert.equal(gateway.status, 400)
-      const error = { code: 400, message: `Invalid request parameters: ${message}` }
-      assert.deepEqual(JSON.parse(gateway.text), { error })
+      assert.deepEqual(JSON.parse(gateway.text), gatewayError(400, `Invalid request parameters: ${message}`))
     }
   }
 })

@@ -9,13 +9,14 @@ import type { Json } from '#test/support/responses.ts'
 
 const provider = { provider: 'openai', message: 'Because' }
 const invalid = 'Invalid request parameters'
+const url = 'messages.0.content.1.image_url.url'
 const typed = (error_type: string) => ({ metadata: { provider_name: 'openai', error_type } })
 
 /** Each declared error: what the service says with it, and what a client gets; what a stream says of the type where the error says none. */
 const ERRORS: Readonly<Record<string, { said: Record<string, string>; error: Json }>> = {
   MODEL_NOT_FOUND: {
     said: { model: 'm' },
-    error: { code: 400, message: `${invalid}: model: No model is called "m"` },
+    error: { code: 400, message: `${invalid}: model: No model is called "m"`, param: 'model' },
   },
   PRESET_NOT_FOUND: {
     said: { slug: 's' },
@@ -23,7 +24,7 @@ const ERRORS: Readonly<Record<string, { said: Record<string, string>; error: Jso
   },
   REQUEST_INVALID: {
     said: { field: 'messages[0].parts[1].image.data', problem: 'must not be empty' },
-    error: { code: 400, message: `${invalid}: messages.0.content.1.image_url.url: must not be empty` },
+    error: { code: 400, message: `${invalid}: ${url}: must not be empty`, param: url },
   },
   REQUEST_DUPLICATE: {
     said: { request_id: 'r' },
@@ -87,7 +88,8 @@ for (const [reason, { said, error }] of Object.entries(ERRORS)) {
     }
     begins = true
     const last = chunksOf(await (await post(facade, { stream: true })).text()).at(-1)
-    assert.deepEqual(last?.error, { metadata: { error_type: 'server' }, ...error })
+    const { param: _, ...late } = error
+    assert.deepEqual(last?.error, { metadata: { error_type: 'server' }, ...late })
     assert.equal(last?.choices[0].finish_reason, 'error')
   })
 }

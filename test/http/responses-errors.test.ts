@@ -16,12 +16,12 @@ const ERRORS: Readonly<
 > = {
   MODEL_NOT_FOUND: {
     said: { model: 'm' },
-    error: { code: 400, message: `${invalid}: model: No model is called "m"` },
+    error: { code: 400, message: `${invalid}: model: No model is called "m"`, param: 'model' },
     late: ['server_error', 'server'],
   },
   REQUEST_INVALID: {
     said: { field: 'messages', problem: 'must not be empty' },
-    error: { code: 400, message: `${invalid}: input: must not be empty` },
+    error: { code: 400, message: `${invalid}: input: must not be empty`, param: 'input' },
     late: ['server_error', 'server'],
   },
   REQUEST_DUPLICATE: {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { gatewayError } from '#test/support/gateway-error.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { ask, type Json, post } from '#test/support/responses.ts'
 
@@ -8,7 +9,7 @@ const base = { model: 'portico/echo', input: 'Hello' }
 /** Asserts status and whole body of an answer. */
 async function refused(answer: Response, code: number, message: string): Promise<void> {
   const body = await answer.json()
-  assert.deepEqual(body, { error: { code, message } })
+  assert.deepEqual(body, gatewayError(code, message))
   assert.equal(answer.status, code)
 }
 
