@@ -12,6 +12,8 @@ export const ANYBODY: Credentials = []
 export const OF_SESSIONS: Credentials = ['local-operator', 'workspace', 'personal']
 /** Of `/api/v1`, where keys are used; an access token is used like the workspace key that it was issued for. */
 export const OF_USERS: Credentials = ['workspace', 'personal', 'access-token']
+/** Of `/api/v1`, where any key may look something up. */
+export const OF_KEYS: Credentials = [...OF_USERS, 'management']
 /** Of `/api/v1`, where an organization is managed. */
 export const OF_MANAGERS: Credentials = ['management']
 

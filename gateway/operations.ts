@@ -7,6 +7,7 @@ import { createPolicy, deletePolicy, getPolicy, listPolicies, updatePolicy } fro
 import { addPolicyCheck, pausePolicy, removePolicyCheck, resumePolicy } from './federation/policy-state-operations.ts'
 import { testPolicy } from './federation/test-policy.ts'
 import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from './inbox/operations.ts'
+import { createKey, deleteKey, getKey, getOwnKey, listKeys, updateKey } from './keys/operations.ts'
 import { getLocation } from './location/operations.ts'
 import { getContext, getMessage, listMessages } from './message/operations.ts'
 import { createMessage } from './messages/operations.ts'
@@ -74,6 +75,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[createPresetFromChat, createPresetFromMessages, createPresetFromResponse],
   ...[listPresets, getPreset, listPresetVersions, getPresetVersion],
   ...[getGeneration, listActivity, getCredits],
+  ...[getOwnKey, listKeys, createKey, getKey, updateKey, deleteKey],
   ...[exchangeToken, listSigningKeys, getServerMetadata],
   ...[listIssuers, createIssuer, getIssuer, updateIssuer, deleteIssuer],
   ...[testPolicy, listPolicies, createPolicy, getPolicy, updatePolicy, deletePolicy],

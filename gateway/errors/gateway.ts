@@ -44,6 +44,8 @@ export const gatewayErrors = {
     PATH_INVALID: () => failure(400, `${INVALID}: the path is not valid`),
     REQUEST_INVALID: ({ metadata }) => invalid(metadata),
     MODEL_NOT_FOUND: ({ message }) => invalid({ field: 'model', problem: message }),
+    NO_ENDPOINT: ({ message }) => failure(404, `Resource not found: ${message}`),
+    MODEL_FORBIDDEN: ({ message }) => failure(403, message),
     PRESET_NOT_FOUND: ({ message }) => failure(404, `Resource not found: ${message}`),
     PRESET_VERSION_NOT_FOUND: ({ message }) => failure(404, `Resource not found: ${message}`),
     PRESET_CONFLICT: () => failure(409, 'Resource conflict. Please try again later.'),
@@ -60,6 +62,7 @@ export const gatewayErrors = {
     STORE_UNAVAILABLE: () => failure(503, 'Service temporarily unavailable'),
     REQUEST_DUPLICATE: () => failure(409, 'Resource conflict. Please try again later.'),
     API_KEY_NOT_FOUND: ({ message }) => failure(404, `Resource not found: ${message}`),
+    WORKSPACE_NOT_FOUND: ({ message }) => failure(404, `Resource not found: ${message}`),
     GENERATION_NOT_FOUND: () => failure(404, 'Resource not found'),
     CREDIT_INSUFFICIENT: unpaid,
     PRICE_UNKNOWN: unpaid,
@@ -71,12 +74,11 @@ export const gatewayErrors = {
     SERVICE_CLOSING: () => failure(503, 'Service temporarily unavailable'),
     SECRET_REFUSED: () => failure(503, 'Service temporarily unavailable'),
     NOT_READY: () => failure(503, 'The server is starting or stopping'),
-    // Keys are not managed here yet, and pages may call from anywhere: they need a key.
+    // Pages may call from anywhere: they need a key.
     TOO_MANY_EXCHANGES: 'internal',
     HOST_FORBIDDEN: 'internal',
     ORIGIN_FORBIDDEN: 'internal',
     MANAGEMENT_KEY_REQUIRED: 'internal',
-    WORKSPACE_NOT_FOUND: 'internal',
     // Federation is managed, and tokens are exchanged, elsewhere.
     OPERATOR_REQUIRED: 'internal',
     GRANT_REFUSED: 'internal',

@@ -36,6 +36,8 @@ export type GenerationHeaders = { readonly [name in keyof typeof generationHeade
 /** What the inference service rejects generations with. */
 export const GENERATION_REASONS = [
   'MODEL_NOT_FOUND',
+  'MODEL_FORBIDDEN',
+  'NO_ENDPOINT',
   'PRESET_NOT_FOUND',
   'REQUEST_INVALID',
   'REQUEST_DUPLICATE',

@@ -22,6 +22,11 @@ export function fromCost(nanos: bigint): number {
   return Number(nanos) / 1e9
 }
 
+/** Dollars, at most nine billion of them, as nano-dollars; what is less than one is rounded. */
+export function toCost(dollars: number): bigint {
+  return BigInt(dollars.toFixed(9).replace('.', ''))
+}
+
 export function fromTokenUsage(usage: TokenUsage | undefined): JsonOf<typeof tokenUsage> {
   return {
     input: Number(usage?.input ?? 0),

@@ -4,9 +4,10 @@ import { type ParseError, parse } from 'jsonc-parser'
 import { z } from 'zod'
 import type { Environment } from '#shared/config/config.ts'
 import { readSecretFile } from '#shared/config/secret-file.ts'
+import { model, policyMembers, toPolicy } from './config-models.ts'
 import type { CacheControl } from './domain/conversation.ts'
+import type { DataPolicy } from './domain/endpoint.ts'
 import type { ModelEntry } from './domain/model-list.ts'
-import { nanosOf } from './domain/money.ts'
 
 /** A provider as it is configured. */
 export interface ProviderConfig {
@@ -30,38 +31,12 @@ export interface ProviderConfig {
   readonly reasoningContent?: boolean | undefined
   /** Caching markers that the gateway places for requests without any; undefined: none. */
   readonly cache?: CacheControl | undefined
+  /** What becomes of data, as the operator says; undefined: nobody says anything. */
+  readonly policy?: Partial<DataPolicy> | undefined
   readonly models: readonly ModelEntry[]
 }
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024
-
-/** US dollars per million tokens: a number, or decimal digits in a text; at most nine digits behind the point. */
-const price = z.union([z.number(), z.string()]).transform((value, context): bigint => {
-  const nanos = nanosOf(typeof value === 'number' ? value.toFixed(9) : value)
-  if (nanos !== undefined) return nanos
-  context.addIssue({ code: 'custom', message: 'must be US dollars per million tokens, from 0 to 999999999' })
-  return z.NEVER
-})
-
-const pricing = z
-  .strictObject({ input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() })
-  .transform(({ input, output, cacheRead, cacheWrite }) => ({
-    inputNanos: input,
-    outputNanos: output,
-    cacheReadNanos: cacheRead ?? input,
-    cacheWriteNanos: cacheWrite ?? input,
-  }))
-
-const model = z
-  .strictObject({
-    id: z.string().min(1).max(256),
-    name: z.string().max(256).optional(),
-    contextLength: z.int().min(0).optional(),
-    pricing: pricing.optional(),
-  })
-  .transform(({ id, name, contextLength, pricing }): ModelEntry => {
-    return { id, displayName: name ?? id, contextLength: contextLength || undefined, pricing }
-  })
 
 const baseUrl = z
   .string()
@@ -86,16 +61,29 @@ function provider(env: Environment) {
       stream: z.enum(['always', 'as-asked']).optional(),
       reasoningContent: z.boolean().optional(),
       cache: z.enum(['5m', '1h']).optional(),
+      ...policyMembers,
       models: z.array(model).default([]),
     })
     .transform(({ id, protocol, baseURL, headers, models, ...rest }, context): ProviderConfig => {
-      const { query, keyHeader, stream, reasoningContent, cache, ...keys } = rest
+      const {
+        query,
+        keyHeader,
+        stream,
+        reasoningContent,
+        cache,
+        dataCollection,
+        zdr,
+        distillable,
+        quantization,
+        ...keys
+      } = rest
       if (id === 'portico') context.addIssue({ code: 'custom', path: ['id'], message: 'portico is built in' })
       const refuse = (member: string, message: string): undefined => {
         // It goes on, so that what else is wrong is reported with it.
         context.addIssue({ code: 'custom', path: [member], message, continue: true })
       }
       const settings = {
+        policy: toPolicy({ dataCollection, zdr, distillable, quantization }),
         ...(query && { query: new URLSearchParams(query).toString() }),
         ...(keyHeader && { keyHeader: keyHeader.toLowerCase() }),
         ...(stream === 'always' && { alwaysStream: true }),

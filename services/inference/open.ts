@@ -11,8 +11,10 @@ import { storePort } from '#shared/stores/store-port.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
+import { BundledPrices } from './adapters/genai-prices/bundled-prices.ts'
 import { SCHEMA } from './adapters/mongo/schema.ts'
 import { ProviderSet } from './adapters/providers/provider-set.ts'
+import { whatItTakes } from './adapters/providers/what-it-takes.ts'
 import { RpcKeyChecker } from './adapters/rpc/key-checker.ts'
 import { SqliteLedger } from './adapters/sqlite/ledger.ts'
 import { PRESET_STEPS } from './adapters/sqlite/preset-schema.ts'
@@ -70,7 +72,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const keeper = opening.use(new RowKeeper(ledger, logger))
   const providers = opening.use(new ProviderSet(config.providers, config.providerTimeoutMs, logger))
   const routes = createRoutes({
-    modelList: modelListOf(config.providers),
+    modelList: modelListOf(config.providers.map(whatItTakes)),
     defaultModel: config.defaultModel,
     providers: providers.byId,
     ledger,
@@ -80,6 +82,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     clock,
     allowUnpriced: config.allowUnpriced,
     logger,
+    prices: new BundledPrices(config.providers),
     keys: new RpcKeyChecker(identity),
     timeoutMs: config.generationTimeoutMs,
   })

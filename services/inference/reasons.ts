@@ -12,6 +12,9 @@ export const reasons = {
   PRESET_NOT_FOUND: { code: Code.NotFound, message: 'There is no preset "{slug}"' },
   PRESET_VERSION_NOT_FOUND: { code: Code.NotFound, message: 'The preset "{slug}" has no version {version}' },
   PRESET_CONFLICT: { code: Code.Aborted, message: 'Others create versions of the preset "{slug}" at the same time' },
+  // `demands`: members of the routing of the request, such as `only`.
+  NO_ENDPOINT: { code: Code.NotFound, message: 'No endpoint of "{model}" meets what the request demands: {demands}' },
+  MODEL_FORBIDDEN: { code: Code.PermissionDenied, message: 'The key may not use the model "{model}"' },
   PROVIDER_NOT_FOUND: { code: Code.NotFound, message: 'No provider is called "{provider_id}"' },
   REQUEST_DUPLICATE: { code: Code.AlreadyExists, message: 'Request {request_id} was made already' },
   GENERATION_NOT_FOUND: { code: Code.NotFound, message: 'No generation that has ended is called "{request_id}"' },

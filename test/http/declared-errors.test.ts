@@ -13,6 +13,7 @@ import { openFacade, type Stubs, TEST_KEYS } from '#test/support/facade.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { FORM_TYPE, tokenForm } from '#test/support/token-form.ts'
 import { FEDERATION } from './federation-provocations.ts'
+import { KEYS } from './keys-provocations.ts'
 
 /** What provokes an error of an operation; a member that is left out is that of `VALID`. */
 interface Provocation {
@@ -176,9 +177,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'messages.create': {
     MODEL_NOT_FOUND: { body: { model: 'a/b', ...say('Hi') } },
     PRESET_NOT_FOUND: { body: { ...echo, ...say('Hi'), preset: 'none' } },
-    CREDIT_INSUFFICIENT: { body: { ...echo, ...say('Hi') }, ...away },
-    PRICE_UNKNOWN: { body: { ...echo, ...say('Hi') }, ...away },
-    RATE_LIMITED: { body: { ...echo, ...say('Hi') }, ...away },
+    ...limits({ ...echo, ...say('Hi') }),
     REQUEST_INVALID: { body: { ...echo, ...say('Hi'), temperature: 3 } },
     REQUEST_DUPLICATE: { body: { ...echo, ...say('Hi') }, ...away },
     PROVIDER_REFUSED: { body: { ...echo, ...say('/fail 400') } },
@@ -205,6 +204,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     REQUEST_INVALID: { path: '/api/v1/activity?date=2000-01-01' },
   },
   ...FEDERATION,
+  ...KEYS,
   'oauth.exchange': {
     GRANT_REFUSED: { body: tokenForm() },
     SUBJECT_TOKEN_INVALID: { body: tokenForm(), ...away },
@@ -218,10 +218,17 @@ function say(content: string) {
   return { max_tokens: 100, messages: [{ role: 'user', content }] }
 }
 
-/** What keys without a limit do not meet. */
+/** What keys without a limit do not meet, and a demand that nobody meets. */
 function limits(body: object): Partial<Record<AnyReason, Provocation>> {
   const refused = { body, ...away }
-  return { CREDIT_INSUFFICIENT: refused, PRICE_UNKNOWN: refused, RATE_LIMITED: refused }
+  const unmet = { NO_ENDPOINT: { body: { ...body, provider: { only: ['nobody'] } } } }
+  return {
+    CREDIT_INSUFFICIENT: refused,
+    PRICE_UNKNOWN: refused,
+    RATE_LIMITED: refused,
+    MODEL_FORBIDDEN: refused,
+    ...unmet,
+  }
 }
 
 function ofLocation(path: string): Partial<Record<AnyReason, Provocation>> {
@@ -305,6 +312,7 @@ test('what only a service that is away or behind rejects with is shown as declar
       inference: all(InferenceService),
       presets: all(PresetService),
       federation: all(FederationService),
+      identity: { getApiKey: reject },
       reasons,
     },
   })

@@ -33,6 +33,7 @@ const FOLDERS = ['ports', 'domain', 'run', 'rpc', 'adapters']
 const EXTRA = new Set([
   // A file of settings beside the environment: models and providers.
   'services/inference/config-file.ts',
+  'services/inference/config-models.ts',
 ])
 
 const EXPORTED = /^export (?:declare )?(?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm

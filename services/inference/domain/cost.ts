@@ -6,11 +6,24 @@ export interface Pricing {
   readonly outputNanos: bigint
   readonly cacheReadNanos: bigint
   readonly cacheWriteNanos: bigint
+  /** Other prices for all tokens of a request with a long input, the longest first; undefined: none. */
+  readonly long?: readonly LongPricing[] | undefined
+  /** Whether nobody configured them: what the provider says that an answer cost counts before them. */
+  readonly listed?: boolean | undefined
+}
+
+/** Prices of a request whose input has more than so many tokens. */
+export interface LongPricing extends Omit<Pricing, 'long' | 'listed'> {
+  readonly aboveTokens: bigint
 }
 
 /** The part of a cost that the output caused, rounded by itself; at most the whole. */
 export function outputCostOf(usage: Usage, pricing: Pricing | undefined): bigint {
-  return costOf({ ...usage, inputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n }, pricing)
+  if (pricing === undefined) return 0n
+  return sumOf(
+    { ...usage, inputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n },
+    pricesAt(usage.inputTokens, pricing),
+  )
 }
 
 const MILLION = 1_000_000n
@@ -23,7 +36,15 @@ export const MAX_COST_NANOS = 10n ** 16n
  * million dollars.
  */
 export function costOf(usage: Usage, pricing: Pricing | undefined): bigint {
-  if (pricing === undefined) return 0n
+  return pricing === undefined ? 0n : sumOf(usage, pricesAt(usage.inputTokens, pricing))
+}
+
+/** The prices of a request with so many tokens of input. */
+export function pricesAt(inputTokens: bigint, pricing: Pricing): Pricing {
+  return pricing.long?.find(({ aboveTokens }) => inputTokens > aboveTokens) ?? pricing
+}
+
+function sumOf(usage: Usage, pricing: Pricing): bigint {
   const fresh = usage.inputTokens - usage.cacheReadTokens - usage.cacheWriteTokens
   const millionths =
     (fresh > 0n ? fresh : 0n) * pricing.inputNanos +

@@ -84,9 +84,9 @@ export class Meter {
     this.#usage = estimatedUsage(this.#usage, this.#inputTokens, this.#outputBytes)
   }
 
-  /** What that costs, by its price, else as the provider says; 0 when neither is known. */
+  /** What that costs, by its configured price, else as the provider says, else by the list; 0 when none is known. */
   get costNanos(): bigint {
-    if (this.#pricing === undefined) return this.#reported?.nanos ?? 0n
+    if (this.#counted !== undefined) return this.#counted.nanos
     return this.#usage === undefined ? 0n : costOf(this.#usage, this.#pricing)
   }
 
@@ -95,8 +95,13 @@ export class Meter {
     return this.#pricing !== undefined || this.#reported !== undefined
   }
 
+  /** What the provider says, where nobody configured a price; undefined: it is computed. */
+  get #counted(): ReportedCost | undefined {
+    return this.#pricing === undefined || this.#pricing.listed ? this.#reported : undefined
+  }
+
   get #outputCostNanos(): bigint {
-    if (this.#pricing === undefined) return this.#reported?.outputNanos ?? 0n
+    if (this.#counted !== undefined) return this.#counted.outputNanos
     return this.#usage === undefined ? 0n : outputCostOf(this.#usage, this.#pricing)
   }
 

@@ -1,4 +1,6 @@
 import type { Pricing } from './cost.ts'
+import { type DataPolicy, type Endpoint, UNKNOWN_POLICY } from './endpoint.ts'
+import type { Setting } from './left-out.ts'
 
 /** A model with a name of its own. */
 export interface ModelEntry {
@@ -9,6 +11,16 @@ export interface ModelEntry {
   readonly contextLength: number | undefined
   /** Undefined: unknown. */
   readonly pricing: Pricing | undefined
+  /** Most tokens of output; undefined: unknown. */
+  readonly outputLimit?: number | undefined
+  /** For people; undefined: none. */
+  readonly description?: string | undefined
+  /** `text`, `image`, `file`, `audio`, `video`; undefined: what its provider's protocol can carry. */
+  readonly inputModalities?: readonly string[] | undefined
+  /** Undefined: text. */
+  readonly outputModalities?: readonly string[] | undefined
+  /** Undefined: that of its provider. */
+  readonly policy?: Partial<DataPolicy> | undefined
 }
 
 /** A configured provider: it serves the models listed here, and passes others through where it is not `closed`. */
@@ -17,48 +29,107 @@ export interface ProviderEntry {
   readonly protocol: 'openai' | 'openai-responses' | 'anthropic' | 'echo'
   /** Serves nothing but what is listed. */
   readonly closed: boolean
+  /** Settings that it has no member for. */
+  readonly without?: readonly Setting[] | undefined
+  /** Whether it knows the endings of names that choose a variant (`:free`). */
+  readonly knowsVariants?: boolean | undefined
+  /** Undefined members are not known. */
+  readonly policy?: Partial<DataPolicy> | undefined
   readonly models: readonly ModelEntry[]
-}
-
-/** Where a model is served, and at what price. */
-export interface Endpoint {
-  readonly providerId: string
-  /** Model as the provider names it. */
-  readonly modelId: string
-  /** Undefined: unknown. */
-  readonly pricing: Pricing | undefined
-  /** Most tokens of input and output together; undefined: unknown. */
-  readonly contextLength?: number | undefined
-  /** Most tokens of output; undefined: unknown. */
-  readonly outputLimit?: number | undefined
 }
 
 /** A model that can be asked. */
 export interface ResolvedModel {
-  /** In order of preference; the first one is asked. */
+  /** In order of preference. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]]
+  /** Ending of the name that chooses a variant (`nitro`), where no provider has been asked for it; undefined: none. */
+  readonly variant?: string
 }
+
+/** Endings that choose a variant of a model (gateway facts 6.2). */
+const VARIANT = /^(.+):(free|nitro|floor|online|thinking|extended|exacto)$/
 
 /**
  * Finds the model that a name means: `provider/model`, split at the first `/`, which that provider alone serves; else the id of a
- * listed model, which every provider serves that lists it, in order of configuration. Undefined: there is none.
+ * listed model, which every provider serves that lists it, in order of configuration. An ending that chooses a variant is left off, unless
+ * a listed model or a provider that knows variants is called so. Undefined: there is none.
  */
 export function resolveModel(providers: readonly ProviderEntry[], name: string): ResolvedModel | undefined {
-  const slash = name.indexOf('/')
-  if (slash > 0) {
-    const provider = providers.find(({ id }) => id === name.slice(0, slash))
-    const modelId = name.slice(slash + 1)
-    if (provider !== undefined && modelId !== '') {
-      const model = provider.models.find(({ id }) => id === modelId)
-      if (model === undefined && provider.closed) return undefined
-      return { endpoints: [{ providerId: provider.id, modelId, pricing: model?.pricing }] }
-    }
+  const [, base, variant] = VARIANT.exec(name) ?? []
+  const listed = findListed(providers, name)
+  if (listed !== undefined || base === undefined) return listed ?? findUnlisted(providers, name)
+  const unlisted = findUnlisted(providers, name)
+  if (unlisted !== undefined && providers.find(({ id }) => id === unlisted.endpoints[0].providerId)?.knowsVariants) {
+    return unlisted
   }
+  const found = findListed(providers, base) ?? findUnlisted(providers, base)
+  return found === undefined || variant === undefined ? found : { ...found, variant }
+}
+
+function findListed(providers: readonly ProviderEntry[], name: string): ResolvedModel | undefined {
+  const slash = name.indexOf('/')
+  const own = slash > 0 ? providers.find(({ id }) => id === name.slice(0, slash)) : undefined
+  const model = own?.models.find(({ id }) => id === name.slice(slash + 1))
+  if (own !== undefined && model !== undefined) return { endpoints: [endpointOf(own, model)] }
   const [first, ...others] = providers.flatMap((provider) => {
-    const model = provider.models.find(({ id }) => id === name)
-    return model === undefined ? [] : [{ providerId: provider.id, modelId: name, pricing: model.pricing }]
+    const each = provider.models.find(({ id }) => id === name)
+    return each === undefined ? [] : [endpointOf(provider, each)]
   })
   return first === undefined ? undefined : { endpoints: [first, ...others] }
+}
+
+function findUnlisted(providers: readonly ProviderEntry[], name: string): ResolvedModel | undefined {
+  const slash = name.indexOf('/')
+  const provider = slash > 0 ? providers.find(({ id }) => id === name.slice(0, slash)) : undefined
+  const modelId = name.slice(slash + 1)
+  if (provider === undefined || provider.closed || modelId === '') return undefined
+  return { endpoints: [endpointOf(provider, { id: modelId, contextLength: undefined, pricing: undefined })] }
+}
+
+/** Where a provider serves a model. */
+export function endpointOf(provider: ProviderEntry, model: Omit<ModelEntry, 'displayName'>): Endpoint {
+  const { pricing, contextLength, outputLimit } = model
+  const policy = { ...UNKNOWN_POLICY, ...provider.policy, ...model.policy }
+  return {
+    providerId: provider.id,
+    modelId: model.id,
+    pricing,
+    contextLength,
+    outputLimit,
+    policy,
+    without: provider.without,
+  }
+}
+
+/** Whether a model may be used by whoever may use those that patterns name: `*` stands for any text; one without `/` means any provider's. */
+export function isAllowed(
+  patterns: readonly string[],
+  { providerId, modelId }: Pick<Endpoint, 'providerId' | 'modelId'>,
+): boolean {
+  if (patterns.length === 0) return true
+  return patterns.some((pattern) => matches(pattern, pattern.includes('/') ? `${providerId}/${modelId}` : modelId))
+}
+
+/** Takes one step back at most for each star, so that no pattern takes long. */
+function matches(pattern: string, text: string): boolean {
+  let [at, from, star, taken] = [0, 0, -1, 0]
+  while (at < text.length) {
+    if (pattern[from] === '*') {
+      star = from
+      taken = at
+      from += 1
+    } else if (pattern[from] === text[at]) {
+      from += 1
+      at += 1
+    } else {
+      if (star < 0) return false
+      from = star + 1
+      taken += 1
+      at = taken
+    }
+  }
+  while (pattern[from] === '*') from += 1
+  return from === pattern.length
 }
 
 /** The built-in provider, which is always there and free. */
@@ -66,6 +137,7 @@ export const echoEntry: ProviderEntry = {
   id: 'portico',
   protocol: 'echo',
   closed: true,
+  policy: { collects: false, retainsNothing: true, distillable: true, quantization: 'unknown' },
   models: [
     {
       id: 'echo',
@@ -77,8 +149,6 @@ export const echoEntry: ProviderEntry = {
 }
 
 /** What can be asked for: the configured providers, which pass on models that are not listed, and the built-in one. */
-export function modelListOf(
-  providers: readonly Pick<ProviderEntry, 'id' | 'protocol' | 'models'>[],
-): readonly ProviderEntry[] {
-  return [...providers.map(({ id, protocol, models }) => ({ id, protocol, models, closed: false })), echoEntry]
+export function modelListOf(providers: readonly Omit<ProviderEntry, 'closed'>[]): readonly ProviderEntry[] {
+  return [...providers.map((provider) => ({ ...provider, closed: false })), echoEntry]
 }

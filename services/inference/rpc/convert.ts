@@ -16,9 +16,9 @@ import {
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { Part } from '../domain/conversation.ts'
+import type { Endpoint } from '../domain/endpoint.ts'
 import type { FinishReason, LogProbability, PartKind, Usage, Warning } from '../domain/generation.ts'
 import type { MeteredEvent } from '../domain/meter.ts'
-import type { Endpoint } from '../domain/model-list.ts'
 import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
 
 const kinds = enumTable<PartKind, PartStarted_Kind>({

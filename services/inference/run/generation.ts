@@ -2,16 +2,18 @@ import type { Clock } from '#shared/clock.ts'
 import type { JsonObject } from '#shared/json.ts'
 import type { Principal } from '#shared/rpc/call-context.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
+import type { Endpoint } from '../domain/endpoint.ts'
 import type { GenerationEvent, GenerationRequest, Warning } from '../domain/generation.ts'
 import type { KeyTerms } from '../domain/ledger/key-terms.ts'
 import { notAppliedWarnings } from '../domain/left-out.ts'
 import type { Meter, MeteredEvent } from '../domain/meter.ts'
-import type { Endpoint, ProviderEntry } from '../domain/model-list.ts'
+import type { ProviderEntry } from '../domain/model-list.ts'
 import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
 import type { PresetSettings } from '../domain/preset/apply-preset.ts'
 import type { KeyChecker } from '../ports/key-checker.ts'
 import type { Ledger } from '../ports/ledger.ts'
 import type { PresetStore } from '../ports/preset-store.ts'
+import type { PriceList } from '../ports/price-list.ts'
 import type { ModelProvider } from '../ports/provider.ts'
 import type { Deadline } from './deadline.ts'
 import type { RowCloser } from './row-closer.ts'
@@ -22,6 +24,7 @@ export interface GenerationDependencies {
   readonly modelList: readonly ProviderEntry[]
   readonly defaultModel: string
   readonly providers: ReadonlyMap<string, ModelProvider>
+  readonly prices: PriceList
   readonly keys: KeyChecker
   readonly ledger: Ledger
   readonly closer: RowCloser
@@ -64,9 +67,11 @@ export class Generation {
   warnings: Warning[]
   /** Set by `applyPreset`; undefined: none was named. */
   preset: AppliedPreset | undefined
-  /** Set by `resolveModel`. */
+  /** Set by `resolveModel`: where the model is served, in order of preference. */
+  endpoints!: readonly [Endpoint, ...Endpoint[]]
+  /** Set by `chooseEndpoint`. */
   endpoint!: Endpoint
-  /** Set by `resolveModel`. */
+  /** Set by `chooseEndpoint`. */
   provider!: ModelProvider
   /** Set by `checkKey`; undefined: nothing limits the caller. */
   terms: KeyTerms | undefined

@@ -1,4 +1,5 @@
 import { Rejection } from '#shared/rejection.ts'
+import { pricesAt } from '../domain/cost.ts'
 import type { Demand, RateName, Refusal } from '../domain/ledger/admission.ts'
 import { inputTokensOf } from '../domain/ledger/estimate.ts'
 import { moneyLimitOf } from '../domain/ledger/key-terms.ts'
@@ -39,14 +40,15 @@ function demandOf({ input: { request }, endpoint }: Generation): Demand {
   const { maxOutputTokens } = request
   const inputTokens = inputTokensOf(request)
   const most = contextLength === undefined ? inputTokens : BigInt(contextLength)
+  const prices = pricing && pricesAt(inputTokens, pricing)
   return {
     inputTokens: inputTokens < most ? inputTokens : most,
     outputTokens: BigInt(maxOutputTokens ?? outputLimit ?? OUTPUT_TOKENS),
     isFixed: maxOutputTokens !== undefined,
-    prices: pricing && {
+    prices: prices && {
       // Writing to a cache may cost more than input does.
-      inputNanos: larger(pricing.cacheWriteNanos, pricing.inputNanos),
-      outputNanos: pricing.outputNanos,
+      inputNanos: larger(prices.cacheWriteNanos, prices.inputNanos),
+      outputNanos: prices.outputNanos,
     },
   }
 }

@@ -2,8 +2,9 @@ import { Rejection } from '#shared/rejection.ts'
 import { withCacheMarker } from '../domain/automatic-cache.ts'
 import type { GenerationEvent } from '../domain/generation.ts'
 import { Meter } from '../domain/meter.ts'
-import { resolveModel as findModel } from '../domain/model-list.ts'
+import { resolveModel as findModel, isAllowed } from '../domain/model-list.ts'
 import { applyPreset } from './apply-preset.ts'
+import { chooseEndpoint } from './choose-endpoint.ts'
 import { closeRow } from './close-row.ts'
 import { startDeadline } from './deadline.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
@@ -14,28 +15,48 @@ import { sessionDigest } from './session-digest.ts'
 type Step = (generation: Generation, dependencies: GenerationDependencies) => void | Promise<void>
 
 /** What becomes of a request for a generation, in order. A step that throws ends it; before `openRow` nothing is spent. */
-const STEPS: readonly Step[] = [applyPreset, requireTools, resolveModel, checkKey, openRow, attempt, meter, closeRow]
+const STEPS: readonly Step[] = [
+  applyPreset,
+  requireTools,
+  resolveModel,
+  checkKey,
+  requireAllowed,
+  chooseEndpoint,
+  openRow,
+  attempt,
+  meter,
+  closeRow,
+]
 
 /** Takes a generation through the steps; then its answer can be pulled, and has to be. */
 export async function runSteps(generation: Generation, dependencies: GenerationDependencies): Promise<void> {
   for (const step of STEPS) await step(generation, dependencies)
 }
 
-function resolveModel(generation: Generation, { modelList, defaultModel, providers }: GenerationDependencies): void {
+function resolveModel(generation: Generation, { modelList, defaultModel }: GenerationDependencies): void {
   const name = generation.input.model ?? defaultModel
-  const [endpoint] = findModel(modelList, name)?.endpoints ?? []
-  const provider = endpoint && providers.get(endpoint.providerId)
-  if (endpoint === undefined || provider === undefined) {
-    throw new Rejection('MODEL_NOT_FOUND', { model: name.slice(0, 256) })
-  }
-  generation.endpoint = endpoint
-  generation.provider = provider
+  const found = findModel(modelList, name)
+  if (found === undefined) throw new Rejection('MODEL_NOT_FOUND', { model: name.slice(0, 256) })
+  generation.endpoints = found.endpoints
+  if (found.variant === undefined) return
+  generation.warnings.push({ field: 'model', message: `The variant "${found.variant}" was not applied` })
 }
 
 /** Within the request that was authenticated with the key, what was read of it then is enough; a run that spends later asks again. */
 async function checkKey(generation: Generation, { keys }: GenerationDependencies): Promise<void> {
   const { authenticated, principal, caller, terms } = generation.input
   generation.terms = authenticated ? terms : await keys.check(principal, caller)
+}
+
+/** Refuses models that the key may not use, by where they are served and not by what they are called. */
+function requireAllowed(generation: Generation): void {
+  const patterns = generation.terms?.allowedModels ?? []
+  const [first, ...others] = generation.endpoints.filter((endpoint) => isAllowed(patterns, endpoint))
+  if (first === undefined) {
+    const [{ providerId, modelId }] = generation.endpoints
+    throw new Rejection('MODEL_FORBIDDEN', { model: `${providerId}/${modelId}`.slice(0, 256) })
+  }
+  generation.endpoints = [first, ...others]
 }
 
 function attempt(generation: Generation, { timeoutMs }: GenerationDependencies): void {

@@ -9,7 +9,7 @@ const SUMMARY = 'This provider decides itself how it shows what the model thinks
 const TIERS: ReadonlySet<string> = new Set(['auto', 'default', 'priority'])
 
 /** What the API has no member for. */
-const WITHOUT: readonly Setting[] = [
+export const ANTHROPIC_WITHOUT: readonly Setting[] = [
   ...(['sampling.frequency_penalty', 'sampling.presence_penalty', 'sampling.seed', 'verbosity'] as const),
   ...(['sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty', 'sampling.logit_bias'] as const),
   ...(['sampling.top_log_probabilities', 'prediction'] as const),
@@ -18,7 +18,7 @@ const WITHOUT: readonly Setting[] = [
 /** What of a request the messages API has no member for, or other bounds. */
 export function anthropicWarnings(request: GenerationRequest): Warning[] {
   const { sampling, reasoning, responseFormat, serviceTier = 'auto', tools, messages } = request
-  const warnings = [...settingsLeftOut(request, WITHOUT), ...foreignLeftOut(request, ANTHROPIC)]
+  const warnings = [...settingsLeftOut(request, ANTHROPIC_WITHOUT), ...foreignLeftOut(request, ANTHROPIC)]
   const warn = (field: string, holds: boolean, message: string): void => {
     if (holds) warnings.push({ field, message })
   }

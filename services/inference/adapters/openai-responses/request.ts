@@ -12,7 +12,8 @@ const THOUGHTLESS = /^(ft:)?(gpt-3|gpt-4|chatgpt-|gpt-5(\.\d+)?-chat)/
 /** Models for which a place of a prompt can be marked for the cache; earlier ones find it themselves. */
 const MARKABLE = /^(ft:)?gpt-(5\.([6-9]|\d\d)|[6-9]|\d\d)/
 
-const WITHOUT: readonly Setting[] = [
+/** Settings that the API has no member for. */
+export const RESPONSES_WITHOUT: readonly Setting[] = [
   ...(['sampling.top_k', 'sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty', 'sampling.seed'] as const),
   ...(['sampling.frequency_penalty', 'sampling.presence_penalty', 'sampling.logit_bias', 'sampling.stop'] as const),
   ...(['reasoning.max_tokens', 'prediction'] as const),
@@ -20,7 +21,7 @@ const WITHOUT: readonly Setting[] = [
 
 /** What of a request the API has no member for. */
 export function responsesWarnings(request: GenerationRequest): Warning[] {
-  return [...settingsLeftOut(request, WITHOUT), ...foreignLeftOut(request, OPENAI_FORMAT)]
+  return [...settingsLeftOut(request, RESPONSES_WITHOUT), ...foreignLeftOut(request, OPENAI_FORMAT)]
 }
 
 /**

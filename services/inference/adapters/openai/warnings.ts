@@ -2,7 +2,8 @@ import type { GenerationRequest, Warning } from '#services/inference/domain/gene
 import { foreignLeftOut, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
 import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 
-const WITHOUT: Readonly<Record<OpenaiDialect, readonly Setting[]>> = {
+/** Settings that a dialect has no member for. */
+export const CHAT_WITHOUT: Readonly<Record<OpenaiDialect, readonly Setting[]>> = {
   openai: [
     ...(['sampling.top_k', 'sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty'] as const),
     ...(['reasoning.summary', 'reasoning.max_tokens'] as const),
@@ -14,5 +15,5 @@ const WITHOUT: Readonly<Record<OpenaiDialect, readonly Setting[]>> = {
 /** What of a request chat completions of a dialect have no member for. OpenRouter takes proofs of every kind. */
 export function openaiWarnings(request: GenerationRequest, { dialect, format }: ChatProfile): Warning[] {
   const opaque = dialect === 'openrouter' ? { ...request, messages: [] } : request
-  return [...settingsLeftOut(request, WITHOUT[dialect]), ...foreignLeftOut(opaque, format)]
+  return [...settingsLeftOut(request, CHAT_WITHOUT[dialect]), ...foreignLeftOut(opaque, format)]
 }

@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import { type ApiKey, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import type { Spending } from '#gen/portico/inference/v1/usage_service_pb.js'
+import { Rejection } from '#shared/rejection.ts'
+import type { Call } from '../call.ts'
+import type { Clients } from '../clients.ts'
+import { OF_KEYS, OF_MANAGERS } from '../credentials.ts'
+import { byStatus } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { nameParameter } from '../records/ids.ts'
+import { fromKey, fromOwnKey, maskOf, publicField, toKeySettings } from './mappers.ts'
+import { createKeyBody, key, listKeysQuery, ownKey, updateKeyBody } from './schemas.ts'
+
+const PATH = '/api/v1/keys'
+const KEY_PATH = `${PATH}/{hash}` as const
+const ofKey = z.object({ hash: nameParameter('hash', "SHA-256 of the key in hexadecimal digits, as a key's `hash`") })
+const managed = { family: 'gateway', credentials: OF_MANAGERS } as const
+const oneKey = z.strictObject({ data: key })
+
+export const listKeys = operation({
+  ...{ ...managed, id: 'keys.list', method: 'get', path: PATH },
+  summary: 'The keys of the workspace that are used for inference, oldest first',
+  query: listKeysQuery,
+  answer: z.strictObject({ data: z.array(key) }),
+  errors: ['WORKSPACE_NOT_FOUND'],
+  async handle(clients, { query, call }) {
+    requireWorkspace(query.workspace_id, call)
+    const kinds = [Principal_Kind.WORKSPACE, Principal_Kind.PERSONAL]
+    const [offset, enabledOnly] = [Number(query.offset ?? 0), query.include_disabled !== 'true']
+    const { apiKeys } = await clients.identity.listApiKeys(
+      { pageSize: 100, offset, kinds, enabledOnly },
+      call.options(),
+    )
+    const spendings = await spendingsOf(clients, apiKeys, call)
+    return apiKeys.map((apiKey, i) => ({ apiKey, spending: spendings[i] }))
+  },
+  present: (keys) => ({ data: keys.map(({ apiKey, spending }) => fromKey(apiKey, spending)) }),
+})
+
+export const createKey = operation({
+  ...{ ...managed, id: 'keys.create', method: 'post', path: PATH },
+  summary: 'Creates a key for inference in the workspace of the management key; it is shown here and never again',
+  body: createKeyBody,
+  answer: byStatus({ 201: z.strictObject({ data: key, key: z.string() }) }),
+  errors: ['REQUEST_INVALID', 'WORKSPACE_NOT_FOUND'],
+  handle({ identity }, { body, call }) {
+    requireWorkspace(body.workspace_id, call)
+    const { disabled: _, ...settings } = toKeySettings(body)
+    return identity.createApiKey({ kind: Principal_Kind.WORKSPACE, ...settings }, call.options())
+  },
+  present: ({ apiKey, secret }) => ({ status: 201, body: { data: fromKey(apiKey, undefined), key: secret } }),
+  publicField,
+})
+
+export const getKey = operation({
+  ...{ ...managed, id: 'keys.get', method: 'get', path: KEY_PATH, params: ofKey },
+  summary: 'One key',
+  answer: oneKey,
+  errors: ['API_KEY_NOT_FOUND'],
+  handle: (clients, { params, call }) => withSpending(clients, findKey(clients, params.hash, call), call),
+  present: ({ apiKey, spending }) => ({ data: fromKey(apiKey, spending) }),
+})
+
+export const updateKey = operation({
+  ...{ ...managed, id: 'keys.update', method: 'patch', path: KEY_PATH, params: ofKey },
+  summary: 'Changes a key; the next request with it counts with what it is then',
+  body: updateKeyBody,
+  answer: oneKey,
+  errors: ['API_KEY_NOT_FOUND', 'REQUEST_INVALID'],
+  async handle(clients, { params, body, call }) {
+    const { keyId } = await findKey(clients, params.hash, call)
+    const request = { keyId, ...toKeySettings(body), updateMask: maskOf(body) }
+    const { apiKey } = await clients.identity.updateApiKey(request, call.options())
+    return withSpending(clients, apiKey, call)
+  },
+  present: ({ apiKey, spending }) => ({ data: fromKey(apiKey, spending) }),
+  publicField,
+})
+
+export const deleteKey = operation({
+  ...{ ...managed, id: 'keys.delete', method: 'delete', path: KEY_PATH, params: ofKey },
+  summary: 'Deletes a key; it and the access tokens that act as it are refused from the next request on',
+  answer: z.strictObject({ deleted: z.literal(true) }),
+  errors: ['API_KEY_NOT_FOUND'],
+  async handle(clients, { params, call }) {
+    const { keyId } = await findKey(clients, params.hash, call)
+    await clients.identity.deleteApiKey({ keyId }, call.options())
+  },
+  present: () => ({ deleted: true }),
+})
+
+export const getOwnKey = operation({
+  ...{ id: 'keys.getOwn', method: 'get', path: '/api/v1/key', family: 'gateway', credentials: OF_KEYS },
+  summary: 'The key of the request, or the one that its access token acts as',
+  answer: z.strictObject({ data: ownKey }),
+  errors: ['API_KEY_NOT_FOUND'],
+  async handle(clients, { call }) {
+    const { apiKeyId: keyId, organizationId } = call.requirePrincipal()
+    const { apiKey } = await clients.identity.getApiKey({ key: { case: 'keyId', value: keyId } }, call.options())
+    return { ...(await withSpending(clients, apiKey, call)), organizationId }
+  },
+  present: ({ apiKey, spending, organizationId }) => ({ data: fromOwnKey(apiKey, spending, organizationId) }),
+})
+
+/** A management key manages the keys of its own workspace; to it there is no other one. */
+function requireWorkspace(workspaceId: string | undefined, call: Call): void {
+  if (workspaceId === undefined || workspaceId === call.requirePrincipal().workspaceId) return
+  throw new Rejection('WORKSPACE_NOT_FOUND', { workspace_id: workspaceId.slice(0, 64) })
+}
+
+/** Management keys are the operator's: here there are none. */
+async function findKey({ identity }: Clients, hash: string, call: Call): Promise<ApiKey> {
+  const { apiKey } = await identity.getApiKey({ key: { case: 'hash', value: hash } }, call.options())
+  if (apiKey !== undefined && apiKey.kind !== Principal_Kind.MANAGEMENT) return apiKey
+  throw new Rejection('API_KEY_NOT_FOUND', { key_id: hash })
+}
+
+async function withSpending(clients: Clients, found: ApiKey | undefined | Promise<ApiKey>, call: Call) {
+  const apiKey = await found
+  const [spending] = apiKey === undefined ? [] : await spendingsOf(clients, [apiKey], call)
+  return { apiKey, spending }
+}
+
+/** What keys have spent, in their order. */
+async function spendingsOf(
+  { usage }: Clients,
+  apiKeys: readonly ApiKey[],
+  call: Call,
+): Promise<readonly (Spending | undefined)[]> {
+  if (apiKeys.length === 0) return []
+  const { keys } = await usage.getKeyUsage({ keyIds: apiKeys.map(({ keyId }) => keyId) }, call.options())
+  return keys.map(({ spending }) => spending)
+}

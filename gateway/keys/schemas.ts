@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
+import { CreateApiKeyRequestSchema } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { moment } from '../records/time.ts'
+import { limitedBy } from '../shape.ts'
+
+const dollars = z.number().min(0).max(9_000_000_000)
+const reset = z.enum(['daily', 'weekly', 'monthly'])
+const terms = KeyTermsSchema.field
+
+/** What may be said of a key when it is created, and later. */
+const settings = {
+  name: limitedBy(CreateApiKeyRequestSchema.field.name, z.string()),
+  limit: dollars.nullable().meta({ description: 'US dollars that may be spent in a period; null: any amount' }),
+  limit_reset: reset.nullable().meta({ description: 'When the limit begins anew, at 00:00 UTC; null: never' }),
+  expires_at: z.iso.datetime({ offset: true }).nullable().meta({ description: 'In the future; null: never' }),
+  include_byok_in_limit: z.boolean().meta({ description: 'Kept as given: there are no provider keys of callers yet' }),
+  requests_per_minute: limitedBy(terms.requestsPerMinute, z.int32()).nullable(),
+  tokens_per_minute: limitedBy(terms.tokensPerMinute, z.int())
+    .nullable()
+    .meta({ description: 'Input and output together' }),
+  concurrent_requests: limitedBy(terms.concurrentRequests, z.int32()).nullable(),
+  allowed_models: limitedBy(terms.allowedModels, z.array(z.string())).nullable().meta({
+    description: '`provider/model`, or a model of any provider; `*` stands for any text; null or empty: all models',
+  }),
+}
+
+const workspace = z.string().meta({ description: "That of the management key, as a key's `workspace_id` names it" })
+
+/** Body of keys.create. */
+export const createKeyBody = z
+  .object({ ...settings, workspace_id: workspace })
+  .partial()
+  .required({ name: true })
+
+/** Body of keys.update: what is left out stays as it is. */
+export const updateKeyBody = z.object({ ...settings, disabled: z.boolean() }).partial()
+
+export type KeyBody = z.output<typeof updateKeyBody>
+
+/** Query of keys.list. */
+export const listKeysQuery = z.object({
+  include_disabled: z.enum(['true', 'false']).optional().meta({ description: 'Default: false' }),
+  offset: z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be an integer, at least 0')
+    .optional()
+    .meta({ description: 'How many to pass over; there are at most 100 on a page' }),
+  workspace_id: workspace.optional(),
+})
+
+const usage = {
+  usage: z.number().meta({ description: 'US dollars in all' }),
+  usage_daily: z.number().meta({ description: 'US dollars today, by UTC' }),
+  usage_weekly: z.number().meta({ description: 'US dollars since Monday' }),
+  usage_monthly: z.number().meta({ description: 'US dollars since the first of the month' }),
+  byok_usage: z.literal(0),
+  byok_usage_daily: z.literal(0),
+  byok_usage_weekly: z.literal(0),
+  byok_usage_monthly: z.literal(0),
+}
+
+const common = {
+  label: z.string().meta({ description: 'How the key begins' }),
+  limit: dollars.nullable(),
+  limit_remaining: dollars.nullable().meta({ description: 'Of the present period' }),
+  limit_reset: reset.nullable(),
+  include_byok_in_limit: z.boolean(),
+  ...usage,
+  expires_at: moment.nullable(),
+  creator_user_id: z.string().nullable().meta({ description: 'Key that created it; null: the operator did' }),
+  requests_per_minute: z.int32().nullable(),
+  tokens_per_minute: z.int().nullable(),
+  concurrent_requests: z.int32().nullable(),
+  allowed_models: z.array(z.string()).nullable(),
+}
+
+/** A key, as those who manage keys see it. */
+export const key = z
+  .strictObject({
+    hash: z.string().meta({ description: 'SHA-256 of the key in hexadecimal digits' }),
+    name: z.string(),
+    disabled: z.boolean(),
+    ...common,
+    created_at: moment,
+    updated_at: moment.nullable().meta({ description: 'Null: never since it was created' }),
+    external_user: z.null(),
+    workspace_id: z.string(),
+  })
+  .meta({ id: 'ApiKey' })
+
+/** A key, as it sees itself. */
+export const ownKey = z
+  .strictObject({
+    ...common,
+    is_free_tier: z.literal(false),
+    is_management_key: z.boolean(),
+    is_provisioning_key: z.boolean().meta({ description: 'An older name of is_management_key' }),
+    organization_id: z.string(),
+    workspace_id: z.string(),
+    allowed_data_regions: z.array(z.literal('global')),
+    free_model_daily_requests: z
+      .strictObject({ limit: z.literal(0), remaining: z.literal(0), used: z.literal(0) })
+      .meta({ description: 'No model is free by the day' }),
+    rate_limit: z
+      .strictObject({ requests: z.int(), interval: z.literal('1m'), note: z.string() })
+      .meta({ description: 'Requests a minute; -1: any number' }),
+  })
+  .meta({ id: 'OwnApiKey' })

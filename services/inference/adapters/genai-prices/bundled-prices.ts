@@ -1,0 +1,78 @@
+import type { ModelInfo, ModelPrice, Provider } from '@pydantic/genai-prices'
+import { LRUCache } from 'lru-cache'
+import type { LongPricing, Pricing } from '#services/inference/domain/cost.ts'
+import type { ListedModel, PriceList } from '#services/inference/ports/price-list.ts'
+
+/** Callers choose the names of models. */
+const MOST_NAMES = 1_000
+/** Some prices go by the time of day. */
+const TTL_MS = 60_000
+
+/**
+ * The list of `@pydantic/genai-prices`, of the day that its version was published. It takes 65 ms to read, which the first request for a
+ * model without a configured price does.
+ */
+export class BundledPrices implements PriceList {
+  readonly #addresses: ReadonlyMap<string, string>
+  readonly #known = new LRUCache<string, { readonly listed: ListedModel | undefined }>({ max: MOST_NAMES, ttl: TTL_MS })
+
+  /** Providers go by their address where the list knows it, else by their id. */
+  constructor(providers: readonly { readonly id: string; readonly baseUrl: string }[]) {
+    this.#addresses = new Map(providers.map(({ id, baseUrl }) => [id, baseUrl]))
+  }
+
+  async find(providerId: string, modelId: string): Promise<ListedModel | undefined> {
+    const address = this.#addresses.get(providerId)
+    if (address === undefined) return undefined
+    const name = `${providerId}/${modelId}`
+    const known = this.#known.get(name)
+    if (known !== undefined) return known.listed
+    const listed = await look(providerId, address, modelId)
+    this.#known.set(name, { listed })
+    return listed
+  }
+}
+
+async function look(providerId: string, address: string, modelId: string): Promise<ListedModel | undefined> {
+  const { calcPrice, findProvider } = await import('@pydantic/genai-prices')
+  // It also takes what only resembles a provider's name.
+  const own = (found: Provider | undefined) => (found?.id === providerId ? found : undefined)
+  const provider = findProvider({ providerApiUrl: address }) ?? own(findProvider({ providerId }))
+  const found = provider && calcPrice({}, modelId, { provider })
+  if (!found) return undefined
+  return { pricing: pricingOf(found.model_price), contextLength: contextOf(found.model) }
+}
+
+function contextOf({ context_window: tokens }: ModelInfo): number | undefined {
+  return Number.isSafeInteger(tokens) ? tokens : undefined
+}
+
+/** Undefined: it does not say what text costs. */
+function pricingOf(price: ModelPrice): Pricing | undefined {
+  const plain = pricesAbove(price, undefined)
+  if (plain === undefined) return undefined
+  const starts = Object.values(price).flatMap((each) => (typeof each === 'object' ? each.tiers : []))
+  const long = [...new Set(starts.map(({ start }) => start))]
+    .toSorted((one, other) => other - one)
+    .flatMap((start): LongPricing[] => {
+      const prices = pricesAbove(price, start)
+      return prices === undefined ? [] : [{ ...prices, aboveTokens: BigInt(start) }]
+    })
+  return { ...plain, ...(long.length > 0 && { long }), listed: true }
+}
+
+/** Prices of a request whose input is longer than `start`; undefined: of a short one. */
+function pricesAbove(price: ModelPrice, start: number | undefined): Pricing | undefined {
+  const nanos = (name: string): bigint | undefined => {
+    const each = price[name]
+    if (each === undefined) return undefined
+    const tiers =
+      typeof each === 'object' ? each.tiers.filter((tier) => start !== undefined && tier.start <= start) : []
+    const dollars = tiers.at(-1)?.price ?? (typeof each === 'object' ? each.base : each)
+    return BigInt(Math.round(dollars * 1e9))
+  }
+  const [inputNanos, outputNanos] = [nanos('input_mtok'), nanos('output_mtok')]
+  if (inputNanos === undefined || outputNanos === undefined) return undefined
+  const cacheReadNanos = nanos('cache_read_mtok') ?? inputNanos
+  return { inputNanos, outputNanos, cacheReadNanos, cacheWriteNanos: nanos('cache_write_mtok') ?? inputNanos }
+}

@@ -1,0 +1,14 @@
+import type { ProviderConfig } from '#services/inference/config-file.ts'
+import type { ProviderEntry } from '#services/inference/domain/model-list.ts'
+import { ANTHROPIC_WITHOUT } from '../anthropic/warnings.ts'
+import { dialectOf } from '../openai/dialect.ts'
+import { CHAT_WITHOUT } from '../openai/warnings.ts'
+import { RESPONSES_WITHOUT } from '../openai-responses/request.ts'
+
+/** What is known of a configured provider by its protocol and its address. */
+export function whatItTakes(provider: ProviderConfig): Omit<ProviderEntry, 'closed'> {
+  const { id, protocol, baseUrl, policy, models } = provider
+  const dialect = dialectOf(id, baseUrl)
+  const without = { anthropic: ANTHROPIC_WITHOUT, openai: CHAT_WITHOUT[dialect], 'openai-responses': RESPONSES_WITHOUT }
+  return { id, protocol, without: without[protocol], knowsVariants: dialect === 'openrouter', policy, models }
+}

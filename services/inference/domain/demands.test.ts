@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { generationRequest } from '#test/support/generation.ts'
+import { unmetDemands } from './demands.ts'
+import type { Routing } from './routing.ts'
+
+const NOTHING: Routing = {
+  ...{ only: [], ignore: [], requireParameters: false, denyDataCollection: false, zeroDataRetention: false },
+  ...{ maxInputNanos: undefined, maxOutputNanos: undefined, preferences: [] },
+  ...{ enforceDistillableText: false, quantizations: [] },
+}
+const pricing = { inputNanos: 2n, outputNanos: 3n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
+const open = { collects: false, retainsNothing: true, distillable: true, quantization: 'fp8' }
+const endpoint = { providerId: 'openai', modelId: 'a', pricing, policy: open, without: ['sampling.seed'] } as const
+
+test('an endpoint is held to each demand, and what is not known of it does not meet one', () => {
+  const unknown = { providerId: 'openai', modelId: 'a', pricing: undefined }
+  for (const [demand, met, unmet] of [
+    [{ only: ['other', 'OpenAI'] }, true, []],
+    [{ only: ['other'] }, false, ['only']],
+    [{ ignore: ['openai'] }, false, ['ignore']],
+    [{ ignore: ['openai-eu'] }, true, []],
+    [{ denyDataCollection: true }, true, ['data_collection']],
+    [{ zeroDataRetention: true }, true, ['zdr']],
+    [{ enforceDistillableText: true }, true, ['enforce_distillable_text']],
+    [{ quantizations: ['fp8', 'fp16'] }, true, ['quantizations']],
+    [{ quantizations: ['unknown'] }, false, []],
+    [{ maxInputNanos: 2n, maxOutputNanos: 3n }, true, ['max_price']],
+    [{ maxInputNanos: 1n }, false, ['max_price']],
+    [{ maxOutputNanos: 2n }, false, ['max_price']],
+    [{ requireParameters: true, preferences: ['sort'] }, true, []],
+  ] as const) {
+    const request = generationRequest({ routing: { ...NOTHING, ...demand } })
+    const name = Object.keys(demand).join()
+    assert.equal(unmetDemands(endpoint, request).length === 0, met, name)
+    assert.deepEqual(unmetDemands(unknown, request), unmet, name)
+  }
+})
+
+test('an endpoint that would pass over a setting does not serve a request that requires its parameters', () => {
+  const none = { temperature: undefined, topP: undefined, topK: undefined }
+  const penalties = { frequencyPenalty: undefined, presencePenalty: undefined }
+  const sampling = { ...none, ...penalties, seed: 1n, stop: [] }
+  const requires = generationRequest({ routing: { ...NOTHING, requireParameters: true }, sampling })
+  assert.deepEqual(unmetDemands(endpoint, requires), ['require_parameters'])
+  assert.deepEqual(unmetDemands({ ...endpoint, without: ['sampling.top_k'] }, requires), [])
+  assert.deepEqual(unmetDemands(endpoint, generationRequest({ sampling })), [])
+})

@@ -1,0 +1,30 @@
+import { type Endpoint, UNKNOWN_POLICY } from './endpoint.ts'
+import type { GenerationRequest } from './generation.ts'
+import { type Setting, settingsLeftOut } from './left-out.ts'
+
+const NONE: readonly Setting[] = []
+
+/**
+ * What a request demands of the endpoint that serves it, and this one does not meet, by the names that clients know; empty: it may serve
+ * the request (gateway facts 6.2). An unknown price is above every maximum.
+ */
+export function unmetDemands(endpoint: Endpoint, request: Omit<GenerationRequest, 'modelId'>): string[] {
+  const { routing } = request
+  if (routing === undefined) return []
+  const { providerId, modelId, pricing, policy = UNKNOWN_POLICY, without = NONE } = endpoint
+  const { only, ignore, quantizations, maxInputNanos, maxOutputNanos } = routing
+  const names = (slugs: readonly string[]): boolean => slugs.some((slug) => slug.toLowerCase() === providerId)
+  const isDearer = (most: bigint | undefined, price: bigint | undefined): boolean =>
+    most !== undefined && (price === undefined || price > most)
+  const unmet: Readonly<Record<string, boolean>> = {
+    only: only.length > 0 && !names(only),
+    ignore: names(ignore),
+    data_collection: routing.denyDataCollection && policy.collects,
+    zdr: routing.zeroDataRetention && !policy.retainsNothing,
+    enforce_distillable_text: routing.enforceDistillableText && !policy.distillable,
+    quantizations: quantizations.length > 0 && !quantizations.includes(policy.quantization),
+    max_price: isDearer(maxInputNanos, pricing?.inputNanos) || isDearer(maxOutputNanos, pricing?.outputNanos),
+    require_parameters: routing.requireParameters && settingsLeftOut({ ...request, modelId }, without).length > 0,
+  }
+  return Object.keys(unmet).filter((name) => unmet[name])
+}

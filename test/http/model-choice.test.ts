@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+
+/** What each dialect is asked. */
+const ASKED = {
+  '/api/v1/responses': { input: 'Hi' },
+  '/api/v1/chat/completions': { messages: [{ role: 'user', content: 'Hi' }] },
+  '/api/v1/messages': { max_tokens: 16, messages: [{ role: 'user', content: 'Hi' }] },
+}
+
+async function ask(portico: Portico, path: string, body: object, key = PORTICO_KEYS.api) {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const whole = { model: 'portico/echo', ...ASKED[path as keyof typeof ASKED], ...body }
+  const more = { 'x-openrouter-metadata': 'enabled' }
+  const answer = await portico.fetch(path, {
+    method: 'POST',
+    headers: { ...headers, ...more },
+    body: JSON.stringify(whole),
+  })
+  const json = (await answer.json()) as { error?: { message: string }; openrouter_metadata?: object }
+  return { status: answer.status, message: json.error?.message, metadata: JSON.stringify(json.openrouter_metadata) }
+}
+
+test('a key uses the models that its terms allow, by whatever name they are called, from the next request on', async () => {
+  await using portico = await openPortico()
+  const { identity, operator } = portico
+  const terms = { allowedModels: ['openai/*'] }
+  const { apiKey, secret } = await identity.createApiKey({ kind: Principal_Kind.WORKSPACE, name: 'a', terms }, operator)
+  for (const path of Object.keys(ASKED)) {
+    for (const model of ['portico/echo', 'echo', 'portico/echo:free']) {
+      const { status, message } = await ask(portico, path, { model }, secret)
+      assert.deepEqual([status, message], [403, 'The key may not use the model "portico/echo"'], `${path} ${model}`)
+    }
+  }
+  const changes = { keyId: apiKey?.keyId ?? '', terms: { allowedModels: ['portico/e*'] } }
+  await identity.updateApiKey({ ...changes, updateMask: { paths: ['terms.allowed_models'] } }, operator)
+  for (const path of Object.keys(ASKED)) assert.equal((await ask(portico, path, {}, secret)).status, 200, path)
+})
+
+test('what the one endpoint cannot meet is not found, and what it meets is served', async () => {
+  await using portico = await openPortico()
+  for (const path of Object.keys(ASKED)) {
+    for (const [provider, demand] of [
+      [{ only: ['openai'] }, 'only'],
+      [{ ignore: ['portico'] }, 'ignore'],
+      [{ quantizations: ['fp8'] }, 'quantizations'],
+    ] as const) {
+      const { status, message } = await ask(portico, path, { provider })
+      const text = `Resource not found: No endpoint of "portico/echo" meets what the request demands: ${demand}`
+      assert.deepEqual([status, message], [404, text], path)
+    }
+    const met = { only: ['portico'], zdr: true, data_collection: 'deny', max_price: { prompt: 0, completion: '0' } }
+    assert.equal((await ask(portico, path, { provider: { ...met, require_parameters: true } })).status, 200, path)
+  }
+})
+
+test('a variant that nobody knows is served without it, and named', async () => {
+  await using portico = await openPortico()
+  for (const path of Object.keys(ASKED)) {
+    assert.equal((await ask(portico, path, { model: 'portico/echo:nitro' })).status, 200, path)
+  }
+  const { metadata } = await ask(portico, '/api/v1/chat/completions', { model: 'portico/echo:nitro' })
+  assert.match(metadata ?? '', /nitro/)
+})
