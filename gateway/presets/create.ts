@@ -66,8 +66,11 @@ export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S
       return presets.createPresetVersion({ slug, config: configOf(said), settings, ...prompt }, call.options())
     },
     present: (created) => ({ data: fromDesignated(created) }),
-    publicField: (field, { body: given }) =>
-      field === 'system_prompt' ? system : publicField(field, given as z.output<S>),
+    publicField(field, { body: given }) {
+      if (field === 'system_prompt') return system
+      // What is kept is the body itself.
+      return field === 'config' ? '' : publicField(field, given as z.output<S>)
+    },
   })
 }
 

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { OF_MANAGERS, OF_USERS } from '../credentials.ts'
+import { OF_KEYS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { nameParameter } from '../records/ids.ts'
 import { listOf, offsetQuery, toOffset } from '../records/page.ts'
 import { designatedPreset, fromDesignated, fromPreset, fromPresetVersion, preset, presetVersion } from './preset.ts'
 
 /** Presets are read with any key of their workspace. */
-const READ = { method: 'get', family: 'gateway', credentials: [...OF_USERS, ...OF_MANAGERS] } as const
+const READ = { method: 'get', family: 'gateway', credentials: OF_KEYS } as const
 const PATH = '/api/v1/presets/{slug}'
 const ofPreset = z.object({ slug: nameParameter('slug', 'Preset') })
 const version = z

@@ -131,6 +131,15 @@ export function presetStoreSuite(
       assert.deepEqual((await again.list('wrk_1', ALL)).items, [preset])
     })
 
+    rule('a version that one process creates is read by every other one at once', async (store) => {
+      const other = place.stores.at(-1) ?? store
+      for (let version = 1; version <= 3; version++) {
+        const { designated } = await store.createVersion('wrk_1', 'a', draft())
+        assert.equal((await other.get('wrk_1', 'a'))?.designated.id, designated.id)
+        assert.equal((await other.listVersions('wrk_1', 'a', ALL))?.total, version)
+      }
+    })
+
     rule('of 50 that create a version at once each has its own, without a gap, or a conflict', async () => {
       const { stores } = place
       const outcomes = await Promise.allSettled(

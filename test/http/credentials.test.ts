@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ANYBODY, type Credential, OF_MANAGERS, OF_SESSIONS, OF_USERS } from '#gateway/credentials.ts'
+import { ANYBODY, type Credential, OF_KEYS, OF_MANAGERS, OF_SESSIONS, OF_USERS } from '#gateway/credentials.ts'
 import type { Operation } from '#gateway/operation.ts'
 import { OPERATIONS } from '#gateway/operations.ts'
 import { openFacade, TEST_KEYS, type TestFacade } from '#test/support/facade.ts'
@@ -43,7 +43,7 @@ test('each operation takes the credentials that it declares, and no others, in e
 
 test('sessions are for keys of users, and what of /api/v1 a workspace key may use takes access tokens as well', () => {
   for (const { id, path, credentials } of OPERATIONS) {
-    if (path.startsWith('/api/v1/')) assert.ok([ANYBODY, OF_USERS, OF_MANAGERS].includes(credentials), id)
+    if (path.startsWith('/api/v1/')) assert.ok([ANYBODY, OF_USERS, OF_MANAGERS, OF_KEYS].includes(credentials), id)
     else if (path.startsWith('/api/')) assert.equal(credentials, OF_SESSIONS, id)
     else assert.equal(credentials, ANYBODY, id)
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Portico } from '#test/support/portico.ts'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { create, created, send } from '#test/support/presets.ts'
 import { answers, fixture, type ProviderStub, startStub } from '#test/support/provider-stub.ts'
 import { openWith } from '#test/support/responses.ts'
@@ -102,6 +102,21 @@ for (const [dialect, { ask, tool }] of Object.entries(DIALECTS)) {
     const twice = await send(portico, `/${dialect}`, { ...ask, model: '@preset/p', preset: 'p' })
     assert.equal(twice.status, 400)
     assert.equal(stub.seen.length, 2)
+  })
+
+  test(`${dialect}: a preset limits a stream and a whole answer alike`, async () => {
+    await using portico = await openPortico()
+    await created(portico, 'short', 'chat/completions', { model: 'portico/echo', max_tokens: 3 })
+    const body = { ...ask, model: '@preset/short' }
+    const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
+    for (const stream of [false, true]) {
+      const sent = { method: 'POST', headers, body: JSON.stringify({ ...body, stream }) }
+      const answer = await portico.fetch(`/api/v1/${dialect}`, sent)
+      const text = await answer.text()
+      assert.equal(answer.status, 200, text)
+      assert.match(text, /"(length|max_tokens|max_output_tokens)"/)
+      assert.doesNotMatch(text, /built-in/)
+    }
   })
 
   test(`${dialect}: a call of a tool of the preset may be demanded`, async () => {
