@@ -31,7 +31,8 @@ export function beginCall({ clock, config, logger }: Facade) {
       logger.info({ requestId, method, path, status, ms, cut, ref: call.ref }, 'request')
       if (cut) call.end()
       if (span === undefined) return
-      const route = request.route?.path as string | undefined
+      // Served at two paths, a route is called by the first.
+      const [route] = [request.route?.path as string | readonly string[] | undefined].flat()
       const attributes = {
         'http.response.status_code': status,
         ...(route === undefined ? {} : { 'http.route': route }),

@@ -13,7 +13,7 @@ export type ResponsesDialect = (typeof DIALECTS)[number]
 export const responsesHeaders = z.object({
   'x-stream-dialect': z.enum(DIALECTS).optional().meta({
     description:
-      'Which events the stream contains; default: openai below /v1 and for the OpenAI SDKs, else as the server is set',
+      'Which events the stream contains; default: as the key is set, else openai below /v1 and for the OpenAI SDKs, else as the server is set',
   }),
   'x-stainless-lang': z.string().optional().meta({ description: 'Sent by the OpenAI SDKs' }),
   ...generationHeaders,
@@ -25,16 +25,18 @@ type Headers = z.output<typeof responsesHeaders>
 interface Surroundings {
   /** Whether it came below `/v1`, where OpenAI's clients look. */
   readonly atV1: boolean
+  /** What the caller's key is set to; undefined: nothing. */
+  readonly ofKey: string | undefined
   /** What the server is set to. */
   readonly byDefault: ResponsesDialect
 }
 
 /**
- * The dialect that a client asks for by `x-stream-dialect`; without it `openai` below `/v1` and for the OpenAI SDKs, whose stream helper
+ * The dialect that a client asks for by `x-stream-dialect`; without it that of its key; without one `openai` below `/v1` and for the OpenAI SDKs, whose stream helper
  * throws at an event that it does not know; else what the server is set to.
  */
-export function chooseDialect(headers: Headers, { atV1, byDefault }: Surroundings): ResponsesDialect {
-  const asked = headers['x-stream-dialect']
+export function chooseDialect(headers: Headers, { atV1, ofKey, byDefault }: Surroundings): ResponsesDialect {
+  const asked = headers['x-stream-dialect'] ?? DIALECTS.find((dialect) => dialect === ofKey)
   if (asked !== undefined) return asked
   return atV1 || headers['x-stainless-lang'] !== undefined ? 'openai' : byDefault
 }

@@ -34,9 +34,9 @@ export const createResponse = operation({
   errors: GENERATION_REASONS,
   async handle({ inference }, { headers, body, call, facade }) {
     const { responsesDialect: byDefault, historyIds } = facade.config
-    const dialect = chooseDialect(headers, { atV1: call.atV1, byDefault })
+    const dialect = chooseDialect(headers, { atV1: call.atV1, ofKey: call.terms?.responsesDialect, byDefault })
     // OpenAI's clients send what the model said without either, and could otherwise hold no conversation.
-    if (historyIds && dialect !== 'openai') requireHistoryIds(body.input)
+    if ((call.terms?.historyIds ?? historyIds) && dialect !== 'openai') requireHistoryIds(body.input)
     const { text, requestId } = newGeneration(call, facade)
     const request = asked(toGenerationRequest(body, requestId, headers), call)
     const seconds = (): number => Math.floor(facade.clock.now() / 1_000)

@@ -12,6 +12,7 @@ import { forEachTransport } from '#test/support/transports.ts'
 const terms = {
   ...{ limitNanos: 5_000_000_000n, limitReset: KeyTerms_Reset.DAILY, requestsPerMinute: 60, tokensPerMinute: 1_000n },
   ...{ concurrentRequests: 4, allowedModels: ['openai/*'], limitIncludesOwnKeys: true },
+  ...{ responsesDialect: 'openai', historyIds: false },
 }
 const shown = (message: KeyTerms | undefined) => {
   const { $typeName: _, $unknown: __, ...members } = message ?? {}

@@ -7,7 +7,7 @@ import {
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check, parseText } from '#shared/rpc/parse.ts'
-import { type KeyTerms, type LimitReset, NO_TERMS } from '../domain/key-terms.ts'
+import { type KeyTerms, type LimitReset, NO_TERMS, type ResponsesDialect } from '../domain/key-terms.ts'
 
 /** Of a pattern that names models. */
 const MAX_PATTERN_LENGTH = 512
@@ -27,13 +27,21 @@ export function parseTerms(message: KeyTermsMessage): KeyTerms {
   const { limitNanos, requestsPerMinute, tokensPerMinute, concurrentRequests, limitIncludesOwnKeys } = message
   const limitReset = message.limitReset === KeyTerms_Reset.UNSPECIFIED ? 'never' : resets.fromProto(message.limitReset)
   check(limitReset !== undefined, 'terms.limit_reset', 'is not known')
+  const { responsesDialect, historyIds } = message
+  check(responsesDialect === undefined || isDialect(responsesDialect), 'terms.responses_dialect', 'is not known')
   return {
+    ...(responsesDialect === undefined ? {} : { responsesDialect }),
+    ...(historyIds === undefined ? {} : { historyIds }),
     ...{ limitNanos, limitReset, requestsPerMinute, concurrentRequests, limitIncludesOwnKeys },
     tokensPerMinute: tokensPerMinute === undefined ? undefined : Number(tokensPerMinute),
     allowedModels: message.allowedModels.map((pattern, i) =>
       parseText(`terms.allowed_models[${i}]`, pattern, 1, MAX_PATTERN_LENGTH),
     ),
   }
+}
+
+function isDialect(text: string): text is ResponsesDialect {
+  return text === 'both' || text === 'openai' || text === 'specification'
 }
 
 /** Most keys have no terms; nobody who gets the message may change it. */

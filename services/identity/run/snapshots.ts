@@ -26,6 +26,8 @@ function termsSnapshot(terms: KeyTerms): JsonObject {
     ...(concurrentRequests !== undefined && { concurrent_requests: concurrentRequests }),
     ...(allowedModels.length > 0 && { allowed_models: [...allowedModels] }),
     ...(terms.limitIncludesOwnKeys && { limit_includes_own_keys: true }),
+    ...(terms.responsesDialect !== undefined && { responses_dialect: terms.responsesDialect }),
+    ...(terms.historyIds !== undefined && { history_ids: terms.historyIds }),
   }
 }
 

@@ -5,7 +5,8 @@ import { plain } from '#test/support/inference.ts'
 import type { Part } from '../domain/conversation.ts'
 import type { LogProbability, PartKind } from '../domain/generation.ts'
 import type { MeteredEvent } from '../domain/meter.ts'
-import { eventToProto, generationToProto, type Served } from './convert.ts'
+import type { Served } from '../run/generation.ts'
+import { eventToProto, generationToProto } from './convert.ts'
 
 const served: Served = {
   endpoint: { providerId: 'p', modelId: 'm' },

@@ -16,10 +16,9 @@ import {
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { Part } from '../domain/conversation.ts'
-import type { Endpoint } from '../domain/endpoint.ts'
-import type { FinishReason, LogProbability, PartKind, Usage, Warning } from '../domain/generation.ts'
+import type { FinishReason, LogProbability, PartKind, Usage } from '../domain/generation.ts'
 import type { MeteredEvent } from '../domain/meter.ts'
-import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
+import type { Served } from '../run/generation.ts'
 
 const kinds = enumTable<PartKind, PartStarted_Kind>({
   text: PartStarted_Kind.TEXT,
@@ -43,15 +42,6 @@ const finishReasons = enumTable<FinishReason, FinishReasonMessage>({
 /** Why a generation ended. */
 export function finishReasonToProto(reason: FinishReason): FinishReasonMessage {
   return finishReasons.toProto(reason)
-}
-
-/** What an answer says of how it was made, besides what its events say. */
-export interface Served {
-  readonly endpoint: Pick<Endpoint, 'providerId' | 'modelId'>
-  /** What did not reach the provider as it was meant, as known before it was asked. */
-  readonly warnings: readonly Warning[]
-  /** Undefined: no preset was named. */
-  readonly preset?: AppliedPreset | undefined
 }
 
 /** An event as a message of the stream. */

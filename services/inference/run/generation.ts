@@ -59,6 +59,15 @@ export interface GenerationInput {
   readonly request: Omit<GenerationRequest, 'modelId'>
 }
 
+/** What an answer says of how it was made, besides what its events say. */
+export interface Served {
+  readonly endpoint: Pick<Endpoint, 'providerId' | 'modelId'>
+  /** What did not reach the provider as it was meant, as known before it was asked. */
+  readonly warnings: readonly Warning[]
+  /** Undefined: no preset was named. */
+  readonly preset?: AppliedPreset | undefined
+}
+
 /** One generation on its way through the steps; each step reads what those before it have set. */
 export class Generation {
   /** `applyPreset` fills it in. */

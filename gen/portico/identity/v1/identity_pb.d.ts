@@ -245,6 +245,20 @@ export declare type KeyTerms = Message<"portico.identity.v1.KeyTerms"> & {
    * @generated from field: bool limit_includes_own_keys = 8;
    */
   limitIncludesOwnKeys: boolean;
+
+  /**
+   * Which events streamed responses have: `both`, `openai`, `specification`; absent: as the server is set.
+   *
+   * @generated from field: optional string responses_dialect = 9;
+   */
+  responsesDialect?: string | undefined;
+
+  /**
+   * Whether assistant messages of a history need `id` and `status`; absent: as the server is set.
+   *
+   * @generated from field: optional bool history_ids = 10;
+   */
+  historyIds?: boolean | undefined;
 };
 
 /**
