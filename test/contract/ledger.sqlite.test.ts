@@ -6,9 +6,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
 import { STEPS } from '#services/inference/adapters/sqlite/schema.ts'
+import { systemClock } from '#shared/clock.ts'
 import { migrateSqlite, prepareSchema } from '#shared/stores/sqlite-schema.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
-import { ledgerSuite } from './ledger.suite.ts'
+import { closing, demand, ledgerSuite, opening } from './ledger.suite.ts'
 import { accountsSuite } from './ledger-accounts.suite.ts'
 
 async function makeStore() {
@@ -21,6 +22,24 @@ async function makeStore() {
 
 ledgerSuite('SQLite', makeStore, { skip: false })
 accountsSuite('SQLite', makeStore, { skip: false })
+
+test('SQLite: what cannot be written changes no account, nor what is written beside it', async () => {
+  await using store = await makeStore()
+  await using ledger = await store.open(systemClock)
+  for (const requestId of ['a', 'b']) await ledger.open({ ...opening, requestId }, demand, undefined)
+  const outcomes = await Promise.allSettled([
+    ledger.close([{ ...closing, requestId: 'a', costNanos: 5n }]),
+    ledger.close([{ ...closing, requestId: 'b', costNanos: 2n ** 70n }]),
+    ledger.open({ ...opening, requestId: 'c' }, demand, undefined),
+  ])
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  const [account] = await ledger.accounts('wrk_1', ['key_1'])
+  assert.deepEqual([account?.totalNanos, account?.heldRequests, account?.heldNanos], [5n, 2, 46n])
+  assert.equal((await ledger.get('wrk_1', 'b'))?.status, 'open')
+})
 
 test('SQLite: a ledger of the first form and a new one have the same indexes, each of which is read by', () => {
   using folder = scratchDirectory()

@@ -9,6 +9,8 @@ export interface SqliteOptions {
   readonly steps: readonly SqliteStep[]
   /** Keeps every other process out for as long as the file is open; a crash lets go of it. */
   readonly exclusive: boolean
+  /** Called in each transaction once its jobs have run, for what several of them have changed; what it throws fails them all. */
+  readonly beforeCommit?: () => void
 }
 
 const PROBES = 'CREATE TABLE IF NOT EXISTS store_probes (id INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT'
@@ -28,6 +30,7 @@ interface Job {
  */
 export class SqliteFile implements AsyncDisposable {
   readonly #path: string
+  readonly #beforeCommit: () => void
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   readonly #rows = new Map<string, StatementSync>()
@@ -37,6 +40,7 @@ export class SqliteFile implements AsyncDisposable {
 
   constructor(path: string, options: SqliteOptions) {
     this.#path = path
+    this.#beforeCommit = options.beforeCommit ?? (() => {})
     this.#database = openDatabase(path, options.exclusive, (database) => {
       prepareSchema(database, { path, steps: options.steps })
       database.exec(PROBES)
@@ -110,6 +114,7 @@ export class SqliteFile implements AsyncDisposable {
       this.statement('BEGIN IMMEDIATE').run()
       if (jobs.length > 1) done = jobs.filter((job) => this.#runInSavepoint(job))
       else for (const job of jobs) job.run()
+      this.#beforeCommit()
       this.statement('COMMIT').run()
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')

@@ -7,59 +7,93 @@ export const WORKSPACE = '*'
 const GET = 'SELECT * FROM accounts WHERE workspace = ? AND owner = ?'
 const PUT = 'INSERT OR REPLACE INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
-/** The account of a key, or of the workspace. */
-export function readAccount(file: SqliteFile, workspace: string, owner: string): Account {
-  const statement = file.statement(GET)
-  statement.setReadBigInts(true)
-  const row = statement.get(workspace, owner) as Record<string, bigint> | undefined
-  if (row === undefined) return EMPTY_ACCOUNT
-  const nanos = (name: string): bigint => row[name] as bigint
-  return {
-    totalNanos: nanos('total_nanos'),
-    day: Number(row.day),
-    dayNanos: nanos('day_nanos'),
-    weekNanos: nanos('week_nanos'),
-    monthNanos: nanos('month_nanos'),
-    minute: Number(row.minute),
-    minuteRequests: Number(row.minute_requests),
-    minuteTokens: nanos('minute_tokens'),
-    heldNanos: nanos('held_nanos'),
-    heldRequests: Number(row.held_requests),
-  }
+/** How many accounts are remembered. */
+const MOST = 10_000
+
+interface Known {
+  readonly workspace: string
+  readonly owner: string
+  account: Account
+  /** It is not written yet. */
+  isNew: boolean
 }
 
-/** Writes an account, within a transaction. */
-export function writeAccount(file: SqliteFile, workspace: string, owner: string, account: Account): void {
-  const { totalNanos, day, dayNanos, weekNanos, monthNanos } = account
-  const { minute, minuteRequests, minuteTokens, heldNanos, heldRequests } = account
-  const spent = [totalNanos, day, dayNanos, weekNanos, monthNanos]
-  const present = [minute, minuteRequests, minuteTokens, heldNanos, heldRequests]
-  file.statement(PUT).run(workspace, owner, ...spent, ...present)
-}
+/**
+ * The accounts of a file that nobody else writes: each is read once, and what the jobs of a transaction have changed is written once,
+ * before its commit.
+ */
+export class AccountRows {
+  readonly #file: () => SqliteFile
+  readonly #known = new Map<string, Known>()
+  #changed: Known[] = []
 
-/** Accounts that several rows change in one transaction: each is read and written once. */
-export class AccountChanges {
-  readonly #file: SqliteFile
-  readonly #changed = new Map<string, { readonly workspace: string; readonly owner: string; account: Account }>()
-
-  constructor(file: SqliteFile) {
+  constructor(file: () => SqliteFile) {
     this.#file = file
   }
 
-  /** Changes the account of a key, and that of its workspace. */
-  change(workspace: string, keyId: string, change: (account: Account) => Account): void {
-    for (const owner of [keyId, WORKSPACE]) {
-      const name = `${workspace} ${owner}`
-      const known = this.#changed.get(name)
-      const account = change(known?.account ?? readAccount(this.#file, workspace, owner))
-      if (known === undefined) this.#changed.set(name, { workspace, owner, account })
-      else known.account = account
-    }
+  /** The account of a key, or of the workspace. */
+  get(workspace: string, owner: string): Account {
+    return this.#knownOf(workspace, owner).account
   }
 
+  /** Within a transaction, as the last thing that a job does: a job that throws has changed nothing. */
+  set(workspace: string, owner: string, account: Account): void {
+    const known = this.#knownOf(workspace, owner)
+    known.account = account
+    if (known.isNew) return
+    known.isNew = true
+    this.#changed.push(known)
+  }
+
+  /** Writes what has changed. */
   write(): void {
-    for (const { workspace, owner, account } of this.#changed.values()) {
-      writeAccount(this.#file, workspace, owner, account)
+    if (this.#changed.length === 0) return
+    const put = this.#file().statement(PUT)
+    for (const known of this.#changed) {
+      const { totalNanos, day, dayNanos, weekNanos, monthNanos } = known.account
+      const { minute, minuteRequests, minuteTokens, heldNanos, heldRequests } = known.account
+      const spent = [totalNanos, day, dayNanos, weekNanos, monthNanos]
+      const present = [minute, minuteRequests, minuteTokens, heldNanos, heldRequests]
+      put.run(known.workspace, known.owner, ...spent, ...present)
+      known.isNew = false
+    }
+    this.#changed = []
+  }
+
+  /** A transaction was undone: what is stored counts again. */
+  forget(): void {
+    this.#known.clear()
+    this.#changed = []
+  }
+
+  #knownOf(workspace: string, owner: string): Known {
+    const name = `${workspace} ${owner}`
+    let known = this.#known.get(name)
+    if (known === undefined) {
+      if (this.#known.size >= MOST && this.#changed.length === 0) this.#known.clear()
+      known = { workspace, owner, account: this.#read(workspace, owner), isNew: false }
+      this.#known.set(name, known)
+    }
+    return known
+  }
+
+  #read(workspace: string, owner: string): Account {
+    const statement = this.#file().statement(GET)
+    statement.setReadBigInts(true)
+    const row = statement.get(workspace, owner) as Record<string, bigint> | undefined
+    if (row === undefined) return EMPTY_ACCOUNT
+    const nanos = (name: string): bigint => row[name] as bigint
+    return {
+      totalNanos: nanos('total_nanos'),
+      day: Number(row.day),
+      dayNanos: nanos('day_nanos'),
+      weekNanos: nanos('week_nanos'),
+      monthNanos: nanos('month_nanos'),
+      minute: Number(row.minute),
+      minuteRequests: Number(row.minute_requests),
+      minuteTokens: nanos('minute_tokens'),
+      heldNanos: nanos('held_nanos'),
+      heldRequests: Number(row.held_requests),
     }
   }
 }

@@ -1,23 +1,15 @@
 import type { FinishReason } from '#services/inference/domain/generation.ts'
-import type { Hold } from '#services/inference/domain/ledger/account.ts'
+import type { Spent } from '#services/inference/domain/ledger/account.ts'
 import type { Demand } from '#services/inference/domain/ledger/admission.ts'
+import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type { LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
 
 type Value = string | number | bigint | null
 
 const OPENED = [
   ...['workspace', 'request_id', 'api_key_id', 'origin', 'streamed', 'session_id', 'user', 'provider_id', 'model_id'],
-  ...[
-    'preset',
-    'attribution',
-    'metadata',
-    'held_nanos',
-    'held_minute',
-    'input_estimate',
-    'input_price',
-    'output_price',
-  ],
-  'started_at',
+  ...['preset', 'attribution', 'metadata', 'input_estimate', 'input_price', 'output_price', 'started_at'],
+  ...['held_nanos', 'held_minute'],
 ]
 const CLOSED = [
   ...['status', 'input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens'],
@@ -25,40 +17,61 @@ const CLOSED = [
   ...['first_part_ms', 'error', 'finished_at'],
 ]
 
-/** Inserts a row of `openedValues`. */
+/** Inserts a row of `OpenCall.values`, and what it holds. */
 export const OPEN = `INSERT INTO ledger (${OPENED.join(', ')}, status, cost_nanos, error)
   VALUES (${OPENED.map(() => '?').join(', ')}, 'open', 0, '') ON CONFLICT DO NOTHING`
 
-/** Closes a row with `closedValues`; returns what it held, nothing where it was not open. */
+/** Closes a row with `CloseCall.values`; returns what it held, nothing where it was not open. */
 export const CLOSE = `UPDATE ledger SET ${CLOSED.map((name) => `${name} = ?`).join(', ')}
   WHERE workspace = ? AND request_id = ? AND status = 'open'
   RETURNING api_key_id, held_nanos, held_minute, input_estimate`
 
-/** The values of OPEN. */
-export function openedValues(opening: LedgerOpening, demand: Demand, hold: Hold, now: number): Value[] {
-  const { workspace, requestId, apiKeyId, origin, streamed, sessionId, user, providerId, modelId } = opening
-  const { preset, attribution, metadata } = opening
-  return [
-    ...[workspace, requestId, apiKeyId, origin, Number(streamed), sessionId, user, providerId, modelId],
-    ...[maybeJson(preset), maybeJson(attribution), JSON.stringify(metadata)],
-    ...[hold.nanos, hold.minute, hold.inputTokens],
-    ...[demand.prices?.inputNanos ?? null, demand.prices?.outputNanos ?? null],
-    now,
-  ]
+/** An opening on its way to the thread: names of members would be sent with each. */
+export interface OpenCall {
+  readonly workspace: string
+  readonly requestId: string
+  readonly apiKeyId: string
+  readonly demand: Demand
+  readonly terms: KeyTerms | undefined
+  /** Of OPEN, but for what the row holds. */
+  readonly values: readonly Value[]
+  readonly now: number
 }
 
-/** The values of CLOSE. */
-export function closedValues(closing: LedgerClosing, now: number): Value[] {
+/** A closing on its way to the thread. */
+export interface CloseCall {
+  readonly workspace: string
+  readonly values: readonly Value[]
+  readonly spent: Spent
+}
+
+export function toOpenCall(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined, now: number): OpenCall {
+  const { workspace, requestId, apiKeyId, origin, streamed, sessionId, user, providerId, modelId } = opening
+  const { preset, attribution, metadata } = opening
+  const values = [
+    ...[workspace, requestId, apiKeyId, origin, Number(streamed), sessionId, user, providerId, modelId],
+    ...[maybeJson(preset), maybeJson(attribution), JSON.stringify(metadata), demand.inputTokens],
+    ...[demand.prices?.inputNanos ?? null, demand.prices?.outputNanos ?? null, now],
+  ]
+  return { workspace, requestId, apiKeyId, demand, terms, values, now }
+}
+
+export function toCloseCall(closing: LedgerClosing, now: number): CloseCall {
   const { workspace, requestId, status, usage, costNanos, costKnown, firstPartMs, error } = closing
   const { finishReason = null, rawReason, serviceTier, leftOut } = closing
   const { inputTokens = null, outputTokens = null, cacheReadTokens = null } = usage ?? {}
   const { cacheWriteTokens = null, reasoningTokens = null, estimated = false } = usage ?? {}
-  return [
+  const values = [
     ...[status, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, Number(estimated)],
     ...[costNanos, Number(costKnown), finishReason, rawReason, serviceTier, JSON.stringify(leftOut)],
     ...[firstPartMs ?? null, error, now],
     ...[workspace, requestId],
   ]
+  return {
+    workspace,
+    values,
+    spent: { nanos: costNanos, inputTokens: inputTokens ?? 0n, outputTokens: outputTokens ?? 0n },
+  }
 }
 
 /** The entry that a row is; it has to be read with bigints. */

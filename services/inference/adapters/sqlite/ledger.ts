@@ -16,6 +16,7 @@ import type { Clock } from '#shared/clock.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { WORKSPACE } from './account-rows.ts'
 import { LedgerFile } from './ledger-file.ts'
+import { toCloseCall, toOpenCall } from './ledger-rows.ts'
 import { fromSentError, type Method, type ThreadAnswer, type ThreadCall } from './thread-messages.ts'
 
 interface Waiting {
@@ -59,11 +60,13 @@ export class SqliteLedger implements Ledger {
   }
 
   open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission> {
-    return this.#call('open', opening, demand, terms, this.#clock.now())
+    return this.#call('open', toOpenCall(opening, demand, terms, this.#clock.now()))
   }
 
   close(closings: readonly LedgerClosing[]): Promise<void> {
-    return this.#call('close', closings, this.#clock.now())
+    const now = this.#clock.now()
+    const calls = closings.map((closing) => toCloseCall(closing, now))
+    return this.#call('close', calls, now)
   }
 
   note(progress: readonly LedgerProgress[]): Promise<void> {
