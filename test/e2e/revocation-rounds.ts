@@ -64,10 +64,11 @@ export async function revocationRounds(deployment: Deployment, rounds: number): 
       }
     }),
   )
+  const updateMask = { paths: ['disabled'] }
   try {
     for (let round = 0; round < rounds; round++) {
       for (const disabled of [true, false]) {
-        await identities[round % identities.length]?.updateApiKey({ keyId, disabled }, operator)
+        await identities[round % identities.length]?.updateApiKey({ keyId, disabled, updateMask }, operator)
         const taken = await askAll()
         const where = `round ${round}, ${disabled ? 'disabled' : 'enabled'}`
         assert.deepEqual(taken, Array(taken.length).fill(!disabled), where)

@@ -87,6 +87,9 @@ test('each reason of a service has its own public error on the instance API', as
   }
 })
 
+/** When to come back after a limit of Portico's own, in seconds, where the service does not say it. */
+const OWN_LIMITS: Readonly<Record<string, string>> = { WRONG_KEYS: '60', TOO_MANY_EXCHANGES: '60', RATE_LIMITED: '1' }
+
 test('every 503 of every family says in whole seconds when to come back: as the service said, else after one', () => {
   const families = {
     ...{ instance: instanceErrors, gateway: gatewayErrors, messages: messagesErrors, oauth: oauthErrors },
@@ -95,8 +98,8 @@ test('every 503 of every family says in whole seconds when to come back: as the 
     const errors = Object.keys(reasons).map((reason) => new Rejection(reason as AnyReason, { status: '503' }))
     for (const error of [...errors, new ConnectError('gone', Code.Unavailable)]) {
       const { status, headers = [] } = publicError(family as keyof typeof families, error)
-      const ours = ['WRONG_KEYS', 'TOO_MANY_EXCHANGES'].includes(error.message)
-      const expected = status === 503 ? ['1'] : status === 429 && ours ? ['60'] : []
+      const own = status === 429 ? OWN_LIMITS[error.message] : undefined
+      const expected = status === 503 ? ['1'] : own === undefined ? [] : [own]
       assert.deepEqual(valuesOf('retry-after', headers), expected, `${family} ${error.message}`)
     }
     const away = toConnectError(new Rejection('STORE_UNAVAILABLE'), 'any', storeReasons)

@@ -72,7 +72,8 @@ test('a token is exchanged for one that acts as the key of the policy, until the
   assert.equal((await ask('/api/v1/responses')).status, 200)
   assert.equal((await ask('/api/session')).status, 403)
   assert.equal((await ask(`/api/v1/organizations/${portico.organizationId}/issuers`)).status, 403)
-  await portico.identity.updateApiKey({ keyId, disabled: true }, portico.operator)
+  const updateMask = { paths: ['disabled'] }
+  await portico.identity.updateApiKey({ keyId, disabled: true, updateMask }, portico.operator)
   assert.equal((await ask('/api/v1/responses')).status, 401)
   assert.equal((await exchange(portico, policyId)).json.error, 'invalid_grant')
 })
