@@ -8,6 +8,7 @@ import {
   Message_Role as Role,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { plain } from '#test/support/inference.ts'
+import { sealItem } from '../generation/sealed-item.ts'
 import { createChatBody, presetBody } from './body.ts'
 import { toGenerationRequest } from './to-generation-request.ts'
 import { toSettings, toSystem } from './to-settings.ts'
@@ -166,6 +167,32 @@ test('details without numbers are kept apart by proofs, ids and formats', () => 
     { text: 'b', format: 'g' },
   ])
   assert.deepEqual(thoughts(detailed(piece({ text: '' }))), [])
+})
+
+test('an item of the provider comes back as it was; what nobody sealed stays a thought', () => {
+  const item = { type: 'web_search_call', action: { query: 'q' } }
+  const said = (data: string) =>
+    messages([
+      { role: 'assistant', content: 'x', reasoning_details: [{ type: 'reasoning.encrypted', data, format: 'f' }] },
+    ])
+  const first = (given: unknown[]) => (given[0] as [Role, unknown[]])[1][0]
+  assert.deepEqual(first(said(sealItem(item))), ['foreign', { format: 'f', item }])
+  for (const data of [
+    'portico:item:',
+    'portico:item:W10',
+    'portico:item:e',
+    `portico:item:${seal('{"__proto__":1}')}`,
+  ]) {
+    assert.deepEqual(first(said(data)), ['reasoning', { encrypted: data, format: 'f' }])
+  }
+})
+
+const seal = (json: string): string => Buffer.from(json).toString('base64url')
+
+test('who speaks is named as left out; a tool repeats its call', () => {
+  const named = (role: object) => generation({ messages: [{ content: 'x', name: 'n', ...role }] }).notApplied
+  assert.deepEqual(named({ role: 'user' }), ['messages.name'])
+  assert.deepEqual(named({ role: 'tool', tool_call_id: 'c' }), [])
 })
 
 test('words of a thought alone are a thought', () => {

@@ -9,11 +9,18 @@ export function toGenerationRequest(
   requestId: string,
   headers: GenerationHeaders = {},
 ): GenerationInit {
+  const { notApplied = [], ...settings } = toSettings(body)
   return {
-    ...toSettings(body),
+    ...settings,
     ...toIdentity({ ...body, user: body.user ?? body.safety_identifier }, headers),
     requestId,
     origin: 'chat',
     messages: toMessages(body),
+    notApplied: hasNames(body) ? [...notApplied, 'messages.name'] : notApplied,
   }
+}
+
+/** Whether a message names who speaks, for which a generation has no place; that of a tool only repeats its call. */
+function hasNames({ messages }: CreateChatBody): boolean {
+  return messages?.some(({ role, name }) => role !== 'tool' && name != null) === true
 }
