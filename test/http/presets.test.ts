@@ -171,6 +171,23 @@ test('presets and versions are listed in pages, and found by slug and number', a
     assert.equal((await get(path)).status, 400, path)
 })
 
+test('what a preset says stands in no log, whatever becomes of it; presets are below /v1 as well', async () => {
+  await using portico = await openPortico()
+  const marked = {
+    instructions: 'MARKER',
+    image_config: { a: 'MARKER' },
+    tools: [{ type: 'function', name: 'MARKER' }],
+  }
+  await created(portico, 'a', 'responses', { model: 'portico/echo', ...marked })
+  assert.equal((await create(portico, 'a', 'responses', { ...marked, temperature: 3 })).status, 400)
+  assert.equal((await create(portico, 'a', 'responses', { ...marked, temperature: 'MARKER' })).status, 400)
+  assert.equal((await send(portico, '/responses', { model: '@preset/a', input: '/length 1' })).status, 200)
+  assert.equal((await send(portico, '/responses', { model: '@preset/a', input: '/fail 500' })).status, 502)
+  assert.doesNotMatch(JSON.stringify(portico.log), /MARKER/)
+  const headers = { authorization: `Bearer ${PORTICO_KEYS.api}` }
+  assert.equal((await portico.fetch('/v1/presets/a', { headers })).status, 200)
+})
+
 test('a slug is safe in URLs', async () => {
   await using portico = await openPortico()
   for (const slug of ['A-b_c.~9', 'x'.repeat(256)]) await created(portico, slug, 'responses', {})
