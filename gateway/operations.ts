@@ -10,7 +10,7 @@ import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from '
 import { createKey, deleteKey, getKey, getOwnKey, listKeys, updateKey } from './keys/operations.ts'
 import { getLocation } from './location/operations.ts'
 import { getContext, getMessage, listMessages } from './message/operations.ts'
-import { createMessage } from './messages/operations.ts'
+import { countMessageTokens, createMessage } from './messages/operations.ts'
 import { getProvider, listModels, listProviders } from './model/operations.ts'
 import { exchangeToken, getServerMetadata, listSigningKeys } from './oauth/operations.ts'
 import type { Operation } from './operation.ts'
@@ -71,7 +71,7 @@ export const OPERATIONS: readonly Operation[] = [
   getLocation,
   ...[listModels, listProviders, getProvider],
   ...[getInfo, getHealth],
-  ...[createResponse, createChatCompletion, createMessage],
+  ...[createResponse, createChatCompletion, createMessage, countMessageTokens],
   ...[createPresetFromChat, createPresetFromMessages, createPresetFromResponse],
   ...[listPresets, getPreset, listPresetVersions, getPresetVersion],
   ...[getGeneration, listActivity, getCredits],

@@ -105,9 +105,6 @@ export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(Object.keys(members.sh
 /** The body of `POST /api/v1/messages` (gateway facts 2.2, 3.3). */
 export const createMessageBody = guarded(members.loose().superRefine(consistent), (value) => unknownProblem(value))
 
-/** The body of `POST /api/v1/messages/count_tokens`. */
-export const countTokensBody = createMessageBody
-
 /** The body of `POST /api/v1/presets/{slug}/messages`: what is said, by whom, and how it is sent, is ignored (gateway facts 3.3). */
 export const presetBody = z.object({ ...settings, model: members.shape.model.optional() }).superRefine(consistent)
 

@@ -80,3 +80,25 @@ export const createMessage = operation({
   },
   publicField: (field, { body, headers }) => publicField(field, body, headers),
 })
+
+export const countMessageTokens = operation({
+  id: 'messages.countTokens',
+  method: 'post',
+  path: '/api/v1/messages/count_tokens',
+  family: 'messages',
+  credentials: OF_USERS,
+  summary: 'Counts the tokens of what would be asked: by the provider where it can tell, else by an estimate',
+  headers: messagesHeaders,
+  body: createMessageBody,
+  limit: 'promptLimit',
+  answer: z.strictObject({
+    input_tokens: z.int(),
+    estimated: z.boolean().meta({ description: 'Whether it is an estimate: a token for three bytes' }),
+  }),
+  errors: ['MODEL_NOT_FOUND', 'PRESET_NOT_FOUND', 'REQUEST_INVALID', 'PROVIDER_REFUSED'],
+  handle({ inference }, { headers, body, call }) {
+    return inference.countTokens(asked(toGenerationRequest(body, call.requestId, headers), call), call.options())
+  },
+  present: ({ inputTokens, estimated }) => ({ input_tokens: Number(inputTokens), estimated }),
+  publicField: (field, { body, headers }) => publicField(field, body, headers),
+})

@@ -5,6 +5,7 @@ import type { Clock } from '#shared/clock.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 import type { PresetStore } from './ports/preset-store.ts'
 import { reasons } from './reasons.ts'
+import { countTokens } from './rpc/count-tokens.ts'
 import { generate } from './rpc/generate.ts'
 import { getProvider } from './rpc/get-provider.ts'
 import { listModels } from './rpc/list-models.ts'
@@ -33,6 +34,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
   const implementation = {
     generate: generate(generations),
     streamGenerate: streamGenerate(generations),
+    countTokens: countTokens(generations),
     listModels: listModels(dependencies),
     getProvider: getProvider(dependencies),
   }

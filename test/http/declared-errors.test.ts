@@ -203,6 +203,13 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     API_KEY_NOT_FOUND: { path: `/api/v1/activity?api_key_hash=${'0'.repeat(64)}` },
     REQUEST_INVALID: { path: '/api/v1/activity?date=2000-01-01' },
   },
+  'messages.countTokens': {
+    MODEL_NOT_FOUND: { body: { model: 'a/b', ...say('Hi') } },
+    PRESET_NOT_FOUND: { body: { ...echo, ...say('Hi'), preset: 'none' } },
+    REQUEST_INVALID: { body: { ...echo, ...say('Hi'), temperature: 3 } },
+    // The built-in provider does not count.
+    PROVIDER_REFUSED: { body: { ...echo, ...say('Hi') }, ...away },
+  },
   ...FEDERATION,
   ...KEYS,
   'oauth.exchange': {

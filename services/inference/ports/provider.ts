@@ -17,4 +17,7 @@ export interface ModelProvider {
    * provider has taken the request. Ends after `finished`.
    */
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
+
+  /** How many tokens the input of a request has, as the provider counts them; not there: it cannot tell. Rejects as the others do. */
+  readonly countTokens?: ((request: GenerationRequest, signal: AbortSignal) => Promise<bigint>) | undefined
 }

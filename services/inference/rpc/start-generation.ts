@@ -8,20 +8,31 @@ import { runSteps } from '../run/steps.ts'
 import { parseGeneration } from './parse-generation.ts'
 import { parseTerms } from './parse-terms.ts'
 
+interface Asked {
+  readonly generation?: GenerationMessage | undefined
+  readonly terms?: KeyTerms | undefined
+}
+
 /** Starts the generation that a call asks for; its answer has to be pulled. */
 export async function startGeneration(
-  {
-    generation: message,
-    terms,
-  }: { readonly generation?: GenerationMessage | undefined; readonly terms?: KeyTerms | undefined },
+  asked: Asked,
   form: GenerationInput['form'],
   context: HandlerContext,
   dependencies: GenerationDependencies,
 ): Promise<Generation> {
+  const generation = toGeneration(asked, form, context)
+  await runSteps(generation, dependencies)
+  return generation
+}
+
+/** The generation that a call asks for; nothing has become of it yet. Rejects with REQUEST_INVALID. */
+export function toGeneration(
+  { generation: message, terms }: Asked,
+  form: GenerationInput['form'],
+  context: HandlerContext,
+): Generation {
   const principal = principalOf(context)
   check(message !== undefined, 'generation', 'is missing')
   const who = { principal, authenticated: isAuthenticated(context), caller: context.signal, terms: parseTerms(terms) }
-  const generation = new Generation({ ...who, form, model: message.model, request: parseGeneration(message) })
-  await runSteps(generation, dependencies)
-  return generation
+  return new Generation({ ...who, form, model: message.model, request: parseGeneration(message) })
 }

@@ -28,9 +28,17 @@ const STEPS: readonly Step[] = [
   closeRow,
 ]
 
+/** What becomes of a request whose input is counted. */
+const COUNTING_STEPS: readonly Step[] = STEPS.slice(0, STEPS.indexOf(openRow))
+
 /** Takes a generation through the steps; then its answer can be pulled, and has to be. */
 export async function runSteps(generation: Generation, dependencies: GenerationDependencies): Promise<void> {
   for (const step of STEPS) await step(generation, dependencies)
+}
+
+/** Takes a generation to where its provider is known, and could be asked. */
+export async function runCountingSteps(generation: Generation, dependencies: GenerationDependencies): Promise<void> {
+  for (const step of COUNTING_STEPS) await step(generation, dependencies)
 }
 
 function resolveModel(generation: Generation, { modelList, defaultModel }: GenerationDependencies): void {

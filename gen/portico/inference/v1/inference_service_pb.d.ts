@@ -439,6 +439,54 @@ export declare type GenerationFinished = Message<"portico.inference.v1.Generatio
 export declare const GenerationFinishedSchema: GenMessage<GenerationFinished>;
 
 /**
+ * @generated from message portico.inference.v1.CountTokensRequest
+ */
+export declare type CountTokensRequest = Message<"portico.inference.v1.CountTokensRequest"> & {
+  /**
+   * Required.
+   *
+   * @generated from field: portico.inference.v1.GenerationRequest generation = 1;
+   */
+  generation?: GenerationRequest | undefined;
+
+  /**
+   * What Authenticate said of the key that admitted this very request; absent: inference asks identity.
+   *
+   * @generated from field: portico.identity.v1.KeyTerms terms = 2;
+   */
+  terms?: KeyTerms | undefined;
+};
+
+/**
+ * Describes the message portico.inference.v1.CountTokensRequest.
+ * Use `create(CountTokensRequestSchema)` to create a new message.
+ */
+export declare const CountTokensRequestSchema: GenMessage<CountTokensRequest>;
+
+/**
+ * @generated from message portico.inference.v1.CountTokensResponse
+ */
+export declare type CountTokensResponse = Message<"portico.inference.v1.CountTokensResponse"> & {
+  /**
+   * @generated from field: int64 input_tokens = 1;
+   */
+  inputTokens: bigint;
+
+  /**
+   * Whether they are Portico's estimate: a token for three bytes.
+   *
+   * @generated from field: bool estimated = 2;
+   */
+  estimated: boolean;
+};
+
+/**
+ * Describes the message portico.inference.v1.CountTokensResponse.
+ * Use `create(CountTokensResponseSchema)` to create a new message.
+ */
+export declare const CountTokensResponseSchema: GenMessage<CountTokensResponse>;
+
+/**
  * @generated from message portico.inference.v1.ListModelsRequest
  */
 export declare type ListModelsRequest = Message<"portico.inference.v1.ListModelsRequest"> & {
@@ -542,6 +590,18 @@ export declare const InferenceService: GenService<{
     methodKind: "server_streaming";
     input: typeof StreamGenerateRequestSchema;
     output: typeof StreamGenerateResponseSchema;
+  },
+  /**
+   * Counts the tokens of a request's input, without an answer and without a row in the ledger: the provider does where it can, else they are
+   * estimated. Rejects with MODEL_NOT_FOUND, PRESET_NOT_FOUND, REQUEST_INVALID, CREDENTIAL_REFUSED, and with PROVIDER_REFUSED where the
+   * provider refuses the request itself.
+   *
+   * @generated from rpc portico.inference.v1.InferenceService.CountTokens
+   */
+  countTokens: {
+    methodKind: "unary";
+    input: typeof CountTokensRequestSchema;
+    output: typeof CountTokensResponseSchema;
   },
   /**
    * Lists the configured providers and models, and names the default model.

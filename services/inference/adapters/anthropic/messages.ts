@@ -14,7 +14,7 @@ export function anthropicSystem(messages: readonly Message[]): Block[] {
 }
 
 /** Asks to cache what comes before. */
-export function markerOf({ ttl }: CacheControl): Block {
+function markerOf({ ttl }: CacheControl): Block {
   return { type: 'ephemeral', ...(ttl ? { ttl } : {}) }
 }
 

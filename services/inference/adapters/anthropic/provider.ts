@@ -1,12 +1,16 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
-import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
+import { type Exchange, jsonObject, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
+import { countAt } from '../http/json.ts'
+import { unavailable } from '../http/provider-errors.ts'
 import type { Upstream } from '../http/upstream.ts'
 import { headersOf } from './extension.ts'
 import { AnthropicMapper } from './mapper.ts'
-import { anthropicBody, comesWhole } from './request.ts'
+import { anthropicBody, comesWhole, countBody } from './request.ts'
 import { AnthropicTools } from './tools.ts'
 import { anthropicWarnings } from './warnings.ts'
+
+const MAX_COUNT_BYTES = 64 * 1024
 
 /** A server of Anthropic's messages API. */
 export class AnthropicProvider implements ModelProvider {
@@ -24,6 +28,20 @@ export class AnthropicProvider implements ModelProvider {
 
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
     return streamedAnswer(this.#exchange(request, false, signal))
+  }
+
+  async countTokens(request: GenerationRequest, signal: AbortSignal): Promise<bigint> {
+    const body = JSON.stringify(countBody(request))
+    const headers = headersOf(request)
+    const reader = await this.#upstream.post('/v1/messages/count_tokens', { headers, body, whole: true, signal })
+    try {
+      const answer = jsonObject(await reader.text(MAX_COUNT_BYTES, { whole: true }), this.#providerId, 'an answer')
+      const tokens = countAt(answer.input_tokens)
+      if (tokens === undefined) throw unavailable(this.#providerId, 'It sent no number of tokens')
+      return tokens
+    } finally {
+      reader.close()
+    }
   }
 
   #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {

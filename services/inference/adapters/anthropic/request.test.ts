@@ -77,7 +77,6 @@ test('what is for this API alone goes there in its own words, and never replaces
     responseFormat: { type: 'json-schema', name: 'n', schema, strict: undefined },
     serviceTier: 'default',
     speed: 'fast',
-    automaticCache: { ttl: '1h' },
   } as const
   const body = bodyOf(request)
   assert.equal(body.model, 'model')
@@ -88,7 +87,6 @@ test('what is for this API alone goes there in its own words, and never replaces
   assert.deepEqual(body.output_config, { effort: 'xhigh', task_budget: { type: 'tokens', total: 20_000 }, format })
   assert.deepEqual(body.tools, [{ name: 'find', input_examples: [{ a: 1 }], input_schema: schema }, search])
   assert.deepEqual(body.tool_choice, { type: 'tool', name: 'web_search' })
-  assert.deepEqual(body.cache_control, { type: 'ephemeral', ttl: '1h' })
   assert.deepEqual([body.service_tier, body.speed], ['standard_only', 'fast'])
   assert.deepEqual(fieldsOf(request), ['hosted_tools[1]', 'extensions[1]'])
 })

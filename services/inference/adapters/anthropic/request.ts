@@ -1,7 +1,7 @@
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import { objectAt } from '../http/json.ts'
 import { extensionOf } from './extension.ts'
-import { anthropicMessages, anthropicSystem, markerOf } from './messages.ts'
+import { anthropicMessages, anthropicSystem } from './messages.ts'
 import { thinkingOf } from './thinking.ts'
 import { AnthropicTools } from './tools.ts'
 
@@ -56,7 +56,7 @@ export function countBody(request: GenerationRequest): Record<string, unknown> {
 
 /** What the model reads. */
 function inputMembers(request: GenerationRequest, tools: AnthropicTools): Record<string, unknown> {
-  const { messages, modelId, responseFormat, automaticCache } = request
+  const { messages, modelId, responseFormat } = request
   const system = anthropicSystem(messages)
   if (responseFormat?.type === 'json-object') system.push({ type: 'text', text: JSON_ONLY })
   return {
@@ -65,7 +65,6 @@ function inputMembers(request: GenerationRequest, tools: AnthropicTools): Record
     system: system.length === 0 ? undefined : system,
     ...tools.members(),
     thinking: thinkingOf(request).thinking,
-    cache_control: automaticCache && markerOf(automaticCache),
   }
 }
 

@@ -10,9 +10,12 @@ export class TracedProvider implements ModelProvider {
   readonly #providerId: string
   readonly #provider: ModelProvider
 
+  readonly countTokens: ModelProvider['countTokens']
+
   constructor(providerId: string, provider: ModelProvider) {
     this.#providerId = providerId
     this.#provider = provider
+    this.countTokens = provider.countTokens?.bind(provider)
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {

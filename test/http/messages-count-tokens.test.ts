@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openAnthropic, post } from '#test/support/messages.ts'
+import { openPortico, type Portico } from '#test/support/portico.ts'
+import { answers, startStub } from '#test/support/provider-stub.ts'
+
+const hello = { messages: [{ role: 'user' as const, content: 'How many?' }], system: 'Count.' }
+const tools = [{ name: 'f', input_schema: { type: 'object' as const } }]
+
+async function count(portico: Portico, body: object): Promise<[number, unknown]> {
+  const answer = await post(portico, body, { 'anthropic-beta': 'b-2026' }, '/api/v1/messages/count_tokens')
+  return [answer.status, await answer.json()]
+}
+
+test('Anthropic is asked how many tokens a message has, with what makes its input and nothing else', async () => {
+  await using stub = await startStub(answers(200, { input_tokens: 42 }))
+  await using portico = await openAnthropic(stub)
+  const request = { ...hello, model: 'anthropic/claude-sonnet-5-5', max_tokens: 9, temperature: 1, tools }
+  assert.deepEqual(await count(portico, request), [200, { input_tokens: 42, estimated: false }])
+  const [seen = assert.fail()] = stub.seen
+  assert.equal(seen.path, '/v1/messages/count_tokens')
+  assert.equal(seen.headers['anthropic-beta'], 'b-2026')
+  assert.deepEqual(seen.body, {
+    model: 'claude-sonnet-5-5',
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'How many?' }] }],
+    system: [{ type: 'text', text: 'Count.' }],
+    tools: [{ name: 'f', input_schema: { type: 'object' } }],
+  })
+})
+
+test('where the provider cannot tell, a token for three bytes is an estimate, and says so', async () => {
+  await using stub = await startStub(answers(404, { error: { message: 'no such route' } }))
+  await using portico = await openAnthropic(stub)
+  for (const model of ['portico/echo', 'anthropic/claude-sonnet-5-5']) {
+    const [status, short] = await count(portico, { ...hello, model })
+    const [, long] = await count(portico, { ...hello, model, system: 'x'.repeat(300) })
+    const counted = [short, long] as { input_tokens: number; estimated: boolean }[]
+    assert.deepEqual([status, counted.map(({ estimated }) => estimated)], [200, [true, true]])
+    assert.equal((counted[1]?.input_tokens ?? 0) - (counted[0]?.input_tokens ?? 0), 98, model)
+  }
+})
+
+test('what the provider says of the request itself is no reason to estimate', async () => {
+  await using stub = await startStub(answers(400, { type: 'error', error: { message: 'roles must alternate' } }))
+  await using portico = await openAnthropic(stub)
+  const [status, body] = await count(portico, { ...hello, model: 'anthropic/claude-sonnet-5-5' })
+  assert.equal(status, 400)
+  const message = 'anthropic refused the request: roles must alternate'
+  const error = { type: 'invalid_request_error', message, error_type: 'invalid_request' }
+  assert.deepEqual(body, { type: 'error', error, request_id: null })
+})
+
+test('nothing is counted of a model that is not there, and nothing generated', async () => {
+  await using portico = await openPortico()
+  const [status] = await count(portico, { ...hello, model: 'no/model' })
+  assert.equal(status, 400)
+})
