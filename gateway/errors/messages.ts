@@ -52,12 +52,14 @@ function enveloped([reason, row]: [string, Rows[keyof Rows]]) {
 }
 
 function inEnvelope({ body, ...shown }: PublicError): PublicError {
-  const { message, metadata } = body.error as {
+  const { message, param, metadata } = body.error as {
     readonly message: string
+    readonly param?: string
     readonly metadata?: { readonly error_type?: string }
   }
   const { status } = shown
   const canonical = metadata?.error_type ?? BY_STATUS[status] ?? (status < 500 ? 'invalid_request' : 'server')
-  const error = { type: TYPES[canonical] ?? 'invalid_request_error', message, error_type: canonical }
+  const type = TYPES[canonical] ?? 'invalid_request_error'
+  const error = { type, message, error_type: canonical, ...(param === undefined ? {} : { param }) }
   return { ...shown, body: { type: 'error', error, request_id: null } }
 }

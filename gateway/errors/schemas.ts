@@ -40,13 +40,15 @@ export const instanceError = z.discriminatedUnion('_tag', [
   tagged('UnknownError', { ref: z.string().regex(/^err_[0-9a-f]{8}$/) }),
 ])
 
+const param = z.string().optional().meta({ description: 'Path of the member that is wrong' })
+
 /** Errors of `/api/v1`. */
 const gatewayError = z
   .strictObject({
     error: z.strictObject({
       code: z.int(),
       message: z.string(),
-      param: z.string().optional().meta({ description: 'Path of the member that is wrong' }),
+      param,
       metadata: z.strictObject({ provider_name: z.string().optional(), error_type: z.string() }).optional(),
     }),
   })
@@ -56,7 +58,7 @@ const gatewayError = z
 const messagesError = z
   .strictObject({
     type: z.literal('error'),
-    error: z.strictObject({ type: z.enum(MESSAGES_ERROR_TYPES), message: z.string(), error_type: z.string() }),
+    error: z.strictObject({ type: z.enum(MESSAGES_ERROR_TYPES), message: z.string(), error_type: z.string(), param }),
     request_id: z.string().nullable(),
   })
   .meta({ id: 'Messages.Error' })

@@ -30,7 +30,8 @@ test('who shows no key, a wrong one or two learns so as of Anthropic, and how to
   assert.deepEqual(await post({ 'x-api-key': '' }), wrong)
   assert.deepEqual(await post({ authorization: 'Bearer pk_ws_wrong' }), wrong)
   const problem = 'Invalid request parameters: x-api-key: must be the key of the header authorization'
-  const two = { status: 400, challenge: null, body: envelope('invalid_request_error', problem, 'invalid_request') }
+  const invalid = envelope('invalid_request_error', problem, 'invalid_request')
+  const two = { status: 400, challenge: null, body: { ...invalid, error: { ...invalid.error, param: 'x-api-key' } } }
   assert.deepEqual(await post({ ...key, authorization: 'Bearer pk_ws_other' }), two)
   for (const both of [key, { ...key, authorization: `Bearer ${TEST_KEYS.workspace}` }]) {
     assert.notEqual((await post(both)).status, 401)
