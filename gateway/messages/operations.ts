@@ -87,7 +87,7 @@ export const countMessageTokens = operation({
   path: '/api/v1/messages/count_tokens',
   family: 'messages',
   credentials: OF_USERS,
-  summary: 'Counts the tokens of what would be asked: by the provider where it can tell, else by an estimate',
+  summary: 'Counts the tokens of what would be asked: by the provider where it counts, else by an estimate',
   headers: messagesHeaders,
   body: createMessageBody,
   limit: 'promptLimit',
@@ -95,7 +95,14 @@ export const countMessageTokens = operation({
     input_tokens: z.int(),
     estimated: z.boolean().meta({ description: 'Whether it is an estimate: a token for three bytes' }),
   }),
-  errors: ['MODEL_NOT_FOUND', 'PRESET_NOT_FOUND', 'REQUEST_INVALID', 'PROVIDER_REFUSED'],
+  errors: [
+    'MODEL_NOT_FOUND',
+    'MODEL_FORBIDDEN',
+    'NO_ENDPOINT',
+    'PRESET_NOT_FOUND',
+    'REQUEST_INVALID',
+    'PROVIDER_REFUSED',
+  ],
   handle({ inference }, { headers, body, call }) {
     return inference.countTokens(asked(toGenerationRequest(body, call.requestId, headers), call), call.options())
   },

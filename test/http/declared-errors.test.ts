@@ -207,6 +207,8 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     MODEL_NOT_FOUND: { body: { model: 'a/b', ...say('Hi') } },
     PRESET_NOT_FOUND: { body: { ...echo, ...say('Hi'), preset: 'none' } },
     REQUEST_INVALID: { body: { ...echo, ...say('Hi'), temperature: 3 } },
+    MODEL_FORBIDDEN: { body: { ...echo, ...say('Hi') }, ...away },
+    NO_ENDPOINT: { body: { ...echo, ...say('Hi'), provider: { only: ['nobody'] } } },
     // The built-in provider does not count.
     PROVIDER_REFUSED: { body: { ...echo, ...say('Hi') }, ...away },
   },

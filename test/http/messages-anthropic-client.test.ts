@@ -37,17 +37,17 @@ test('a stream yields its events, and the helper follows it to the final message
   }
   assert.equal(text, 'the quick brown')
   const stream = clientOf(portico).messages.stream({ ...echo, ...say('/reasoning so be it\n/length 3') })
-  let heard = ''
+  let received = ''
   stream.on('text', (delta, snapshot) => {
-    heard += delta
-    assert.equal(snapshot, heard)
+    received += delta
+    assert.equal(snapshot, received)
   })
   const message = await stream.finalMessage()
   assert.deepEqual(
     message.content.map(({ type }) => type),
     ['thinking', 'text'],
   )
-  assert.equal(heard, 'the quick brown')
+  assert.equal(received, 'the quick brown')
 })
 
 test('a tool is called, its result sent back with what the model said, and the answer comes', async () => {

@@ -28,7 +28,7 @@ test('Anthropic is asked how many tokens a message has, with what makes its inpu
   })
 })
 
-test('where the provider cannot tell, a token for three bytes is an estimate, and says so', async () => {
+test('where the provider does not count, a token for three bytes is an estimate, and says so', async () => {
   await using stub = await startStub(answers(404, { error: { message: 'no such route' } }))
   await using portico = await openAnthropic(stub)
   for (const model of ['portico/echo', 'anthropic/claude-sonnet-5-5']) {

@@ -18,6 +18,6 @@ export interface ModelProvider {
    */
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
 
-  /** How many tokens the input of a request has, as the provider counts them; not there: it cannot tell. Rejects as the others do. */
+  /** How many tokens the input of a request has, as the provider counts them; not there: it counts none. Rejects as the others do. */
   readonly countTokens?: ((request: GenerationRequest, signal: AbortSignal) => Promise<bigint>) | undefined
 }

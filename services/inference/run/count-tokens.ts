@@ -13,7 +13,7 @@ export interface TokenCount {
 /** What a provider says of the request itself, whoever counts. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set(['400', '403', '413', '422'])
 
-/** Counts the input tokens of a request: by its provider where that can tell, else by an estimate. */
+/** Counts the input tokens of a request: by its provider where that counts, else by an estimate. */
 export async function countTokens(generation: Generation, dependencies: GenerationDependencies): Promise<TokenCount> {
   await runCountingSteps(generation, dependencies)
   const { input, provider, endpoint } = generation
