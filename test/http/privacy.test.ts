@@ -1,0 +1,134 @@
+// No prompt, answer or key is in logs or traces: each text of a request and of its answer is marked, and looked for.
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import test from 'node:test'
+import { inspect } from 'node:util'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { providerConfig } from '#test/support/provider-config.ts'
+import { answers, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
+import { chatEnd, chunk, type Json } from '#test/support/responses.ts'
+import { recordSpans } from '#test/support/spans.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+const MARK = 'mArKeD'
+const parameters = { type: 'object', properties: { [MARK]: { type: 'string', description: MARK } } }
+const schema = { type: 'json_schema', name: MARK, schema: parameters }
+
+/** A body for each dialect, in which every text that is the caller's own is marked. */
+const BODIES: Readonly<Record<string, Json>> = {
+  '/api/v1/chat/completions': {
+    messages: [
+      { role: 'system', content: MARK, name: MARK },
+      { role: 'user', content: [{ type: 'text', text: MARK }, file(MARK)] },
+      {
+        role: 'assistant',
+        content: MARK,
+        refusal: MARK,
+        reasoning_details: [
+          { type: 'reasoning.text', text: MARK, signature: MARK },
+          { type: 'reasoning.encrypted', data: MARK },
+        ],
+        tool_calls: [{ id: MARK, type: 'function', function: { name: MARK, arguments: MARK } }],
+      },
+      { role: 'tool', tool_call_id: MARK, content: MARK },
+    ],
+    tools: [
+      { type: 'function', function: { name: MARK, description: MARK, parameters } },
+      {
+        type: 'custom',
+        custom: { name: 'c', format: { type: 'grammar', grammar: { syntax: 'lark', definition: MARK } } },
+      },
+    ],
+    response_format: { type: 'json_schema', json_schema: schema },
+    stop: [MARK],
+    prediction: { type: 'content', content: MARK },
+    user: MARK,
+    metadata: { [MARK]: MARK },
+  },
+  '/api/v1/responses': {
+    instructions: MARK,
+    input: [
+      { role: 'user', content: [{ type: 'input_text', text: MARK }] },
+      { type: 'function_call', call_id: MARK, name: MARK, arguments: MARK },
+      { type: 'function_call_output', call_id: MARK, output: MARK },
+    ],
+    tools: [{ type: 'function', name: MARK, description: MARK, parameters }],
+    text: { format: schema },
+    user: MARK,
+    metadata: { [MARK]: MARK },
+  },
+  '/api/v1/messages': {
+    max_tokens: 100,
+    system: MARK,
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: MARK }] },
+      { role: 'assistant', content: [{ type: 'tool_use', id: MARK, name: MARK, input: { [MARK]: MARK } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: MARK, content: MARK }] },
+    ],
+    tools: [{ name: MARK, description: MARK, input_schema: parameters }],
+    stop_sequences: [MARK],
+    metadata: { user_id: MARK },
+  },
+}
+
+function file(text: string): Json {
+  return { type: 'file', file: { filename: text, file_data: `data:text/plain,${text}` } }
+}
+
+const call = { id: MARK, type: 'function', function: { name: MARK, arguments: `{"a":"${MARK}"}` } }
+const message = { content: MARK, reasoning: MARK, refusal: MARK, tool_calls: [call] }
+/** What a provider may do, by its status. */
+const PROVIDERS: readonly [number, (response: ServerResponse) => void, ...unknown[]][] = [
+  [200, answers(200, { choices: [{ message, finish_reason: 'stop' }] })],
+  [
+    200,
+    streams(chunk({ reasoning: MARK, content: MARK }) + chunk({ tool_calls: [{ ...call, index: 0 }] }) + chatEnd()),
+  ],
+  [200, streams(`${chunk({ content: MARK })}data: {${MARK}\n\n`)],
+  [200, answers(200, `{"${MARK}`)],
+  [400, answers(400, { error: { message: MARK, code: MARK, param: MARK } })],
+  [500, answers(500, MARK)],
+]
+
+function open({ url }: ProviderStub): Promise<Portico> {
+  const models = [{ id: 'm' }]
+  const provider = { id: 'upstream', protocol: 'openai', baseURL: url, apiKey: `sk-${MARK}`, models }
+  return openPortico({ PORTICO_CONFIG: providerConfig([provider]) })
+}
+
+for (const [path, body] of Object.entries(BODIES)) {
+  test(`${path} leaves no word of a request or its answer in logs and traces`, async () => {
+    await using spans = await recordSpans()
+    let answer = PROVIDERS[0]?.[1]
+    await using stub = await startStub((response) => answer?.(response))
+    await using portico = await open(stub)
+    const send = async (more: Json | string): Promise<void> => {
+      const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
+      const text = typeof more === 'string' ? more : JSON.stringify({ model: 'upstream/m', ...body, ...more })
+      await (await portico.fetch(path, { method: 'POST', headers, body: text })).text()
+    }
+    for (const [, provider] of PROVIDERS) {
+      answer = provider
+      for (const stream of [false, true]) await send({ stream })
+    }
+    assert.equal(stub.seen.length, 2 * PROVIDERS.length)
+    assert.ok(JSON.stringify(stub.seen[0]).includes(MARK))
+    // What is refused before a provider is asked.
+    await send({ temperature: MARK })
+    await send({ [MARK]: MARK, tools: [{ type: MARK, name: MARK }] })
+    await send(`{"model":"${MARK}","${MARK}`)
+    const routes = () => spans.ended().filter(({ name }) => name === `POST ${path}`)
+    await waitFor(
+      'every request to be over',
+      () => routes().length === 2 * PROVIDERS.length + 3,
+      () => routes().length,
+    )
+    const logged = JSON.stringify(portico.log)
+    assert.ok(portico.log.length > 0)
+    for (const text of [logged, inspect(spans.ended(), { depth: 8, maxStringLength: null, maxArrayLength: null })]) {
+      const at = text.indexOf(MARK)
+      assert.ok(at < 0, text.slice(Math.max(0, at - 500), at + 200))
+      assert.ok(!text.includes(PORTICO_KEYS.api))
+    }
+  })
+}
