@@ -1,7 +1,7 @@
 import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
 import { fromCost } from '../records/usage.ts'
 import { fromPart } from './from-part.ts'
-import { type Ending, type MessageObject, type MessageUsage, STOP_REASONS, type StopReason } from './message.ts'
+import type { Ending, MessageObject, MessageUsage, StopReason } from './message.ts'
 
 /** What a message has from the start. */
 export interface MessageSeed {
@@ -51,16 +51,20 @@ const REASONS: Readonly<Record<FinishReason, StopReason>> = {
   [FinishReason.CONTENT_FILTER]: 'refusal',
   [FinishReason.OTHER]: 'end_turn',
 }
-/** Those of Anthropic's reasons that say more than the reasons that they belong to. */
-const FINER: Readonly<Record<string, FinishReason>> = {
-  model_context_window_exceeded: FinishReason.LENGTH,
-  pause_turn: FinishReason.OTHER,
-  compaction: FinishReason.OTHER,
-} satisfies { readonly [reason in StopReason]?: FinishReason }
+/** What says more than the reasons that it belongs to, by the provider's own word. */
+const FINER: ReadonlyMap<string, { readonly of: FinishReason; readonly reason: StopReason }> = new Map(
+  Object.entries({
+    model_context_window_exceeded: { of: FinishReason.LENGTH, reason: 'model_context_window_exceeded' },
+    context_length_exceeded: { of: FinishReason.LENGTH, reason: 'model_context_window_exceeded' },
+    pause_turn: { of: FinishReason.OTHER, reason: 'pause_turn' },
+    compaction: { of: FinishReason.OTHER, reason: 'compaction' },
+  }),
+)
 
 /** How a generation that has finished ended. */
 export function endOf({ reason, rawReason = '', stopText }: Finished): Ending {
-  const finer = FINER[rawReason] === reason ? STOP_REASONS.find((name) => name === rawReason) : undefined
+  const known = FINER.get(rawReason)
+  const finer = known?.of === reason ? known.reason : undefined
   const stopped = stopText !== undefined || (reason === FinishReason.STOP && rawReason === 'stop_sequence')
   const stop_reason = finer ?? (stopped ? 'stop_sequence' : REASONS[reason])
   return { ...NOT_ENDED, stop_reason, stop_sequence: stopText ?? null }
