@@ -34,7 +34,11 @@ const FIELDS = {
   tokens_per_minute: 'terms.tokens_per_minute',
   concurrent_requests: 'terms.concurrent_requests',
   allowed_models: 'terms.allowed_models',
+  responses_dialect: 'terms.responses_dialect',
+  history_ids: 'terms.history_ids',
 } as const satisfies Record<keyof KeyBody, string>
+
+const DIALECTS = ['both', 'openai', 'specification'] as const
 
 /** What a body says of a key; null is what is absent there. */
 export function toKeySettings(body: KeyBody) {
@@ -51,6 +55,8 @@ function toTerms(body: KeyBody): Terms {
     tokensPerMinute: tokensPerMinute == null ? undefined : BigInt(tokensPerMinute),
     concurrentRequests: body.concurrent_requests ?? undefined,
     allowedModels: body.allowed_models ?? [],
+    ...(body.responses_dialect == null ? {} : { responsesDialect: body.responses_dialect }),
+    ...(body.history_ids == null ? {} : { historyIds: body.history_ids }),
     limitIncludesOwnKeys: body.include_byok_in_limit ?? false,
   }
 }
@@ -119,6 +125,8 @@ function fromCommon(apiKey: ApiKey, spending: Spending | undefined) {
     tokens_per_minute: tokensPerMinute === undefined ? null : Number(tokensPerMinute),
     concurrent_requests: terms?.concurrentRequests ?? null,
     allowed_models: allowedModels.length === 0 ? null : allowedModels,
+    responses_dialect: DIALECTS.find((dialect) => dialect === terms?.responsesDialect) ?? null,
+    history_ids: terms?.historyIds ?? null,
   }
 }
 

@@ -6,6 +6,7 @@ import { limitedBy } from '../shape.ts'
 
 const dollars = z.number().min(0).max(9_000_000_000)
 const reset = z.enum(['daily', 'weekly', 'monthly'])
+const dialects = z.enum(['both', 'openai', 'specification'])
 const terms = KeyTermsSchema.field
 
 /** What may be said of a key when it is created, and later. */
@@ -22,6 +23,12 @@ const settings = {
   concurrent_requests: limitedBy(terms.concurrentRequests, z.int32()).nullable(),
   allowed_models: limitedBy(terms.allowedModels, z.array(z.string())).nullable().meta({
     description: '`provider/model`, or a model of any provider; `*` stands for any text; null or empty: all models',
+  }),
+  responses_dialect: dialects
+    .nullable()
+    .meta({ description: 'Which events streamed responses have; null: as the server is set' }),
+  history_ids: z.boolean().nullable().meta({
+    description: 'Whether assistant messages of a history need `id` and `status`; null: as the server is set',
   }),
 }
 
@@ -73,6 +80,8 @@ const common = {
   tokens_per_minute: z.int().nullable(),
   concurrent_requests: z.int32().nullable(),
   allowed_models: z.array(z.string()).nullable(),
+  responses_dialect: dialects.nullable(),
+  history_ids: z.boolean().nullable(),
 }
 
 /** A key, as those who manage keys see it. */

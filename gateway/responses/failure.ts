@@ -1,6 +1,5 @@
-import { reasonOf } from '#shared/rejection.ts'
-import { providerFailure } from '../errors/provider.ts'
 import type { PublicError } from '../errors/public-error.ts'
+import { errorTypeOf } from '../generation/error-type.ts'
 
 /** How a response says that it failed (gateway facts 1.8). */
 export interface ResponseFailure {
@@ -17,9 +16,11 @@ const CODES: Readonly<Record<string, string>> = {
 }
 
 /** Says what broke a generation off, with the message that the error would have had before the first byte. */
-export function responseFailure(error: unknown, { body }: Pick<PublicError, 'body'>): ResponseFailure {
-  const reason = reasonOf(error)
-  const errorType = (reason === undefined ? undefined : providerFailure(reason)?.errorType) ?? 'server'
+export function responseFailure(
+  error: unknown,
+  { status, body }: Pick<PublicError, 'status' | 'body'>,
+): ResponseFailure {
+  const errorType = errorTypeOf(error, status)
   const { message } = body.error as { readonly message: string }
   return { code: CODES[errorType] ?? 'server_error', message, errorType }
 }

@@ -61,3 +61,24 @@ test('nothing is guessed from the name of a client', async () => {
   const named = { 'user-agent': 'ai/6.0 ai-sdk/openai/3.0' }
   assert.equal((await send(portico, '/api/v1/responses', { input: history }, named)).status, 400)
 })
+
+test('a key can be set to a dialect, and to history with or without ids', async () => {
+  await using portico = await openPortico()
+  const management = { authorization: `Bearer ${PORTICO_KEYS.management}` }
+  const settings = { name: 'editor', responses_dialect: 'openai', history_ids: true }
+  const made = await send(portico, '/api/v1/keys', settings, management)
+  const { key, data } = (await made.json()) as Json
+  assert.deepEqual([made.status, data.responses_dialect, data.history_ids], [201, 'openai', true])
+  const authorization = `Bearer ${key}`
+  const answer = await send(portico, '/api/v1/responses', { input: history, stream: true }, { authorization })
+  assert.equal((await typesOf(answer)).has('response.done'), false)
+
+  const change = { responses_dialect: null, history_ids: false }
+  const changed = await portico.fetch(`/api/v1/keys/${data.hash}`, {
+    ...{ method: 'PATCH', headers: { ...management, 'content-type': 'application/json' } },
+    body: JSON.stringify(change),
+  })
+  assert.equal(changed.status, 200)
+  const again = await send(portico, '/api/v1/responses', { input: history, stream: true }, { authorization })
+  assert.ok((await typesOf(again)).has('response.done'))
+})
