@@ -12,6 +12,14 @@ import { getLocation } from './location/operations.ts'
 import { getContext, getMessage, listMessages } from './message/operations.ts'
 import { countMessageTokens, createMessage } from './messages/operations.ts'
 import { getProvider, listModels, listProviders } from './model/operations.ts'
+import {
+  countModels,
+  getModel,
+  listEndpoints,
+  listModels as listGatewayModels,
+  listGatewayProviders,
+  listUserModels,
+} from './models/operations.ts'
 import { exchangeToken, getServerMetadata, listSigningKeys } from './oauth/operations.ts'
 import type { Operation } from './operation.ts'
 import {
@@ -75,6 +83,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[createPresetFromChat, createPresetFromMessages, createPresetFromResponse],
   ...[listPresets, getPreset, listPresetVersions, getPresetVersion],
   ...[getGeneration, listActivity, getCredits],
+  ...[listGatewayModels, countModels, listUserModels, listEndpoints, getModel, listGatewayProviders],
   ...[getOwnKey, listKeys, createKey, getKey, updateKey, deleteKey],
   ...[exchangeToken, listSigningKeys, getServerMetadata],
   ...[listIssuers, createIssuer, getIssuer, updateIssuer, deleteIssuer],

@@ -6,7 +6,7 @@ import type { modelInfo, providerInfo } from './schemas.ts'
 const NOTHING = { headers: {}, body: {} }
 
 export function fromModel(model: Model): JsonOf<typeof modelInfo> {
-  const { modelId, providerId, displayName, contextLength, pricing } = model
+  const { modelId, providerId, displayName, contextLength, outputLimit, pricing } = model
   const cost = pricing && {
     input: fromCost(pricing.inputNanos),
     output: fromCost(pricing.outputNanos),
@@ -24,7 +24,7 @@ export function fromModel(model: Model): JsonOf<typeof modelInfo> {
     cost: cost === undefined ? [] : [cost],
     status: 'active',
     enabled: true,
-    limit: { context: Number(contextLength ?? 0), output: 0 },
+    limit: { context: Number(contextLength ?? 0), output: Number(outputLimit ?? 0) },
   }
 }
 

@@ -9,7 +9,7 @@ interface Provocation {
 const missing = { path: `/api/v1/keys/${'f'.repeat(64)}` }
 const elsewhere = 'wrk_other'
 
-/** How each error of an operation on keys is provoked. What the gateway refuses by itself needs no services. */
+/** How each error of an operation on keys and models is provoked. What the gateway refuses by itself needs no services. */
 export const KEYS: Readonly<Record<string, Partial<Record<AnyReason, Provocation>>>> = {
   'keys.getOwn': { API_KEY_NOT_FOUND: { path: '/api/v1/key', by: 'stubs' } },
   'keys.list': { WORKSPACE_NOT_FOUND: { path: `/api/v1/keys?workspace_id=${elsewhere}`, by: 'stubs' } },
@@ -23,4 +23,6 @@ export const KEYS: Readonly<Record<string, Partial<Record<AnyReason, Provocation
     REQUEST_INVALID: { ...missing, body: {}, by: 'stubs' },
   },
   'keys.delete': { API_KEY_NOT_FOUND: missing },
+  'models.get': { ROUTE_NOT_FOUND: { path: '/api/v1/model/a/b', by: 'stubs' } },
+  'models.endpoints': { ROUTE_NOT_FOUND: { path: '/api/v1/models/a/b/endpoints', by: 'stubs' } },
 }

@@ -26,13 +26,19 @@ test('models and providers of a location are those that are configured, and the 
     cost: [{ input: 0, output: 0, cache: { read: 0, write: 0 } }],
     limit: { context: 1_000_000, output: 0 },
   }
-  const unknown = { ...model, providerID: 'openai', cost: [], limit: { context: 0, output: 0 } }
+  // What the bundled list says of it is that list's affair.
+  const unknown = { ...model, providerID: 'openai' }
   const listed = (id: string) => ({ ...unknown, id, name: id, api: { id, type: 'native', settings: {} } })
-  const { location: at, data } = (await models.json()) as { location: unknown; data: { readonly id: string }[] }
+  const { location: at, data } = (await models.json()) as {
+    location: unknown
+    data: { id: string; cost: object[]; limit: object }[]
+  }
   assert.deepEqual(at, location)
   assert.deepEqual(data.at(-1), echo)
   const [first = assert.fail()] = data
-  assert.deepEqual(first, listed(first.id))
+  const { cost, limit } = first
+  assert.deepEqual(first, { ...listed(first.id), cost, limit })
+  assert.equal(cost.length, 1)
   const providers = await portico.fetch('/api/provider')
   assert.equal(providers.status, 200)
   assert.deepEqual(await providers.json(), {

@@ -10,13 +10,27 @@ import { refusalOf } from '#test/support/rejects.ts'
 import { forEachTransport, silentLogger, testSecret } from '#test/support/transports.ts'
 
 const pricing = { inputNanos: 1n, outputNanos: 2n, cacheReadNanos: 3n, cacheWriteNanos: 4n }
+const ALL = [
+  ...['max_tokens', 'max_completion_tokens', 'tools', 'tool_choice', 'parallel_tool_calls', 'response_format'],
+  ...['structured_outputs', 'temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty'],
+  ...['repetition_penalty', 'seed', 'stop', 'logit_bias', 'logprobs', 'top_logprobs', 'prediction', 'reasoning'],
+  ...['reasoning_effort', 'include_reasoning', 'verbosity'],
+]
+const known = (inputModalities: string[], supportedParameters: string[]) => {
+  return { inputModalities, outputModalities: ['text'], supportedParameters, quantization: 'unknown' }
+}
+const compatible = known(
+  ['text', 'image', 'file', 'audio'],
+  ALL.filter((name) => name !== 'top_a'),
+)
 const echo = {
+  ...known(['text', 'image', 'file', 'audio', 'video'], ALL),
   name: 'portico/echo',
   providerId: 'portico',
   modelId: 'echo',
   displayName: 'Echo (built in)',
   contextLength: 1_000_000n,
-  pricing: { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n },
+  pricing: { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n, long: [] },
 }
 
 forEachTransport((name, connect) => {
@@ -37,13 +51,15 @@ forEachTransport((name, connect) => {
           modelId: 'meta/llama',
           displayName: 'Llama',
           contextLength: 8n,
-          pricing,
+          pricing: { ...pricing, long: [] },
+          ...compatible,
         },
         {
           name: 'vllm/new',
           providerId: 'vllm',
           modelId: 'new',
           displayName: 'new',
+          ...compatible,
         },
         echo,
       ],

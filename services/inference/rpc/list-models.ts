@@ -1,29 +1,85 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import type { ProviderEntry } from '../domain/model-list.ts'
+import type { Pricing } from '../domain/cost.ts'
+import type { Endpoint } from '../domain/endpoint.ts'
+import type { Setting } from '../domain/left-out.ts'
+import { endpointOf, isAllowed, type ModelEntry, type ProviderEntry } from '../domain/model-list.ts'
+import type { PriceList } from '../ports/price-list.ts'
+import { withPrice } from '../run/choose-endpoint.ts'
+
+/** What clients call settings; those without a field reach every model. */
+const PARAMETERS: Readonly<Record<string, Setting | undefined>> = {
+  ...{ max_tokens: undefined, max_completion_tokens: undefined, tools: undefined, tool_choice: undefined },
+  parallel_tool_calls: 'parallel_tool_calls',
+  response_format: 'response_format',
+  structured_outputs: 'response_format',
+  temperature: 'sampling.temperature',
+  top_p: 'sampling.top_p',
+  top_k: 'sampling.top_k',
+  min_p: 'sampling.min_p',
+  top_a: 'sampling.top_a',
+  frequency_penalty: 'sampling.frequency_penalty',
+  presence_penalty: 'sampling.presence_penalty',
+  repetition_penalty: 'sampling.repetition_penalty',
+  seed: 'sampling.seed',
+  stop: 'sampling.stop',
+  logit_bias: 'sampling.logit_bias',
+  logprobs: 'sampling.top_log_probabilities',
+  top_logprobs: 'sampling.top_log_probabilities',
+  prediction: 'prediction',
+  reasoning: 'reasoning.effort',
+  reasoning_effort: 'reasoning.effort',
+  include_reasoning: 'reasoning.effort',
+  verbosity: 'verbosity',
+}
+
+/** What the protocols can carry. */
+const MODALITIES: Readonly<Record<ProviderEntry['protocol'], readonly string[]>> = {
+  openai: ['text', 'image', 'file', 'audio'],
+  'openai-responses': ['text', 'image', 'file'],
+  anthropic: ['text', 'image', 'file'],
+  echo: ['text', 'image', 'file', 'audio', 'video'],
+}
 
 /** Lists the configured providers and models; see inference_service.proto. */
 export function listModels(dependencies: {
   readonly modelList: readonly ProviderEntry[]
   readonly defaultModel: string
+  readonly prices: PriceList
 }): ServiceImpl<typeof InferenceService>['listModels'] {
-  const { modelList, defaultModel } = dependencies
-  const models = modelList.flatMap(({ id: providerId, models }) =>
-    models.map(({ id: modelId, displayName, contextLength, pricing }) => ({
-      name: `${providerId}/${modelId}`,
-      providerId,
-      modelId,
-      displayName,
-      contextLength: contextLength === undefined ? undefined : BigInt(contextLength),
-      ...(pricing === undefined ? {} : { pricing: { ...pricing } }),
-    })),
+  const { modelList, defaultModel, prices } = dependencies
+  const listed = modelList.flatMap((provider) =>
+    provider.models.map((model) => ({ provider, model, endpoint: endpointOf(provider, model) })),
   )
   const providers = modelList.map(providerToProto)
-  return (_, context) => {
+  return async ({ allowed }, context) => {
     principalOf(context)
-    return { models, providers, defaultModel }
+    const wanted = listed.filter(({ endpoint }) => isAllowed(allowed, endpoint))
+    const models = wanted.map(async ({ provider, model, endpoint }) =>
+      modelToProto(provider, model, await withPrice(endpoint, prices)),
+    )
+    return { models: await Promise.all(models), providers, defaultModel }
   }
+}
+
+function modelToProto({ protocol }: ProviderEntry, model: ModelEntry, endpoint: Endpoint) {
+  const { providerId, modelId, contextLength, outputLimit, pricing, policy, without = [] } = endpoint
+  const { displayName, description, inputModalities = MODALITIES[protocol], outputModalities = ['text'] } = model
+  const left = new Set<Setting | undefined>(without)
+  return {
+    ...{ name: `${providerId}/${modelId}`, providerId, modelId, displayName, description },
+    contextLength: contextLength === undefined ? undefined : BigInt(contextLength),
+    outputLimit: outputLimit === undefined ? undefined : BigInt(outputLimit),
+    ...{ inputModalities: [...inputModalities], outputModalities: [...outputModalities] },
+    supportedParameters: Object.keys(PARAMETERS).filter((name) => !left.has(PARAMETERS[name])),
+    quantization: policy?.quantization ?? 'unknown',
+    ...(pricing === undefined ? {} : { pricing: pricingToProto(pricing) }),
+  }
+}
+
+function pricingToProto({ long = [], listed: _, ...pricing }: Pricing) {
+  return { ...pricing, long: long.map((each) => ({ ...each })) }
 }
 
 export function providerToProto({ id: providerId, protocol }: ProviderEntry) {

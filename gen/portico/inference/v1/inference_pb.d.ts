@@ -1631,6 +1631,46 @@ export declare type Model = Message$1<"portico.inference.v1.Model"> & {
    * @generated from field: portico.inference.v1.Pricing pricing = 6;
    */
   pricing?: Pricing | undefined;
+
+  /**
+   * Most tokens of output; absent: unknown.
+   *
+   * @generated from field: optional int64 output_limit = 7;
+   */
+  outputLimit?: bigint | undefined;
+
+  /**
+   * For people; absent: none.
+   *
+   * @generated from field: optional string description = 8;
+   */
+  description?: string | undefined;
+
+  /**
+   * `text`, `image`, `file`, `audio`, `video`.
+   *
+   * @generated from field: repeated string input_modalities = 9;
+   */
+  inputModalities: string[];
+
+  /**
+   * @generated from field: repeated string output_modalities = 10;
+   */
+  outputModalities: string[];
+
+  /**
+   * Settings that reach it, as clients of the chat dialect call them (`top_k`).
+   *
+   * @generated from field: repeated string supported_parameters = 11;
+   */
+  supportedParameters: string[];
+
+  /**
+   * Precision of its numbers (`fp8`), or `unknown`.
+   *
+   * @generated from field: string quantization = 12;
+   */
+  quantization: string;
 };
 
 /**
@@ -1668,6 +1708,13 @@ export declare type Pricing = Message$1<"portico.inference.v1.Pricing"> & {
    * @generated from field: int64 cache_write_nanos = 4;
    */
   cacheWriteNanos: bigint;
+
+  /**
+   * Other prices for requests with a long input, the longest first.
+   *
+   * @generated from field: repeated portico.inference.v1.LongPricing long = 5;
+   */
+  long: LongPricing[];
 };
 
 /**
@@ -1675,6 +1722,44 @@ export declare type Pricing = Message$1<"portico.inference.v1.Pricing"> & {
  * Use `create(PricingSchema)` to create a new message.
  */
 export declare const PricingSchema: GenMessage<Pricing>;
+
+/**
+ * Prices of all tokens of a request whose input has more than so many, in nano-dollars per million tokens.
+ *
+ * @generated from message portico.inference.v1.LongPricing
+ */
+export declare type LongPricing = Message$1<"portico.inference.v1.LongPricing"> & {
+  /**
+   * @generated from field: int64 above_tokens = 1;
+   */
+  aboveTokens: bigint;
+
+  /**
+   * @generated from field: int64 input_nanos = 2;
+   */
+  inputNanos: bigint;
+
+  /**
+   * @generated from field: int64 output_nanos = 3;
+   */
+  outputNanos: bigint;
+
+  /**
+   * @generated from field: int64 cache_read_nanos = 4;
+   */
+  cacheReadNanos: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_nanos = 5;
+   */
+  cacheWriteNanos: bigint;
+};
+
+/**
+ * Describes the message portico.inference.v1.LongPricing.
+ * Use `create(LongPricingSchema)` to create a new message.
+ */
+export declare const LongPricingSchema: GenMessage<LongPricing>;
 
 /**
  * A configured provider.

@@ -490,6 +490,12 @@ export declare const CountTokensResponseSchema: GenMessage<CountTokensResponse>;
  * @generated from message portico.inference.v1.ListModelsRequest
  */
 export declare type ListModelsRequest = Message<"portico.inference.v1.ListModelsRequest"> & {
+  /**
+   * Only models that these name, as KeyTerms.allowed_models does; empty: all.
+   *
+   * @generated from field: repeated string allowed = 1;
+   */
+  allowed: string[];
 };
 
 /**

@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import type { Model } from '#gen/portico/inference/v1/inference_pb.js'
+import { Rejection } from '#shared/rejection.ts'
+import type { Call } from '../call.ts'
+import type { Clients } from '../clients.ts'
+import { OF_KEYS } from '../credentials.ts'
+import { operation } from '../operation.ts'
+import { nameParameter } from '../records/ids.ts'
+import { chooseModels } from './choose.ts'
+import { fromEndpoints, fromModel, fromPage, fromProvider } from './mappers.ts'
+import { model, modelEndpoints, modelPage, modelsQuery, outputQuery, provider, userQuery } from './schemas.ts'
+
+const common = { method: 'get', family: 'gateway', credentials: OF_KEYS } as const
+const PATH = '/api/v1/models'
+const DEFAULT_LIMIT = 500
+
+const ofModel = z.object({
+  author: nameParameter('author', 'Provider, as the first part of the id of a model'),
+  slug: nameParameter('slug', 'The rest of the id'),
+})
+
+export const listModels = operation({
+  ...{ ...common, id: 'models.list', path: PATH },
+  summary: 'The models with a name of their own, in order of configuration',
+  query: modelsQuery,
+  answer: modelPage,
+  errors: [],
+  async handle({ inference }, { query, call }) {
+    const { models } = await inference.listModels({}, call.options())
+    return pageOf(chooseModels(models, query), PATH, query)
+  },
+  present: fromPage,
+})
+
+export const countModels = operation({
+  ...{ ...common, id: 'models.count', path: `${PATH}/count` },
+  summary: 'How many models have a name of their own',
+  query: outputQuery,
+  answer: z.strictObject({ data: z.strictObject({ count: z.int() }) }),
+  errors: [],
+  async handle({ inference }, { query, call }) {
+    const { models } = await inference.listModels({}, call.options())
+    return chooseModels(models, query).length
+  },
+  present: (count) => ({ data: { count } }),
+})
+
+export const listUserModels = operation({
+  ...{ ...common, id: 'models.listUser', path: `${PATH}/user` },
+  summary: 'Those of the models that the key may use',
+  query: userQuery,
+  answer: modelPage,
+  errors: [],
+  async handle({ inference }, { query, call }) {
+    const { models } = await inference.listModels({ allowed: call.terms?.allowedModels ?? [] }, call.options())
+    return pageOf(chooseModels(models, query), `${PATH}/user`, query)
+  },
+  present: fromPage,
+})
+
+export const getModel = operation({
+  ...{ ...common, id: 'models.get', path: '/api/v1/model/{author}/{slug}', params: ofModel },
+  summary: 'One model',
+  answer: z.strictObject({ data: model }),
+  errors: ['ROUTE_NOT_FOUND'],
+  handle: (clients, { params, call }) => findModel(clients, params, call),
+  present: (found) => ({ data: fromModel(found) }),
+})
+
+export const listEndpoints = operation({
+  ...{ ...common, id: 'models.endpoints', path: `${PATH}/{author}/{slug}/endpoints`, params: ofModel },
+  summary: 'Where a model is served',
+  answer: z.strictObject({ data: modelEndpoints }),
+  errors: ['ROUTE_NOT_FOUND'],
+  handle: (clients, { params, call }) => findModel(clients, params, call),
+  present: (found) => ({ data: fromEndpoints(found) }),
+})
+
+export const listGatewayProviders = operation({
+  ...{ ...common, id: 'providers.list', path: '/api/v1/providers' },
+  summary: 'The providers, in order of configuration',
+  answer: z.strictObject({ data: z.array(provider) }),
+  errors: [],
+  handle: ({ inference }, { call }) => inference.listModels({}, call.options()),
+  present: ({ providers }) => ({ data: providers.map(fromProvider) }),
+})
+
+interface PageQuery {
+  readonly offset?: string | undefined
+  readonly limit?: string | undefined
+}
+
+function pageOf(models: readonly Model[], path: string, query: PageQuery) {
+  const [offset, limit] = [Number(query.offset ?? 0), Number(query.limit ?? DEFAULT_LIMIT)]
+  const end = offset + limit
+  const given = Object.entries({ ...query, offset: String(end), limit: String(limit) }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  )
+  const next = end < models.length ? `${path}?${new URLSearchParams(given)}` : null
+  return { models: models.slice(offset, end), next, total: models.length }
+}
+
+async function findModel(
+  { inference }: Clients,
+  { author, slug }: z.output<typeof ofModel>,
+  call: Call,
+): Promise<Model> {
+  const { models } = await inference.listModels({}, call.options())
+  const found = models.find(({ name }) => name === `${author}/${slug}`)
+  if (found === undefined) throw new Rejection('ROUTE_NOT_FOUND')
+  return found
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test from 'node:test'
+import { OpenRouter } from '@openrouter/sdk'
+import OpenAI from 'openai'
+import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { scratchDirectory } from '#test/support/processes.ts'
+
+const CONFIG = {
+  providers: [
+    {
+      ...{ id: 'mine', protocol: 'openai', baseURL: 'http://127.0.0.1:9/v1', quantization: 'fp8' },
+      models: [
+        {
+          ...{ id: 'big', name: 'Big', description: 'A big one', contextLength: 200_000, maxOutputTokens: 8_000 },
+          ...{ pricing: { input: 2.5, output: '10', cacheRead: '0.25' }, inputModalities: ['text', 'image'] },
+        },
+        { id: 'org/small' },
+      ],
+    },
+    { id: 'anthropic', protocol: 'anthropic', baseURL: 'http://127.0.0.1:9', models: [{ id: 'claude-opus-4-5' }] },
+  ],
+}
+
+async function openWithModels(folder: string): Promise<Portico> {
+  const path = join(folder, 'portico.json')
+  await writeFile(path, JSON.stringify(CONFIG))
+  return openPortico({ PORTICO_CONFIG: path })
+}
+
+const clientOf = ({ url }: Portico, apiKey = PORTICO_KEYS.api) =>
+  new OpenRouter({ apiKey, serverURL: `${url}/api/v1`, retryConfig: { strategy: 'none' } })
+
+const idsOf = async (list: Promise<AsyncIterable<{ result: { data: readonly { id: string }[] } }>>) => {
+  const ids: string[] = []
+  for await (const { result } of await list) ids.push(...result.data.map(({ id }) => id))
+  return ids
+}
+
+test('models are listed, filtered, sorted and counted, page by page, through the SDK', async () => {
+  using folder = scratchDirectory()
+  await using portico = await openWithModels(folder.path)
+  const { models } = clientOf(portico)
+  const all = ['mine/big', 'mine/org/small', 'anthropic/claude-opus-4-5', 'portico/echo']
+  assert.deepEqual(await idsOf(models.list()), all)
+  assert.deepEqual(await idsOf(models.list({ limit: 1 })), all)
+  assert.deepEqual(await idsOf(models.list({ offset: 1, limit: 2 })), all.slice(1))
+  assert.deepEqual(await idsOf(models.list({ q: 'CLAUDE' })), ['anthropic/claude-opus-4-5'])
+  assert.deepEqual(await idsOf(models.list({ supportedParameters: 'seed,top_a' })), ['portico/echo'])
+  assert.deepEqual(await idsOf(models.list({ inputModalities: 'image', providers: 'mine' })), all.slice(0, 2))
+  assert.deepEqual(await idsOf(models.list({ maxPrice: 3 })), ['mine/big', 'portico/echo'])
+  assert.deepEqual(await idsOf(models.list({ context: 200_001 })), ['portico/echo'])
+  assert.deepEqual(await idsOf(models.list({ sort: 'pricing-low-to-high' })), [
+    ...['portico/echo', 'mine/big', 'anthropic/claude-opus-4-5', 'mine/org/small'],
+  ])
+  assert.equal((await models.count()).data.count, 4)
+  const ids: string[] = []
+  const openai = new OpenAI({ apiKey: PORTICO_KEYS.api, baseURL: `${portico.url}/v1` })
+  for await (const { id } of openai.models.list()) ids.push(id)
+  assert.deepEqual(ids, all)
+})
+
+test('a model says what is known of it; an unknown price is never 0, and a bundled list fills in', async () => {
+  using folder = scratchDirectory()
+  await using portico = await openWithModels(folder.path)
+  const { models, endpoints, providers } = clientOf(portico)
+  const { data: big } = await models.get({ author: 'mine', slug: 'big' })
+  assert.deepEqual(
+    [big.name, big.description, big.contextLength, big.topProvider.maxCompletionTokens],
+    ['Big', 'A big one', 200_000, 8_000],
+  )
+  assert.equal(big.architecture.modality, 'text+image->text')
+  assert.deepEqual([big.pricing.prompt, big.pricing.completion], ['0.0000025', '0.00001'])
+  assert.deepEqual([big.pricing.inputCacheRead, big.pricing.inputCacheWrite], ['0.00000025', '0.0000025'])
+  const { data: small } = await models.get({ author: 'mine', slug: 'org/small' })
+  assert.deepEqual([small.pricing.prompt, small.pricing.completion, small.contextLength], ['-1', '-1', null])
+  const { data: claude } = await models.get({ author: 'anthropic', slug: 'claude-opus-4-5' })
+  assert.deepEqual([claude.pricing.prompt, claude.pricing.inputCacheWrite], ['0.000005', '0.00000625'])
+  assert.equal(claude.contextLength, 200_000)
+  assert.equal(claude.supportedParameters.includes('seed'), false)
+  const { data: echo } = await models.get({ author: 'portico', slug: 'echo' })
+  assert.equal(echo.pricing.prompt, '0')
+
+  const { data: served } = await endpoints.list({ author: 'mine', slug: 'org/small' })
+  const [endpoint] = served.endpoints
+  assert.deepEqual([served.id, endpoint?.tag, endpoint?.quantization], ['mine/org/small', 'mine', 'fp8'])
+  await assert.rejects(models.get({ author: 'mine', slug: 'none' }), { statusCode: 404 })
+  await assert.rejects(endpoints.list({ author: 'none', slug: 'big' }), { statusCode: 404 })
+  const list = await providers.list()
+  assert.deepEqual(
+    list.data.map(({ slug }) => slug),
+    ['mine', 'anthropic', 'portico'],
+  )
+})
+
+test('a key sees which models it may use', async () => {
+  using folder = scratchDirectory()
+  await using portico = await openWithModels(folder.path)
+  const { identity, operator } = portico
+  const terms = { allowedModels: ['mine/*', 'echo'] }
+  const { secret } = await identity.createApiKey({ kind: Principal_Kind.WORKSPACE, name: 'a', terms }, operator)
+  const listFor = (bearer: string) => idsOf(clientOf(portico).models.listForUser({ bearer }))
+  assert.deepEqual(await listFor(secret), ['mine/big', 'mine/org/small', 'portico/echo'])
+  assert.equal((await listFor(PORTICO_KEYS.api)).length, 4)
+})
