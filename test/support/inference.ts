@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import pino from 'pino'
+import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { reasons } from '#services/identity/reasons.ts'
 import { type Config, readConfig } from '#services/inference/config.ts'
 import { open } from '#services/inference/open.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -28,10 +30,17 @@ export interface TestInference extends AsyncDisposable {
   remove(): Promise<void>
 }
 
+/** An identity service to which every key is good, and without limits. */
+const keysOfAll: Routes = {
+  domain: 'identity',
+  reasons,
+  services: [{ service: IdentityService, implementation: { checkApiKey: async () => ({}) } }],
+}
+
 /** An inference service of its own in a folder of its own; disposing it removes both, or leaves the folder. */
 export async function openInference(
   { keepDirectory = false, ...config }: Partial<Config> & { keepDirectory?: boolean } = {},
-  identity = createLocalTransport(),
+  identity = createLocalTransport(keysOfAll),
 ): Promise<TestInference> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-inference-'))
   const defaults = { ...readConfig({ PORTICO_DATA_DIR: directory }), generationTimeoutMs: 60_000 }

@@ -31,14 +31,21 @@ forEachTransport((name, connect) => {
     await using service = await openInference({}, peer.transport)
     await using connection = await connect(service.routes)
     const client = createClient(InferenceService, connection.transport)
-    const generation = (requestId: string) => ({ generation: { requestId, messages: [userMessage('Hello')] } })
-    for (const [authenticated, reads] of [
-      [true, 0],
-      [undefined, 2],
+    let requests = 0
+    const generation = (terms: object | undefined) => {
+      const asked = { generation: { requestId: `req_${++requests}`, messages: [userMessage('Hello')] } }
+      return terms === undefined ? asked : { ...asked, terms }
+    }
+    // Terms that nobody vouches for, or that are missing, are read.
+    for (const [authenticated, terms, reads] of [
+      [true, {}, 0],
+      [true, undefined, 2],
+      [undefined, {}, 4],
+      [undefined, undefined, 6],
     ] as const) {
       const options = callOptions({ principal, authenticated })
-      await client.generate(generation(`whole_${authenticated}`), options)
-      for await (const _ of client.streamGenerate(generation(`streamed_${authenticated}`), options));
+      await client.generate(generation(terms), options)
+      for await (const _ of client.streamGenerate(generation(terms), options));
       assert.deepEqual(identity.keys, Array(reads).fill('key_1'))
     }
   })

@@ -53,7 +53,7 @@ function resolveModel(generation: Generation, { modelList, defaultModel }: Gener
 /** Within the request that was authenticated with the key, what was read of it then is enough; a run that spends later asks again. */
 async function checkKey(generation: Generation, { keys }: GenerationDependencies): Promise<void> {
   const { authenticated, principal, caller, terms } = generation.input
-  generation.terms = authenticated ? terms : await keys.check(principal, caller)
+  generation.terms = authenticated && terms !== undefined ? terms : await keys.check(principal, caller)
 }
 
 /** Refuses models that the key may not use, by where they are served and not by what they are called. */
