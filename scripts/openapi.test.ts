@@ -16,6 +16,15 @@ const document = JSON.parse(JSON.stringify(openapiDocument())) as {
   readonly paths: Record<string, Record<string, Node>>
 }
 
+/** What Anthropic alone reads, in the bodies of an operation. */
+const anthropics = (operation: string): string[] =>
+  [
+    ...['[]', '.container', '.context_management', '.mcp_servers[][]', '.safeguards[][]', '.system[][]', '.thinking[]'],
+    ...['.messages[].content[].content[].source.content', '.messages[].content[].content[][]'],
+    ...['.messages[].content[].input', '.messages[].content[].source.content', '.messages[].content[][]'],
+    ...['.tools[].input_schema', '.tools[][]', '.output_config.format.schema', '.output_format.schema'],
+  ].map((member) => `${operation}${member}`)
+
 /** Members that the contract leaves free, and why. */
 const FREE: Readonly<Record<string, readonly string[]>> = {
   'Data of the client, which the server only keeps (`Session.Metadata`)': [
@@ -49,22 +58,33 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
   'Settings of the agent’s files, which the provider reads': ['Agent.Info.request.settings', 'Agent.Info.request.body'],
   'A JSON Schema, which the provider reads': [
     'responses.create.tools[].parameters',
+    ...['responses.create.tools[].tools[].parameters', 'responses.create.input[].tools[].parameters'],
+    'responses.create.input[].tools[].tools[].parameters',
+    ...['chat.completions.create.response_format.json_schema.schema'],
+    'chat.completions.create.tools[].function.parameters',
     'TextFormat.schema',
     'TextFormatOutput.schema',
     'Response.tools[].parameters',
   ],
   'Anthropic’s own, which goes there and comes from there as it is': [
     ...['Messages.ContentBlock.citations[]', 'Messages.ContentBlock.input', 'Messages.ContentBlock[]'],
-    ...['Messages.Event.delta.citation', 'messages.create[]', 'messages.create.container'],
-    ...['messages.create.context_management', 'messages.create.mcp_servers[][]', 'messages.create.safeguards[][]'],
-    ...['messages.create.messages[].content[].content[].source.content', 'messages.create.system[][]'],
-    ...['messages.create.messages[].content[].content[][]', 'messages.create.messages[].content[].input'],
-    ...['messages.create.messages[].content[].source.content', 'messages.create.messages[].content[][]'],
-    ...['messages.create.thinking[]', 'messages.create.tools[].input_schema', 'messages.create.tools[][]'],
-    ...['messages.create.output_config.format.schema', 'messages.create.output_format.schema'],
+    'Messages.Event.delta.citation',
+    ...['messages.create', 'messages.countTokens'].flatMap(anthropics),
   ],
-  'Ids of a trace, beside which anything goes into the span': ['messages.create.trace[]'],
-  'Each image model has settings of its own': ['responses.create.image_config'],
+  'OpenAI’s own tools and items, which go there and come from there as they are': [
+    ...['responses.create.input[][]', 'responses.create.input[].tools[][]', 'responses.create.tools[][]'],
+    ...['Response.OutputItem[]', 'Response.tools[][]', 'chat.completions.create.tools[][]'],
+  ],
+  'Each server tool has settings of its own': ['Plugin.tools[].parameters', 'Plugin.x_search'],
+  'Ids of a trace, beside which anything goes into the span': [
+    ...[
+      'messages.create.trace[]',
+      'messages.countTokens.trace[]',
+      'chat.completions.create.trace[]',
+      'responses.create.trace[]',
+    ],
+  ],
+  'Each image model has settings of its own': ['responses.create.image_config', 'chat.completions.create.image_config'],
   'A preset keeps the settings of a request, whatever is free in one, and ignores what is said': [
     ...['presets.createFromChat.image_config', 'presets.createFromChat.messages', 'presets.createFromChat.tools[][]'],
     'presets.createFromChat.response_format.json_schema.schema',
@@ -76,6 +96,7 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     ...['presets.createFromMessages.tools[].input_schema', 'presets.createFromMessages.tools[][]'],
     ...['presets.createFromMessages.trace[]', 'presets.createFromResponses.image_config'],
     ...['presets.createFromResponses.tools[].parameters', 'presets.createFromResponses.trace[]'],
+    ...['presets.createFromResponses.tools[].tools[].parameters', 'presets.createFromResponses.tools[][]'],
     'PresetVersion.config',
   ],
   'A key set, whose keys have members of their kinds (RFC 7517)': [
@@ -108,7 +129,11 @@ test('the document has every operation once, by its id, and the server has no ro
   const served = facade.app.router.stack.flatMap(({ route }) =>
     (route?.stack ?? []).flatMap(({ method }) => (method === undefined ? [] : [`${method} ${route?.path}`])),
   )
-  const routes = OPERATIONS.map(({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`)
+  const routes = OPERATIONS.map(({ method, path }) => {
+    const route = path.replace(/\{(\w+)\}/g, ':$1')
+    // What is below /api/v1 is below /v1 as well; it is described once.
+    return `${method} ${route.startsWith('/api/v1/') ? [route, route.slice('/api'.length)] : route}`
+  })
   assert.deepEqual(served.toSorted(), routes.toSorted())
 })
 
