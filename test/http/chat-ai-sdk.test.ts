@@ -4,13 +4,16 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenRouter } from '@openrouter/ai-sdk-provider'
 import { APICallError, generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { chatConfig } from '#test/support/provider-config.ts'
+import { answers, startStub } from '#test/support/provider-stub.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const id = 'portico/echo'
 const apiKey = PORTICO_KEYS.api
 const MODELS = {
-  '@ai-sdk/openai': ({ url }: Portico) => createOpenAI({ apiKey, baseURL: `${url}/api/v1` }).chat(id),
-  '@openrouter/ai-sdk-provider': ({ url }: Portico) => createOpenRouter({ apiKey, baseURL: `${url}/api/v1` }).chat(id),
+  '@ai-sdk/openai': ({ url }: Portico, name = id) => createOpenAI({ apiKey, baseURL: `${url}/api/v1` }).chat(name),
+  '@openrouter/ai-sdk-provider': ({ url }: Portico, name = id) =>
+    createOpenRouter({ apiKey, baseURL: `${url}/api/v1` }).chat(name),
 } as const
 
 const place = jsonSchema<{ city: string }>({
@@ -100,3 +103,45 @@ test('@openrouter/ai-sdk-provider: thoughts come with their details', async () =
   const { openrouter } = JSON.parse(JSON.stringify(await streamed.providerMetadata))
   assert.deepEqual(openrouter.reasoning_details, details)
 })
+
+for (const [name, modelOf] of Object.entries(MODELS)) {
+  test(`${name}: pictures, files, sound and settings reach a provider as they are`, async () => {
+    const completion = { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] }
+    await using stub = await startStub(answers(200, completion))
+    await using portico = await openPortico({ PORTICO_CONFIG: chatConfig(stub) })
+    const { text } = await generateText({
+      model: modelOf(portico, 'openai/gpt-5.5'),
+      temperature: 0.5,
+      seed: 3,
+      stopSequences: ['a'],
+      maxOutputTokens: 5,
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'x' },
+            { type: 'file', data: new Uint8Array([0, 1]), mediaType: 'image/png' },
+            { type: 'file', data: new Uint8Array([37, 80]), mediaType: 'application/pdf', filename: 'a.pdf' },
+            { type: 'file', data: 'AAAA', mediaType: 'audio/wav' },
+          ],
+        },
+      ],
+    })
+    assert.equal(text, 'Hi')
+    const content = [
+      { type: 'text', text: 'x' },
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,AAE=' } },
+      { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVA=' } },
+      { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+    ]
+    assert.deepEqual(stub.seen[0]?.body, {
+      model: 'gpt-5.5',
+      messages: [{ role: 'user', content }],
+      stream: false,
+      max_completion_tokens: 5,
+      temperature: 0.5,
+      seed: 3,
+      stop: ['a'],
+    })
+  })
+}
