@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import { MediaPartSchema, MessageSchema, TextPartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { promptCacheBreakpoint } from '../generation/settings.ts'
 import { limitedBy, mustBe, typeErrors } from '../shape.ts'
-
-const breakpoint = z.object({ mode: z.literal('explicit') }).nullish()
 
 const inputText = z.object({
   type: z.literal('input_text'),
   text: z.string(),
-  prompt_cache_breakpoint: breakpoint,
+  prompt_cache_breakpoint: promptCacheBreakpoint.nullish(),
 })
 
 const noFileId = z.null({ error: 'files are not stored here: send the content or its address' }).optional()
