@@ -122,6 +122,8 @@ test('a file lists any number of providers, models and prices, and stands before
     cacheReadNanos: 0n,
     cacheWriteNanos: 150_000_000n,
   }
+  const modalities = { inputModalities: undefined, outputModalities: undefined }
+  const unsaid = { ...modalities, description: undefined, outputLimit: undefined, policy: undefined }
   assert.deepEqual(config.providers.slice(0, 2), [
     {
       id: 'vllm',
@@ -129,7 +131,8 @@ test('a file lists any number of providers, models and prices, and stands before
       baseUrl: 'http://gpu:8000/v1',
       apiKey: undefined,
       headers: { 'x-team': 'a' },
-      models: [{ id: 'meta/llama', displayName: 'Llama', contextLength: 8192, pricing }],
+      policy: undefined,
+      models: [{ id: 'meta/llama', displayName: 'Llama', contextLength: 8192, pricing, ...unsaid }],
     },
     {
       id: 'openai',
@@ -137,6 +140,7 @@ test('a file lists any number of providers, models and prices, and stands before
       baseUrl: 'https://api.openai.com/v1',
       apiKey: 'mine',
       headers: {},
+      policy: undefined,
       models: [unknown('gpt-5.5')],
     },
   ])
