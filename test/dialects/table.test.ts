@@ -126,11 +126,7 @@ for (const dialect of DIALECTS) {
         }
       })
 
-      // A reasoning item of a response does not name its format yet.
-      const todo = dialect.name === 'responses' && upstream.protocol === 'openai-responses'
-      test(`${name}: the answer is history, and a proof goes to whom it belongs, and to nobody else`, {
-        todo,
-      }, async () => {
+      test(`${name}: the answer is history, and a proof goes to whom it belongs, and to nobody else`, async () => {
         const { answer } = await ask(dialect, upstream, dialect.request, streamed)
         const request = dialect.next(dialect.request, answer)
         for (const other of UPSTREAMS) {

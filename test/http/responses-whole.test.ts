@@ -9,10 +9,7 @@ import { answers, fixture, startStub, streams } from '#test/support/provider-stu
 import { ask, type Json, stream } from '#test/support/responses.ts'
 
 const FIXTURES = readdirSync(new URL('../fixtures/providers', import.meta.url))
-/** Calls of namespaces and items of OpenAI's own wait for the dialect to have a form for them. */
-const NAMES = FIXTURES.filter((file) => file.endsWith('.sse') && !file.startsWith('responses-tools')).map((file) =>
-  file.slice(0, -4),
-)
+const NAMES = FIXTURES.filter((file) => file.endsWith('.sse')).map((file) => file.slice(0, -4))
 
 function protocolOf(name: string): string {
   if (name.startsWith('anthropic')) return 'anthropic'
@@ -51,7 +48,7 @@ for (const name of NAMES) {
     const baseURL = protocol === 'anthropic' ? stub.url : `${stub.url}/v1`
     const PORTICO_CONFIG = providerConfig([{ id: 'up', protocol, baseURL, apiKey: 'sk-upstream' }])
     await using portico = await openPortico({ PORTICO_CONFIG })
-    const request = { model: 'up/some-model', input: 'Hello', metadata: { a: 'b' } }
+    const request = { model: 'up/some-model', input: 'Hello', max_output_tokens: 1_000, metadata: { a: 'b' } }
     const whole = await ask(portico, request)
     responseObject.parse(whole)
     assert.ok(whole.output.length > 0)

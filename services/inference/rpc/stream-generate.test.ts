@@ -135,7 +135,8 @@ forEachTransport((name, connect) => {
       reasoningTokens: 8n,
     }
     const cost = { costNanos: 389n, outputCostNanos: 36n, costKnown: true }
-    const value = { reason: 1, rawReason: 'stop', usage: { ...usage, estimated: false }, ...cost }
+    const end = { reason: 1, rawReason: 'stop', serviceTier: 'default' }
+    const value = { ...end, usage: { ...usage, estimated: false }, ...cost }
     assert.deepEqual(events.at(-1), { case: 'finished', value })
     const repeated = collect(client.streamGenerate({ generation: request }, callOptions({ principal: operator })))
     const { reason, code, metadata } = await refusalOf(repeated)
@@ -156,7 +157,7 @@ forEachTransport((name, connect) => {
           modelId: 'gpt',
         },
         ...{ preset: undefined, attribution: undefined, metadata: {}, status: 'completed', usage, costNanos: 389n },
-        ...{ costKnown: true, finishReason: 'stop', rawReason: 'stop', serviceTier: '', leftOut: [], error: '' },
+        ...{ costKnown: true, finishReason: 'stop', rawReason: 'stop', serviceTier: 'default', leftOut: [], error: '' },
       },
     ])
     await service.remove()
@@ -317,7 +318,7 @@ test('a generation has a span with the model, the usage and the end, inside the 
   const client = createClient(InferenceService, connection.transport)
   await collect(
     client.streamGenerate(
-      { generation: { ...hello('req_1'), sessionId: 'ses_1' } },
+      { generation: { ...hello('req_1'), sessionId: 'ses_1', trace: { trace_name: 'nightly', step: 2 } } },
       callOptions({ principal: operator }),
     ),
   )
@@ -328,6 +329,8 @@ test('a generation has a span with the model, the usage and the end, inside the 
     'gen_ai.request.model': 'echo',
     'gen_ai.request.stream': true,
     'gen_ai.conversation.id': 'ses_1',
+    'portico.trace.trace_name': 'nightly',
+    'portico.trace.step': '2',
     'gen_ai.usage.input_tokens': 2,
     'gen_ai.usage.output_tokens': 14,
     'gen_ai.usage.cache_read.input_tokens': 0,

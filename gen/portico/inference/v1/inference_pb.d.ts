@@ -1775,7 +1775,7 @@ export declare type Provider = Message$1<"portico.inference.v1.Provider"> & {
   providerId: string;
 
   /**
-   * `openai`, `anthropic` or `echo`.
+   * `openai`, `openai-responses`, `anthropic` or `echo`.
    *
    * @generated from field: string protocol = 2;
    */

@@ -1,6 +1,11 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
+import type { JsonObject } from '#shared/json.ts'
 import { type Attributes, inSpan, type OpenSpan, streamInSpan } from '#shared/telemetry/tracing.ts'
+
+const MAX_TRACE_MEMBERS = 32
+const MAX_TRACE_NAME = 64
+const MAX_TRACE_TEXT = 1_024
 
 /**
  * A provider whose every generation has a span. Names are those of the GenAI semantic conventions, 2026-10 (all of them still
@@ -74,7 +79,7 @@ class Observer {
 }
 
 function asked(providerId: string, request: GenerationRequest, streamed: boolean): Attributes {
-  const { modelId, sampling, maxOutputTokens, sessionId } = request
+  const { modelId, sampling, maxOutputTokens, sessionId, trace } = request
   const attributes = {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': providerId,
@@ -85,6 +90,18 @@ function asked(providerId: string, request: GenerationRequest, streamed: boolean
     'gen_ai.request.top_p': sampling?.topP,
     'gen_ai.request.top_k': sampling?.topK,
     'gen_ai.conversation.id': sessionId,
+    ...traceOf(trace),
   }
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined)) as Attributes
+}
+
+/** What the caller gave for the span, each member by its name. */
+function traceOf(trace: JsonObject = {}): Attributes {
+  const members = Object.entries(trace).slice(0, MAX_TRACE_MEMBERS)
+  return Object.fromEntries(
+    members.map(([name, value]) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      return [`portico.trace.${name.slice(0, MAX_TRACE_NAME)}`, text.slice(0, MAX_TRACE_TEXT)]
+    }),
+  )
 }
