@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { KeyTerms_Reset } from '#gen/portico/identity/v1/identity_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
 import { open } from '#services/identity/open.ts'
@@ -72,6 +73,37 @@ test('create prints the key alone on standard output; a running server takes it,
 
   assert.equal((await folder.key('enable', keyId)).code, 0)
   await server.authenticate(secret)
+})
+
+test('terms are set when a key is created, and later, and a workspace gets a limit', async () => {
+  await using folder = await newFolder()
+  const terms = ['--limit', '2.5', '--reset', 'daily', '--requests-per-minute', '60', '--models', 'openai/*,echo']
+  const secret = (await folder.key('create', ...terms)).stdout.trim()
+  await using server = await folder.openService()
+  const { principal, terms: shown } = await server.authenticate(secret)
+  assert.deepEqual(
+    [shown?.limitNanos, shown?.limitReset, shown?.requestsPerMinute, shown?.allowedModels],
+    [2_500_000_000n, KeyTerms_Reset.DAILY, 60, ['openai/*', 'echo']],
+  )
+  const keyId = principal?.apiKeyId ?? ''
+  const changed = await folder.key('set', keyId, '--limit', 'none', '--tokens-per-minute', '1000', '--models', 'none')
+  assert.match(changed.stderr, /never expires {2}60 requests\/min {2}1000 tokens\/min {2}"made by/)
+  assert.equal((await folder.key('workspace-limit', '0.000000001')).code, 0)
+  const { terms: later } = await server.authenticate(secret)
+  assert.deepEqual(
+    [later?.limitNanos, later?.tokensPerMinute, later?.allowedModels, later?.workspaceLimitNanos],
+    [undefined, 1_000n, [], 1n],
+  )
+  assert.equal((await folder.key('workspace-limit', 'none')).code, 0)
+  assert.equal((await server.authenticate(secret)).terms?.workspaceLimitNanos, undefined)
+  for (const words of [
+    ['set', keyId],
+    ['set', keyId, '--name', 'a'],
+    ['set', keyId, '--limit', '-1'],
+    ['workspace-limit'],
+  ]) {
+    assert.equal((await folder.key(...words)).code, 2, words.join(' '))
+  }
 })
 
 test('a deleted key is refused by a running server, and gone', async () => {

@@ -1,15 +1,22 @@
-// Makes, lists, disables, enables and deletes API keys, as the operator.
+// Makes, lists, changes, disables, enables and deletes API keys, as the operator.
 import { parseArgs } from 'node:util'
 import { timestampDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type ApiKey, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { systemClock } from '#shared/clock.ts'
+import { describeTerms, parseDollars, parseTerms, TERM_OPTIONS } from './key-options.ts'
 import { type Operator, openAsOperator, remark, runCommand, UsageError } from './operator.ts'
 
 const USAGE = `Usage: npm run key -- create [--kind workspace|personal|management] [--name NAME] [--expires-in-days N]
+                              [TERMS]
        npm run key -- list
+       npm run key -- set KEY_ID TERMS
        npm run key -- disable KEY_ID
        npm run key -- enable KEY_ID
        npm run key -- delete KEY_ID
+       npm run key -- workspace-limit DOLLARS|none
+
+TERMS: --limit DOLLARS --reset never|daily|weekly|monthly --requests-per-minute N --tokens-per-minute N
+       --concurrent-requests N --models PATTERN,PATTERN (provider/model, where * stands for any text); none removes one
 
 create prints only the new key on standard output, so that a shell can store it:
        export PORTICO_API_KEY=$(npm run --silent key -- create)
@@ -37,7 +44,7 @@ await runCommand(USAGE, async (words) => {
 function parseWords(words: string[]) {
   try {
     const text = { type: 'string' } as const
-    const options = { kind: text, name: text, 'expires-in-days': text, workspace: text }
+    const options = { kind: text, name: text, 'expires-in-days': text, workspace: text, ...TERM_OPTIONS }
     return parseArgs({ args: words, allowPositionals: true, options })
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
@@ -47,29 +54,33 @@ function parseWords(words: string[]) {
 function parseCommand(positionals: readonly string[], options: { readonly [name: string]: string }): Command {
   const [verb = '', keyId, ...rest] = positionals
   if (rest.length > 0) throw new UsageError(`Unexpected arguments: ${rest.join(' ')}`)
-  if (verb !== 'create' && Object.keys(options).length > 0) throw new UsageError(`${verb} accepts only --workspace`)
-  if (['disable', 'enable', 'delete'].includes(verb) !== (keyId !== undefined)) {
+  const isChange = verb === 'create' || verb === 'set'
+  if (!isChange && Object.keys(options).length > 0) throw new UsageError(`${verb} accepts only --workspace`)
+  if (verb === 'workspace-limit') return limitWorkspace(keyId)
+  if (['set', 'disable', 'enable', 'delete'].includes(verb) !== (keyId !== undefined)) {
     throw new UsageError(keyId === undefined ? 'A key id is required' : `Unexpected argument: ${keyId}`)
   }
   if (verb === 'create') return parseCreate(options)
   if (verb === 'list') return list
+  if (verb === 'set') return setTerms(keyId ?? '', options)
   if (verb === 'disable') return disable(keyId ?? '', true)
   if (verb === 'enable') return disable(keyId ?? '', false)
   if (verb === 'delete') return remove(keyId ?? '')
   throw new UsageError(`Unknown command: ${verb}`)
 }
 
-function parseCreate(values: { kind?: string; name?: string; 'expires-in-days'?: string }): Command {
+function parseCreate(values: { readonly [name: string]: string }): Command {
   const kind = KINDS[values.kind ?? 'workspace']
   if (kind === undefined) throw new UsageError(`Unknown kind: ${values.kind}`)
   const days = values['expires-in-days']
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days)) {
     throw new UsageError('--expires-in-days takes a whole number from 1 to 99999')
   }
+  const { terms } = parseTerms(values)
   return async ({ identity, as }, workspaceId) => {
     const expireTime =
       days === undefined ? {} : { expireTime: timestampFromMs(systemClock.now() + Number(days) * DAY_MS) }
-    const request = { kind, name: values.name ?? 'made by the key command', ...expireTime }
+    const request = { kind, name: values.name ?? 'made by the key command', ...expireTime, terms }
     const { apiKey, secret } = await identity.createApiKey(request, as(workspaceId))
     process.stdout.write(`${secret}\n`)
     if (apiKey !== undefined) remark(`Created ${describe(apiKey)} of workspace ${workspaceId}. It is shown only once.`)
@@ -96,6 +107,28 @@ function disable(keyId: string, disabled: boolean): Command {
   }
 }
 
+function setTerms(keyId: string, options: { readonly [name: string]: string }): Command {
+  const { terms, paths } = parseTerms(options)
+  const other = Object.keys(options).find((name) => !(name in TERM_OPTIONS))
+  if (other !== undefined) throw new UsageError(`set does not accept --${other}`)
+  if (paths.length === 0) throw new UsageError('set takes at least one of the terms')
+  return async ({ identity, as }, workspaceId) => {
+    const { apiKey } = await identity.updateApiKey({ keyId, terms, updateMask: { paths } }, as(workspaceId))
+    if (apiKey !== undefined) remark(`Changed: ${describe(apiKey)}`)
+  }
+}
+
+function limitWorkspace(dollars: string | undefined): Command {
+  if (dollars === undefined) throw new UsageError('workspace-limit takes an amount of US dollars, or none')
+  const limitNanos = parseDollars('workspace-limit', dollars)
+  return async ({ identity, as }, workspaceId) => {
+    await identity.setWorkspaceLimit(limitNanos === undefined ? {} : { limitNanos }, as(workspaceId))
+    remark(
+      `The keys of workspace ${workspaceId} together may spend ${dollars === 'none' ? 'any amount' : `$${dollars}`}`,
+    )
+  }
+}
+
 function remove(keyId: string): Command {
   return async ({ identity, as }, workspaceId) => {
     await identity.deleteApiKey({ keyId }, as(workspaceId))
@@ -109,5 +142,5 @@ function describe(key: ApiKey): string {
   const state = key.disabled ? 'disabled' : expired ? 'expired' : 'enabled'
   const expiry =
     key.expireTime === undefined ? 'never expires' : `expires ${timestampDate(key.expireTime).toISOString()}`
-  return [key.keyId, `${key.prefix}…`, kind, state, expiry, JSON.stringify(key.name)].join('  ')
+  return [key.keyId, `${key.prefix}…`, kind, state, expiry, ...describeTerms(key), JSON.stringify(key.name)].join('  ')
 }

@@ -23,6 +23,16 @@ test('cached tokens are charged at their own price, reasoning as output', () => 
   assert.equal(outputCostOf(usage, pricing), 40n)
 })
 
+test('a long input has prices of its own for all tokens', () => {
+  const twice = { inputNanos: 2_000_000n, outputNanos: 8_000_000n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
+  const most = { ...twice, inputNanos: 9_000_000n, aboveTokens: 1_000n }
+  const tiered = { ...pricing, long: [most, { ...twice, aboveTokens: 100n }] }
+  const usage = (inputTokens: bigint) => ({ ...nothing, inputTokens, outputTokens: 10n })
+  assert.deepEqual([costOf(usage(100n), tiered), outputCostOf(usage(100n), tiered)], [140n, 40n])
+  assert.deepEqual([costOf(usage(101n), tiered), outputCostOf(usage(101n), tiered)], [282n, 80n])
+  assert.equal(costOf(usage(1_001n), tiered), 9_009n + 80n)
+})
+
 test('an unknown price costs nothing, and a reported zero is a zero', () => {
   assert.equal(costOf({ ...nothing, inputTokens: 5n }, undefined), 0n)
   assert.equal(costOf(nothing, pricing), 0n)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Pricing } from './cost.ts'
 import type { GenerationEvent, Usage } from './generation.ts'
 import { Meter } from './meter.ts'
 
@@ -55,15 +56,17 @@ test('the largest usage that is believed costs what fits into the ledger', () =>
   assert.ok(last.costNanos < 2n ** 63n && last.outputCostNanos < 2n ** 63n)
 })
 
-test('the cost is that of the price, else what the provider says, else it is not known', () => {
+test('the cost is that of the configured price, else what the provider says, else that of the list, else it is not known', () => {
   const cost = { nanos: 7n, outputNanos: 5n }
   const events: GenerationEvent[] = [{ type: 'usage', usage: usual, cost }, finished]
   const free = { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
-  const said = (pricing: typeof free | undefined, batch: readonly GenerationEvent[]) => {
+  const said = (pricing: Pricing | undefined, batch: readonly GenerationEvent[]) => {
     const [last] = new Meter(pricing, 7n).take(batch)
     return last?.type === 'finished' && [last.costNanos, last.outputCostNanos, last.costKnown]
   }
   assert.deepEqual(said(free, events), [0n, 0n, true])
   assert.deepEqual(said(undefined, events), [7n, 5n, true])
+  assert.deepEqual(said({ ...free, listed: true }, events), [7n, 5n, true])
+  assert.deepEqual(said({ ...free, listed: true }, [{ type: 'usage', usage: usual }, finished]), [0n, 0n, true])
   assert.deepEqual(said(undefined, [{ type: 'usage', usage: usual }, finished]), [0n, 0n, false])
 })

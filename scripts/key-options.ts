@@ -1,0 +1,72 @@
+// What the options of the key command say of a key.
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { type ApiKey, KeyTerms_Reset, type KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
+import { UsageError } from './operator.ts'
+
+type Terms = Exclude<MessageInitShape<typeof KeyTermsSchema>, { readonly $typeName: string }>
+
+const text = { type: 'string' } as const
+
+/** Options that set the terms of a key; `none` removes one. */
+export const TERM_OPTIONS = {
+  ...{ limit: text, reset: text, 'requests-per-minute': text, 'tokens-per-minute': text },
+  ...{ 'concurrent-requests': text, models: text },
+} as const
+
+type Options = { readonly [name in keyof typeof TERM_OPTIONS]?: string }
+
+const RESETS: Readonly<Record<string, KeyTerms_Reset>> = {
+  never: KeyTerms_Reset.NEVER,
+  daily: KeyTerms_Reset.DAILY,
+  weekly: KeyTerms_Reset.WEEKLY,
+  monthly: KeyTerms_Reset.MONTHLY,
+}
+
+/** The fields that options name, and what they say of them. */
+export function parseTerms(options: Options): { readonly terms: Terms; readonly paths: string[] } {
+  const count = (name: keyof Options): number | undefined => {
+    const given = options[name]
+    if (given === undefined || given === 'none') return undefined
+    if (!/^[1-9]\d{0,12}$/.test(given)) throw new UsageError(`--${name} takes a whole number, or none`)
+    return Number(given)
+  }
+  const reset = RESETS[options.reset ?? 'never']
+  if (reset === undefined) throw new UsageError('--reset takes never, daily, weekly or monthly')
+  const tokens = count('tokens-per-minute')
+  const terms: Terms = {
+    limitNanos: parseDollars('--limit', options.limit),
+    limitReset: reset,
+    requestsPerMinute: count('requests-per-minute'),
+    tokensPerMinute: tokens === undefined ? undefined : BigInt(tokens),
+    concurrentRequests: count('concurrent-requests'),
+    allowedModels: (options.models ?? 'none') === 'none' ? [] : (options.models ?? '').split(','),
+  }
+  const fields = {
+    ...{ limit: 'limit_nanos', reset: 'limit_reset', 'requests-per-minute': 'requests_per_minute' },
+    ...{ 'tokens-per-minute': 'tokens_per_minute', 'concurrent-requests': 'concurrent_requests' },
+    models: 'allowed_models',
+  }
+  const named = Object.entries(fields).filter(([name]) => options[name as keyof Options] !== undefined)
+  return { terms, paths: named.map(([, field]) => `terms.${field}`) }
+}
+
+/** US dollars as nano-dollars; undefined: `none`, or nothing was given. */
+export function parseDollars(what: string, given: string | undefined): bigint | undefined {
+  if (given === undefined || given === 'none') return undefined
+  const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,9}))?$/.exec(given) ?? []
+  if (whole === undefined) throw new UsageError(`${what} takes an amount of US dollars, or none`)
+  return BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'))
+}
+
+/** The terms of a key for people; none: nothing limits it. */
+export function describeTerms({ terms }: ApiKey): string[] {
+  const { limitNanos, limitReset, requestsPerMinute, tokensPerMinute, concurrentRequests, allowedModels } = terms ?? {}
+  const period = Object.keys(RESETS).find((name) => RESETS[name] === limitReset) ?? 'never'
+  return [
+    ...(limitNanos === undefined ? [] : [`$${Number(limitNanos) / 1e9}${period === 'never' ? '' : ` ${period}`}`]),
+    ...(requestsPerMinute === undefined ? [] : [`${requestsPerMinute} requests/min`]),
+    ...(tokensPerMinute === undefined ? [] : [`${tokensPerMinute} tokens/min`]),
+    ...(concurrentRequests === undefined ? [] : [`${concurrentRequests} at once`]),
+    ...(allowedModels === undefined || allowedModels.length === 0 ? [] : [`models ${allowedModels.join(',')}`]),
+  ]
+}
