@@ -4,6 +4,9 @@ import OpenAI from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { chatConfig } from '#test/support/provider-config.ts'
+import { answers, startStub, streams } from '#test/support/provider-stub.ts'
+import { chatEnd, chunk } from '#test/support/responses.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const model = 'portico/echo'
@@ -161,4 +164,53 @@ test('abort() of a stream takes effect', async () => {
   })
   for await (const { choices } of stream) if (choices[0]?.delta.content) stream.controller.abort()
   await waitFor('the stream to end', () => portico.listener.lifecycle.openStreams === 0)
+})
+
+test('a custom tool is called with any text, whole and streamed, and its result goes back', async () => {
+  const call = { index: 0, id: 'c1', type: 'custom', custom: { name: 'edit', input: 'any "text"' } }
+  const { index: _, ...called } = call
+  for (const streamed of [false, true]) {
+    const whole = answers(200, { choices: [{ message: { tool_calls: [called] }, finish_reason: 'tool_calls' }] })
+    await using stub = await startStub(
+      streamed ? streams(chunk({ tool_calls: [call] }) + chatEnd('tool_calls')) : whole,
+    )
+    await using portico = await openPortico({ PORTICO_CONFIG: chatConfig(stub) })
+    const chat = clientOf(portico).chat.completions
+    const grammar = { syntax: 'lark' as const, definition: 'start: /.+/' }
+    const tool = { type: 'custom' as const, custom: { name: 'edit', format: { type: 'grammar' as const, grammar } } }
+    const request = { model: 'openai/gpt-5.5', messages: ask('Edit it.'), tools: [tool] }
+    const pieces: OpenAI.ChatCompletionChunk.Choice.Delta[] = []
+    if (streamed) {
+      for await (const { choices } of await chat.create({ ...request, stream: true })) {
+        if (choices[0]) pieces.push(choices[0].delta)
+      }
+      // The types of the SDK know no custom calls in chunks.
+      const custom = pieces.flatMap(({ tool_calls: calls = [] }) => calls as unknown as Partial<typeof call>[])
+      assert.deepEqual([custom[0]?.id, custom[0]?.type], ['c1', 'custom'])
+      assert.equal(custom.map((piece) => piece.custom?.input ?? '').join(''), 'any "text"')
+      continue
+    }
+    const { message } = (await chat.create(request)).choices[0] ?? assert.fail()
+    assert.deepEqual(message.tool_calls, [called])
+    const result = { role: 'tool' as const, tool_call_id: 'c1', content: 'done' }
+    await chat.create({ ...request, messages: [...request.messages, message, result] })
+    const [first, second] = stub.seen.map(({ body }) => body as { messages: object[]; tools: object[] })
+    assert.deepEqual(first?.tools, [tool])
+    assert.deepEqual(second?.messages.slice(1), [
+      { role: 'assistant', content: null, tool_calls: [called] },
+      { role: 'tool', tool_call_id: 'c1', content: 'done' },
+    ])
+  }
+})
+
+test('sources and log probabilities of a provider come as the SDK knows them', async () => {
+  const citation = { url: 'https://a', title: 'A', start_index: 0, end_index: 2 }
+  const message = { content: 'Hi', annotations: [{ type: 'url_citation', url_citation: citation }] }
+  const logprobs = { content: [{ token: 'Hi', logprob: -0.5, bytes: [72, 105], top_logprobs: [] }], refusal: null }
+  await using stub = await startStub(answers(200, { choices: [{ message, logprobs, finish_reason: 'stop' }] }))
+  await using portico = await openPortico({ PORTICO_CONFIG: chatConfig(stub) })
+  const request = { model: 'openai/gpt-5.5', messages: ask('Who?'), logprobs: true }
+  const [choice] = (await clientOf(portico).chat.completions.create(request)).choices
+  assert.deepEqual(choice?.message.annotations, message.annotations)
+  assert.deepEqual(choice?.logprobs, logprobs)
 })

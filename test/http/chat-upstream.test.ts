@@ -206,3 +206,27 @@ for (const streamed of [false, true]) {
     assert.equal(messages.at(-1).content, 'a cat')
   })
 }
+
+test('an item of a tool that the provider ran comes back to it with the history', async () => {
+  const item = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } }
+  const content = [{ type: 'output_text', text: 'Hi', annotations: [] }]
+  const said = { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content }
+  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
+  const response = { id: 'resp_1', object: 'response', status: 'completed', output: [item, said], usage }
+  await using stub = await startStub(answers(200, response))
+  await using portico = await openPortico({ OPENAI_API_KEY: 'sk-upstream', OPENAI_BASE_URL: `${stub.url}/v1` })
+  const request = {
+    model: 'openai/gpt-5.5',
+    messages: [{ role: 'user', content: 'Search.' }],
+    tools: [{ type: 'web_search', search_context_size: 'low' }],
+  }
+  const { message } = (await askChat(portico, request)).choices[0]
+  assert.equal(message.content, 'Hi')
+  await askChat(portico, { ...request, messages: [...request.messages, message, { role: 'user', content: 'Again.' }] })
+  const [first, second] = stub.seen.map(({ body }) => body as Json)
+  assert.deepEqual(first?.tools, request.tools)
+  assert.deepEqual(
+    second?.input.find(({ type }: Json) => type === item.type),
+    item,
+  )
+})
