@@ -29,6 +29,15 @@ function rowsIn(directory: string): unknown[] {
   return database.prepare('SELECT status, error FROM ledger').all()
 }
 
+/** How many requests the accounts have running. */
+function runningIn(directory: string): unknown[] {
+  using database = new DatabaseSync(join(directory, 'inference.sqlite'))
+  return database
+    .prepare('SELECT held_requests, held_nanos FROM accounts')
+    .all()
+    .map((row) => Object.values(row))
+}
+
 test('SQLite: a row that was open when its process was killed is settled at the next start', async (t) => {
   using data = scratchDirectory()
   using project = scratchDirectory()
@@ -44,9 +53,17 @@ test('SQLite: a row that was open when its process was killed is settled at the 
   assert.equal(await answer, 'cut')
   const row = (status: string, error: string) => Object.assign(Object.create(null), { status, error })
   assert.deepEqual(rowsIn(data.path), [row('open', '')])
+  assert.deepEqual(runningIn(data.path), [
+    [1, 0],
+    [1, 0],
+  ])
   const second = await startSingle(setting)
   assert.equal(await second.stop(), 0)
   assert.deepEqual(rowsIn(data.path), [row('aborted', 'PROCESS_LOST')])
+  assert.deepEqual(runningIn(data.path), [
+    [0, 0],
+    [0, 0],
+  ])
 })
 
 test('MongoDB: a row that was open when its process was killed is settled by another one', {

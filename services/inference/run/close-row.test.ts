@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { GenerationRecord_Status, UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
+import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
+import { openInference, userMessage } from '#test/support/inference.ts'
+import { answers, startStub, streams } from '#test/support/provider-stub.ts'
+import { chatEnd, chunk } from '#test/support/responses.ts'
+import { connectLocal } from '#test/support/transports.ts'
+
+const principal: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' }
+const options = callOptions({ principal, authenticated: true })
+const pricing = {
+  ...{ inputNanos: 1_000_000n, outputNanos: 2_000_000n },
+  ...{ cacheReadNanos: 1_000_000n, cacheWriteNanos: 1_000_000n },
+}
+const hello = chunk({ role: 'assistant', content: 'Hello you' })
+
+/** What a provider may do to a stream and to a whole answer, and what of it was used: nothing, or an estimate, or what it says. */
+const FAULTS: Readonly<
+  Record<string, readonly [(response: ServerResponse) => unknown, 'nothing' | 'estimate' | 'usage']>
+> = {
+  'refuses the key': [answers(401, { error: { message: 'no' } }), 'nothing'],
+  'limits the rate': [answers(429, { error: { message: 'slow' } }), 'nothing'],
+  'has an error': [answers(500, 'oops'), 'nothing'],
+  'hangs up at once': [(response) => response.destroy(), 'nothing'],
+  'never answers': [() => {}, 'nothing'],
+  'answers with a page': [answers(200, '<html>', { 'content-type': 'text/html' }), 'nothing'],
+  'cuts its stream': [
+    (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(hello, () => response.destroy())
+    },
+    'estimate',
+  ],
+  'stalls in its stream': [
+    (response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(hello),
+    'estimate',
+  ],
+  'says an error in its stream': [streams(`${hello}data: {"error":{"message":"no","code":500}}\n\n`), 'estimate'],
+  'ends without usage': [streams(`${hello}${chunk({}, {}, 'stop')}data: [DONE]\n\n`), 'estimate'],
+  'ends well': [streams(hello + chatEnd()), 'usage'],
+}
+
+test('however a provider ends a stream, one row is closed with what was used, and nothing is held', async () => {
+  let fault: (response: ServerResponse) => unknown = () => {}
+  await using stub = await startStub((response) => fault(response))
+  const models = [{ id: 'gpt', displayName: 'gpt', contextLength: undefined, pricing }]
+  const provider = { id: 'p', protocol: 'openai', baseUrl: stub.url, apiKey: undefined, headers: {}, models } as const
+  await using service = await openInference({ providers: [provider], defaultModel: 'p/gpt', generationTimeoutMs: 700 })
+  await using connection = await connectLocal(service.routes)
+  const inference = createClient(InferenceService, connection.transport)
+  const usage = createClient(UsageService, connection.transport)
+  let spent = 0n
+  for (const [requestId, [play, used]] of Object.entries(FAULTS)) {
+    fault = play
+    const generation = { requestId, messages: [userMessage('Hi')], maxOutputTokens: 100 }
+    let failed = false
+    try {
+      for await (const _ of inference.streamGenerate({ generation, terms: { concurrentRequests: 1 } }, options));
+    } catch {
+      failed = true
+    }
+    const found = (await usage.getGeneration({ requestId }, options)).generation ?? assert.fail(requestId)
+    assert.equal(failed, !requestId.startsWith('ends'), requestId)
+    assert.equal(found.status, failed ? GenerationRecord_Status.FAILED : GenerationRecord_Status.COMPLETED, requestId)
+    assert.equal(found.error !== '', failed, requestId)
+    const kind = found.usage === undefined ? 'nothing' : found.usage.estimated ? 'estimate' : 'usage'
+    assert.equal(kind, used, requestId)
+    if (kind === 'estimate') assert.ok((found.usage?.outputTokens ?? 0n) >= 3n, requestId)
+    spent += found.costNanos
+    const { keys } = await usage.getKeyUsage({ keyIds: ['key_1'] }, options)
+    const { totalNanos, reservedNanos } = keys[0]?.spending ?? assert.fail()
+    assert.deepEqual([totalNanos, reservedNanos], [spent, 0n], requestId)
+  }
+  const { activities } = await usage.listActivity({}, options)
+  assert.deepEqual(
+    activities.map(({ sum }) => [sum?.requestCount, sum?.costNanos]),
+    [[BigInt(Object.keys(FAULTS).length), spent]],
+  )
+})
