@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MongoLedger } from '#services/inference/adapters/mongo/ledger.ts'
 import { SCHEMA } from '#services/inference/adapters/mongo/schema.ts'
-import type { Clock } from '#shared/clock.ts'
+import { type Clock, systemClock } from '#shared/clock.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { migrateMongo, prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
-import { ledgerSuite } from './ledger.suite.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { demand, ledgerSuite, opening } from './ledger.suite.ts'
 import { accountsSuite } from './ledger-accounts.suite.ts'
 
 async function makeStore() {
@@ -22,6 +23,24 @@ async function makeStore() {
 
 ledgerSuite('MongoDB', makeStore, { skip: skipWithoutMongo })
 accountsSuite('MongoDB', makeStore, { skip: skipWithoutMongo })
+
+test('MongoDB: what nobody waits for any more is settled, whether it was opened by then or is opened late', {
+  skip: skipWithoutMongo,
+}, async () => {
+  await using store = await makeStore()
+  await using ledger = await store.open(systemClock)
+  await ledger.open(opening, demand, undefined)
+  ledger.abandon('wrk_1', 'req_1')
+  const late = ledger.open({ ...opening, requestId: 'req_2' }, demand, undefined)
+  ledger.abandon('wrk_1', 'req_2')
+  await assert.rejects(late, reasonOfRejection('STORE_UNAVAILABLE'))
+  await ledger.settle()
+  assert.equal((await ledger.get('wrk_1', 'req_1'))?.error, 'PROCESS_LOST')
+  assert.equal(await ledger.get('wrk_1', 'req_2'), undefined)
+  for (const account of [...(await ledger.accounts('wrk_1', ['key_1'])), await ledger.workspaceAccount('wrk_1')]) {
+    assert.deepEqual([account.heldRequests, account.heldNanos, account.minuteRequests], [0, 0n, 1])
+  }
+})
 
 test('MongoDB: a ledger of the first form and a new one have the same indexes, each of which is read by', {
   skip: skipWithoutMongo,

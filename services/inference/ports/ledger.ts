@@ -102,6 +102,8 @@ export interface Ledger extends AsyncDisposable {
    * the workspace has a row with that id.
    */
   open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission>
+  /** What came of an opening is not known, since the store was away: if it was done, it is settled as of a process that is gone. */
+  abandon(workspace: string, requestId: string): void
   /**
    * Closes open rows: what they held is free, and what they cost counts. One that is closed already, or is not there, is left as it
    * is.

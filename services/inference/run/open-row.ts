@@ -1,4 +1,5 @@
 import { Rejection } from '#shared/rejection.ts'
+import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { pricesAt } from '../domain/cost.ts'
 import type { Demand, RateName, Refusal } from '../domain/ledger/admission.ts'
 import { inputTokensOf } from '../domain/ledger/estimate.ts'
@@ -29,7 +30,10 @@ export async function openRow(generation: Generation, dependencies: GenerationDe
     ...{ workspace, requestId, apiKeyId, origin, sessionId, user, providerId, modelId, preset, attribution, metadata },
     streamed: input.form === 'streamed',
   }
-  const admission = await dependencies.ledger.open(opening, demand, terms)
+  const admission = await dependencies.ledger.open(opening, demand, terms).catch((error: unknown) => {
+    if (isStoreUnavailable(error)) dependencies.ledger.abandon(workspace, requestId)
+    throw error
+  })
   if (!admission.admitted) throw rejectionOf(admission.refusal, dependencies.clock.now())
   generation.inputTokens = demand.inputTokens
   generation.maxOutputTokens = admission.outputTokens === undefined ? undefined : Number(admission.outputTokens)

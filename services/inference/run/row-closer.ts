@@ -5,15 +5,15 @@ import type { Ledger, LedgerClosing } from '../ports/ledger.ts'
 
 /** How long rows wait for others that are closed with them. */
 const GROUP_MS = 10
-/** What was used is written down also when the ledger is away for a while. */
-const PATIENCE_MS = 60_000
+/** However long the ledger is away: as long as it is, nothing new is opened that would have to be closed. */
+const PATIENCE_MS = Number.POSITIVE_INFINITY
 const STOP_MS = 5_000
 /** A reader of the ledger waits so long for closes that are under way. */
 const READ_MS = 4_000
 
 /**
- * Closes rows of the ledger while nobody waits for it, those of 10 ms in one commit. While the ledger is away it tries for a
- * minute; rows that it could not close stay open, and one that cannot be written keeps no other one open. Disposal closes what is left, and waits for it at most 5 s.
+ * Closes rows of the ledger while nobody waits for it, those of 10 ms in one commit. While the ledger is away it tries again, and one
+ * that cannot be written keeps no other one open. Disposal closes what is left, and waits for it at most 5 s.
  */
 export class RowCloser implements AsyncDisposable {
   readonly #ledger: Ledger

@@ -16,6 +16,7 @@ import { randomText } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
+import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { AccountBook } from './account-book.ts'
 import { reserve, settleHold } from './account-changes.ts'
 import { type AccountDocument, stateOf, WORKSPACE } from './account-document.ts'
@@ -23,6 +24,7 @@ import { sumRows } from './activity.ts'
 import { announceCloses, awaitCloses } from './announced-closes.ts'
 import { endLease, type LeaseDocument, renewLease } from './leases.ts'
 import { type Collections, settleLost } from './lost-rows.ts'
+import { OwnHolds } from './own-holds.ts'
 import { fromRow, type Row, spentOf, toClosed, toRow } from './row.ts'
 import { SCHEMA } from './schema.ts'
 
@@ -40,9 +42,7 @@ export class MongoLedger implements Ledger {
   readonly #collections: Collections
   /** Names this process. */
   readonly #process = randomText(16)
-  /** Names of holds, by row: of the requests of this process that run. */
-  readonly #running = new Map<string, string>()
-  readonly #known = new Set<string>()
+  readonly #own = new OwnHolds()
 
   private constructor(mongo: Mongo, clock: Clock) {
     this.#mongo = mongo
@@ -70,26 +70,32 @@ export class MongoLedger implements Ledger {
     const { workspace, requestId, apiKeyId } = opening
     const [now, name, process] = [this.#clock.now(), randomText(16), this.#process]
     const { book, rows } = this.#collections
-    this.#known.add(name)
+    this.#own.begin(opening, name)
     try {
       const entry = { name, requestId, process }
       const admission = await reserve(book, { workspace, apiKeyId, demand, terms, now, entry })
       if (!admission.admitted) {
-        this.#known.delete(name)
+        this.#own.forget(opening, name)
         return admission
       }
+      // Nobody waits for it any more.
+      if (!this.#own.has(name)) throw storeUnavailable('A row was opened too late')
       await rows.insertOne(toRow(opening, { demand, hold: admission.hold, name, process, now }), {
         maxTimeMS: MAX_TIME_MS,
       })
-      this.#running.set(rowName(opening), name)
+      this.#own.opened(opening, name)
       return admission
     } catch (error) {
       // Whatever is held by now is nobody's: it is freed here, or as soon as the store can be written.
-      this.#known.delete(name)
+      this.#own.forget(opening, name)
       if (!isDuplicate(error)) throw error
       await this.settle()
       throw new Rejection('REQUEST_DUPLICATE', { request_id: requestId })
     }
+  }
+
+  abandon(workspace: string, requestId: string): void {
+    this.#own.forget({ workspace, requestId })
   }
 
   async close(closings: readonly LedgerClosing[]): Promise<void> {
@@ -101,11 +107,12 @@ export class MongoLedger implements Ledger {
       return { updateOne: { filter, update: { $set: toClosed(closing, now) } } }
     })
     const { matchedCount } = await rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
-    const ours = matchedCount === closings.length && closings.every((closing) => this.#running.has(rowName(closing)))
+    const ours =
+      matchedCount === closings.length && closings.every((closing) => this.#own.nameOf(closing) !== undefined)
     await Promise.all(
       ours ? closings.map((closing) => this.#count(closing, now)) : await this.#countStored(closings, now),
     )
-    for (const closing of closings) this.#forget(rowName(closing))
+    for (const closing of closings) this.#own.forget(closing, this.#own.nameOf(closing))
   }
 
   async note(progress: readonly LedgerProgress[]): Promise<void> {
@@ -119,7 +126,7 @@ export class MongoLedger implements Ledger {
   }
 
   async announce(closings: readonly LedgerClosing[]): Promise<void> {
-    const named = closings.map((closing) => ({ ...closing, name: this.#running.get(rowName(closing)) ?? '' }))
+    const named = closings.map((closing) => ({ ...closing, name: this.#own.nameOf(closing) ?? '' }))
     await announceCloses(this.#collections.accounts, named)
   }
 
@@ -129,7 +136,7 @@ export class MongoLedger implements Ledger {
 
   async settle(): Promise<void> {
     await renewLease(this.#collections.leases, this.#process)
-    await settleLost(this.#collections, this.#process, (name) => !this.#known.has(name), this.#clock.now())
+    await settleLost(this.#collections, this.#process, (name) => !this.#own.has(name), this.#clock.now())
   }
 
   async get(workspace: string, requestId: string): Promise<LedgerEntry | undefined> {
@@ -166,7 +173,7 @@ export class MongoLedger implements Ledger {
   /** Counts in both accounts what a row cost that this process has closed. */
   async #count(closing: LedgerClosing, now: number): Promise<void> {
     const { workspace, apiKeyId, usage, costNanos } = closing
-    const name = this.#running.get(rowName(closing)) ?? ''
+    const name = this.#own.nameOf(closing) ?? ''
     const spent = { nanos: costNanos, inputTokens: usage?.inputTokens ?? 0n, outputTokens: usage?.outputTokens ?? 0n }
     await this.#settleHolds(workspace, apiKeyId, name, spent, now)
   }
@@ -187,15 +194,6 @@ export class MongoLedger implements Ledger {
       await settleHold(this.#collections.book, workspace, owner, name, spent, now)
     }
   }
-
-  #forget(row: string): void {
-    this.#known.delete(this.#running.get(row) ?? '')
-    this.#running.delete(row)
-  }
-}
-
-function rowName({ workspace, requestId }: Pick<LedgerOpening, 'workspace' | 'requestId'>): string {
-  return `${workspace} ${requestId}`
 }
 
 function isDuplicate(error: unknown): boolean {

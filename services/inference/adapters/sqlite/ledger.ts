@@ -63,6 +63,9 @@ export class SqliteLedger implements Ledger {
     return this.#call('open', toOpenCall(opening, demand, terms, this.#clock.now()))
   }
 
+  /** What fails here was not done. */
+  abandon(): void {}
+
   close(closings: readonly LedgerClosing[]): Promise<void> {
     const now = this.#clock.now()
     const calls = closings.map((closing) => toCloseCall(closing, now))
