@@ -117,7 +117,9 @@ function toChoice({ tool_choice: choice }: ChatSettings): GenerationInit['toolCh
 }
 
 function toFormat(format: ChatSettings['response_format']): GenerationInit['responseFormat'] | undefined {
-  if (format == null || format.type === 'text') return undefined
+  if (format == null) return undefined
+  // Said, so that it counts beside a preset.
+  if (format.type === 'text') return {}
   if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
   const { name, schema, strict, description } = format.json_schema
   const value = {

@@ -52,7 +52,9 @@ function wantsTokens({ include }: ResponseSettings): 0 | undefined {
 function toFormat(
   format: NonNullable<CreateResponseBody['text']>['format'],
 ): MessageInitShape<typeof ResponseFormatSchema> | undefined {
-  if (format == null || format.type === 'text') return undefined
+  if (format == null) return undefined
+  // Said, so that it counts beside a preset.
+  if (format.type === 'text') return {}
   if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
   const { name, schema, strict, description } = format
   const value = { name, schema: schema as Struct, description: description || undefined, ...given('strict', strict) }

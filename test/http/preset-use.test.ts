@@ -137,6 +137,18 @@ for (const [dialect, { ask, tool }] of Object.entries(DIALECTS)) {
   })
 }
 
+test('whoever asks for text gets text, also where the preset says JSON', async () => {
+  await using both = await openBoth()
+  const { portico, stub } = both
+  await created(portico, 'p', 'chat/completions', { model: 'openai/a', response_format: { type: 'json_object' } })
+  const asked = { ...DIALECTS['chat/completions'].ask, model: '@preset/p' }
+  assert.deepEqual((await upstream(portico, stub, 'chat/completions', asked)).response_format, { type: 'json_object' })
+  const text = { ...asked, response_format: { type: 'text' } }
+  assert.equal((await upstream(portico, stub, 'chat/completions', text)).response_format, undefined)
+  const response = { model: '@preset/p', input: 'Hi', text: { format: { type: 'text' } } }
+  assert.equal((await upstream(portico, stub, 'responses', response)).response_format, undefined)
+})
+
 function choiceOf(dialect: string): (name: string) => object {
   if (dialect === 'messages') return (name) => ({ type: 'tool', name })
   return dialect === 'responses'

@@ -34,5 +34,7 @@ export function toGeneration(
   const principal = principalOf(context)
   check(message !== undefined, 'generation', 'is missing')
   const who = { principal, authenticated: isAuthenticated(context), caller: context.signal, terms: parseTerms(terms) }
-  return new Generation({ ...who, form, model: message.model, request: parseGeneration(message) })
+  const { model, responseFormat } = message
+  const wantsText = responseFormat !== undefined && responseFormat.format.case === undefined
+  return new Generation({ ...who, form, model, request: parseGeneration(message), wantsText })
 }

@@ -21,7 +21,8 @@ export async function applyPreset(
   if (found?.preset.status !== 'active') throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
   const { id: presetId, version, settings: stored, systemPrompt } = { ...found.designated, id: found.preset.id }
   const { model, settings } = readSettings(stored)
-  const request = withPreset(input.request, settings, systemPrompt)
+  const left = input.wantsText ? { ...settings, responseFormat: undefined } : settings
+  const request = withPreset(input.request, left, systemPrompt)
   generation.input = { ...input, model: named.model ?? model, request }
   generation.preset = { presetId, slug, version }
   generation.warnings = notAppliedWarnings(request)

@@ -57,6 +57,8 @@ export interface GenerationInput {
   /** As it was asked for; undefined: the default model. */
   readonly model: string | undefined
   readonly request: Omit<GenerationRequest, 'modelId'>
+  /** Whether the request itself says that the answer is text, whatever its preset says. */
+  readonly wantsText: boolean
 }
 
 /** What an answer says of how it was made, besides what its events say. */

@@ -678,7 +678,7 @@ export declare const ToolChoice_ModeSchema: GenEnum<ToolChoice_Mode>;
  */
 export declare type ResponseFormat = Message$1<"portico.inference.v1.ResponseFormat"> & {
   /**
-   * Not set: text.
+   * Not set: text, also where the preset says another form.
    *
    * @generated from oneof portico.inference.v1.ResponseFormat.format
    */
