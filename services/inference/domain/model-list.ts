@@ -89,16 +89,10 @@ function findUnlisted(providers: readonly ProviderEntry[], name: string): Resolv
 /** Where a provider serves a model. */
 export function endpointOf(provider: ProviderEntry, model: Omit<ModelEntry, 'displayName'>): Endpoint {
   const { pricing, contextLength, outputLimit } = model
-  const policy = { ...UNKNOWN_POLICY, ...provider.policy, ...model.policy }
-  return {
-    providerId: provider.id,
-    modelId: model.id,
-    pricing,
-    contextLength,
-    outputLimit,
-    policy,
-    without: provider.without,
-  }
+  const isSaid = provider.policy !== undefined || model.policy !== undefined
+  const policy = isSaid ? { ...UNKNOWN_POLICY, ...provider.policy, ...model.policy } : UNKNOWN_POLICY
+  const [providerId, modelId, { without }] = [provider.id, model.id, provider]
+  return { providerId, modelId, pricing, contextLength, outputLimit, policy, without }
 }
 
 /** Whether a model may be used by whoever may use those that patterns name: `*` stands for any text; one without `/` means any provider's. */

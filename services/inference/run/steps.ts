@@ -59,6 +59,7 @@ async function checkKey(generation: Generation, { keys }: GenerationDependencies
 /** Refuses models that the key may not use, by where they are served and not by what they are called. */
 function requireAllowed(generation: Generation): void {
   const patterns = generation.terms?.allowedModels ?? []
+  if (patterns.length === 0) return
   const [first, ...others] = generation.endpoints.filter((endpoint) => isAllowed(patterns, endpoint))
   if (first === undefined) {
     const [{ providerId, modelId }] = generation.endpoints
