@@ -2,7 +2,7 @@ import type { MediaPart, Part, Source, ToolCallPart } from '#gen/portico/inferen
 import { isObject } from '#shared/json.ts'
 import type { Delta } from './events.ts'
 import type { ContentBlock } from './message.ts'
-import { fromThought } from './thoughts.ts'
+import { fromForeign, fromThought } from './thoughts.ts'
 import { ANTHROPIC } from './to-settings.ts'
 
 /** The block that a part is, with the sources that are its own; undefined: it says nothing, or has no form in a message. */
@@ -29,7 +29,7 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
     case 'file':
       return { type: 'document', source: sourceOf(part.value), title: part.value.name ?? null }
     case 'foreign':
-      return part.value.format === ANTHROPIC ? (part.value.item as ContentBlock | undefined) : undefined
+      return part.value.format === ANTHROPIC ? (part.value.item as ContentBlock | undefined) : fromForeign(part.value)
     default:
       return undefined
   }

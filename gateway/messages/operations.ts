@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { OF_USERS } from '../credentials.ts'
+import { errorSchemas } from '../errors/schemas.ts'
 import { asked, GENERATION_REASONS, type GenerationIds, generationHeaders, newGeneration } from '../generation/call.ts'
 import { toRouterMetadata, wantsRouterMetadata } from '../generation/router-metadata.ts'
 import { jsonOrEvents, stream, whole } from '../kinds.ts'
@@ -39,7 +40,8 @@ export const createMessage = operation({
   headers: messagesHeaders,
   body: createMessageBody,
   limit: 'promptLimit',
-  answer: jsonOrEvents(messageObject, messageEvent),
+  // A failure that comes late, after white space was sent, is an error with the status 200.
+  answer: jsonOrEvents(z.union([messageObject, errorSchemas.messages]), messageEvent),
   errors: GENERATION_REASONS,
   async handle({ inference }, { headers, body, call, facade }) {
     const ids: GenerationIds = newGeneration(call, facade)

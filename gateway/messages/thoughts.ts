@@ -1,6 +1,12 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import type { ReasoningPart, ReasoningPartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import type {
+  ForeignPart,
+  PartSchema,
+  ReasoningPart,
+  ReasoningPartSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import { isObject } from '#shared/json.ts'
+import { openItem, sealItem } from '../generation/sealed-item.ts'
 import { openProof, sealProof } from '../generation/thought.ts'
 import { ANTHROPIC } from './to-settings.ts'
 
@@ -55,4 +61,17 @@ function partsOf(proof: string): Record<string, unknown> {
 function texts<K extends string>(members: Readonly<Record<K, unknown>>): { readonly [name in K]?: string } {
   const given = Object.entries(members).filter(([, value]) => typeof value === 'string')
   return Object.fromEntries(given) as { readonly [name in K]?: string }
+}
+
+/** An item of another kind of provider, which a message has no place for, as a thought that is hidden. */
+export function fromForeign({ format, item = {} }: Pick<ForeignPart, 'format' | 'item'>): ThoughtBlock {
+  return { type: 'redacted_thinking', data: sealProof(format, sealItem(item), ANTHROPIC) }
+}
+
+/** What a hidden thought of history holds: a thought, or such an item. */
+export function toHidden(data: string): NonNullable<MessageInitShape<typeof PartSchema>['part']> {
+  const { format = '', proof } = openProof(data, ANTHROPIC)
+  const item = format === ANTHROPIC ? undefined : openItem(proof)
+  if (item !== undefined) return { case: 'foreign', value: { format, item } }
+  return { case: 'reasoning', value: toThought('', data, true) }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { create, toJson } from '@bufbuild/protobuf'
 import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { sealItem } from '../generation/sealed-item.ts'
 import { createMessageBody, presetBody } from './body.ts'
 import { publicField } from './public-field.ts'
 import { toGenerationRequest } from './to-generation-request.ts'
@@ -70,7 +71,7 @@ test('a thought goes back to the kind of provider that made it', () => {
           { type: 'thinking', thinking: 'raw', signature: '' },
           { type: 'redacted_thinking', data: 'D' },
           { type: 'redacted_thinking', data: 'portico:openai-responses-v1:no json' },
-          { type: 'text', text: 'x' },
+          { type: 'redacted_thinking', data: `portico:openai-responses-v1:${sealItem({ type: 'web_search_call' })}` },
         ],
       },
     ],
@@ -87,6 +88,8 @@ test('a thought goes back to the kind of provider that made it', () => {
       { format: 'openai-responses-v1' },
     ],
   )
+  const item = { type: 'web_search_call' }
+  assert.deepEqual(parts.at(-1), { foreign: { format: 'openai-responses-v1', item } })
 })
 
 test('settings: for every provider what has a meaning there, for Anthropic the words of the client', () => {

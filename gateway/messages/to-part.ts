@@ -3,7 +3,7 @@ import type { Part as PartMessage, PartSchema } from '#gen/portico/inference/v1/
 import { Rejection } from '#shared/rejection.ts'
 import { mediaFromUrl } from '../generation/media.ts'
 import type { CacheMarker, KnownBlock, MessageBlock, ResultBlock } from './blocks.ts'
-import { toThought } from './thoughts.ts'
+import { toHidden, toThought } from './thoughts.ts'
 import { ANTHROPIC } from './to-settings.ts'
 
 export type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
@@ -66,7 +66,7 @@ function bare(block: KnownBlock, field: string): Part {
     case 'thinking':
       return { part: { case: 'reasoning', value: toThought(block.thinking, block.signature ?? '', false) } }
     case 'redacted_thinking':
-      return { part: { case: 'reasoning', value: toThought('', block.data, true) } }
+      return { part: toHidden(block.data) }
     case 'tool_use': {
       const { id: callId, name, input, signature, format } = block
       const proof = { signature: signature ?? undefined, format: format ?? undefined }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { reasons } from '#services/inference/reasons.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 import { rawRequest } from '#test/support/raw-http.ts'
 import { sendBytes } from '#test/support/raw-socket.ts'
@@ -57,4 +59,55 @@ test('what lies below the path, and what is no HTTP, is refused in the same enve
   const refused = await rawRequest(`${facade.url}${path}`, { method: 'POST', headers: { ...key, expect: 'tea' } })
   assert.equal(refused.status, 417)
   assert.equal(JSON.parse(refused.text).error.type, 'invalid_request_error')
+})
+
+test('another method, another type, and a body that is too long are refused as of Anthropic', async () => {
+  await using facade = await openFacade({}, { PORTICO_PROMPT_LIMIT_BYTES: '1024' })
+  const ask = async (method: string, headers: Record<string, string>, body?: string, at = path) => {
+    const answer = await facade.fetch(at, { method, headers: { ...key, ...headers }, ...(body && { body }) })
+    return [answer.status, await answer.json()] as const
+  }
+  const invalid = 'invalid_request_error'
+  for (const at of [path, '/v1/messages', `${path}/count_tokens`]) {
+    const [status, body] = await ask('GET', {}, undefined, at)
+    assert.deepEqual([status, body], [405, envelope(invalid, 'Method not allowed', 'invalid_request')], at)
+  }
+  const text = 'The content type must be application/json'
+  assert.deepEqual(await ask('POST', { 'content-type': 'text/plain' }, '{}'), [
+    415,
+    envelope(invalid, text, 'invalid_request'),
+  ])
+  const long = 'The body has more than 1024 bytes'
+  assert.deepEqual(await ask('POST', json, JSON.stringify({ model: 'x'.repeat(2_000) })), [
+    413,
+    envelope(invalid, long, 'payload_too_large'),
+  ])
+})
+
+test('an error that comes late is the same envelope, after white space or as the last event', async () => {
+  const silent = Promise.withResolvers<never>()
+  await using facade = await openFacade(
+    {
+      reasons,
+      inference: {
+        generate: () => silent.promise,
+        async *streamGenerate() {
+          yield { events: [{ event: { case: 'started' as const, value: { model: 'a/b', providerId: 'a' } } }] }
+          await silent.promise
+        },
+      },
+    },
+    { PORTICO_KEEP_ALIVE_MS: '20' },
+  )
+  const said = 'anthropic is unavailable: Full'
+  const late = envelope('overloaded_error', said, 'provider_overloaded')
+  for (const stream of [false, true]) {
+    const body = JSON.stringify({ model: 'a/b', messages: [{ role: 'user', content: 'x' }], stream })
+    const answer = await facade.fetch(path, { method: 'POST', headers: { ...json, ...key }, body })
+    assert.equal(answer.status, 200)
+    silent.reject(new Rejection('PROVIDER_UNAVAILABLE', { provider: 'anthropic', status: '529', message: 'Full' }))
+    const text = await answer.text()
+    const last = stream ? (text.trim().split('\ndata: ').at(-1) ?? '') : text
+    assert.deepEqual(JSON.parse(last), late)
+  }
 })

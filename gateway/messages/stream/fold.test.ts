@@ -93,7 +93,7 @@ test('a thought of another kind of provider carries its kind in its opaque text;
   ])
 })
 
-test('pictures, files and items come whole; items of others, and empty texts, are no blocks', () => {
+test('pictures, files and items come whole, those of others hidden; empty texts are no blocks', () => {
   const item = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } }
   const { events, message } = streamed(
     begin(0, Kind.TEXT),
@@ -108,8 +108,10 @@ test('pictures, files and items come whole; items of others, and empty texts, ar
     end(4, { case: 'file', value: { source: { case: 'url', value: 'https://x.example/a' }, name: 'a' } }),
     finish(FinishReason.OTHER, { rawReason: 'pause_turn' }),
   )
+  const sealed = `portico:item:${Buffer.from('{"type":"web_search_call"}').toString('base64url')}`
   assert.deepEqual(message.content, [
     item,
+    { type: 'redacted_thinking', data: `portico:openai-responses-v1:${sealed}` },
     { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AQ==' } },
     { type: 'document', source: { type: 'url', url: 'https://x.example/a' }, title: 'a' },
   ])
