@@ -92,6 +92,25 @@ test('a thought goes back to the kind of provider that made it', () => {
   assert.deepEqual(parts.at(-1), { foreign: { format: 'openai-responses-v1', item } })
 })
 
+test('citations: other providers get the addresses, and Anthropic its own only', () => {
+  const own = { type: 'web_search_result_location', url: 'https://a.example/', title: 'A', encrypted_index: 'E' }
+  const other = { type: 'web_search_result_location', url: 'https://b.example/', title: null, encrypted_index: '' }
+  const quoted = { ...other, cited_text: 'b' }
+  const at = (citations: object[] | null) => ({ type: 'text', text: 't', citations })
+  const content = [at([own, quoted]), at([quoted]), at(null)]
+  const { messages } = requestOf({ messages: [{ role: 'assistant', content }] })
+  const [{ parts }] = messages as [{ parts: Json[] }]
+  const [a, b] = [
+    { url: own.url, title: 'A' },
+    { url: other.url, citedText: 'b' },
+  ]
+  assert.deepEqual(parts, [
+    { text: { text: 't', sources: [a, b] }, providerMetadata: { 'anthropic-claude-v1': { citations: [own] } } },
+    { text: { text: 't', sources: [b] } },
+    { text: { text: 't' } },
+  ])
+})
+
 test('settings: for every provider what has a meaning there, for Anthropic the words of the client', () => {
   const tools = [
     { name: 'f', input_schema: { type: 'object' }, input_examples: [{}], defer_loading: true },

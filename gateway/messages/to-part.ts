@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Part as PartMessage, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { mediaFromUrl } from '../generation/media.ts'
 import type { CacheMarker, KnownBlock, MessageBlock, ResultBlock } from './blocks.ts'
@@ -40,7 +41,8 @@ export function toPart(block: MessageBlock | ResultBlock, field: string): Part {
   if (!isKnown(block)) return foreign(block)
   const { cache_control: cache } = block as { readonly cache_control?: CacheMarker | null }
   const part = bare(block, field)
-  const more = Object.entries(block).filter(([name, value]) => !MEMBERS.has(name) && value != null)
+  const own = block.type === 'text' ? { ...block, citations: ownCitations(block) } : block
+  const more = Object.entries(own).filter(([name, value]) => !MEMBERS.has(name) && value != null)
   return {
     ...part,
     ...(more.length === 0 ? {} : { providerMetadata: { [ANTHROPIC]: Object.fromEntries(more) } as Struct }),
@@ -59,7 +61,7 @@ function isKnown(block: MessageBlock | ResultBlock): block is KnownBlock {
 function bare(block: KnownBlock, field: string): Part {
   switch (block.type) {
     case 'text':
-      return textPart(block.text)
+      return { part: { case: 'text', value: { text: block.text, sources: sourcesOf(block) } } }
     case 'image':
     case 'document':
       return media(block, field)
@@ -84,6 +86,24 @@ const inner =
   (field: string) =>
   (block: ResultBlock, i: number): Part =>
     toPart(block, `${field}.${i}`)
+
+function citationsOf({ citations }: BlockOf<'text'>): readonly Record<string, unknown>[] {
+  return Array.isArray(citations) ? citations.filter(isObject) : []
+}
+
+/** What other providers' sources were made of has no index of Anthropic's, which would refuse it. */
+function ownCitations(block: BlockOf<'text'>): object | undefined {
+  const own = citationsOf(block).filter((citation) => citation.encrypted_index !== '')
+  return own.length === 0 ? undefined : own
+}
+
+/** The addresses that a text of the history rests on. */
+function sourcesOf(block: BlockOf<'text'>): { url: string; title?: string; citedText?: string }[] {
+  return citationsOf(block).flatMap(({ url, title, cited_text: citedText }) => {
+    if (typeof url !== 'string') return []
+    return [{ url, ...(typeof title === 'string' && { title }), ...(typeof citedText === 'string' && { citedText }) }]
+  })
+}
 
 /** What Anthropic keeps, and what it is to cite passage by passage, no other provider can be given. */
 function media(block: Media, field: string): Part {
