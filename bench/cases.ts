@@ -14,8 +14,9 @@ export interface BenchCase {
   prepare(client: LoadClient, directory: string): Promise<() => BenchRequest>
 }
 
-/** The workspace key that Portico is started with for the gateway cases. */
+/** The keys that Portico is started with. */
 export const API_KEY = 'sk-portico-key-of-the-benchmarks'
+export const MANAGEMENT_KEY = 'mk-portico-key-of-the-benchmarks'
 
 const perRequest = { unit: 'request', count: 1 } as const
 const goal = { ratio: 1.3 }

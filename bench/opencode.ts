@@ -4,13 +4,14 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { loadavg, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type BenchRequest, LoadClient, median } from './harness/load.ts'
 import { installOpencode, opencodeEnvironment } from './harness/opencode-install.ts'
 import { memory, ticks } from './harness/process-usage.ts'
+import { goalOf, load, print, spread } from './harness/report.ts'
 import { printedUrl } from './harness/server.ts'
 import { startPortico } from './servers.ts'
 
@@ -170,21 +171,4 @@ async function startOpencode(): Promise<Side> {
   })
   const pid = child.pid ?? 0
   return { name: 'opencode', url: await printedUrl(child, binary), pid, ids: [], cpu: () => ticks(pid) * TICK_US }
-}
-
-function spread(values: readonly number[]): string {
-  const digits = (value: number): string => value.toFixed(value < 100 ? 1 : 0)
-  return `${digits(median(values))} (${digits(Math.min(...values))} to ${digits(Math.max(...values))})`
-}
-
-function goalOf(met: boolean, goal: string): string {
-  return `   goal: ${goal}: ${met ? 'met' : 'MISSED'}`
-}
-
-function load(): string {
-  return (loadavg()[0] ?? 0).toFixed(0)
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

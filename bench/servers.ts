@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { API_KEY } from './cases.ts'
+import { API_KEY, MANAGEMENT_KEY } from './cases.ts'
 import { type BenchServer, type ServerCommand, startServer } from './harness/server.ts'
 
 /** Portico, what it is measured against, and the provider that both ask: each a process, all on loopback. */
@@ -66,7 +66,7 @@ export async function startPair(base: string): Promise<PairedServers> {
 }
 
 /** A temporary folder with a project, the provider, and what starts Portico there. What it is given is disposed of with it. */
-async function breakGround() {
+export async function breakGround() {
   await using stack = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'portico-bench-'))
   stack.defer(() => rm(directory, { recursive: true }))
@@ -88,7 +88,8 @@ async function breakGround() {
         words: [project],
         env: {
           ...{ HOME: directory, NODE_ENV: 'production', PORTICO_AUTH: 'none', PORTICO_PORT: '0' },
-          ...{ PORTICO_DATA_DIR: join(directory, data), PORTICO_CONFIG: config, PORTICO_BOOTSTRAP_API_KEY: API_KEY },
+          ...{ PORTICO_DATA_DIR: join(directory, data), PORTICO_CONFIG: config },
+          ...{ PORTICO_BOOTSTRAP_API_KEY: API_KEY, PORTICO_BOOTSTRAP_MANAGEMENT_KEY: MANAGEMENT_KEY },
         },
         ...how,
       }),

@@ -30,11 +30,17 @@ export class LoadClient implements AsyncDisposable {
   }
 
   /** Sends one request and reads its whole answer. */
-  send({ method, path, headers = {}, body }: BenchRequest): Promise<Answer> {
+  async send(request: BenchRequest): Promise<Answer> {
+    const chunks: Buffer[] = []
+    const status = await this.read(request, (chunk) => chunks.push(chunk))
+    return { status, text: Buffer.concat(chunks).toString() }
+  }
+
+  /** Sends one request, hands over its answer as it comes, and resolves to its status at its end. */
+  read({ method, path, headers = {}, body }: BenchRequest, onData: (chunk: Buffer) => void): Promise<number> {
     const json = body === undefined ? {} : { 'content-type': 'application/json' }
     return new Promise((resolve, reject) => {
       let status = 0
-      const chunks: Buffer[] = []
       this.#pool.dispatch(
         { method, path, headers: { ...json, ...headers }, ...(body === undefined ? {} : { body }) },
         {
@@ -42,10 +48,8 @@ export class LoadClient implements AsyncDisposable {
           onResponseStart: (_, statusCode) => {
             status = statusCode
           },
-          onResponseData: (_, chunk) => {
-            chunks.push(chunk)
-          },
-          onResponseEnd: () => resolve({ status, text: Buffer.concat(chunks).toString() }),
+          onResponseData: (_, chunk) => onData(chunk),
+          onResponseEnd: () => resolve(status),
           onResponseError: (_, error) => reject(error),
         },
       )

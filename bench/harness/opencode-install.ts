@@ -1,12 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-
-const PACKAGE = 'opencode-ai@1.18.33'
+import { npmInstall } from './npm-install.ts'
 
 /** Path of the binary that the package brings for this machine, which is installed into the folder. */
 export function installOpencode(folder: string): string {
-  const words = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--no-save', PACKAGE]
-  execFileSync('npm', words, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+  npmInstall(folder, { 'opencode-ai': '1.18.33' })
   return join(folder, 'node_modules', `opencode-${process.platform}-${process.arch}`, 'bin', 'opencode')
 }
 

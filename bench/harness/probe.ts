@@ -25,4 +25,6 @@ process.on('message', (message) => {
     if (turning) setImmediate(turn)
   }
 })
+// A server does not outlive the process that measures it, however that ends.
+process.on('disconnect', () => process.exit())
 process.channel?.unref()

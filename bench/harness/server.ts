@@ -8,6 +8,8 @@ export interface ServerCommand {
   readonly file: string
   readonly words?: readonly string[]
   readonly env: Readonly<Record<string, string>>
+  /** Module, as a URL, that is loaded before the file. */
+  readonly preload?: string
   /** Work tree that it is run from; default: this one. */
   readonly tree?: string | undefined
   /** Folder that a CPU profile is written to when the server ends. */
@@ -33,11 +35,13 @@ export async function startServer({
   file,
   words = [],
   env,
+  preload,
   tree = here,
   profile,
 }: ServerCommand): Promise<BenchServer> {
+  const preloads = [probe, ...(preload === undefined ? [] : [preload])].flatMap((url) => ['--import', url])
   const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
-  const child = spawn(process.execPath, [...startFlags(tree), '--import', probe, ...profiling, file, ...words], {
+  const child = spawn(process.execPath, [...startFlags(tree), ...preloads, ...profiling, file, ...words], {
     cwd: tree,
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -1,14 +1,17 @@
 // What the gateway paths are measured against: bare Express that parses what the upstream says and answers in the shape of
-// /api/v1/responses. No authentication, no schemas, no ledger, no prices, no logs.
+// /api/v1/responses, or of /api/v1/chat/completions. No authentication, no schemas, no ledger, no prices, no logs.
 import { randomUUID } from 'node:crypto'
 import express, { type Response } from 'express'
 import { Pool } from 'undici'
 
-const upstream = new Pool(process.env.BENCH_UPSTREAM ?? '', { connections: 64 })
+const upstream = new Pool(process.env.BENCH_UPSTREAM ?? '')
 
 interface Asked {
   readonly model: string
-  readonly input: string
+  /** Of responses. */
+  readonly input?: string
+  /** Of chat completions. */
+  readonly messages?: readonly object[]
   readonly stream?: boolean
 }
 
@@ -26,6 +29,43 @@ interface Chunk {
   readonly usage?: Usage
 }
 
+/** How an answer is written: whole, or its stream from `begin` to `end`. */
+interface Dialect {
+  whole(id: string, model: string, text: string, usage: Usage | undefined): object
+  begin(id: string, model: string): string
+  delta(id: string, model: string, delta: string, sequence: number): string
+  end(id: string, model: string, text: string, usage: Usage | undefined): string
+}
+
+function event(type: string, rest: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`
+}
+
+const RESPONSES: Dialect = {
+  whole: object,
+  begin: (id, model) => event('response.created', { response: object(id, model, '', undefined) }),
+  delta: (id, _, delta, sequence_number) =>
+    event('response.output_text.delta', { sequence_number, item_id: `msg_${id}`, content_index: 0, delta }),
+  end: (id, model, text, usage) => event('response.completed', { response: object(id, model, text, usage) }),
+}
+
+function chunk(id: string, model: string, choice: object | undefined, rest: object = {}): string {
+  const choices = choice === undefined ? [] : [{ index: 0, finish_reason: null, ...choice }]
+  const created = Math.floor(Date.now() / 1_000)
+  return `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model, choices, ...rest })}\n\n`
+}
+
+const CHAT: Dialect = {
+  whole: (id, model, content, usage) => {
+    const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }]
+    return { id, object: 'chat.completion', created: Math.floor(Date.now() / 1_000), model, choices, usage }
+  },
+  begin: (id, model) => chunk(id, model, { delta: { role: 'assistant', content: '' } }),
+  delta: (id, model, content) => chunk(id, model, { delta: { content } }),
+  end: (id, model, _, usage) =>
+    chunk(id, model, { delta: {}, finish_reason: 'stop' }) + chunk(id, model, undefined, { usage }),
+}
+
 function object(id: string, model: string, text: string, usage: Usage | undefined) {
   const content = [{ type: 'output_text', text, annotations: [] }]
   return {
@@ -39,24 +79,23 @@ function object(id: string, model: string, text: string, usage: Usage | undefine
 }
 
 function call(asked: Asked, signal: AbortSignal) {
+  const messages = asked.messages ?? [{ role: 'user', content: asked.input }]
   return upstream.request({
     ...{ path: '/v1/chat/completions', method: 'POST', signal, headers: { 'content-type': 'application/json' } },
     body: JSON.stringify({
-      ...{ model: asked.model, messages: [{ role: 'user', content: asked.input }], stream: asked.stream === true },
+      ...{ model: asked.model, messages, stream: asked.stream === true },
       ...(asked.stream === true ? { stream_options: { include_usage: true } } : {}),
     }),
   })
 }
 
-async function stream(asked: Asked, response: Response): Promise<void> {
+async function stream(asked: Asked, response: Response, dialect: Dialect): Promise<void> {
   const hungUp = new AbortController()
   response.on('close', () => hungUp.abort())
   const id = randomUUID()
   const { body } = await call(asked, hungUp.signal)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  const send = (type: string, rest: object): boolean =>
-    response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`)
-  send('response.created', { response: object(id, asked.model, '', undefined) })
+  response.write(dialect.begin(id, asked.model))
   let [rest, text, sequence] = ['', '', 0]
   let usage: Usage | undefined
   for await (const bytes of body.setEncoding('utf8')) {
@@ -70,28 +109,29 @@ async function stream(asked: Asked, response: Response): Promise<void> {
       if (delta === undefined || delta === '') continue
       text += delta
       sequence += 1
-      send('response.output_text.delta', { sequence_number: sequence, item_id: `msg_${id}`, content_index: 0, delta })
+      response.write(dialect.delta(id, asked.model, delta, sequence))
     }
   }
-  send('response.completed', { response: object(id, asked.model, text, usage) })
+  response.write(dialect.end(id, asked.model, text, usage))
   response.end('data: [DONE]\n\n')
+}
+
+async function answer(asked: Asked, response: Response, dialect: Dialect): Promise<void> {
+  if (asked.stream === true) {
+    await stream(asked, response, dialect).catch(() => response.destroy())
+    return
+  }
+  const { body } = await call(asked, new AbortController().signal)
+  const { choices, usage } = (await body.json()) as Chunk
+  response.json(dialect.whole(randomUUID(), asked.model, choices[0]?.message?.content ?? '', usage))
 }
 
 const app = express()
 app.set('etag', false)
 app.set('x-powered-by', false)
 app.use(express.json())
-
-app.post('/api/v1/responses', async (request, response) => {
-  const asked = request.body as Asked
-  if (asked.stream === true) {
-    await stream(asked, response).catch(() => response.destroy())
-    return
-  }
-  const { body } = await call(asked, new AbortController().signal)
-  const { choices, usage } = (await body.json()) as Chunk
-  response.json(object(randomUUID(), asked.model, choices[0]?.message?.content ?? '', usage))
-})
+app.post('/api/v1/responses', ({ body }, response) => answer(body, response, RESPONSES))
+app.post('/api/v1/chat/completions', ({ body }, response) => answer(body, response, CHAT))
 
 const server = app.listen(0, '127.0.0.1', () => {
   const address = server.address()

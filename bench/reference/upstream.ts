@@ -1,5 +1,6 @@
-// An OpenAI-compatible provider that thinks for no time: a JSON answer, a stream of 200 chunks, one in each turn of the
-// event loop, or, when the prompt says "slow", a chunk each 5 ms until the caller hangs up, which is reported to the parent.
+// An OpenAI-compatible provider that thinks for no time: a JSON answer, or a stream of 200 chunks, one in each turn of the event loop. A
+// prompt may say "40 words", "each 10 ms", where each chunk says when it was sent, and "slow": a chunk each 5 ms until the caller
+// hangs up, which is reported to the parent.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
@@ -12,9 +13,12 @@ function frame(choices: unknown[], rest: object = {}): string {
   return `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...rest })}\n\n`
 }
 const first = frame([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }])
-const delta = frame([{ index: 0, delta: { content: ' word' }, finish_reason: null }])
+const deltaOf = (content: string): string => frame([{ index: 0, delta: { content }, finish_reason: null }])
+const delta = deltaOf(' word')
 const last = (words: number): string =>
   `${frame([{ index: 0, delta: {}, finish_reason: 'stop' }])}${frame([], { usage: usage(words) })}data: [DONE]\n\n`
+
+const now = (): number => performance.timeOrigin + performance.now()
 
 function whole(words: number): string {
   const message = { role: 'assistant', content: ' word'.repeat(words) }
@@ -32,15 +36,17 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     return
   }
   const slow = body.includes('slow')
+  const every = slow ? 5 : Number(/each (\d+) ms/.exec(body)?.[1] ?? 0)
   let gone = false
   response.on('close', () => {
     gone = true
-    if (!response.writableFinished) process.send?.({ hungUpAt: performance.timeOrigin + performance.now() })
+    if (!response.writableFinished) process.send?.({ hungUpAt: now() })
   })
   response.writeHead(200, { 'content-type': 'text/event-stream' }).write(first)
   for (let sent = 0; (slow || sent < words) && !gone; sent += 1) {
-    response.write(delta)
-    await (slow ? pause(5) : nextTurn())
+    response.write(every === 0 ? delta : deltaOf(` ${now().toFixed(1)}`))
+    // The second comes any time after the first: streams that began together do not go on in step.
+    await (every === 0 ? nextTurn() : pause(sent === 0 ? every * Math.random() : every))
   }
   response.end(last(words))
 }

@@ -1,0 +1,85 @@
+import { MANAGEMENT_KEY } from '../cases.ts'
+import type { BenchRequest } from '../harness/load.ts'
+import { type BenchServer, startServer } from '../harness/server.ts'
+import { breakGround } from '../servers.ts'
+import { portkeyHeaders, startPortkey } from './portkey.ts'
+
+export type SideName = 'upstream' | 'undici proxy' | 'Express' | 'Portkey' | 'Portico'
+
+/** A server that is asked for chat completions: Portico, a reference, or the upstream itself. */
+export interface Side {
+  readonly name: SideName
+  readonly server: BenchServer
+  /** A request that says this to the model. */
+  request(prompt: string, stream: boolean): BenchRequest
+}
+
+/** Sides that dispose of their servers. */
+export interface Sides extends AsyncDisposable {
+  readonly sides: readonly Side[]
+}
+
+/** As high as may be: every limit is counted, and none is reached. */
+const TERMS = {
+  limit: 1e9,
+  requests_per_minute: 2 ** 31 - 1,
+  tokens_per_minute: 1e12,
+  concurrent_requests: 2 ** 31 - 1,
+}
+
+/** Starts all sides, each in a process of its own. */
+export async function startSides(): Promise<Sides> {
+  await using ground = await breakGround()
+  const { url } = ground.upstream
+  const env = { BENCH_UPSTREAM: url, NODE_ENV: 'production' }
+  const start = async (file: string): Promise<BenchServer> => ground.use(await startServer({ file, env }))
+  const sides = [
+    side('upstream', ground.upstream, {}),
+    side('undici proxy', await start('bench/reference/proxy.ts'), {}),
+    side('Express', await start('bench/reference/gateway.ts'), {}),
+    side('Portkey', ground.use(await startPortkey()), portkeyHeaders(url), '/v1/chat/completions'),
+    await porticoSide(ground),
+  ]
+  const owned = ground.move()
+  return { sides, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Starts Portico alone, on an empty store, and its upstream. */
+export async function startPorticoSide(): Promise<AsyncDisposable & { readonly portico: Side }> {
+  await using ground = await breakGround()
+  const portico = await porticoSide(ground)
+  const owned = ground.move()
+  return { portico, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+async function porticoSide(ground: Awaited<ReturnType<typeof breakGround>>): Promise<Side> {
+  const portico = ground.use(await ground.startPortico('data', {}))
+  return side('Portico', portico, { authorization: `Bearer ${await limitedKey(portico)}` })
+}
+
+function side(
+  name: SideName,
+  server: BenchServer,
+  headers: Readonly<Record<string, string>>,
+  path = '/api/v1/chat/completions',
+): Side {
+  const model = name === 'Portico' ? 'openai/gpt-bench' : 'gpt-bench'
+  return {
+    ...{ name, server },
+    request: (content, stream) => {
+      const body = JSON.stringify({ model, stream, messages: [{ role: 'user', content }] })
+      return { method: 'POST', path, headers, body }
+    },
+  }
+}
+
+/** Creates a key for inference that has limits of every kind. */
+async function limitedKey({ url }: BenchServer): Promise<string> {
+  const answer = await fetch(`${url}/api/v1/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${MANAGEMENT_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'of the bench', ...TERMS }),
+  })
+  if (answer.status !== 201) throw new Error(`A key was not made: ${answer.status} ${await answer.text()}`)
+  return ((await answer.json()) as { readonly key: string }).key
+}
