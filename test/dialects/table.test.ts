@@ -15,7 +15,14 @@ let portico: Portico
 /** Undefined: the providers say what they have to say. */
 let ending: Ending | undefined
 
+/** Undefined: they say it in their own words. */
+let scripted: ((response: ServerResponse) => void) | undefined
+
 function answer(response: ServerResponse): void {
+  if (scripted !== undefined) {
+    scripted(response)
+    return
+  }
   const { path, body } = stub.seen.at(-1) ?? assert.fail()
   const upstream = UPSTREAMS.find((known) => known.path === path) ?? assert.fail(path)
   const streamed = Object(body).stream === true
@@ -142,3 +149,17 @@ for (const dialect of DIALECTS) {
     }
   }
 }
+
+test('the cost that a provider reports is the cost of the answer, where nobody configured a price', async (t) => {
+  const cost = 0.0123
+  const usage = { prompt_tokens: 20, completion_tokens: 9, cost }
+  const choices = [{ message: { content: SAID.text }, finish_reason: 'stop' }]
+  t.after(() => {
+    scripted = undefined
+  })
+  scripted = answers(200, { choices, usage })
+  for (const dialect of DIALECTS) {
+    const answer = await answered(dialect, { model: 'up-openai/unpriced', ...dialect.prompt('Hello') }, false)
+    assert.equal(answer.usage.cost, cost, dialect.name)
+  }
+})
