@@ -105,5 +105,5 @@ export function fromLogProbabilities(tokens: readonly LogProbability[]): NonNull
 }
 
 function fromToken({ token, logProbability, tokenBytes }: LogProbability) {
-  return { token, logprob: logProbability, bytes: tokenBytes.length === 0 ? null : [...tokenBytes] }
+  return { token, logprob: logProbability, bytes: tokenBytes === undefined ? null : [...tokenBytes] }
 }

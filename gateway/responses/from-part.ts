@@ -64,7 +64,7 @@ export function fromToken(token: LogProbability): Logprobs[number] {
 }
 
 function alternative({ token, logProbability, tokenBytes }: LogProbability) {
-  return { token, logprob: logProbability, bytes: [...tokenBytes] }
+  return { token, logprob: logProbability, bytes: [...(tokenBytes ?? [])] }
 }
 
 /** Addresses and files are cited. Where a provider does not say which passage rests on a source, the whole text does. */

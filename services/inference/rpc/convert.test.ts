@@ -20,7 +20,7 @@ const token: LogProbability = {
 }
 const tokenMessage = {
   ...{ token: 'h', logProbability: -0.5, tokenBytes: bytes },
-  alternatives: [{ token: 'j', logProbability: -1, tokenBytes: new Uint8Array(), alternatives: [] }],
+  alternatives: [{ token: 'j', logProbability: -1, alternatives: [] }],
 }
 const thought = { text: 't', summary: 's', signature: 'g', encrypted: 'e', id: 'i', format: 'anthropic-claude-v1' }
 const call = {

@@ -1257,11 +1257,11 @@ export declare type LogProbability = Message$1<"portico.inference.v1.LogProbabil
   logProbability: number;
 
   /**
-   * The token's UTF-8 bytes; empty: unknown.
+   * The token's UTF-8 bytes; absent: unknown.
    *
-   * @generated from field: bytes token_bytes = 3;
+   * @generated from field: optional bytes token_bytes = 3;
    */
-  tokenBytes: Uint8Array;
+  tokenBytes?: Uint8Array | undefined;
 
   /**
    * The most probable tokens at that position; their own `alternatives` are empty.
