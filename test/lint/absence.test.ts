@@ -13,6 +13,8 @@ const ALLOWED: ReadonlySet<string> = new Set([
   'page_size',
   // Empty is a path: that of the project's own directory.
   'subpath',
+  // As in a principal: the local operator has a key without an id.
+  'creator_key_id',
 ])
 
 const FIELD = /((?:^ *\/\/.*\n)*)^ *(optional |repeated )?(?:string|bytes|double|u?int(?:32|64)) (\w+) = \d+;/gm
