@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import test from 'node:test'
+import { openAnthropic, post } from '#test/support/messages.ts'
+import { PORTICO_KEYS } from '#test/support/portico.ts'
+import { startStub } from '#test/support/provider-stub.ts'
+
+const hello = { model: 'anthropic/claude-sonnet-5-5', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] }
+const MARKERS = { 'x-session-id': 'marker-session', 'anthropic-beta': 'marker-beta' }
+const event = (type: string, members: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
+
+function begins(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(event('message_start', { message: { usage: { input_tokens: 1 } } }))
+  response.write(event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }))
+  response.write(event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'marker-answer' } }))
+}
+
+test('an answer that the provider cuts ends with an error, and nothing of it is in the log', async () => {
+  await using stub = await startStub((response) => {
+    begins(response)
+    response.end()
+  })
+  await using portico = await openAnthropic(stub)
+  const messages = [
+    { role: 'user', content: [{ type: 'text', text: 'marker-prompt', citations: [{ note: 'marker-citation' }] }] },
+    { role: 'assistant', content: [{ type: 'thinking', thinking: 'marker-thought', signature: 'marker-proof' }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'marker_block', note: 'marker-note' },
+        { type: 'text', text: 'x' },
+      ],
+    },
+  ]
+  const more = { system: 'marker-system', metadata: { user_id: 'marker-user' }, trace: { trace_name: 'marker-trace' } }
+  const answer = await post(portico, { ...hello, ...more, messages, stream: true }, MARKERS)
+  const text = await answer.text()
+  assert.equal(answer.status, 200)
+  assert.match(text, /event: error\ndata: \{"type":"error","error":\{"type":"api_error"[^\n]*\n\n$/)
+  assert.doesNotMatch(JSON.stringify(portico.log), new RegExp(`marker-|${PORTICO_KEYS.api}|sk-ant-upstream`))
+})
+
+test('a client that hangs up in the middle aborts the request to Anthropic', async () => {
+  await using stub = await startStub(begins)
+  await using portico = await openAnthropic(stub)
+  const headers = { 'x-api-key': PORTICO_KEYS.api, 'content-type': 'application/json' }
+  const outgoing = httpRequest(`${portico.url}/v1/messages`, { method: 'POST', headers })
+  outgoing.end(JSON.stringify({ ...hello, stream: true }))
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+  await once(answer, 'data')
+  answer.destroy()
+  await stub.hungUp
+})
