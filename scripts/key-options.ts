@@ -10,7 +10,7 @@ const text = { type: 'string' } as const
 /** Options that set the terms of a key; `none` removes one. */
 export const TERM_OPTIONS = {
   ...{ limit: text, reset: text, 'requests-per-minute': text, 'tokens-per-minute': text },
-  ...{ 'concurrent-requests': text, models: text },
+  ...{ 'concurrent-requests': text, models: text, 'responses-dialect': text, 'history-ids': text },
 } as const
 
 type Options = { readonly [name in keyof typeof TERM_OPTIONS]?: string }
@@ -33,18 +33,22 @@ export function parseTerms(options: Options): { readonly terms: Terms; readonly 
   const reset = RESETS[options.reset ?? 'never']
   if (reset === undefined) throw new UsageError('--reset takes never, daily, weekly or monthly')
   const tokens = count('tokens-per-minute')
+  const [dialect = 'none', ids = 'none'] = [options['responses-dialect'], options['history-ids']]
+  if (!['true', 'false', 'none'].includes(ids)) throw new UsageError('--history-ids takes true, false or none')
   const terms: Terms = {
     limitNanos: parseDollars('--limit', options.limit),
     limitReset: reset,
     requestsPerMinute: count('requests-per-minute'),
     tokensPerMinute: tokens === undefined ? undefined : BigInt(tokens),
     concurrentRequests: count('concurrent-requests'),
+    ...(dialect === 'none' ? {} : { responsesDialect: dialect }),
+    ...(ids === 'none' ? {} : { historyIds: ids === 'true' }),
     allowedModels: (options.models ?? 'none') === 'none' ? [] : (options.models ?? '').split(','),
   }
   const fields = {
     ...{ limit: 'limit_nanos', reset: 'limit_reset', 'requests-per-minute': 'requests_per_minute' },
     ...{ 'tokens-per-minute': 'tokens_per_minute', 'concurrent-requests': 'concurrent_requests' },
-    models: 'allowed_models',
+    ...{ models: 'allowed_models', 'responses-dialect': 'responses_dialect', 'history-ids': 'history_ids' },
   }
   const named = Object.entries(fields).filter(([name]) => options[name as keyof Options] !== undefined)
   return { terms, paths: named.map(([, field]) => `terms.${field}`) }
@@ -60,6 +64,7 @@ export function parseDollars(what: string, given: string | undefined): bigint | 
 
 /** The terms of a key for people; none: nothing limits it. */
 export function describeTerms({ terms }: ApiKey): string[] {
+  const { responsesDialect, historyIds } = terms ?? {}
   const { limitNanos, limitReset, requestsPerMinute, tokensPerMinute, concurrentRequests, allowedModels } = terms ?? {}
   const period = Object.keys(RESETS).find((name) => RESETS[name] === limitReset) ?? 'never'
   return [
@@ -68,5 +73,7 @@ export function describeTerms({ terms }: ApiKey): string[] {
     ...(tokensPerMinute === undefined ? [] : [`${tokensPerMinute} tokens/min`]),
     ...(concurrentRequests === undefined ? [] : [`${concurrentRequests} at once`]),
     ...(allowedModels === undefined || allowedModels.length === 0 ? [] : [`models ${allowedModels.join(',')}`]),
+    ...(responsesDialect === undefined ? [] : [`dialect ${responsesDialect}`]),
+    ...(historyIds === undefined ? [] : [`history ids ${historyIds}`]),
   ]
 }

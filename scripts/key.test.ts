@@ -86,13 +86,36 @@ test('terms are set when a key is created, and later, and a workspace gets a lim
     [2_500_000_000n, KeyTerms_Reset.DAILY, 60, ['openai/*', 'echo']],
   )
   const keyId = principal?.apiKeyId ?? ''
-  const changed = await folder.key('set', keyId, '--limit', 'none', '--tokens-per-minute', '1000', '--models', 'none')
-  assert.match(changed.stderr, /never expires {2}60 requests\/min {2}1000 tokens\/min {2}"made by/)
+  const changed = await folder.key(
+    'set',
+    keyId,
+    '--limit',
+    'none',
+    '--tokens-per-minute',
+    '1000',
+    '--models',
+    'none',
+    '--responses-dialect',
+    'openai',
+    '--history-ids',
+    'false',
+  )
+  assert.match(
+    changed.stderr,
+    /never expires {2}60 requests\/min {2}1000 tokens\/min {2}dialect openai {2}history ids false {2}"made by/,
+  )
   assert.equal((await folder.key('workspace-limit', '0.000000001')).code, 0)
   const { terms: later } = await server.authenticate(secret)
   assert.deepEqual(
-    [later?.limitNanos, later?.tokensPerMinute, later?.allowedModels, later?.workspaceLimitNanos],
-    [undefined, 1_000n, [], 1n],
+    [
+      later?.limitNanos,
+      later?.tokensPerMinute,
+      later?.allowedModels,
+      later?.workspaceLimitNanos,
+      later?.responsesDialect,
+      later?.historyIds,
+    ],
+    [undefined, 1_000n, [], 1n, 'openai', false],
   )
   assert.equal((await folder.key('workspace-limit', 'none')).code, 0)
   assert.equal((await server.authenticate(secret)).terms?.workspaceLimitNanos, undefined)
@@ -100,6 +123,7 @@ test('terms are set when a key is created, and later, and a workspace gets a lim
     ['set', keyId],
     ['set', keyId, '--name', 'a'],
     ['set', keyId, '--limit', '-1'],
+    ['set', keyId, '--history-ids', 'yes'],
     ['workspace-limit'],
   ]) {
     assert.equal((await folder.key(...words)).code, 2, words.join(' '))

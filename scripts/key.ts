@@ -16,7 +16,8 @@ const USAGE = `Usage: npm run key -- create [--kind workspace|personal|managemen
        npm run key -- workspace-limit DOLLARS|none
 
 TERMS: --limit DOLLARS --reset never|daily|weekly|monthly --requests-per-minute N --tokens-per-minute N
-       --concurrent-requests N --models PATTERN,PATTERN (provider/model, where * stands for any text); none removes one
+       --concurrent-requests N --models PATTERN,PATTERN (provider/model, where * stands for any text)
+       --responses-dialect both|openai|specification --history-ids true|false; none removes one
 
 create prints only the new key on standard output, so that a shell can store it:
        export PORTICO_API_KEY=$(npm run --silent key -- create)
