@@ -138,8 +138,8 @@ test('every setting that the API has is sent, others are named, and thoughts are
   )
   const empty = { type: 'object', properties: {} }
   const members = [
-    { type: 'function', name: 'a', parameters: empty },
-    { type: 'function', name: 'b', defer_loading: true, parameters: empty },
+    { type: 'function', name: 'a', parameters: empty, strict: false },
+    { type: 'function', name: 'b', defer_loading: true, parameters: empty, strict: false },
   ]
   assert.deepEqual(body, {
     truncation: 'auto',

@@ -38,7 +38,8 @@ function groups(tools: readonly Tool[]): Item[] {
 function toolOf({ name, description, parameters, strict, custom, deferred }: Tool): Item {
   const common = { name, ...(description ? { description } : {}), ...(deferred ? { defer_loading: true } : {}) }
   if (custom === undefined) {
-    const exact = strict === undefined ? {} : { strict }
+    // Left open, this API makes every optional argument a required one; chat completions do not.
+    const exact = { strict: strict ?? false }
     return { type: 'function', ...common, parameters: parameters ?? { type: 'object', properties: {} }, ...exact }
   }
   const { syntax, grammar } = custom
