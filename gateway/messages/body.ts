@@ -10,18 +10,21 @@ const request = GenerationRequestSchema.field
 const { temperature, topP, topK, stop } = SamplingSchema.field
 
 const display = z.string().max(64).nullish()
-const thinking = z.discriminatedUnion(
-  'type',
-  [
-    z.looseObject({
-      type: z.literal('enabled'),
-      budget_tokens: limitedBy(ReasoningSchema.field.maxTokens, z.int32()),
-      display,
-    }),
-    z.looseObject({ type: z.literal('adaptive'), display }),
-    z.looseObject({ type: z.literal('disabled') }),
-  ],
-  typeErrors(),
+const thinking = guarded(
+  z.discriminatedUnion(
+    'type',
+    [
+      z.looseObject({
+        type: z.literal('enabled'),
+        budget_tokens: limitedBy(ReasoningSchema.field.maxTokens, z.int32()),
+        display,
+      }),
+      z.looseObject({ type: z.literal('adaptive'), display }),
+      z.looseObject({ type: z.literal('disabled') }),
+    ],
+    typeErrors(),
+  ),
+  objectProblem,
 )
 
 const format = z.object({

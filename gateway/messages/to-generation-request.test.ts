@@ -186,6 +186,23 @@ test('what cannot be is refused with its path', () => {
   }
 })
 
+test('what goes on as it is has at most as many levels as everything else that does', () => {
+  const nested = (levels: number) => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
+  const source = { type: 'content', content: nested(40) }
+  for (const body of [
+    ...[
+      { type: 'text', text: 'x', more: nested(40) },
+      { type: 'other', more: nested(40) },
+      { type: 'document', source },
+    ].map((block) => ({ messages: [{ role: 'user', content: [block] }] })),
+    { tools: [{ name: 'f', input_schema: {}, more: nested(40) }] },
+    { thinking: { type: 'adaptive', more: nested(40) } },
+  ]) {
+    assert.throws(() => requestOf(body))
+  }
+  assert.doesNotThrow(() => requestOf({ tools: [{ name: 'f', input_schema: nested(30) }] }))
+})
+
 test('a preset’s body has settings, a system and perhaps a model; what else it has means nothing', () => {
   const body = presetBody.parse({
     system: [

@@ -3,6 +3,7 @@ import type { Part as PartMessage, PartSchema } from '#gen/portico/inference/v1/
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { mediaFromUrl } from '../generation/media.ts'
+import { objectProblem } from '../shape.ts'
 import type { CacheMarker, KnownBlock, MessageBlock, ResultBlock } from './blocks.ts'
 import { toHidden, toThought } from './thoughts.ts'
 import { ANTHROPIC } from './to-settings.ts'
@@ -38,14 +39,14 @@ export function textPart(text: string): Part {
 
 /** The part of a message that a block is: each block is one. Rejects with BODY_INVALID where a picture or document cannot be read. */
 export function toPart(block: MessageBlock | ResultBlock, field: string): Part {
-  if (!isKnown(block)) return foreign(block)
+  if (!isKnown(block)) return foreign(block, field)
   const { cache_control: cache } = block as { readonly cache_control?: CacheMarker | null }
   const part = bare(block, field)
   const own = block.type === 'text' ? { ...block, citations: ownCitations(block) } : block
   const more = Object.entries(own).filter(([name, value]) => !MEMBERS.has(name) && value != null)
   return {
     ...part,
-    ...(more.length === 0 ? {} : { providerMetadata: { [ANTHROPIC]: Object.fromEntries(more) } as Struct }),
+    ...(more.length === 0 ? {} : { providerMetadata: { [ANTHROPIC]: passedOn(Object.fromEntries(more), field) } }),
     ...(cache == null ? {} : { cacheControl: { ttl: cache.ttl ?? undefined } }),
   }
 }
@@ -124,12 +125,19 @@ function media(block: Media, field: string): Part {
       return { part: { case: part, value: { source: { case: 'data', value: data }, mime: 'text/plain', ...name } } }
     }
     default:
-      return foreign(block)
+      return foreign(block, field)
   }
 }
 
-function foreign(item: object): Part {
-  return { part: { case: 'foreign', value: { format: ANTHROPIC, item: item as Struct } } }
+function foreign(item: object, field: string): Part {
+  return { part: { case: 'foreign', value: { format: ANTHROPIC, item: passedOn(item, field) } } }
+}
+
+/** What goes on as it is. Rejects with BODY_INVALID where it cannot. */
+function passedOn(value: object, field: string): Struct {
+  const problem = objectProblem(value)
+  if (problem !== undefined) throw new Rejection('BODY_INVALID', { field, problem })
+  return value as Struct
 }
 
 function fromBase64(text: string, field: string): Uint8Array<ArrayBuffer> {

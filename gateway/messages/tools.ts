@@ -35,6 +35,9 @@ const offered = z
     message: `have more than ${MAX_MEMBERS} members`,
   })
 
+/** Levels of a tool. */
+const MAX_DEPTH = 31
+
 /** Tools that are offered. They are counted before they are looked at; those of OpenRouter are refused by name. */
 export const tools = z.preprocess(
   (value, context) => {
@@ -44,6 +47,9 @@ export const tools = z.preprocess(
       return value
     }
     for (const [i, tool] of (value as unknown[]).entries()) {
+      // A schema in it may have as many levels as any.
+      const problem = objectProblem(tool, MAX_DEPTH)
+      if (problem !== undefined) context.addIssue({ code: 'custom', path: [i], message: problem })
       const { type } = (tool ?? {}) as Readonly<Record<string, unknown>>
       if (typeof type !== 'string' || !type.startsWith('openrouter:')) continue
       const message = `"${type.slice(0, 64)}" is not supported: no server tools are run here`
