@@ -62,7 +62,7 @@ export function fromPreset(shown: Preset): JsonOf<typeof preset> {
     status_updated_at: fromMaybeMoment(shown.statusUpdateTime),
     created_at: fromMoment(shown.createTime),
     updated_at: fromMoment(shown.updateTime),
-    creator_user_id: shown.creatorKeyId,
+    creator_user_id: shown.creatorKeyId ?? '',
     workspace_id: workspaceUuid(shown.workspaceId),
     designated_version_id: shown.designatedVersionId,
   }
@@ -77,7 +77,7 @@ export function fromPresetVersion(shown: PresetVersion | undefined): JsonOf<type
     version: shown.version,
     config: shown.config ?? {},
     system_prompt: shown.systemPrompt ?? null,
-    creator_id: shown.creatorKeyId,
+    creator_id: shown.creatorKeyId ?? '',
     created_at: created,
     updated_at: created,
   }

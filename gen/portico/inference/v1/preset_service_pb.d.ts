@@ -76,11 +76,11 @@ export declare type Preset = Message<"portico.inference.v1.Preset"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * Key that created it; empty: the local operator did.
+   * Key that created it; absent: the local operator did.
    *
-   * @generated from field: string creator_key_id = 10;
+   * @generated from field: optional string creator_key_id = 10;
    */
-  creatorKeyId: string;
+  creatorKeyId?: string | undefined;
 
   /**
    * The version that requests are served with.
@@ -172,11 +172,11 @@ export declare type PresetVersion = Message<"portico.inference.v1.PresetVersion"
   systemPrompt?: string | undefined;
 
   /**
-   * Key that created it; empty: the local operator did.
+   * Key that created it; absent: the local operator did.
    *
-   * @generated from field: string creator_key_id = 6;
+   * @generated from field: optional string creator_key_id = 6;
    */
-  creatorKeyId: string;
+  creatorKeyId?: string | undefined;
 
   /**
    * @generated from field: google.protobuf.Timestamp create_time = 7;

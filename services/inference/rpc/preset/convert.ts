@@ -23,7 +23,7 @@ export function presetToProto(preset: Preset): MessageInitShape<typeof PresetSch
     ...(statusUpdatedAt === undefined ? {} : { statusUpdateTime: timestampFromMs(statusUpdatedAt) }),
     createTime: timestampFromMs(preset.createdAt),
     updateTime: timestampFromMs(preset.updatedAt),
-    creatorKeyId: preset.creatorKeyId,
+    ...creatorOf(preset),
     designatedVersionId: preset.designatedVersionId,
   }
 }
@@ -31,7 +31,8 @@ export function presetToProto(preset: Preset): MessageInitShape<typeof PresetSch
 export function versionToProto(given: PresetVersion): MessageInitShape<typeof PresetVersionSchema> {
   const { id: versionId, presetId, version, config, systemPrompt, creatorKeyId, createdAt } = given
   return {
-    ...{ versionId, presetId, version, config, creatorKeyId },
+    ...{ versionId, presetId, version, config },
+    ...creatorOf({ creatorKeyId }),
     ...(systemPrompt === undefined ? {} : { systemPrompt }),
     createTime: timestampFromMs(createdAt),
   }
@@ -39,4 +40,9 @@ export function versionToProto(given: PresetVersion): MessageInitShape<typeof Pr
 
 export function designatedToProto({ preset, designated }: DesignatedPreset) {
   return { preset: presetToProto(preset), designatedVersion: versionToProto(designated) }
+}
+
+/** The local operator has no key. */
+function creatorOf({ creatorKeyId }: { readonly creatorKeyId: string }): { readonly creatorKeyId?: string } {
+  return creatorKeyId === '' ? {} : { creatorKeyId }
 }
