@@ -1,19 +1,18 @@
 // What chat completions cost at the least: node:http in, undici out, and the bytes of both directions piped.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
 
 const upstream = new Pool(process.env.BENCH_UPSTREAM ?? '')
 
-async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** By `stream`, which costs half of what `request` and a pipeline cost. */
+function forward(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   const { 'content-length': length = '', 'content-type': type = '' } = request.headers
-  const answer = await upstream.request({
-    ...{ path: request.url ?? '/', method: 'POST', headers: { 'content-type': type, 'content-length': length } },
-    body: request,
-  })
-  response.writeHead(answer.statusCode, { 'content-type': String(answer.headers['content-type']) })
-  await pipeline(answer.body, response)
+  const headers = { 'content-type': type, 'content-length': length }
+  return upstream.stream(
+    { path: request.url ?? '/', method: 'POST', headers, body: request },
+    ({ statusCode, headers }) => response.writeHead(statusCode, { 'content-type': String(headers['content-type']) }),
+  )
 }
 
 const server = createServer((request, response) => void forward(request, response).catch(() => response.destroy()))
