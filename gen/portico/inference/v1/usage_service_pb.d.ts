@@ -26,11 +26,11 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   requestId: string;
 
   /**
-   * Empty for the local operator.
+   * Absent: the local operator made it.
    *
-   * @generated from field: string api_key_id = 2;
+   * @generated from field: optional string api_key_id = 2;
    */
-  apiKeyId: string;
+  apiKeyId?: string | undefined;
 
   /**
    * Which interface the request came by.
@@ -144,11 +144,11 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   leftOut: string[];
 
   /**
-   * Reason of a failure; empty without one.
+   * Reason of a failure; absent: there was none.
    *
-   * @generated from field: string error = 20;
+   * @generated from field: optional string error = 20;
    */
-  error: string;
+  error?: string | undefined;
 
   /**
    * @generated from field: google.protobuf.Timestamp create_time = 21;
@@ -384,25 +384,25 @@ export declare const GetGenerationResponseSchema: GenMessage<GetGenerationRespon
  */
 export declare type ListActivityRequest = Message<"portico.inference.v1.ListActivityRequest"> & {
   /**
-   * One of the last 30 UTC days, as YYYY-MM-DD; empty: all of them, today included.
+   * One of the last 30 UTC days, as YYYY-MM-DD; absent: all of them, today included.
    *
-   * @generated from field: string date = 1;
+   * @generated from field: optional string date = 1;
    */
-  date: string;
+  date?: string | undefined;
 
   /**
-   * Only what this key used; empty: all keys.
+   * Only what this key used; absent: all keys.
    *
-   * @generated from field: string key_id = 2;
+   * @generated from field: optional string key_id = 2;
    */
-  keyId: string;
+  keyId?: string | undefined;
 
   /**
-   * Groups by the value of this metadata, too; empty: by none.
+   * Groups by the value of this metadata, too; absent: by none.
    *
-   * @generated from field: string metadata_key = 3;
+   * @generated from field: optional string metadata_key = 3;
    */
-  metadataKey: string;
+  metadataKey?: string | undefined;
 };
 
 /**

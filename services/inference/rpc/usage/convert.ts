@@ -22,9 +22,11 @@ export function recordToProto(entry: LedgerEntry): MessageInitShape<typeof Gener
   const { requestId, apiKeyId, origin, status, providerId, modelId, streamed, metadata } = entry
   const { costNanos, costKnown, leftOut, error, startedAt, finishedAt, firstPartMs, usage, finishReason } = entry
   return {
-    ...{ requestId, apiKeyId, origin, providerId, modelId, streamed, metadata, costNanos, costKnown, error },
+    ...{ requestId, origin, providerId, modelId, streamed, metadata, costNanos, costKnown },
     status: status === 'open' ? GenerationRecord_Status.UNSPECIFIED : statuses.toProto(status),
     ...given({
+      apiKeyId,
+      error,
       sessionId: entry.sessionId,
       user: entry.user,
       rawReason: entry.rawReason,

@@ -22,9 +22,8 @@ export function listActivity(dependencies: {
   return async (request, context) => {
     checkRequest(request)
     const { workspaceId: workspace } = principalOf(context)
-    const keyId = request.keyId || undefined
-    const metadataKey = request.metadataKey || undefined
-    const days = daysOf(request.date, clock.now())
+    const { date, keyId, metadataKey } = request
+    const days = daysOf(date, clock.now())
     await closer.settled(workspace)
     const activities = []
     // Day by day, so that no read keeps the store from its writes for long.
@@ -37,9 +36,9 @@ export function listActivity(dependencies: {
 }
 
 /** The days that are asked for, the latest first. */
-function daysOf(date: string, now: number): number[] {
+function daysOf(date: string | undefined, now: number): number[] {
   const today = dayOf(now)
-  if (date === '') return Array.from({ length: DAYS }, (_, i) => today - i)
+  if (date === undefined) return Array.from({ length: DAYS }, (_, i) => today - i)
   const time = /^\d{4}-\d\d-\d\d$/.test(date) ? Date.parse(date) : Number.NaN
   const isDate = !Number.isNaN(time) && new Date(time).toISOString().startsWith(date)
   check(isDate, 'date', 'must be a date, as YYYY-MM-DD')

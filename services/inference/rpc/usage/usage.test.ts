@@ -72,7 +72,7 @@ forEachTransport((name, connect) => {
       ...{ requestId: 'req_1', apiKeyId: 'key_1', origin: 'chat', status: GenerationRecord_Status.COMPLETED },
       ...{ providerId: 'p', modelId: 'gpt', streamed: false, sessionId: 'ses_1', user: 'someone', attribution },
       ...{ metadata: { team: 'red' }, costNanos: cost, costKnown: true, finishReason: 1, rawReason: 'stop' },
-      ...{ serviceTier: 'default', leftOut: ['plugins'], error: '' },
+      ...{ serviceTier: 'default', leftOut: ['plugins'] },
     })
     await ask()
     const { keys } = await usage.getKeyUsage({ keyIds: ['key_9', 'key_1'] }, byKey)
