@@ -102,7 +102,7 @@ async function openLedger(
   const { openMongo } = await import('#shared/stores/mongo.ts')
   const { MongoLedger } = await import('./adapters/mongo/ledger.ts')
   const mongo = resources.use(await openMongo(store))
-  return { ledger: await MongoLedger.open(mongo, clock), mongo }
+  return { ledger: resources.use(await MongoLedger.open(mongo, clock)), mongo }
 }
 
 /** To be called once the ledger is open, which makes the form of the data in MongoDB. */

@@ -6,7 +6,8 @@ import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type { Clock } from '#shared/clock.ts'
 import { closing, demand, type LedgerStore, opening } from './ledger.suite.ts'
 
-const NO_TERMS: KeyTerms = {
+/** Terms that limit nothing. */
+export const NO_TERMS: KeyTerms = {
   ...{ limitNanos: undefined, limitReset: 'never', requestsPerMinute: undefined, tokensPerMinute: undefined },
   ...{ concurrentRequests: undefined, workspaceLimitNanos: undefined, allowedModels: [] },
 }

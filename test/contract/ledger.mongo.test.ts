@@ -7,13 +7,16 @@ import { openMongo } from '#shared/stores/mongo.ts'
 import { migrateMongo, prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
-import { demand, ledgerSuite, opening } from './ledger.suite.ts'
-import { accountsSuite } from './ledger-accounts.suite.ts'
+import { closing, demand, ledgerSuite, opening } from './ledger.suite.ts'
+import { accountsSuite, NO_TERMS } from './ledger-accounts.suite.ts'
 
 async function makeStore() {
   const mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
   return {
     open: (clock: Clock) => MongoLedger.open(mongo, clock),
+    async expireLeases(): Promise<void> {
+      await mongo.db.collection('inference_leases').updateMany({}, { $set: { expiresAt: new Date(0) } })
+    },
     async [Symbol.asyncDispose]() {
       await mongo.db.dropDatabase()
       await mongo[Symbol.asyncDispose]()
@@ -40,6 +43,43 @@ test('MongoDB: what nobody waits for any more is settled, whether it was opened 
   for (const account of [...(await ledger.accounts('wrk_1', ['key_1'])), await ledger.workspaceAccount('wrk_1')]) {
     assert.deepEqual([account.heldRequests, account.heldNanos, account.minuteRequests], [0, 0n, 1])
   }
+})
+
+test('MongoDB: what a process refused is admitted once another one has ended what stood against it', {
+  skip: skipWithoutMongo,
+}, async () => {
+  await using store = await makeStore()
+  await using one = await store.open(systemClock)
+  await using other = await store.open(systemClock)
+  const terms = { ...NO_TERMS, concurrentRequests: 1 }
+  const ask = async (ledger: MongoLedger, requestId: string) =>
+    (await ledger.open({ ...opening, requestId }, demand, terms)).admitted
+  assert.equal(await ask(one, 'req_1'), true)
+  await one.close([{ ...closing, requestId: 'req_1' }])
+  assert.equal(await ask(other, 'req_2'), true)
+  assert.equal(await ask(one, 'req_3'), false)
+  await other.close([{ ...closing, requestId: 'req_2' }])
+  assert.equal(await ask(one, 'req_4'), true)
+})
+
+test('MongoDB: a process that stood still takes none for dead before all had time to say that they live', {
+  skip: skipWithoutMongo,
+}, async () => {
+  await using store = await makeStore()
+  const clock = { time: 0, now: () => Date.now(), monotonic: () => clock.time }
+  await using late = await store.open(clock)
+  await using other = await store.open(systemClock)
+  await other.open(opening, demand, undefined)
+  await store.expireLeases()
+  clock.time += 60_000
+  await late.settle()
+  assert.equal((await late.get('wrk_1', 'req_1'))?.status, 'open')
+  clock.time += 8_999
+  await late.settle()
+  assert.equal((await late.get('wrk_1', 'req_1'))?.status, 'open')
+  clock.time += 1
+  await late.settle()
+  assert.equal((await late.get('wrk_1', 'req_1'))?.error, 'PROCESS_LOST')
 })
 
 test('MongoDB: a ledger of the first form and a new one have the same indexes, each of which is read by', {

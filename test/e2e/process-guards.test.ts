@@ -74,8 +74,13 @@ describe('one process', () => {
     const setting = { dataDirectory: data.path, project: project.path }
     const first = await startSingle({ ...setting, environment: spinning })
     const sessionId = await new InstanceClient(first.url).createSession()
-    await new InstanceClient(first.url).prompt(sessionId, { text: '/slow 600000\n/length 2' })
-    await new InstanceClient(first.url).prompt(sessionId, { text: '/length 2', delivery: 'queue' })
+    const before = new InstanceClient(first.url)
+    await before.prompt(sessionId, { text: '/slow 600000\n/length 2' })
+    // An interrupt ends what runs: what still waits begins after it.
+    await waitFor('the first run', async () => {
+      return (await before.messages(sessionId)).some(({ type }) => type === 'assistant')
+    })
+    await before.prompt(sessionId, { text: '/length 2', delivery: 'queue' })
     await endsByWatchdog(first.processes()[0])
     const second = await startSingle(setting)
     try {

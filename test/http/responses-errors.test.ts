@@ -17,17 +17,17 @@ const ERRORS: Readonly<
   MODEL_NOT_FOUND: {
     said: { model: 'm' },
     error: { code: 400, message: `${invalid}: model: No model is called "m"`, param: 'model' },
-    late: ['server_error', 'server'],
+    late: ['invalid_prompt', 'invalid_request'],
   },
   REQUEST_INVALID: {
     said: { field: 'messages', problem: 'must not be empty' },
     error: { code: 400, message: `${invalid}: input: must not be empty`, param: 'input' },
-    late: ['server_error', 'server'],
+    late: ['invalid_prompt', 'invalid_request'],
   },
   REQUEST_DUPLICATE: {
     said: { request_id: 'r' },
     error: { code: 409, message: 'Resource conflict. Please try again later.' },
-    late: ['server_error', 'server'],
+    late: ['invalid_prompt', 'invalid_request'],
   },
   PROVIDER_REFUSED: {
     said: { ...provider, status: '422' },

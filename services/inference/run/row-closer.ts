@@ -35,6 +35,8 @@ export class RowCloser implements AsyncDisposable {
     try {
       await this.#ledger.announce([closing])
     } catch (err) {
+      // Of a store that is away its watch speaks, once.
+      if (isStoreUnavailable(err)) return
       this.#logger.warn({ err }, 'A close could not be announced: whoever reads the ledger at once may miss it')
     }
   }

@@ -1,3 +1,4 @@
+import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Meter } from '../domain/meter.ts'
 import type { Ledger } from '../ports/ledger.ts'
@@ -49,7 +50,9 @@ export class RowKeeper implements Disposable {
       await this.#ledger.settle()
       await this.#note()
     } catch (err) {
-      this.#logger.warn({ err }, 'Rows of the ledger could not be kept; another try follows in three seconds')
+      // Of a store that is away its watch speaks, once.
+      if (!isStoreUnavailable(err))
+        this.#logger.warn({ err }, 'Rows of the ledger could not be kept; another try follows in three seconds')
     } finally {
       this.#busy = false
     }

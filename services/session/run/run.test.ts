@@ -85,10 +85,17 @@ test('a tool call runs and its result goes back to the model', async () => {
   assert.ok(call?.createTime && call.runTime && call.completeTime)
   const conversation = service.peers.requests[1]?.messages.slice(1)
   assert.deepEqual(plain(conversation), [
-    { role: Message_Role.USER, parts: [{ part: { case: 'text', value: { text: 'Look' } } }] },
+    { role: Message_Role.USER, parts: [{ part: { case: 'text', value: { text: 'Look', sources: [] } } }] },
     {
       role: Message_Role.ASSISTANT,
-      parts: [{ part: { case: 'toolCall', value: { callId: 'call_1', name: 'look', arguments: '{"path":"a"}' } } }],
+      parts: [
+        {
+          part: {
+            case: 'toolCall',
+            value: { callId: 'call_1', name: 'look', arguments: '{"path":"a"}', custom: false },
+          },
+        },
+      ],
     },
     {
       role: Message_Role.TOOL,
@@ -96,7 +103,12 @@ test('a tool call runs and its result goes back to the model', async () => {
         {
           part: {
             case: 'toolResult',
-            value: { callId: 'call_1', content: [{ part: { case: 'text', value: { text: 'seen' } } }], failed: false },
+            value: {
+              callId: 'call_1',
+              content: [{ part: { case: 'text', value: { text: 'seen', sources: [] } } }],
+              failed: false,
+              custom: false,
+            },
           },
         },
       ],

@@ -86,9 +86,11 @@ export class AccountBook {
   /** The results of the jobs, once what they decided is durable. */
   async #write(id: AccountDocument['_id'], queue: Queue, jobs: readonly Job[]): Promise<unknown[]> {
     for (let attempt = 1; ; attempt++) {
-      const state = queue.known ?? (await this.#read(id))
+      const { known } = queue
+      const state = known ?? (await this.#read(id))
       const decided = decideAll(state, jobs)
-      if (decided.isSame || (await this.#replace(id, state, decided))) {
+      // What changes nothing is checked by no write: what this process remembers may be long out of date.
+      if (decided.isSame ? known === undefined : await this.#replace(id, state, decided)) {
         queue.known = decided.isSame ? state : decided.state
         return decided.results
       }

@@ -1,4 +1,5 @@
 import type { Collection } from 'mongodb'
+import type { Clock } from '#shared/clock.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 
 /** A process that writes the ledger, and until when it counts as alive, by the server's clock. */
@@ -13,12 +14,6 @@ const LEASE_MS = 9_000
 const FORGET_MS = 3_600_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** Says that a process lives. */
-export async function renewLease(leases: Collection<LeaseDocument>, process: string): Promise<void> {
-  const expiresAt = { $add: ['$$NOW', LEASE_MS] }
-  await leases.updateOne({ _id: process }, [{ $set: { expiresAt } }], { upsert: true, ...LIMIT })
-}
-
 /** Which of the processes are dead. */
 export async function deadAmong(leases: Collection<LeaseDocument>, processes: readonly string[]): Promise<string[]> {
   if (processes.length === 0) return []
@@ -27,8 +22,38 @@ export async function deadAmong(leases: Collection<LeaseDocument>, processes: re
   return processes.filter((process) => !alive.has(process))
 }
 
-/** Ends the lease of a process that leaves, and forgets those of processes that are long dead. */
-export async function endLease(leases: Collection<LeaseDocument>, process: string): Promise<void> {
-  const forgotten = { $expr: { $lt: ['$expiresAt', { $subtract: ['$$NOW', FORGET_MS] }] } }
-  await leases.deleteMany({ $or: [{ _id: process }, forgotten] }, LIMIT)
+/** The lease of this process. */
+export class OwnLease {
+  readonly process: string
+  readonly #leases: Collection<LeaseDocument>
+  readonly #clock: Clock
+  /** Of the monotonic clock. */
+  #renewed: number
+  #judgesFrom = 0
+
+  constructor(leases: Collection<LeaseDocument>, process: string, clock: Clock) {
+    this.process = process
+    this.#leases = leases
+    this.#clock = clock
+    this.#renewed = clock.monotonic()
+  }
+
+  /**
+   * Says that this process lives. Returns whether it may judge who is dead: not for nine seconds after its own lease has run out, since
+   * the store was away, or this process stood still, and the others may have had no chance to renew theirs.
+   */
+  async renew(): Promise<boolean> {
+    const expiresAt = { $add: ['$$NOW', LEASE_MS] }
+    await this.#leases.updateOne({ _id: this.process }, [{ $set: { expiresAt } }], { upsert: true, ...LIMIT })
+    const now = this.#clock.monotonic()
+    if (now - this.#renewed > LEASE_MS) this.#judgesFrom = now + LEASE_MS
+    this.#renewed = now
+    return now >= this.#judgesFrom
+  }
+
+  /** Ends it: this process leaves. Forgets those of processes that are long dead. */
+  async end(): Promise<void> {
+    const forgotten = { $expr: { $lt: ['$expiresAt', { $subtract: ['$$NOW', FORGET_MS] }] } }
+    await this.#leases.deleteMany({ $or: [{ _id: this.process }, forgotten] }, LIMIT)
+  }
 }

@@ -22,7 +22,7 @@ import { reserve, settleHold } from './account-changes.ts'
 import { type AccountDocument, stateOf, WORKSPACE } from './account-document.ts'
 import { sumRows } from './activity.ts'
 import { announceCloses, awaitCloses } from './announced-closes.ts'
-import { endLease, type LeaseDocument, renewLease } from './leases.ts'
+import { type LeaseDocument, OwnLease } from './leases.ts'
 import { type Collections, settleLost } from './lost-rows.ts'
 import { OwnHolds } from './own-holds.ts'
 import { fromRow, type Row, spentOf, toClosed, toRow } from './row.ts'
@@ -40,9 +40,8 @@ export class MongoLedger implements Ledger {
   readonly #mongo: Mongo
   readonly #clock: Clock
   readonly #collections: Collections
-  /** Names this process. */
-  readonly #process = randomText(16)
   readonly #own = new OwnHolds()
+  readonly #lease: OwnLease
 
   private constructor(mongo: Mongo, clock: Clock) {
     this.#mongo = mongo
@@ -52,6 +51,7 @@ export class MongoLedger implements Ledger {
     const rows = collection<Row>('inference_ledger')
     const leases = collection<LeaseDocument>('inference_leases')
     this.#collections = { rows, accounts, leases, book: new AccountBook(accounts) }
+    this.#lease = new OwnLease(leases, randomText(16), clock)
   }
 
   /** Makes the form where there is none, and settles the rows of dead processes. Leaves the connection open. */
@@ -68,7 +68,7 @@ export class MongoLedger implements Ledger {
 
   async open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission> {
     const { workspace, requestId, apiKeyId } = opening
-    const [now, name, process] = [this.#clock.now(), randomText(16), this.#process]
+    const [now, name, process] = [this.#clock.now(), randomText(16), this.#lease.process]
     const { book, rows } = this.#collections
     this.#own.begin(opening, name)
     try {
@@ -135,8 +135,8 @@ export class MongoLedger implements Ledger {
   }
 
   async settle(): Promise<void> {
-    await renewLease(this.#collections.leases, this.#process)
-    await settleLost(this.#collections, this.#process, (name) => !this.#own.has(name), this.#clock.now())
+    if (!(await this.#lease.renew())) return
+    await settleLost(this.#collections, this.#lease.process, (name) => !this.#own.has(name), this.#clock.now())
   }
 
   async get(workspace: string, requestId: string): Promise<LedgerEntry | undefined> {
@@ -167,7 +167,7 @@ export class MongoLedger implements Ledger {
 
   async [Symbol.asyncDispose](): Promise<void> {
     // What still runs is settled by the next process at once.
-    await endLease(this.#collections.leases, this.#process).catch(() => {})
+    await this.#lease.end().catch(() => {})
   }
 
   /** Counts in both accounts what a row cost that this process has closed. */

@@ -1,5 +1,4 @@
 import type { MongoSchema, MongoStepStore } from '#shared/stores/mongo-schema.ts'
-import { addAccounts } from './steps/add-accounts.ts'
 
 /** The steps of what the inference service has in MongoDB. */
 export const SCHEMA: MongoSchema = {
@@ -30,6 +29,12 @@ async function dropTimes({ db }: MongoStepStore): Promise<void> {
       // Dropped already, by a process that was killed or beside this one.
       if (!(error instanceof Error && 'codeName' in error && error.codeName === 'IndexNotFound')) throw error
     })
+}
+
+/** Its file needs the driver, which a process on SQLite does not read. */
+async function addAccounts(store: MongoStepStore): Promise<void> {
+  const step = await import('./steps/add-accounts.ts')
+  await step.addAccounts(store)
 }
 
 async function indexPresets({ db }: MongoStepStore): Promise<void> {
