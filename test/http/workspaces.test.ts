@@ -25,9 +25,10 @@ async function openTwo(): Promise<Portico> {
     ['wrk_one', ONE],
     ['wrk_two', TWO],
   ] as const) {
-    database.prepare("INSERT INTO workspaces VALUES (?, 'org_1', 'w', 0, 1, 1)").run(workspace)
+    database.prepare("INSERT INTO workspaces VALUES (?, 'org_1', 'w', 0, 1, 1, NULL)").run(workspace)
     const values = [workspace, `key_${workspace}`, hash('sha256', key, 'hex'), 'workspace']
-    database.prepare("INSERT INTO api_keys VALUES (?, ?, 1, ?, ?, 'k', 'sk', 0, 1, NULL)").run(...values)
+    const columns = 'workspace_id, id, hash, kind, seq, name, prefix, disabled, time_created'
+    database.prepare(`INSERT INTO api_keys (${columns}) VALUES (?, ?, ?, ?, 1, 'k', 'sk', 0, 1)`).run(...values)
   }
   database.close()
   opening.move()
