@@ -16,7 +16,11 @@ import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { refusalOf } from '#test/support/rejects.ts'
+import { startFlags } from '#test/support/start-flags.ts'
 import { silentLogger } from '#test/support/transports.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const FLAGS = startFlags(ROOT)
 
 interface Outcome {
   readonly code: number
@@ -27,7 +31,7 @@ interface Outcome {
 function runKey(env: Record<string, string>, words: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
     const script = fileURLToPath(new URL('./key.ts', import.meta.url))
-    execFile(process.execPath, [script, ...words], { env }, (error, stdout, stderr) => {
+    execFile(process.execPath, [...FLAGS, script, ...words], { env, cwd: ROOT }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
     })
   })
