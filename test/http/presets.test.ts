@@ -111,9 +111,9 @@ for (const [dialect, { system, limit, ignored }] of Object.entries(DIALECTS)) {
     assert.match(await refused('[]'), /^Invalid request parameters: /)
     const prompt = Object.keys(system)[0]
     const most = await refused({ ...deepSystem(system, 'x'.repeat(1_048_577)) })
-    assert.ok(most.startsWith(`Invalid request parameters: ${prompt}: must have at most 1048576`), most)
-    const much = await refused({ plugins: [{ id: 'web', search_prompt: 'x'.repeat(1_048_576) }] })
-    assert.equal(much, 'Invalid request parameters: the body must have at most 1048576 bytes as JSON')
+    assert.ok(most.startsWith(`Invalid request parameters: ${prompt}: must have at most 262144`), most)
+    const much = await refused({ plugins: [{ id: 'web', search_prompt: 'x'.repeat(131_072) }] })
+    assert.equal(much, 'Invalid request parameters: the body must have at most 131072 bytes as JSON')
     assert.equal((await send(portico, '/presets')).json.total_count, 0)
   })
 }

@@ -144,6 +144,15 @@ test('tools of namespaces have one name each at a provider that knows none, and 
   )
 })
 
+test('OpenRouter gets the proof of a call by the id of the call, whoever made it', () => {
+  const format = 'google-gemini-v1'
+  const parts = [{ ...call, custom: false, arguments: '{}', signature: 'sig', format }] as const
+  const { body, warnings } = asked('openrouter', { messages: [{ role: 'assistant', parts }] })
+  const [message] = body.messages as JsonObject[]
+  assert.deepEqual(message?.reasoning_details, [{ type: 'reasoning.encrypted', data: 'sig', id: 'c1', format }])
+  assert.deepEqual(warnings, [])
+})
+
 test('custom calls, proofs of calls, log probabilities, stop texts, tiers and costs are read', () => {
   const custom = { id: 'c1', type: 'custom', custom: { name: 'patch', input: 'diff' } }
   const proved = { id: 'c2', function: { name: 'f', arguments: '{}' } }

@@ -55,16 +55,27 @@ function callOf(call: ToolCallPart, { profile, flat }: ChatContext): Item {
   return { id, type: 'function', function: called, ...proof }
 }
 
-/** OpenRouter takes thoughts of every kind back, each to whom it belongs; others take plain ones, or none. */
+/** OpenRouter takes thoughts and proofs of every kind back, each to whom it belongs; others take plain thoughts, or none. */
 function thoughts(parts: readonly Part[], { profile, omissions }: ChatContext): Item {
+  if (profile.dialect === 'openrouter') {
+    const details = parts.flatMap((part) => {
+      if (part.type === 'reasoning') return reasoningDetails(part)
+      return part.type === 'tool-call' && part.signature ? [proofDetail(part)] : []
+    })
+    return details.length === 0 ? {} : { reasoning_details: details }
+  }
   const held = parts.filter((part) => part.type === 'reasoning')
   if (held.length === 0) return {}
-  if (profile.dialect === 'openrouter') return { reasoning_details: held.flatMap(reasoningDetails) }
   const plain = held.filter(({ text, format }) => text && format === undefined)
   const without = 'Thoughts were left out: the provider does not take them back'
   if (!profile.reasoningContent) omissions.add('messages', without)
   const text = profile.reasoningContent ? plain.map(({ text }) => text).join('\n\n') : ''
   return text === '' ? {} : { reasoning_content: text }
+}
+
+/** The proof of a call, by the id of the call. */
+function proofDetail({ callId, signature, format }: ToolCallPart): Item {
+  return { type: 'reasoning.encrypted', data: signature, id: callId, ...(format ? { format } : {}) }
 }
 
 function reasoningDetails(part: Extract<Part, { type: 'reasoning' }>): Item[] {
