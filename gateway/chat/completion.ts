@@ -86,7 +86,7 @@ const toolCall = z.discriminatedUnion('type', [
 ])
 
 /** What comes whole, in a message as in a chunk. */
-const extras = {
+export const extras = {
   reasoning_details: z.array(reasoningDetail).optional(),
   images: z.array(image).optional(),
   files: z.array(file).optional(),
@@ -105,10 +105,11 @@ export const message = z
   })
   .meta({ id: 'Chat.Message' })
 
-const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error'])
+/** Why an answer ended. */
+export const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error'])
 
 /** What broke an answer off. */
-const failure = z.strictObject({
+export const failure = z.strictObject({
   code: z.int(),
   message: z.string(),
   metadata: z.strictObject({ error_type: z.string(), provider_name: z.string().optional() }),
@@ -144,55 +145,7 @@ export const chatCompletion = z
   })
   .meta({ id: 'ChatCompletion' })
 
-const toolCallDelta = z.strictObject({
-  index: z.int(),
-  id: z.string().optional(),
-  type: z.enum(['function', 'custom']).optional(),
-  function: z.strictObject({ name: z.string().optional(), arguments: z.string() }).optional(),
-  custom: z.strictObject({ name: z.string().optional(), input: z.string() }).optional(),
-})
-
-const delta = z.strictObject({
-  role: z.literal('assistant').optional(),
-  content: z.string().optional(),
-  refusal: z.string().optional(),
-  reasoning: z.string().optional(),
-  tool_calls: z.array(toolCallDelta).optional(),
-  ...extras,
-})
-
-/**
- * A chunk of a chat completion. It has no `system_fingerprint`: clients refuse one that is null. Usage comes once, in the last chunk, which
- * has no choice; an error comes once, in the last chunk, whose choice has ended with it.
- */
-export const chatChunk = z
-  .strictObject({
-    id: z.string().regex(/^gen-/),
-    object: z.literal('chat.completion.chunk'),
-    created: z.int(),
-    model: z.string(),
-    provider: z.string().optional(),
-    service_tier: z.string().optional(),
-    choices: z
-      .array(
-        z.strictObject({
-          index: z.literal(0),
-          delta,
-          finish_reason: finishReason.nullable(),
-          native_finish_reason: z.string().nullable(),
-          logprobs: logprobs.nullable(),
-        }),
-      )
-      .max(1),
-    usage: usage.optional(),
-    openrouter_metadata: routerMetadata.optional(),
-    error: failure.optional(),
-  })
-  .meta({ id: 'ChatCompletionChunk' })
-
 export type ChatCompletion = z.output<typeof chatCompletion>
-export type ChatChunk = z.output<typeof chatChunk>
-export type ChatDelta = z.output<typeof delta>
 export type ChatMessage = z.output<typeof message>
 export type ChatFailure = z.output<typeof failure>
 export type ChatFinishReason = z.output<typeof finishReason>

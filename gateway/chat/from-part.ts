@@ -1,6 +1,7 @@
 import type { LogProbability, Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
 import { sealItem } from '../generation/sealed-item.ts'
-import type { ChatAnnotation, ChatDelta, ChatLogprobs, ChatMessage, ReasoningDetail } from './completion.ts'
+import type { ChatDelta } from './chunk.ts'
+import type { ChatAnnotation, ChatLogprobs, ChatMessage, ReasoningDetail } from './completion.ts'
 
 export type PartOf<C extends string> = Extract<Part['part'], { case: C }>['value']
 type Thought = Pick<PartOf<'reasoning'>, 'text' | 'summary' | 'signature' | 'encrypted' | 'id' | 'format'>

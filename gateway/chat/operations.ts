@@ -2,19 +2,18 @@ import { z } from 'zod'
 import { OF_USERS } from '../credentials.ts'
 import { asked, GENERATION_REASONS, generationHeaders, newGeneration } from '../generation/call.ts'
 import { toRouterMetadata, wantsRouterMetadata } from '../generation/router-metadata.ts'
-import { jsonOrEvents, stream, whole } from '../kinds.ts'
+import { streamedAnswer } from '../generation/streamed-answer.ts'
+import { jsonOrEvents, whole } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { createChatBody } from './body.ts'
-import { type ChatFailure, chatChunk, chatCompletion } from './completion.ts'
+import { chatChunk } from './chunk.ts'
+import { chatCompletion } from './completion.ts'
 import { CUT_OFF, chatFailure, STOPPING } from './failure.ts'
 import { type ChatSeed, failedCompletion, fromGeneration, type Served } from './from-generation.ts'
 import { publicField } from './public-field.ts'
 import { ChatFold } from './stream/fold.ts'
 import { ChatFrames } from './stream/frames.ts'
 import { toGenerationRequest } from './to-generation-request.ts'
-
-/** What OpenRouter sends while a client waits; every client takes it for what it is, a comment. */
-const HEARTBEAT = 'OPENROUTER PROCESSING'
 
 export const createChatCompletion = operation({
   id: 'chat.completions.create',
@@ -49,22 +48,8 @@ export const createChatCompletion = operation({
     }
     const frames = new ChatFrames(seed)
     const fold = new ChatFold(seed, frames)
-    const fail = (failure: ChatFailure): string => {
-      fold.fail(failure)
-      return frames.take()
-    }
-    return stream({
-      messages: inference.streamGenerate(request, call.options()),
-      frame({ events }) {
-        fold.add(events)
-        return frames.take()
-      },
-      end: () => fail(CUT_OFF),
-      failed: (error, shown) => fail(chatFailure(error, shown)),
-      heartbeat: HEARTBEAT,
-      // An answer cannot be taken up again elsewhere: it gets most of the time that the server has left.
-      stop: { share: 0.75, frames: () => fail(STOPPING) },
-    })
+    const writer = { fold, frames, failureOf: chatFailure, cutOff: CUT_OFF, stopping: STOPPING }
+    return streamedAnswer(inference.streamGenerate(request, call.options()), writer)
   },
   publicField: (field, { body, headers }) => publicField(field, body, headers),
 })

@@ -3,7 +3,8 @@ import { OF_USERS } from '../credentials.ts'
 import { errorSchemas } from '../errors/schemas.ts'
 import { asked, GENERATION_REASONS, type GenerationIds, generationHeaders, newGeneration } from '../generation/call.ts'
 import { toRouterMetadata, wantsRouterMetadata } from '../generation/router-metadata.ts'
-import { jsonOrEvents, stream, whole } from '../kinds.ts'
+import { streamedAnswer } from '../generation/streamed-answer.ts'
+import { jsonOrEvents, whole } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { createMessageBody } from './body.ts'
 import { messageEvent } from './events.ts'
@@ -13,8 +14,6 @@ import { publicField } from './public-field.ts'
 import { MessagesFold } from './stream/fold.ts'
 import { MessageFrames } from './stream/frames.ts'
 import { toGenerationRequest } from './to-generation-request.ts'
-
-const HEARTBEAT = 'OPENROUTER PROCESSING'
 
 const beta = z
   .string()
@@ -63,21 +62,9 @@ export const createMessage = operation({
     }
     const frames = new MessageFrames()
     const fold = new MessagesFold(seed, frames, metadataOf)
-    const fail = (why: object): string => {
-      fold.fail(why)
-      return frames.take()
-    }
-    return stream({
-      messages: inference.streamGenerate(request, call.options()),
-      frame({ events }) {
-        fold.add(events)
-        return frames.take()
-      },
-      end: () => fail(broken('Internal Server Error')),
-      failed: (_, shown) => fail(shown.body),
-      heartbeat: HEARTBEAT,
-      // An answer cannot be taken up again elsewhere: it gets most of the time that the server has left.
-      stop: { share: 0.75, frames: () => fail(broken('The server is stopping')) },
+    return streamedAnswer(inference.streamGenerate(request, call.options()), {
+      ...{ fold, frames, cutOff: broken('Internal Server Error'), stopping: broken('The server is stopping') },
+      failureOf: (_, shown) => shown.body,
     })
   },
   publicField: (field, { body, headers }) => publicField(field, body, headers),

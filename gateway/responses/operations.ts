@@ -2,13 +2,14 @@ import { OF_USERS } from '../credentials.ts'
 import type { PublicError } from '../errors/public-error.ts'
 import { asked, GENERATION_REASONS, newGeneration } from '../generation/call.ts'
 import { type Served, toRouterMetadata, wantsRouterMetadata } from '../generation/router-metadata.ts'
-import { jsonOrEvents, stream, whole } from '../kinds.ts'
+import { streamedAnswer } from '../generation/streamed-answer.ts'
+import { jsonOrEvents, whole } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { createResponseBody } from './body.ts'
 import { chooseDialect, responsesHeaders } from './dialect.ts'
 import { requestEcho } from './echo.ts'
 import { responseEvent } from './events.ts'
-import { CUT_OFF, type ResponseFailure, responseFailure, STOPPING } from './failure.ts'
+import { CUT_OFF, responseFailure, STOPPING } from './failure.ts'
 import { failedResponse, fromGeneration } from './from-generation.ts'
 import { publicField } from './public-field.ts'
 import { responseObject } from './response.ts'
@@ -16,9 +17,6 @@ import { ResponsesFold } from './stream/fold.ts'
 import { ResponsesFrames } from './stream/frames.ts'
 import { toGenerationRequest } from './to-generation-request.ts'
 import { requireHistoryIds } from './to-messages.ts'
-
-/** What OpenRouter sends while a client waits; every client takes it for what it is, a comment. */
-const HEARTBEAT = 'OPENROUTER PROCESSING'
 
 export const createResponse = operation({
   id: 'responses.create',
@@ -54,22 +52,8 @@ export const createResponse = operation({
     }
     const frames = new ResponsesFrames(dialect)
     const fold = new ResponsesFold(seed, frames, seconds)
-    const fail = (failure: ResponseFailure): string => {
-      fold.fail(failure)
-      return frames.take()
-    }
-    return stream({
-      messages: inference.streamGenerate(request, call.options()),
-      frame({ events }) {
-        fold.add(events)
-        return frames.take()
-      },
-      end: () => fail(CUT_OFF),
-      failed: (error, shown) => fail(responseFailure(error, shown)),
-      heartbeat: HEARTBEAT,
-      // An answer cannot be taken up again elsewhere: it gets most of the time that the server has left.
-      stop: { share: 0.75, frames: () => fail(STOPPING) },
-    })
+    const writer = { fold, frames, failureOf: responseFailure, cutOff: CUT_OFF, stopping: STOPPING }
+    return streamedAnswer(inference.streamGenerate(request, call.options()), writer)
   },
   publicField: (field, { body, headers }) => publicField(field, body, headers),
 })

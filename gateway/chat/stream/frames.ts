@@ -1,4 +1,5 @@
-import type { ChatChunk, ChatDelta, ChatFailure, ChatFinishReason, ChatLogprobs, ChatUsage } from '../completion.ts'
+import type { ChatChunk, ChatDelta } from '../chunk.ts'
+import type { ChatFailure, ChatFinishReason, ChatLogprobs, ChatUsage } from '../completion.ts'
 import type { ChatSeed } from '../from-generation.ts'
 
 /** The unchanging pieces of the chunks by which one part grows: around its text, which stands in them once, or twice. */

@@ -1,0 +1,46 @@
+import type { GenerationEvent, StreamGenerateResponse } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { PublicError } from '../errors/public-error.ts'
+import { type EventAnswer, stream } from '../kinds.ts'
+
+/** What OpenRouter sends while a client waits; every client takes it for what it is, a comment. */
+const HEARTBEAT = 'OPENROUTER PROCESSING'
+/** An answer cannot be taken up again elsewhere: it gets most of the time that the server has left. */
+const SHARE_OF_STOP = 0.75
+
+/** How a dialect writes the stream of a generation. */
+export interface StreamWriter<Failure> {
+  readonly fold: {
+    add(events: readonly GenerationEvent[]): void
+    /** Ends the stream, which has not ended by itself. */
+    fail(failure: Failure): void
+  }
+  readonly frames: { take(): string }
+  /** What broke a generation off, in the dialect's words. */
+  readonly failureOf: (error: unknown, shown: PublicError) => Failure
+  /** The generation ended without its last event. */
+  readonly cutOff: Failure
+  /** The server stopped before the generation ended. */
+  readonly stopping: Failure
+}
+
+/** The stream of a generation, in a dialect. */
+export function streamedAnswer<Failure>(
+  messages: AsyncIterable<StreamGenerateResponse>,
+  { fold, frames, failureOf, cutOff, stopping }: StreamWriter<Failure>,
+): EventAnswer {
+  const fail = (failure: Failure): string => {
+    fold.fail(failure)
+    return frames.take()
+  }
+  return stream({
+    messages,
+    frame({ events }) {
+      fold.add(events)
+      return frames.take()
+    },
+    end: () => fail(cutOff),
+    failed: (error, shown) => fail(failureOf(error, shown)),
+    heartbeat: HEARTBEAT,
+    stop: { share: SHARE_OF_STOP, frames: () => fail(stopping) },
+  })
+}
