@@ -78,7 +78,6 @@ export const toolChoice = z
 
 export type OfferedTool = z.output<typeof offered>[number]
 export type CustomTool = z.output<typeof customTool>
-export type MessagesToolChoice = z.output<typeof toolChoice>
 
 /** Whether a tool is the caller's own. */
 export function isCustomTool(tool: OfferedTool): tool is CustomTool {

@@ -10,7 +10,7 @@ export const logprobs = z
   .meta({ id: 'Response.LogProbabilities' })
 
 /** A source that the model named; positions are those of the text that rests on it, in UTF-16 code units. */
-export const urlCitation = z.strictObject({
+const urlCitation = z.strictObject({
   type: z.literal('url_citation'),
   url: z.string(),
   title: z.string(),
@@ -108,6 +108,5 @@ export type ItemStatus = z.output<typeof status>
 export type OutputItem = z.output<typeof outputItem>
 export type Annotation = z.output<typeof annotation>
 export type Logprobs = z.output<typeof logprobs>
-export type HostedItem = z.output<typeof hostedItem>
 export type MessageItem = z.output<typeof message>
 export type ReasoningItem = z.output<typeof reasoning>

@@ -13,7 +13,7 @@ const MAX_WHOLE_TOKENS = 21_333
 const JSON_ONLY = 'Answer with one JSON object and nothing else.'
 
 /** What an answer may have of tokens. */
-export function maxTokensOf(request: GenerationRequest): number {
+function maxTokensOf(request: GenerationRequest): number {
   return request.maxOutputTokens ?? Math.max(DEFAULT_MAX_TOKENS, thinkingOf(request).budget + MIN_BUDGET)
 }
 
