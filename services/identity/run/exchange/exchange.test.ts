@@ -52,6 +52,18 @@ test('what is changed while the keys of the issuer are fetched counts; keys that
   assert.equal(await outcomeAfter(1), 'GRANT_REFUSED policy')
 })
 
+test('a store that is slow makes no keys unavailable', async () => {
+  await using exchange = openExchange('ES256', {
+    federation: {
+      async findPolicy(id) {
+        exchange.clock.time += 1_000
+        return exchange.grounds.get(id)
+      },
+    },
+  })
+  assert.equal(await exchange.outcome(signToken(exchange.claims(), exchange.key)), 'accepted')
+})
+
 test('no access token is given out before the audit log holds it durably, nor when it does not', async () => {
   await using exchange = openExchange()
   const { promise, resolve } = Promise.withResolvers<void>()

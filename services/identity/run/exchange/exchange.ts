@@ -61,8 +61,9 @@ export class Exchange {
     const read = readSubjectToken(subjectToken)
     if ('problem' in read) throw new Rejection('SUBJECT_TOKEN_INVALID')
     for (let reads = 1; ; reads++) {
-      const since = clock.monotonic()
       const ground = await federation.findPolicy(policyId)
+      // From here on: a store that is slow makes no keys unavailable.
+      const since = clock.monotonic()
       if (ground === undefined) {
         await steps.refuse()
         throw new Rejection('GRANT_REFUSED')
