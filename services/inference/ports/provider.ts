@@ -18,6 +18,12 @@ export interface ModelProvider {
    */
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
 
+  /**
+   * How much output it asks for where a request sets no maximum: whoever reserves what a request may cost holds as much. Undefined, or not
+   * there: it asks for none, and the model decides.
+   */
+  readonly outputAskedFor?: ((request: GenerationRequest) => number | undefined) | undefined
+
   /** How many tokens the input of a request has, as the provider counts them; not there: it counts none. Rejects as the others do. */
   readonly countTokens?: ((request: GenerationRequest, signal: AbortSignal) => Promise<bigint>) | undefined
 }

@@ -88,7 +88,7 @@ export class Generation {
   terms: KeyTerms | undefined
   /** Set by `openRow`: what the input is taken for. */
   inputTokens!: bigint
-  /** Set by `openRow`: most output that can be paid for; undefined: what the request allows. */
+  /** Set by `openRow`: the output that was reserved for a request which sets no maximum; undefined: none has to be sent. */
   maxOutputTokens: number | undefined
   /** Set by `attempt`: what the provider says, asked at the first pull. */
   batches!: AsyncIterable<readonly GenerationEvent[]>

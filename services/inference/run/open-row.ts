@@ -1,29 +1,26 @@
 import { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
-import { pricesAt } from '../domain/cost.ts'
-import type { Demand, RateName, Refusal } from '../domain/ledger/admission.ts'
-import { inputTokensOf } from '../domain/ledger/estimate.ts'
+import type { RateName, Refusal } from '../domain/ledger/admission.ts'
+import { demandOf } from '../domain/ledger/demand.ts'
 import { moneyLimitOf } from '../domain/ledger/key-terms.ts'
 import { dollarsOf } from '../domain/money.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
-/** How much a model is taken to generate at most, where neither the request nor the model list says it. */
-const OUTPUT_TOKENS = 32_768
-
 /**
  * Opens the row of a request, counts it, and has it hold what it may cost, in one step. What its key may not spend is refused with
- * CREDIT_INSUFFICIENT or PRICE_UNKNOWN, what comes too fast with RATE_LIMITED; where the rest of a limit pays for less output than the
- * request left open, that becomes its maximum.
+ * CREDIT_INSUFFICIENT or PRICE_UNKNOWN, what comes too fast with RATE_LIMITED. Where a limit of money counts, a request without a maximum gets
+ * the output that was reserved for it as one, or what the rest of the limit pays for.
  */
 export async function openRow(generation: Generation, dependencies: GenerationDependencies): Promise<void> {
-  const { input, endpoint, terms, preset } = generation
+  const { input, endpoint, provider, terms, preset } = generation
   const { principal, request } = input
   const { providerId, modelId } = endpoint
   const limit = moneyLimitOf(terms)
   if (limit !== undefined && endpoint.pricing === undefined && !dependencies.allowUnpriced) {
     throw new Rejection('PRICE_UNKNOWN', { model: `${providerId}/${modelId}`, limit })
   }
-  const demand = demandOf(generation)
+  const asked = request.maxOutputTokens === undefined ? provider.outputAskedFor?.({ ...request, modelId }) : undefined
+  const demand = demandOf(request, endpoint, asked)
   const { requestId, sessionId = '', origin, user = '', metadata, attribution } = request
   const { workspaceId: workspace, apiKeyId } = principal
   const opening = {
@@ -36,30 +33,10 @@ export async function openRow(generation: Generation, dependencies: GenerationDe
   })
   if (!admission.admitted) throw rejectionOf(admission.refusal, dependencies.clock.now())
   generation.inputTokens = demand.inputTokens
-  generation.maxOutputTokens = admission.outputTokens === undefined ? undefined : Number(admission.outputTokens)
-}
-
-function demandOf({ input: { request }, endpoint }: Generation): Demand {
-  const { pricing, contextLength, outputLimit } = endpoint
-  const { maxOutputTokens } = request
-  const inputTokens = inputTokensOf(request)
-  const most = contextLength === undefined ? inputTokens : BigInt(contextLength)
-  const prices = pricing && pricesAt(inputTokens, pricing)
-  return {
-    inputTokens: inputTokens < most ? inputTokens : most,
-    outputTokens: BigInt(maxOutputTokens ?? outputLimit ?? OUTPUT_TOKENS),
-    isFixed: maxOutputTokens !== undefined,
-    prices: prices && {
-      // Writing to a cache may cost more than input does.
-      inputNanos: larger(prices.cacheWriteNanos, prices.inputNanos),
-      outputNanos: prices.outputNanos,
-    },
-  }
-}
-
-function larger(one: bigint, other: bigint): bigint {
-  if (one > other) return one
-  return other
+  const { outputTokens = demand.outputTokens } = admission
+  const isPaid = limit !== undefined && (demand.prices?.outputNanos ?? 0n) > 0n
+  const isTooMuch = asked !== undefined && asked > (endpoint.outputLimit ?? asked)
+  generation.maxOutputTokens = !demand.isFixed && (isPaid || isTooMuch) ? Number(outputTokens) : undefined
 }
 
 const RATES: Readonly<Record<RateName, string>> = {

@@ -6,7 +6,7 @@ import { unavailable } from '../http/provider-errors.ts'
 import type { Upstream } from '../http/upstream.ts'
 import { headersOf } from './extension.ts'
 import { AnthropicMapper } from './mapper.ts'
-import { anthropicBody, comesWhole, countBody } from './request.ts'
+import { anthropicBody, comesWhole, countBody, maxTokensOf } from './request.ts'
 import { AnthropicTools } from './tools.ts'
 import { anthropicWarnings } from './warnings.ts'
 
@@ -28,6 +28,10 @@ export class AnthropicProvider implements ModelProvider {
 
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
     return streamedAnswer(this.#exchange(request, false, signal))
+  }
+
+  outputAskedFor(request: GenerationRequest): number {
+    return maxTokensOf(request)
   }
 
   async countTokens(request: GenerationRequest, signal: AbortSignal): Promise<bigint> {

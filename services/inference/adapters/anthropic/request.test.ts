@@ -6,7 +6,7 @@ import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { ProviderSet } from '../providers/provider-set.ts'
 import { ANTHROPIC } from './extension.ts'
-import { anthropicBody } from './request.ts'
+import { anthropicBody, maxTokensOf } from './request.ts'
 import { anthropicWarnings } from './warnings.ts'
 
 const OPENAI = 'openai-responses-v1'
@@ -108,6 +108,21 @@ test('what the API cannot take is named', () => {
   const settings = ['service_tier', 'tools', 'tools', 'reasoning.summary']
   const parts = ['messages[1]', 'messages[2].parts[0]', 'messages[3].parts[0]']
   assert.deepEqual(fields.toSorted(), [...settings, ...parts].toSorted())
+})
+
+test('an answer and a budget have no more tokens than the model gives, and as many are asked for as are sent', () => {
+  const opus = { modelId: 'claude-opus-4-1' }
+  for (const [request, max_tokens, budget_tokens] of [
+    [{ modelId: 'claude-3-opus-20240229' }, 4_096, undefined],
+    [{ modelId: 'nobody-knows', reasoning: { maxTokens: 200_000 } }, 201_024, 200_000],
+    [{ ...opus, reasoning: { maxTokens: 200_000 } }, 32_000, 30_976],
+    [{ ...opus, reasoning: { maxTokens: 200_000 }, maxOutputTokens: 5_000 }, 5_000, 4_999],
+  ] as const) {
+    const body = bodyOf(request)
+    assert.equal(body.max_tokens, max_tokens)
+    assert.equal((body.thinking as { budget_tokens?: number } | undefined)?.budget_tokens, budget_tokens)
+    assert.equal(maxTokensOf(generationRequest(request)), max_tokens)
+  }
 })
 
 test('items of its own, and what its parts hold besides, go back as they came; those of others do not', () => {

@@ -1,11 +1,12 @@
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import { knownOutputLimit } from '#services/inference/domain/known-limits.ts'
 import { objectAt } from '../http/json.ts'
 import { extensionOf } from './extension.ts'
 import { anthropicMessages, anthropicSystem } from './messages.ts'
 import { thinkingOf } from './thinking.ts'
 import { AnthropicTools } from './tools.ts'
 
-/** The API demands a limit; this one every current model allows. */
+/** The API demands a limit; this one every current model allows, and earlier ones are known. */
 const DEFAULT_MAX_TOKENS = 32_000
 const MIN_BUDGET = 1_024
 /** Above that the API refuses to answer in one piece. */
@@ -13,8 +14,10 @@ const MAX_WHOLE_TOKENS = 21_333
 const JSON_ONLY = 'Answer with one JSON object and nothing else.'
 
 /** What an answer may have of tokens. */
-function maxTokensOf(request: GenerationRequest): number {
-  return request.maxOutputTokens ?? Math.max(DEFAULT_MAX_TOKENS, thinkingOf(request).budget + MIN_BUDGET)
+export function maxTokensOf(request: GenerationRequest): number {
+  if (request.maxOutputTokens !== undefined) return request.maxOutputTokens
+  const wanted = Math.max(DEFAULT_MAX_TOKENS, thinkingOf(request).budget + MIN_BUDGET)
+  return Math.min(wanted, knownOutputLimit(request.modelId) ?? wanted)
 }
 
 /** Whether the API gives an answer to a request in one piece. */

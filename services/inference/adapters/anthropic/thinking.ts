@@ -1,4 +1,5 @@
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import { knownOutputLimit } from '#services/inference/domain/known-limits.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
 import { extensionOf } from './extension.ts'
@@ -31,7 +32,10 @@ export function thinkingOf(request: GenerationRequest): Thinking {
   if (effort === 'none') return { ...nothing, thinking: { type: 'disabled' } }
   if (maxTokens || (effort && BY_BUDGET.test(modelId))) {
     const wanted = maxTokens || (BUDGETS[effort ?? ''] ?? 24_000)
-    const budget = Math.max(MIN_BUDGET, Math.min(wanted, (maxOutputTokens ?? Infinity) - 1))
+    // Without a maximum the model's own is one, and something is left for the answer.
+    const most =
+      maxOutputTokens === undefined ? (knownOutputLimit(modelId) ?? Infinity) - MIN_BUDGET : maxOutputTokens - 1
+    const budget = Math.max(MIN_BUDGET, Math.min(wanted, most))
     // A budget has to be smaller than the limit of the answer; where there is no room, the model does not think.
     if (maxOutputTokens !== undefined && budget >= maxOutputTokens) return nothing
     return { ...nothing, thinking: { type: 'enabled', budget_tokens: budget }, budget }

@@ -139,3 +139,11 @@ test('one that overflows in the middle of a stream keeps what it said', async ()
     assert.deepEqual(events.at(-1), { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' })
   }
 })
+
+test('however a provider is configured, it counts tokens where it can, and says what output it asks for', async () => {
+  for (const config of [{}, { alwaysStream: true }, { cache: { ttl: '1h' } }]) {
+    await using opened = await open({ protocol: 'anthropic', ...config }, answers(200, { input_tokens: 42 }))
+    assert.equal(await opened.provider.countTokens?.(generationRequest(), signal), 42n)
+    assert.equal(opened.provider.outputAskedFor?.(generationRequest({ reasoning: { maxTokens: 40_000 } })), 41_024)
+  }
+})

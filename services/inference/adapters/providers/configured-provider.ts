@@ -11,10 +11,14 @@ export function configured(provider: ModelProvider, { alwaysStream, cache }: Pro
 }
 
 class StreamingProvider implements ModelProvider {
+  readonly countTokens: ModelProvider['countTokens']
+  readonly outputAskedFor: ModelProvider['outputAskedFor']
   readonly #provider: ModelProvider
 
   constructor(provider: ModelProvider) {
     this.#provider = provider
+    this.countTokens = provider.countTokens?.bind(provider)
+    this.outputAskedFor = provider.outputAskedFor?.bind(provider)
   }
 
   async generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
@@ -29,11 +33,15 @@ class StreamingProvider implements ModelProvider {
 }
 
 class MarkingProvider implements ModelProvider {
+  readonly countTokens: ModelProvider['countTokens']
+  readonly outputAskedFor: ModelProvider['outputAskedFor']
   readonly #provider: ModelProvider
   readonly #cache: CacheControl
 
   constructor(provider: ModelProvider, cache: CacheControl) {
     this.#provider = provider
+    this.countTokens = provider.countTokens?.bind(provider)
+    this.outputAskedFor = provider.outputAskedFor?.bind(provider)
     this.#cache = cache
   }
 

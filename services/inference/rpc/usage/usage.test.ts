@@ -136,6 +136,18 @@ forEachTransport((name, connect) => {
     assert.equal(stub.seen.length, 1)
   })
 
+  test(`${name}: where money is limited no more output can come than was reserved for`, async () => {
+    await using service = await open(connect)
+    const { stub, ask } = service
+    const rich = { limitNanos: 10n ** 12n }
+    await ask({}, rich)
+    await ask({}, { workspaceLimitNanos: 10n ** 12n })
+    await ask({ maxOutputTokens: 70_000 }, rich)
+    await ask({}, { requestsPerMinute: 100 })
+    const sent = stub.seen.map(({ body }) => (body as Record<string, number>).max_tokens)
+    assert.deepEqual(sent, [32_768, 32_768, 70_000, undefined])
+  })
+
   test(`${name}: a model without a price is used where the setting allows it`, async () => {
     await using service = await open(connect, { allowUnpriced: true })
     const { generation } = await service.ask({ model: 'p/dark' }, { limitNanos: 0n })

@@ -1,0 +1,26 @@
+/**
+ * The most output of models whose makers say it, by the beginning of their name, as of November 2026; the first that fits counts. Price
+ * lists do not have it, and a maximum above it is refused by the provider.
+ */
+const OUTPUT_LIMITS: readonly (readonly [RegExp, number])[] = [
+  [/^gpt-(3\.5|4-turbo|4-\d{4}-preview|4-vision)/, 4_096],
+  [/^gpt-4(-|$)/, 8_192],
+  [/^(chatgpt-4o|gpt-4o|gpt-4\.5|gpt-5(\.\d+)?-chat)/, 16_384],
+  [/^(gpt-4\.1|o1-preview)/, 32_768],
+  [/^o1-mini/, 65_536],
+  [/^o\d/, 100_000],
+  [/^gpt-[5-9]/, 128_000],
+  [/^claude-3-(opus|sonnet|haiku)/, 4_096],
+  [/^claude-3-5-/, 8_192],
+  [/^claude-opus-4(-[01])?(-20\d{6})?$/, 32_000],
+  [/^claude-opus-4-([6-9]|\d\d)(-|$)/, 128_000],
+  [/^claude-/, 64_000],
+  [/^gemini-(1\.5|2\.0)/, 8_192],
+  [/^gemini-/, 65_536],
+]
+
+/** The most output of a model, whoever serves it (`openai/gpt-4o` is `gpt-4o`); undefined: unknown. */
+export function knownOutputLimit(modelId: string): number | undefined {
+  const name = modelId.slice(modelId.lastIndexOf('/') + 1)
+  return OUTPUT_LIMITS.find(([pattern]) => pattern.test(name))?.[1]
+}
