@@ -3,12 +3,19 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { GenerationRecord_Status, UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
+import { systemClock } from '#shared/clock.ts'
 import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
+import { generationRequest } from '#test/support/generation.ts'
 import { openInference, userMessage } from '#test/support/inference.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { chatEnd, chunk } from '#test/support/responses.ts'
 import { connectLocal } from '#test/support/transports.ts'
+import type { GenerationEvent } from '../domain/generation.ts'
+import { Meter } from '../domain/meter.ts'
+import type { LedgerClosing } from '../ports/ledger.ts'
+import { closeRow } from './close-row.ts'
+import type { Generation, GenerationDependencies } from './generation.ts'
 
 const principal: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' }
 const options = callOptions({ principal, authenticated: true })
@@ -80,4 +87,33 @@ test('however a provider ends a stream, one row is closed with what was used, an
     activities.map(({ sum }) => [sum?.requestCount, sum?.costNanos]),
     [[BigInt(Object.keys(FAULTS).length), spent]],
   )
+})
+
+test('a caller that hung up before the provider was asked pays nothing; one that hung up later pays for the input', async () => {
+  for (const [isLate, inputTokens] of [
+    [false, undefined],
+    [true, 7n],
+  ] as const) {
+    const caller = new AbortController()
+    const closings: LedgerClosing[] = []
+    const generation = {
+      ...{ input: { principal, caller: caller.signal, request: generationRequest() }, warnings: [] },
+      ...{ meter: new Meter(pricing, 7n), deadline: { [Symbol.dispose]() {} } },
+      batches: (async function* (): AsyncGenerator<readonly GenerationEvent[]> {
+        caller.abort()
+        throw caller.signal.reason
+      })(),
+    } as unknown as Generation
+    if (!isLate) caller.abort()
+    closeRow(generation, {
+      closer: { close: async (closing: LedgerClosing) => void closings.push(closing) },
+      keeper: { keep: () => ({ [Symbol.dispose]() {} }) },
+      clock: systemClock,
+    } as unknown as GenerationDependencies)
+    await assert.rejects(async () => {
+      for await (const _ of generation.answer);
+    })
+    const [{ status, usage, costNanos } = assert.fail()] = closings
+    assert.deepEqual([status, usage?.inputTokens, costNanos], ['aborted', inputTokens, inputTokens ?? 0n])
+  }
 })

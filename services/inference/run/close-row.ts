@@ -21,11 +21,13 @@ async function* closing(
   const { workspaceId: workspace } = input.principal
   const { requestId } = input.request
   const startedAt = clock.monotonic()
+  // A caller that was gone before has asked for nothing: the provider gets no request.
+  const isAsked = !input.caller.aborted
   let firstPartMs: number | undefined
   let closed: Promise<void> | undefined
   const end = (status: LedgerClosing['status'], error = ''): Promise<void> => {
     if (closed !== undefined) return closed
-    meter.breakOff(status === 'aborted')
+    meter.breakOff(isAsked && status === 'aborted')
     if (meter.implausible) noteImplausible(generation, logger)
     closed = closer.close(closingOf(generation, { status, error, firstPartMs }))
     return closed

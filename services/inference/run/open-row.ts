@@ -1,8 +1,9 @@
 import { Rejection } from '#shared/rejection.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
-import type { RateName, Refusal } from '../domain/ledger/admission.ts'
+import type { Demand, RateName, Refusal } from '../domain/ledger/admission.ts'
 import { demandOf } from '../domain/ledger/demand.ts'
-import { moneyLimitOf } from '../domain/ledger/key-terms.ts'
+import { type KeyTerms, moneyLimitOf } from '../domain/ledger/key-terms.ts'
 import { dollarsOf } from '../domain/money.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
@@ -21,6 +22,7 @@ export async function openRow(generation: Generation, dependencies: GenerationDe
   }
   const asked = request.maxOutputTokens === undefined ? provider.outputAskedFor?.({ ...request, modelId }) : undefined
   const demand = demandOf(request, endpoint, asked)
+  requireFitting(demand, terms)
   const { requestId, sessionId = '', origin, user = '', metadata, attribution } = request
   const { workspaceId: workspace, apiKeyId } = principal
   const opening = {
@@ -37,6 +39,13 @@ export async function openRow(generation: Generation, dependencies: GenerationDe
   const isPaid = limit !== undefined && (demand.prices?.outputNanos ?? 0n) > 0n
   const isTooMuch = asked !== undefined && asked > (endpoint.outputLimit ?? asked)
   generation.maxOutputTokens = !demand.isFixed && (isPaid || isTooMuch) ? Number(outputTokens) : undefined
+}
+
+/** Refuses what would be too much for a minute of its own: it would be too fast whenever it came. */
+function requireFitting({ inputTokens }: Demand, terms: KeyTerms | undefined): void {
+  const most = terms?.tokensPerMinute
+  const problem = `have about ${inputTokens} tokens, and the key may use ${most} a minute: they will never fit`
+  check(most === undefined || inputTokens <= most, 'messages', problem)
 }
 
 const RATES: Readonly<Record<RateName, string>> = {

@@ -136,6 +136,18 @@ forEachTransport((name, connect) => {
     assert.equal(stub.seen.length, 1)
   })
 
+  test(`${name}: input that would be too much for a minute of its own is refused for good, not for now`, async () => {
+    await using service = await open(connect)
+    const terms = { tokensPerMinute: 100n }
+    await service.ask({}, terms)
+    const long = { messages: [userMessage('x'.repeat(300))] }
+    const { reason, metadata } = await refusalOf(service.ask(long, terms))
+    assert.deepEqual([reason, metadata.field], ['REQUEST_INVALID', 'messages'])
+    assert.match(metadata.problem ?? '', /104 tokens, and the key may use 100 a minute/)
+    const wait = await refusalOf(service.ask({ messages: [userMessage('x'.repeat(285))] }, terms))
+    assert.deepEqual([wait.reason, wait.metadata.limit], ['RATE_LIMITED', 'tokens_per_minute'])
+  })
+
   test(`${name}: where money is limited no more output can come than was reserved for`, async () => {
     await using service = await open(connect)
     const { stub, ask } = service
