@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generationRequest } from '#test/support/generation.ts'
-import { unmetDemands } from './demands.ts'
+import { hasRoom, unmetDemands } from './demands.ts'
 import type { Routing } from './routing.ts'
 
 const NOTHING: Routing = {
@@ -45,4 +45,23 @@ test('an endpoint that would pass over a setting does not serve a request that r
   assert.deepEqual(unmetDemands(endpoint, requires), ['require_parameters'])
   assert.deepEqual(unmetDemands({ ...endpoint, without: ['sampling.top_k'] }, requires), [])
   assert.deepEqual(unmetDemands(endpoint, generationRequest({ sampling })), [])
+})
+
+test('an endpoint gives no more output than it has, and what may not fit prefers one with more room', () => {
+  const small = { providerId: 'p', modelId: 'm', pricing, contextLength: 1_000, outputLimit: 200 }
+  const unmet = (limits: object, maxOutputTokens: number | undefined) =>
+    unmetDemands({ ...small, ...limits }, generationRequest({ maxOutputTokens }))
+  assert.deepEqual([unmet({}, 200), unmet({}, undefined), unmet({}, 201)], [[], [], ['max_tokens']])
+  assert.deepEqual(unmet({ outputLimit: undefined }, 1_001), ['max_tokens'])
+  assert.deepEqual(unmet({ outputLimit: undefined, contextLength: undefined }, 10 ** 9), [])
+  const messages = [{ role: 'user', parts: [{ type: 'text', text: 'x'.repeat(2_700) }] }] as const
+  for (const [maxOutputTokens, contextLength, fits] of [
+    [undefined, 1_000, true],
+    [90, 1_000, true],
+    [100, 1_000, false],
+    [100, undefined, true],
+    [undefined, 900, false],
+  ] as const) {
+    assert.equal(hasRoom({ ...small, contextLength }, generationRequest({ messages, maxOutputTokens })), fits)
+  }
 })

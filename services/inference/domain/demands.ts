@@ -1,5 +1,6 @@
 import { type Endpoint, UNKNOWN_POLICY } from './endpoint.ts'
 import type { GenerationRequest } from './generation.ts'
+import { inputTokensOf } from './ledger/estimate.ts'
 import { type Setting, settingsLeftOut } from './left-out.ts'
 
 const NONE: readonly Setting[] = []
@@ -9,14 +10,41 @@ const NONE: readonly Setting[] = []
  * the request (gateway facts 6.2). An unknown price is above every maximum.
  */
 export function unmetDemands(endpoint: Endpoint, request: Omit<GenerationRequest, 'modelId'>): string[] {
+  const unmet: Readonly<Record<string, boolean>> = {
+    max_tokens: isTooMuch(endpoint, request),
+    ...unmetRouting(endpoint, request),
+  }
+  return Object.keys(unmet).filter((name) => unmet[name])
+}
+
+/**
+ * Whether an endpoint takes the input of a request, and its maximum of output beside it, as far as is known. Input is taken for rather too
+ * much: it is no reason to refuse a request, but one to prefer an endpoint that has more room.
+ */
+export function hasRoom({ contextLength }: Endpoint, request: Omit<GenerationRequest, 'modelId'>): boolean {
+  if (contextLength === undefined) return true
+  return Number(inputTokensOf(request)) + (request.maxOutputTokens ?? 0) <= contextLength
+}
+
+function isTooMuch(
+  { contextLength = Infinity, outputLimit = Infinity }: Endpoint,
+  { maxOutputTokens = 0 }: Omit<GenerationRequest, 'modelId'>,
+): boolean {
+  return maxOutputTokens > Math.min(contextLength, outputLimit)
+}
+
+function unmetRouting(
+  endpoint: Endpoint,
+  request: Omit<GenerationRequest, 'modelId'>,
+): Readonly<Record<string, boolean>> {
   const { routing } = request
-  if (routing === undefined) return []
+  if (routing === undefined) return {}
   const { providerId, modelId, pricing, policy = UNKNOWN_POLICY, without = NONE } = endpoint
   const { only, ignore, quantizations, maxInputNanos, maxOutputNanos } = routing
   const names = (slugs: readonly string[]): boolean => slugs.some((slug) => slug.toLowerCase() === providerId)
   const isDearer = (most: bigint | undefined, price: bigint | undefined): boolean =>
     most !== undefined && (price === undefined || price > most)
-  const unmet: Readonly<Record<string, boolean>> = {
+  return {
     only: only.length > 0 && !names(only),
     ignore: names(ignore),
     data_collection: routing.denyDataCollection && policy.collects,
@@ -26,5 +54,4 @@ export function unmetDemands(endpoint: Endpoint, request: Omit<GenerationRequest
     max_price: isDearer(maxInputNanos, pricing?.inputNanos) || isDearer(maxOutputNanos, pricing?.outputNanos),
     require_parameters: routing.requireParameters && settingsLeftOut({ ...request, modelId }, without).length > 0,
   }
-  return Object.keys(unmet).filter((name) => unmet[name])
 }

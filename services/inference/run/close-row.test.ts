@@ -11,7 +11,6 @@ import { openInference, userMessage } from '#test/support/inference.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { chatEnd, chunk } from '#test/support/responses.ts'
 import { connectLocal } from '#test/support/transports.ts'
-import type { GenerationEvent } from '../domain/generation.ts'
 import { Meter } from '../domain/meter.ts'
 import type { LedgerClosing } from '../ports/ledger.ts'
 import { closeRow } from './close-row.ts'
@@ -96,13 +95,14 @@ test('a caller that hung up before the provider was asked pays nothing; one that
   ] as const) {
     const caller = new AbortController()
     const closings: LedgerClosing[] = []
+    const next = async (): Promise<never> => {
+      caller.abort()
+      throw caller.signal.reason
+    }
     const generation = {
       ...{ input: { principal, caller: caller.signal, request: generationRequest() }, warnings: [] },
       ...{ meter: new Meter(pricing, 7n), deadline: { [Symbol.dispose]() {} } },
-      batches: (async function* (): AsyncGenerator<readonly GenerationEvent[]> {
-        caller.abort()
-        throw caller.signal.reason
-      })(),
+      batches: { [Symbol.asyncIterator]: () => ({ next }) },
     } as unknown as Generation
     if (!isLate) caller.abort()
     closeRow(generation, {

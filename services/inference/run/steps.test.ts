@@ -7,7 +7,9 @@ import { callOptions, type Principal, principalOf } from '#shared/rpc/call-conte
 import { createClient } from '#shared/rpc/client.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { openInference, userMessage } from '#test/support/inference.ts'
-import { forEachTransport } from '#test/support/transports.ts'
+import { answers, fixture, startStub } from '#test/support/provider-stub.ts'
+import { refusalOf } from '#test/support/rejects.ts'
+import { connectLocal, forEachTransport } from '#test/support/transports.ts'
 import { sessionDigest } from './session-digest.ts'
 
 const principal: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' }
@@ -56,4 +58,25 @@ test('a provider learns of a session only a salted hash, the same for each of it
   assert.equal(sessionDigest('wrk_1', 'ses_1'), digest)
   assert.notEqual(sessionDigest('wrk_2', 'ses_1'), digest)
   assert.match(digest, /^[\w-]{43}$/)
+})
+
+test('of several endpoints one with room for the request serves it; where none has, the first', async () => {
+  await using stub = await startStub(answers(200, fixture('openai-text.json')))
+  const provider = (id: string, contextLength: number) => {
+    const models = [{ id: 'gpt', displayName: 'GPT', contextLength, pricing: undefined }]
+    return { id, protocol: 'openai', baseUrl: stub.url, apiKey: undefined, headers: {}, models } as const
+  }
+  await using service = await openInference({ providers: [provider('small', 100), provider('large', 1_000)] })
+  await using connection = await connectLocal(service.routes)
+  const client = createClient(InferenceService, connection.transport)
+  const served = async (requestId: string, more: object) => {
+    const generation = { requestId, model: 'gpt', messages: [userMessage('Hello')], ...more }
+    return (await client.generate({ generation }, callOptions({ principal }))).generation?.providerId
+  }
+  assert.equal(await served('a', {}), 'small')
+  assert.equal(await served('b', { messages: [userMessage('x'.repeat(600))] }), 'large')
+  assert.equal(await served('c', { messages: [userMessage('x'.repeat(6_000))] }), 'small')
+  assert.equal(await served('d', { maxOutputTokens: 101 }), 'large')
+  const { reason, metadata } = await refusalOf(served('e', { maxOutputTokens: 1_001 }))
+  assert.deepEqual([reason, metadata], ['NO_ENDPOINT', { model: 'small/gpt', demands: 'max_tokens' }])
 })
