@@ -135,3 +135,20 @@ test('a process that is killed lets go of its exclusive file, and what it had wr
   await using again = store.open()
   assert.equal(again.statement('SELECT id FROM parent').get()?.id, 7)
 })
+
+test('what a failing disk does not undo is undone before the next write, and nobody waits for ever', async (t) => {
+  await using store = await openFile()
+  const { exec } = DatabaseSync.prototype
+  const rollBack = t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, sql: string) {
+    if (sql === 'ROLLBACK' && rollBack.mock.callCount() < 2) throw new Error('disk I/O error')
+    exec.call(this, sql)
+  })
+  const lost = store.file.write(() => {
+    store.file.statement('INSERT INTO parent VALUES (1)').run()
+    throw new Error('no')
+  })
+  await assert.rejects(lost, /no/)
+  await assert.rejects(store.insert(2), /disk I\/O error/)
+  await store.insert(3)
+  assert.deepEqual(store.ids(), [3])
+})

@@ -111,18 +111,26 @@ export class SqliteFile implements AsyncDisposable {
     if (jobs.length === 0) return
     let done = jobs
     try {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       this.statement('BEGIN IMMEDIATE').run()
       if (jobs.length > 1) done = jobs.filter((job) => this.#runInSavepoint(job))
       else for (const job of jobs) job.run()
       this.#beforeCommit()
       this.statement('COMMIT').run()
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      this.#rollBack()
       const named = this.#named(error)
       for (const job of jobs) job.failed(named)
       return
     }
     for (const job of done) job.committed()
+  }
+
+  /** What a disk that fails does not undo now is undone before the next transaction: whoever waits for this one is answered now. */
+  #rollBack(): void {
+    try {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+    } catch {}
   }
 
   /** Whether the job did its work. */
