@@ -39,6 +39,9 @@ const DAY_MS = 86_400_000
 /** The epoch was a Thursday. */
 const MONDAY = 3
 
+/** Of what was admitted in none that counts. */
+export const NO_MINUTE = -1
+
 export const EMPTY_ACCOUNT: Account = {
   ...{ totalNanos: 0n, day: 0, dayNanos: 0n, weekNanos: 0n, monthNanos: 0n },
   ...{ minute: 0, minuteRequests: 0, minuteTokens: 0n, heldNanos: 0n, heldRequests: 0 },
@@ -65,11 +68,16 @@ export function monthOf(day: number): number {
   return dayOf(Date.UTC(date.getUTCFullYear(), date.getUTCMonth()))
 }
 
-/** An account as it counts at a time: what belongs to a period that is over is nothing. A clock that went back ends none. */
+/**
+ * An account as it counts at a time: what belongs to a period that is over is nothing. A clock that went back ends none, for as long as that
+ * may be the difference of two clocks. One that was far ahead, and is right again, leaves what was spent where it is, in periods
+ * that end when they should, and its minute is over: else no request would be admitted until the time that it had said.
+ */
 export function accountAt(account: Account, now: number): Account {
   const [day, minute] = [dayOf(now), minuteOf(now)]
-  if (day <= account.day && minute <= account.minute) return account
-  const newMinute = minute > account.minute
+  if (account.day > day + 1) return accountAt({ ...account, day }, now)
+  const newMinute = minute > account.minute || account.minute > minute + 1
+  if (day <= account.day && !newMinute) return account
   return {
     ...account,
     ...(newMinute && { minute, minuteRequests: 0, minuteTokens: 0n }),
@@ -136,5 +144,20 @@ export function settling(account: Account, hold: Hold, spent: Spent, now: number
     minuteTokens: tokens > 0n ? tokens : 0n,
     heldNanos: at.heldNanos - hold.nanos,
     heldRequests: at.heldRequests - 1,
+  }
+}
+
+/** The account once it is known that a request, which was settled, has used something else. */
+export function correcting(account: Account, before: Spent, after: Spent, now: number): Account {
+  const hold = { nanos: 0n, inputTokens: 0n, minute: NO_MINUTE }
+  return settling({ ...account, heldRequests: account.heldRequests + 1 }, hold, difference(before, after), now)
+}
+
+/** What is counted after something else was. */
+export function difference(before: Spent, after: Spent): Spent {
+  return {
+    nanos: after.nanos - before.nanos,
+    inputTokens: after.inputTokens - before.inputTokens,
+    outputTokens: after.outputTokens - before.outputTokens,
   }
 }

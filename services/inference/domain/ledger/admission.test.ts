@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accountAt, dayOf, EMPTY_ACCOUNT, holding, monthOf, releasing, settling, weekOf } from './account.ts'
+import { accountAt, dayOf, EMPTY_ACCOUNT, holding, minuteOf, monthOf, releasing, settling, weekOf } from './account.ts'
 import { admit, highestCost } from './admission.ts'
 import { inputTokensOf } from './estimate.ts'
 import type { KeyTerms } from './key-terms.ts'
@@ -28,7 +28,7 @@ test('weeks begin on Mondays and months on their first day, before the epoch as 
   }
 })
 
-test('a clock that went back ends no period', () => {
+test('a clock that went back a little ends no period; one that was far ahead keeps nobody out when it is right again', () => {
   const hold = { nanos: 0n, inputTokens: 0n, minute: 0 }
   const account = settling(
     holding(EMPTY_ACCOUNT, hold, 10 ** 12),
@@ -36,7 +36,14 @@ test('a clock that went back ends no period', () => {
     { nanos: 5n, inputTokens: 1n, outputTokens: 1n },
     10 ** 12,
   )
-  assert.equal(accountAt(account, 10 ** 12 - 10 ** 9), account)
+  assert.equal(accountAt(account, 10 ** 12 - 60_000), account)
+  const now = 10 ** 12 - 10 ** 9
+  const after = accountAt(account, now)
+  assert.deepEqual([after.minuteRequests, after.minuteTokens, after.minute], [0, 0n, minuteOf(now)])
+  assert.deepEqual([after.day, after.dayNanos, after.weekNanos, after.monthNanos], [dayOf(now), 5n, 5n, 5n])
+  assert.equal(accountAt(after, now + 86_400_000).dayNanos, 0n)
+  const terms = { ...NO_TERMS, requestsPerMinute: 1 }
+  assert.equal(admit({ key: account, workspace: account }, DEMAND, terms, now).admitted, true)
 })
 
 test('what was refused elsewhere leaves the account as it was', () => {
