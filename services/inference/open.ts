@@ -61,7 +61,8 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const health = opening.use(watchStore(opened, { name: 'inference', mongo, clock, logger }))
   await health.begin()
   const ledger = storePort(tracedPort(opened, 'Ledger', { 'db.system.name': config.store.kind }), health, {
-    writes: ['open', 'close', 'note', 'settle'],
+    // To settle may be to do nothing.
+    writes: ['open', 'close', 'note'],
   })
   const presets = storePort(
     tracedPort(await openPresets(config, mongo, opening), 'PresetStore', { 'db.system.name': config.store.kind }),

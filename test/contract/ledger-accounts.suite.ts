@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { dayOf } from '#services/inference/domain/ledger/account.ts'
 import type { Admission } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
-import type { Clock } from '#shared/clock.ts'
+import { type Clock, systemClock } from '#shared/clock.ts'
 import { closing, demand, type LedgerStore, opening } from './ledger.suite.ts'
 
 /** Terms that limit nothing. */
@@ -23,7 +23,7 @@ export function accountsSuite(
 ): void {
   const rule = (title: string, run: (store: LedgerStore, clock: { time: number } & Clock) => Promise<void>): void => {
     test(`${name}: ${title}`, options, async () => {
-      const clock = { time: 1_000, now: () => clock.time, monotonic: () => clock.time }
+      const clock = { time: 1_000, now: () => clock.time, monotonic: systemClock.monotonic }
       await using store = await makeStore()
       await run(store, clock)
     })

@@ -17,6 +17,10 @@ async function makeStore() {
     async expireLeases(): Promise<void> {
       await mongo.db.collection('inference_leases').updateMany({}, { $set: { expiresAt: new Date(0) } })
     },
+    async forgetHolds(): Promise<void> {
+      const nothing = { holds: [], heldRequests: 0, heldNanos: 0, revision: 99 }
+      await mongo.db.collection('inference_accounts').updateMany({}, { $set: nothing })
+    },
     async [Symbol.asyncDispose]() {
       await mongo.db.dropDatabase()
       await mongo[Symbol.asyncDispose]()
@@ -33,12 +37,13 @@ test('MongoDB: what nobody waits for any more is settled, whether it was opened 
   await using store = await makeStore()
   await using ledger = await store.open(systemClock)
   await ledger.open(opening, demand, undefined)
-  ledger.abandon('wrk_1', 'req_1')
+  ledger.abandon('wrk_1', 'req_1', false)
   const late = ledger.open({ ...opening, requestId: 'req_2' }, demand, undefined)
-  ledger.abandon('wrk_1', 'req_2')
+  ledger.abandon('wrk_1', 'req_2', false)
   await assert.rejects(late, reasonOfRejection('STORE_UNAVAILABLE'))
   await ledger.settle()
-  assert.equal((await ledger.get('wrk_1', 'req_1'))?.error, 'PROCESS_LOST')
+  const given = await ledger.get('wrk_1', 'req_1')
+  assert.deepEqual([given?.error, given?.costNanos], ['PROCESS_LOST', 0n])
   assert.equal(await ledger.get('wrk_1', 'req_2'), undefined)
   for (const account of [...(await ledger.accounts('wrk_1', ['key_1'])), await ledger.workspaceAccount('wrk_1')]) {
     assert.deepEqual([account.heldRequests, account.heldNanos, account.minuteRequests], [0, 0n, 1])
@@ -60,6 +65,42 @@ test('MongoDB: what a process refused is admitted once another one has ended wha
   assert.equal(await ask(one, 'req_3'), false)
   await other.close([{ ...closing, requestId: 'req_2' }])
   assert.equal(await ask(one, 'req_4'), true)
+})
+
+test('MongoDB: a row that is opened when what it holds was settled already is closed, and costs nothing', {
+  skip: skipWithoutMongo,
+}, async () => {
+  await using store = await makeStore()
+  const clock = { time: 0, now: () => Date.now(), monotonic: () => clock.time }
+  await using ledger = await store.open(clock)
+  // It stood still, so that others may have taken it for dead and have found no row.
+  clock.time += 9_000
+  await assert.rejects(ledger.open(opening, demand, undefined), reasonOfRejection('STORE_UNAVAILABLE'))
+  await store.forgetHolds()
+  await ledger.settle()
+  const row = await ledger.get('wrk_1', 'req_1')
+  assert.deepEqual([row?.status, row?.costNanos, row?.costKnown], ['aborted', 0n, true])
+  await ledger.open({ ...opening, requestId: 'req_2' }, demand, undefined)
+})
+
+test('MongoDB: whoever starts takes nobody for dead whose lease may have run out while the store was away, but whoever has left', {
+  skip: skipWithoutMongo,
+}, async () => {
+  await using store = await makeStore()
+  await using other = await store.open(systemClock)
+  await other.open(opening, demand, undefined)
+  {
+    await using leaving = await store.open(systemClock)
+    await leaving.open({ ...opening, requestId: 'req_2' }, demand, undefined)
+  }
+  await store.expireLeases()
+  const clock = { time: 0, now: () => Date.now(), monotonic: () => clock.time }
+  await using ledger = await store.open(clock)
+  const errors = async () => [(await ledger.get('wrk_1', 'req_1'))?.error, (await ledger.get('wrk_1', 'req_2'))?.error]
+  assert.deepEqual(await errors(), ['', 'PROCESS_LOST'])
+  clock.time += 9_000
+  await ledger.settle()
+  assert.deepEqual(await errors(), ['PROCESS_LOST', 'PROCESS_LOST'])
 })
 
 test('MongoDB: a process that stood still takes none for dead before all had time to say that they live', {

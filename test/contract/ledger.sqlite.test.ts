@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
 import { STEPS } from '#services/inference/adapters/sqlite/schema.ts'
 import { systemClock } from '#shared/clock.ts'
+import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
 import { migrateSqlite, prepareSchema } from '#shared/stores/sqlite-schema.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { closing, demand, ledgerSuite, opening } from './ledger.suite.ts'
 import { accountsSuite } from './ledger-accounts.suite.ts'
 
@@ -39,6 +42,41 @@ test('SQLite: what cannot be written changes no account, nor what is written bes
   const [account] = await ledger.accounts('wrk_1', ['key_1'])
   assert.deepEqual([account?.totalNanos, account?.heldRequests, account?.heldNanos], [5n, 2, 46n])
   assert.equal((await ledger.get('wrk_1', 'b'))?.status, 'open')
+})
+
+test('SQLite: when its thread ends another one goes on; rows that run stay open, and what was under way may be given up', async () => {
+  const threads: Worker[] = []
+  const note = (worker: Worker): unknown => threads.push(worker)
+  process.on('worker', note)
+  await using store = await makeStore()
+  await using ledger = await store.open(systemClock)
+  for (const requestId of ['req_1', 'unasked', 'asked']) {
+    await ledger.open({ ...opening, requestId }, demand, undefined)
+  }
+  const cut = ledger.probe()
+  await threads[0]?.terminate()
+  await assert.rejects(cut, StoreThreadEnded)
+  assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, 'open')
+  await ledger.close([closing])
+  ledger.abandon('wrk_1', 'unasked', false)
+  ledger.abandon('wrk_1', 'asked', true)
+  // What an id was given up for is settled before it is used again.
+  await assert.rejects(
+    ledger.open({ ...opening, requestId: 'unasked' }, demand, undefined),
+    reasonOfRejection('REQUEST_DUPLICATE'),
+  )
+  const rows = await Promise.all(['unasked', 'asked'].map((requestId) => ledger.get('wrk_1', requestId)))
+  assert.deepEqual(
+    rows.map((row) => [row?.error, row?.costNanos]),
+    [
+      ['PROCESS_LOST', 0n],
+      ['PROCESS_LOST', 3n],
+    ],
+  )
+  const [account] = await ledger.accounts('wrk_1', ['key_1'])
+  assert.deepEqual([account?.totalNanos, account?.heldRequests], [closing.costNanos + 3n, 0])
+  assert.equal(threads.length, 2)
+  process.off('worker', note)
 })
 
 test('SQLite: a ledger of the first form and a new one have the same indexes, each of which is read by', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Demand } from '#services/inference/domain/ledger/admission.ts'
 import type { Ledger, LedgerClosing, LedgerOpening } from '#services/inference/ports/ledger.ts'
-import type { Clock } from '#shared/clock.ts'
+import { type Clock, systemClock } from '#shared/clock.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 
 /** A store that a ledger can be opened on several times, one after the other. */
@@ -46,7 +46,7 @@ export function ledgerSuite(
 ): void {
   const rule = (title: string, run: (store: LedgerStore, clock: { time: number } & Clock) => Promise<void>): void => {
     test(`${name}: ${title}`, options, async () => {
-      const clock = { time: 1_000, now: () => clock.time, monotonic: () => clock.time }
+      const clock = { time: 1_000, now: () => clock.time, monotonic: systemClock.monotonic }
       await using store = await makeStore()
       await run(store, clock)
     })
@@ -135,6 +135,28 @@ export function ledgerSuite(
     assert.deepEqual([row?.status, row?.usage, row?.costNanos], ['aborted', undefined, 0n])
     await ledger.close([{ ...closing, requestId: 'req_2' }])
     assert.equal(await ledger.get('wrk_1', 'req_2'), undefined)
+  })
+
+  rule('what was taken for lost is put right by its close, in the row and in the sums, once', async (store, clock) => {
+    await using ledger = await store.open(clock)
+    const query = { workspace: 'wrk_1', day: 0, keyId: undefined, metadataKey: undefined }
+    for (const requestId of ['req_1', 'req_2']) await ledger.open({ ...opening, requestId }, demand, undefined)
+    ledger.abandon('wrk_1', 'req_1', true)
+    await ledger.settle()
+    const [lost] = await ledger.activity(query)
+    assert.deepEqual([lost?.requestCount, lost?.costNanos, lost?.usage.inputTokens], [1, 3n, 3n])
+    clock.time = 2_500
+    await ledger.close([closing, { ...closing, requestId: 'req_2' }])
+    await ledger.close([{ ...closing, costNanos: 1n }])
+    const row = await ledger.get('wrk_1', 'req_1')
+    assert.deepEqual(row, { ...opening, ...closing, startedAt: 1_000, finishedAt: 2_500 })
+    const [account = assert.fail()] = await ledger.accounts('wrk_1', ['key_1'])
+    for (const { totalNanos, dayNanos, heldNanos, heldRequests } of [account, await ledger.workspaceAccount('wrk_1')]) {
+      const spent = 2n * closing.costNanos
+      assert.deepEqual([totalNanos, dayNanos, heldNanos, heldRequests], [spent, spent, 0n, 0])
+    }
+    const [sum] = await ledger.activity(query)
+    assert.deepEqual([sum?.requestCount, sum?.costNanos, sum?.usage.inputTokens], [2, 2n * closing.costNanos, 18n])
   })
 
   rule('a reported zero stays a zero, apart from no report', async (store, clock) => {

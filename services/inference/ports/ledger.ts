@@ -102,11 +102,14 @@ export interface Ledger extends AsyncDisposable {
    * the workspace has a row with that id.
    */
   open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission>
-  /** What came of an opening is not known, since the store was away: if it was done, it is settled as of a process that is gone. */
-  abandon(workspace: string, requestId: string): void
   /**
-   * Closes open rows: what they held is free, and what they cost counts. One that is closed already, or is not there, is left as it
-   * is.
+   * Nobody will close a row: its opening has failed, and may have been done all the same, or its close can't be written. If it is open, it
+   * is settled as of a process that is gone. `wasAsked`: its provider may have been asked, so that it may have cost something.
+   */
+  abandon(workspace: string, requestId: string, wasAsked: boolean): void
+  /**
+   * Closes open rows: what they held is free, and what they cost counts. One that is closed already is left as it is, unless it was taken
+   * for lost: then what is said now replaces what was estimated, in the row and in the sums. One that is not there is none.
    */
   close(closings: readonly LedgerClosing[]): Promise<void>
   /** Notes how far requests are, for whoever has to settle them. */

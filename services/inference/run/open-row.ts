@@ -30,7 +30,7 @@ export async function openRow(generation: Generation, dependencies: GenerationDe
     streamed: input.form === 'streamed',
   }
   const admission = await dependencies.ledger.open(opening, demand, terms).catch((error: unknown) => {
-    if (isStoreUnavailable(error)) dependencies.ledger.abandon(workspace, requestId)
+    if (isStoreUnavailable(error)) dependencies.ledger.abandon(workspace, requestId, false)
     throw error
   })
   if (!admission.admitted) throw rejectionOf(admission.refusal, dependencies.clock.now())

@@ -52,16 +52,19 @@ test('while the store is away the write is tried again, and rows that end meanwh
   assert.deepEqual(calls, [['a'], ['b'], ['a']])
 })
 
-test('a row that cannot be written keeps no other one open', async () => {
+test('a row that cannot be written keeps no other one open, and is given up', async () => {
   const written: string[] = []
   const close = async (closings: readonly LedgerClosing[]): Promise<void> => {
     if (closings.some(({ requestId }) => requestId === 'bad')) throw new RangeError('no such number')
     written.push(...closings.map(({ requestId }) => requestId))
   }
-  await using closer = new RowCloser({ close, announce: async () => {} } as Partial<Ledger> as Ledger, silentLogger)
+  const abandoned: unknown[] = []
+  const abandon = (...row: unknown[]): void => void abandoned.push(row)
+  const ledger = { close, announce: async () => {}, abandon } as Partial<Ledger> as Ledger
+  await using closer = new RowCloser(ledger, silentLogger)
   for (const id of ['a', 'bad', 'c']) void closer.close(closingOf(id))
-  await waitFor('both others', () => written.length === 2)
-  assert.deepEqual(written, ['a', 'c'])
+  await waitFor('all three', () => written.length + abandoned.length === 3)
+  assert.deepEqual([written, abandoned], [['a', 'c'], [['wrk_1', 'bad', true]]])
 })
 
 test('disposal closes what waits, and waits for what is being written', async () => {

@@ -13,7 +13,7 @@ const READ_MS = 4_000
 
 /**
  * Closes rows of the ledger while nobody waits for it, those of 10 ms in one commit. While the ledger is away it tries again, and one
- * that cannot be written keeps no other one open. Disposal closes what is left, and waits for it at most 5 s.
+ * that cannot be written keeps no other one open, and is settled as of a process that is gone. Disposal closes what is left, and waits for it at most 5 s.
  */
 export class RowCloser implements AsyncDisposable {
   readonly #ledger: Ledger
@@ -80,7 +80,11 @@ export class RowCloser implements AsyncDisposable {
         await Promise.all(closings.map((closing) => this.#write([closing])))
         return
       }
-      this.#logger.error({ err, rows: closings.length }, 'Rows of the ledger stay open')
+      this.#logger.error(
+        { err, rows: closings.length },
+        'Rows of the ledger cannot be closed: they are settled as lost',
+      )
+      for (const { workspace, requestId } of closings) this.#ledger.abandon(workspace, requestId, true)
     }
   }
 }

@@ -33,8 +33,12 @@ const FILES: Readonly<Record<string, StoreProblem['kind']>> = {
   ESTALE: 'away',
 }
 
+/** The thread that had a file open has ended. What was asked of it may have been done. */
+export class StoreThreadEnded extends Error {}
+
 /** What an error of SQLite or of the file system says of the disk; undefined: the disk is not to blame. */
 export function diskProblem(error: unknown): StoreProblem | undefined {
+  if (error instanceof StoreThreadEnded) return { kind: 'away', text: error.message, outcomeUnknown: true }
   if (!(error instanceof Error) || !('code' in error)) return undefined
   const kind =
     error.code === 'ERR_SQLITE_ERROR' && 'errcode' in error

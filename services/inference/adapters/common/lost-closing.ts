@@ -3,6 +3,8 @@ import { type LedgerClosing, type LedgerEntry, PROCESS_LOST } from '#services/in
 
 /** A row whose process is gone, with what was known of it. */
 export interface LostRow extends Pick<LedgerEntry, 'workspace' | 'requestId' | 'apiKeyId'> {
+  /** Its provider may have been asked. */
+  readonly wasAsked: boolean
   /** What its input was taken for. */
   readonly inputEstimate: bigint
   /** How much output was noted last. */
@@ -11,8 +13,9 @@ export interface LostRow extends Pick<LedgerEntry, 'workspace' | 'requestId' | '
 }
 
 /** How it is closed. */
-export function lostClosing({ inputEstimate, notedTokens, prices, ...row }: LostRow): LedgerClosing {
-  const { workspace, requestId, apiKeyId } = row
+export function lostClosing({ notedTokens, prices, ...row }: LostRow): LedgerClosing {
+  const { workspace, requestId, apiKeyId, wasAsked } = row
+  const inputEstimate = wasAsked ? row.inputEstimate : 0n
   const usage = {
     inputTokens: inputEstimate,
     outputTokens: notedTokens,

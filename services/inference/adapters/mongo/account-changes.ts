@@ -1,4 +1,11 @@
-import { EMPTY_ACCOUNT, holding, releasing, type Spent, settling } from '#services/inference/domain/ledger/account.ts'
+import {
+  EMPTY_ACCOUNT,
+  holding,
+  NO_MINUTE,
+  releasing,
+  type Spent,
+  settling,
+} from '#services/inference/domain/ledger/account.ts'
 import { type Admission, admit, type Demand } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type { AccountBook } from './account-book.ts'
@@ -75,4 +82,35 @@ export function settleHold(
     const after = spent === undefined ? releasing(account, found, now) : settling(account, found, spent, now)
     return { account: after, removed: [name], result: true }
   })
+}
+
+/** Likewise in both accounts of a row. That of the key last: whoever waits for it finds the other one settled, too. */
+export async function settleHolds(
+  book: AccountBook,
+  { workspace, apiKeyId }: Owners,
+  name: string,
+  spent: Spent | undefined,
+  now: number,
+): Promise<void> {
+  for (const owner of [WORKSPACE, apiKeyId]) await settleHold(book, workspace, owner, name, spent, now)
+}
+
+/** Has a request that was settled hold nothing, under another name, so that the difference is counted once. */
+export async function holdAgain(
+  book: AccountBook,
+  { workspace, apiKeyId }: Owners,
+  entry: Reservation['entry'],
+): Promise<void> {
+  const added = [{ ...entry, nanos: 0n, inputTokens: 0n, minute: NO_MINUTE }]
+  for (const owner of [WORKSPACE, apiKeyId]) {
+    await book.change(workspace, owner, ({ account }) => {
+      return { account: { ...account, heldRequests: account.heldRequests + 1 }, added, result: undefined }
+    })
+  }
+}
+
+/** Whose accounts a row counts in. */
+export interface Owners {
+  readonly workspace: string
+  readonly apiKeyId: string
 }

@@ -1,5 +1,5 @@
 import { type Collection, MongoServerError } from 'mongodb'
-import type { Account, Spent } from '#services/inference/domain/ledger/account.ts'
+import type { Account } from '#services/inference/domain/ledger/account.ts'
 import type { Admission, Demand } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type {
@@ -18,17 +18,20 @@ import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { AccountBook } from './account-book.ts'
-import { reserve, settleHold } from './account-changes.ts'
+import { reserve } from './account-changes.ts'
 import { type AccountDocument, stateOf, WORKSPACE } from './account-document.ts'
 import { sumRows } from './activity.ts'
 import { announceCloses, awaitCloses } from './announced-closes.ts'
+import { closeRows } from './close-rows.ts'
 import { type LeaseDocument, OwnLease } from './leases.ts'
-import { type Collections, settleLost } from './lost-rows.ts'
+import { type Collections, closeUnasked, settleLost } from './lost-rows.ts'
 import { OwnHolds } from './own-holds.ts'
-import { fromRow, type Row, spentOf, toClosed, toRow } from './row.ts'
+import { fromRow, type Row, toRow } from './row.ts'
 import { SCHEMA } from './schema.ts'
 
 const DUPLICATE_KEY = 11_000
+/** An opening that has failed may be done so long afterwards, where it was on its way to the store. */
+const LATEST_MS = 60_000
 const READ = { maxTimeMS: MAX_TIME_MS, promoteLongs: false } as const
 
 /**
@@ -84,34 +87,26 @@ export class MongoLedger implements Ledger {
         maxTimeMS: MAX_TIME_MS,
       })
       this.#own.opened(opening, name)
+      // Nobody waits for it any more, or another process has taken this one for dead before it could find the row.
+      if (!this.#own.has(name) || !this.#lease.lasts) throw storeUnavailable('A row was opened too late')
       return admission
     } catch (error) {
-      // Whatever is held by now is nobody's: it is freed here, or as soon as the store can be written.
-      this.#own.forget(opening, name)
+      // Whatever is held or open by now is nobody's: it is settled as soon as the store can be written.
+      this.#own.failed(opening, this.#clock.monotonic(), name)
       if (!isDuplicate(error)) throw error
       await this.settle()
       throw new Rejection('REQUEST_DUPLICATE', { request_id: requestId })
     }
   }
 
-  abandon(workspace: string, requestId: string): void {
-    this.#own.forget({ workspace, requestId })
+  abandon(workspace: string, requestId: string, wasAsked: boolean): void {
+    if (wasAsked) this.#own.forget({ workspace, requestId })
+    else this.#own.failed({ workspace, requestId }, this.#clock.monotonic())
   }
 
   async close(closings: readonly LedgerClosing[]): Promise<void> {
-    const now = this.#clock.now()
-    const { rows } = this.#collections
-    const updates = closings.map((closing) => {
-      const { workspace, requestId } = closing
-      const filter = { _id: { workspace, requestId }, status: 'open' as const }
-      return { updateOne: { filter, update: { $set: toClosed(closing, now) } } }
-    })
-    const { matchedCount } = await rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
-    const ours =
-      matchedCount === closings.length && closings.every((closing) => this.#own.nameOf(closing) !== undefined)
-    await Promise.all(
-      ours ? closings.map((closing) => this.#count(closing, now)) : await this.#countStored(closings, now),
-    )
+    const closer = { process: this.#lease.process, own: this.#own, now: this.#clock.now() }
+    await closeRows(this.#collections, closings, closer)
     for (const closing of closings) this.#own.forget(closing, this.#own.nameOf(closing))
   }
 
@@ -135,8 +130,11 @@ export class MongoLedger implements Ledger {
   }
 
   async settle(): Promise<void> {
-    if (!(await this.#lease.renew())) return
-    await settleLost(this.#collections, this.#lease.process, (name) => !this.#own.has(name), this.#clock.now())
+    const judgesLeases = await this.#lease.renew()
+    const [now, from] = [this.#clock.now(), this.#clock.monotonic()]
+    await closeUnasked(this.#collections.rows, this.#own.unasked, now)
+    await settleLost(this.#collections, { process: this.#lease.process, judgesLeases, own: this.#own, now })
+    this.#own.forgetFailed(from - LATEST_MS)
   }
 
   async get(workspace: string, requestId: string): Promise<LedgerEntry | undefined> {
@@ -168,31 +166,6 @@ export class MongoLedger implements Ledger {
   async [Symbol.asyncDispose](): Promise<void> {
     // What still runs is settled by the next process at once.
     await this.#lease.end().catch(() => {})
-  }
-
-  /** Counts in both accounts what a row cost that this process has closed. */
-  async #count(closing: LedgerClosing, now: number): Promise<void> {
-    const { workspace, apiKeyId, usage, costNanos } = closing
-    const name = this.#own.nameOf(closing) ?? ''
-    const spent = { nanos: costNanos, inputTokens: usage?.inputTokens ?? 0n, outputTokens: usage?.outputTokens ?? 0n }
-    await this.#settleHolds(workspace, apiKeyId, name, spent, now)
-  }
-
-  /** Likewise where another process may have closed a row or have opened it: what is stored counts. */
-  async #countStored(closings: readonly LedgerClosing[], now: number): Promise<Promise<void>[]> {
-    const ids = closings.map(({ workspace, requestId }) => ({ workspace, requestId }))
-    const found = await this.#collections.rows.find({ _id: { $in: ids } }, READ).toArray()
-    return found.map((row) => {
-      const { workspace, apiKeyId, hold } = row
-      return this.#settleHolds(workspace, apiKeyId, hold, spentOf(row), now)
-    })
-  }
-
-  /** That of the key last: whoever waits for it finds the other one settled, too. */
-  async #settleHolds(workspace: string, apiKeyId: string, name: string, spent: Spent, now: number): Promise<void> {
-    for (const owner of [WORKSPACE, apiKeyId]) {
-      await settleHold(this.#collections.book, workspace, owner, name, spent, now)
-    }
   }
 }
 

@@ -1,11 +1,13 @@
 import type { Collection } from 'mongodb'
+import type { LedgerClosing } from '#services/inference/ports/ledger.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { lostClosing } from '../common/lost-closing.ts'
 import type { AccountBook } from './account-book.ts'
 import { settleHold } from './account-changes.ts'
 import type { AccountDocument, HoldEntry } from './account-document.ts'
 import { deadAmong, type LeaseDocument } from './leases.ts'
-import { bigintOf, pricesOf, type Row, spentOf, toClosed } from './row.ts'
+import type { OwnHolds, UnaskedRow } from './own-holds.ts'
+import { bigintOf, pricesOf, type Row, spentUnderHold, toClosed } from './row.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS, promoteLongs: false } as const
 /** Rows are settled in so many at once. */
@@ -25,16 +27,22 @@ interface Held {
   readonly hold: HoldEntry
 }
 
+/** Who settles, and what. */
+export interface Settler {
+  readonly process: string
+  /** Whether it may judge whose lease has run out. */
+  readonly judgesLeases: boolean
+  /** Holds of this very process. */
+  readonly own: Pick<OwnHolds, 'has'>
+  readonly now: number
+}
+
 /**
- * Settles what dead processes held: rows that are open are closed with what is known of them, and each account counts what the row says.
- * `isForgotten` says which holds of this very process nobody knows of any more.
+ * Settles what dead processes held, and what this one has given up: rows that are open are closed with what is known of them, and each
+ * account counts what the row says.
  */
-export async function settleLost(
-  { rows, accounts, leases, book }: Collections,
-  process: string,
-  isForgotten: (name: string) => boolean,
-  now: number,
-): Promise<void> {
+export async function settleLost({ rows, accounts, leases, book }: Collections, settler: Settler): Promise<void> {
+  const { process, judgesLeases, own } = settler
   // Holds are read before leases: a process has a lease before it holds anything.
   const holders = await accounts
     .aggregate<{ readonly _id: string }>(
@@ -43,28 +51,28 @@ export async function settleLost(
     )
     .toArray()
   const others = holders.map(({ _id }) => _id).filter((each) => each !== process)
-  const dead = await deadAmong(leases, others)
-  const own = holders.length > others.length ? [process] : []
-  if (dead.length + own.length === 0) return
+  const dead = await deadAmong(leases, others, judgesLeases)
+  const mine = holders.length > others.length ? [process] : []
+  if (dead.length + mine.length === 0) return
   const held = await accounts
     .aggregate<Held>(
       [
         { $match: { heldRequests: { $gt: 0 } } },
         { $unwind: '$holds' },
-        { $match: { 'holds.process': { $in: [...dead, ...own] } } },
+        { $match: { 'holds.process': { $in: [...dead, ...mine] } } },
         { $project: { hold: '$holds' } },
       ],
       LIMIT,
     )
     .toArray()
-  const lost = held.filter(({ hold }) => hold.process !== process || isForgotten(hold.name))
-  for (let i = 0; i < lost.length; i += BATCH) await settleHeld({ rows, book }, lost.slice(i, i + BATCH), now)
+  const lost = held.filter(({ hold }) => hold.process !== process || !own.has(hold.name))
+  for (let i = 0; i < lost.length; i += BATCH) await settleHeld({ rows, book }, lost.slice(i, i + BATCH), settler)
 }
 
 async function settleHeld(
   { rows, book }: Pick<Collections, 'rows' | 'book'>,
   held: readonly Held[],
-  now: number,
+  { now }: Settler,
 ): Promise<void> {
   const ids = held.map(({ _id: { workspace }, hold: { requestId } }) => ({ workspace, requestId }))
   const names = new Set(held.map(({ _id, hold }) => `${_id.workspace} ${hold.name}`))
@@ -82,9 +90,21 @@ async function settleHeld(
     held.map(({ _id: { workspace, owner }, hold }) => {
       const row = closed.get(`${workspace} ${hold.name}`)
       // Without a row the request was not let in.
-      return settleHold(book, workspace, owner, hold.name, row && spentOf(row), now)
+      return settleHold(book, workspace, owner, hold.name, row && spentUnderHold(row), now)
     }),
   )
+}
+
+/** Closes those of the rows that were opened all the same, whether or not they still hold anything: nobody was asked for them. */
+export async function closeUnasked(rows: Collection<Row>, unasked: readonly UnaskedRow[], now: number): Promise<void> {
+  if (unasked.length === 0) return
+  const updates = unasked.map(({ workspace, requestId, name }) => {
+    const nothing = { inputEstimate: 0n, notedTokens: 0n, prices: undefined }
+    const closing = lostClosing({ workspace, requestId, apiKeyId: '', wasAsked: false, ...nothing })
+    const filter = { _id: { workspace, requestId }, hold: name, status: 'open' as const }
+    return { updateOne: { filter, update: { $set: toClosed({ ...closing, costKnown: true }, now) } } }
+  })
+  await rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
 }
 
 /** Names what a row holds; rows of the time before accounts hold nothing, under their own id. */
@@ -92,11 +112,12 @@ function nameOf({ _id: { workspace, requestId }, hold = requestId }: Row): strin
   return `${workspace} ${hold}`
 }
 
-function lostOf(row: Row) {
+function lostOf(row: Row): LedgerClosing {
   const { _id, apiKeyId, inputEstimate, notedTokens, prices } = row
   return lostClosing({
     ..._id,
     apiKeyId,
+    wasAsked: true,
     inputEstimate: bigintOf(inputEstimate),
     notedTokens: bigintOf(notedTokens),
     prices: pricesOf(prices),

@@ -3,11 +3,19 @@ interface RowId {
   readonly requestId: string
 }
 
+/** A row whose opening has failed: its provider was not asked. */
+export interface UnaskedRow extends RowId {
+  /** Of what it holds. */
+  readonly name: string
+}
+
 /** The holds of this process, by the rows that they are for: those that nobody here knows of are settled as of a dead process. */
 export class OwnHolds {
   readonly #known = new Set<string>()
   readonly #opening = new Map<string, string>()
   readonly #running = new Map<string, string>()
+  /** And when they were given up, by the monotonic clock. */
+  readonly #unasked = new Map<UnaskedRow, number>()
 
   /** A row is being opened, under the name of what it holds. */
   begin(row: RowId, name: string): void {
@@ -22,11 +30,27 @@ export class OwnHolds {
   }
 
   /** It is closed, or was not opened, or nobody waits for it any more; without a name, whatever is known of the row. */
-  forget(row: RowId, name = this.#opening.get(idOf(row)) ?? this.#running.get(idOf(row))): void {
+  forget(row: RowId, name = this.#nameOf(row)): void {
     if (name === undefined) return
     this.#known.delete(name)
     this.#leave(this.#opening, row, name)
     this.#leave(this.#running, row, name)
+  }
+
+  /** Its opening has failed, and may be done all the same, for some time to come. */
+  failed({ workspace, requestId }: RowId, time: number, name = this.#nameOf({ workspace, requestId })): void {
+    if (name === undefined) return
+    this.forget({ workspace, requestId }, name)
+    this.#unasked.set({ workspace, requestId, name }, time)
+  }
+
+  get unasked(): readonly UnaskedRow[] {
+    return [...this.#unasked.keys()]
+  }
+
+  /** What has failed before a time is not done any more. */
+  forgetFailed(before: number): void {
+    for (const [row, time] of this.#unasked) if (time < before) this.#unasked.delete(row)
   }
 
   has(name: string): boolean {
@@ -36,6 +60,10 @@ export class OwnHolds {
   /** Of a row that is open. */
   nameOf(row: RowId): string | undefined {
     return this.#running.get(idOf(row))
+  }
+
+  #nameOf(row: RowId): string | undefined {
+    return this.#opening.get(idOf(row)) ?? this.#running.get(idOf(row))
   }
 
   /** Another opening under the same id is left alone. */

@@ -1,6 +1,6 @@
 import { Long } from 'mongodb'
 import type { Usage } from '#services/inference/domain/generation.ts'
-import type { Hold, Spent } from '#services/inference/domain/ledger/account.ts'
+import { difference, type Hold, type Spent } from '#services/inference/domain/ledger/account.ts'
 import type { Demand, Prices } from '#services/inference/domain/ledger/admission.ts'
 import type { LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
 
@@ -34,6 +34,8 @@ export interface Row extends Omit<LedgerOpening, 'workspace' | 'requestId' | 'pr
   readonly inputEstimate: bigint
   readonly notedTokens: bigint
   readonly prices: Prices | null
+  /** Was counted under another hold, when the row was taken for lost. */
+  readonly counted?: Spent
 }
 
 /** A row that is open. */
@@ -113,13 +115,25 @@ export function usageOf(usage: StoredUsage): Usage {
   }
 }
 
-/** What a row that is closed counts in accounts. */
-export function spentOf({ costNanos, usage }: Row): Spent {
+/** What a row that is closed counts in accounts, in all. */
+export function spentOf({ costNanos, usage }: Pick<Row, 'costNanos' | 'usage'>): Spent {
   return {
     nanos: bigintOf(costNanos),
     inputTokens: bigintOf(usage?.inputTokens),
     outputTokens: bigintOf(usage?.outputTokens),
   }
+}
+
+/** Likewise, what it counts under its hold. */
+export function spentUnderHold(row: Row): Spent {
+  const { counted } = row
+  if (counted === undefined) return spentOf(row)
+  const before = {
+    nanos: bigintOf(counted.nanos),
+    inputTokens: bigintOf(counted.inputTokens),
+    outputTokens: bigintOf(counted.outputTokens),
+  }
+  return difference(before, spentOf(row))
 }
 
 /** Prices as they are stored. */

@@ -1,13 +1,29 @@
 import type { Account } from '#services/inference/domain/ledger/account.ts'
-import { holding, settling } from '#services/inference/domain/ledger/account.ts'
+import { correcting, holding, settling } from '#services/inference/domain/ledger/account.ts'
 import { type Admission, admit } from '#services/inference/domain/ledger/admission.ts'
-import type { ActivityQuery, ActivitySum, LedgerEntry, LedgerProgress } from '#services/inference/ports/ledger.ts'
+import {
+  type ActivityQuery,
+  type ActivitySum,
+  type LedgerEntry,
+  type LedgerProgress,
+  PROCESS_LOST,
+} from '#services/inference/ports/ledger.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { lostClosing } from '../common/lost-closing.ts'
 import { AccountRows, WORKSPACE } from './account-rows.ts'
 import { sumRows } from './activity-rows.ts'
-import { CLOSE, type CloseCall, entryOf, OPEN, type OpenCall, toCloseCall } from './ledger-rows.ts'
+import {
+  type AbandonedRow,
+  CLOSE,
+  type CloseCall,
+  CORRECT,
+  entryOf,
+  lostClosingOf,
+  OPEN,
+  type OpenCall,
+  spentOf,
+  toCloseCall,
+} from './ledger-rows.ts'
 import { STEPS } from './schema.ts'
 
 const GET = 'SELECT * FROM ledger WHERE workspace = ? AND request_id = ?'
@@ -60,26 +76,26 @@ export class LedgerFile {
       left.setReadBigInts(true)
       const rows = left.all() as Record<string, unknown>[]
       this.#close(
-        rows.map((row) => {
-          const [input, output] = [row.input_price, row.output_price] as (bigint | null)[]
-          const lost = lostClosing({
-            ...entryOf(row),
-            inputEstimate: row.input_estimate as bigint,
-            notedTokens: row.noted_tokens as bigint,
-            prices: input == null || output == null ? undefined : { inputNanos: input, outputNanos: output },
-          })
-          return toCloseCall(lost, now)
-        }),
+        rows.map((row) => toCloseCall(lostClosingOf(row, true), now)),
         now,
       )
     })
   }
 
+  /** Settles those of the rows that are open. */
+  settleAbandoned(abandoned: readonly AbandonedRow[], now: number): Promise<void> {
+    return this.#write(() => {
+      const calls = abandoned.flatMap(({ workspace, requestId, wasAsked }) => {
+        const row = this.#row(workspace, requestId)
+        return row?.status === 'open' ? [toCloseCall(lostClosingOf(row, wasAsked), now)] : []
+      })
+      this.#close(calls, now)
+    })
+  }
+
   async get(workspace: string, requestId: string): Promise<LedgerEntry | undefined> {
-    const statement = this.#file.statement(GET)
-    statement.setReadBigInts(true)
-    const row = statement.get(workspace, requestId)
-    return row === undefined ? undefined : entryOf(row)
+    const row = this.#row(workspace, requestId)
+    return row && entryOf(row)
   }
 
   async accounts(workspace: string, owners: readonly string[]): Promise<readonly Account[]> {
@@ -104,22 +120,47 @@ export class LedgerFile {
     }
   }
 
+  #row(workspace: string, requestId: string): Record<string, unknown> | undefined {
+    const statement = this.#file.statement(GET)
+    statement.setReadBigInts(true)
+    return statement.get(workspace, requestId)
+  }
+
   #close(calls: readonly CloseCall[], now: number): void {
     const close = this.#file.statement(CLOSE)
     close.setReadBigInts(true)
-    const settled = calls.flatMap(({ workspace, values, spent }) => {
-      const row = close.get(...values) as Record<string, unknown> | undefined
-      return row === undefined ? [] : [{ workspace, spent, row }]
-    })
-    for (const { workspace, spent, row } of settled) {
+    const changes = calls.flatMap(({ workspace, requestId, values, spent }) => {
+      const row = close.get(...values)
+      if (row === undefined) return this.#correct({ workspace, requestId, values, spent }, now)
       const hold = {
         nanos: row.held_nanos as bigint,
         inputTokens: row.input_estimate as bigint,
         minute: Number(row.held_minute),
       }
-      for (const owner of [row.api_key_id as string, WORKSPACE]) {
-        this.#accounts.set(workspace, owner, settling(this.#accounts.get(workspace, owner), hold, spent, now))
+      const change = (account: Account): Account => settling(account, hold, spent, now)
+      return [{ workspace, apiKeyId: row.api_key_id as string, change }]
+    })
+    for (const { workspace, apiKeyId, change } of changes) {
+      for (const owner of [apiKeyId, WORKSPACE]) {
+        this.#accounts.set(workspace, owner, change(this.#accounts.get(workspace, owner)))
       }
     }
   }
+
+  /** A row that was taken for lost, and was not. */
+  #correct({ workspace, requestId, values, spent }: CloseCall, now: number): AccountChange[] {
+    const row = this.#row(workspace, requestId)
+    if (row?.error !== PROCESS_LOST) return []
+    this.#file.statement(CORRECT).run(...values)
+    const before = spentOf(row)
+    const change = (account: Account): Account => correcting(account, before, spent, now)
+    return [{ workspace, apiKeyId: row.api_key_id as string, change }]
+  }
+}
+
+/** What becomes of the accounts of a row. */
+interface AccountChange {
+  readonly workspace: string
+  readonly apiKeyId: string
+  readonly change: (account: Account) => Account
 }

@@ -3,6 +3,7 @@ import type { Spent } from '#services/inference/domain/ledger/account.ts'
 import type { Demand } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type { LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
+import { lostClosing } from '../common/lost-closing.ts'
 
 type Value = string | number | bigint | null
 
@@ -26,6 +27,10 @@ export const CLOSE = `UPDATE ledger SET ${CLOSED.map((name) => `${name} = ?`).jo
   WHERE workspace = ? AND request_id = ? AND status = 'open'
   RETURNING api_key_id, held_nanos, held_minute, input_estimate`
 
+/** Likewise, a row that was closed as one of a process that is gone. */
+export const CORRECT = `UPDATE ledger SET ${CLOSED.map((name) => `${name} = ?`).join(', ')}
+  WHERE workspace = ? AND request_id = ?`
+
 /** An opening on its way to the thread: names of members would be sent with each. */
 export interface OpenCall {
   readonly workspace: string
@@ -38,9 +43,18 @@ export interface OpenCall {
   readonly now: number
 }
 
+/** A row that is given up. */
+export interface AbandonedRow {
+  readonly workspace: string
+  readonly requestId: string
+  /** Its provider may have been asked. */
+  readonly wasAsked: boolean
+}
+
 /** A closing on its way to the thread. */
 export interface CloseCall {
   readonly workspace: string
+  readonly requestId: string
   readonly values: readonly Value[]
   readonly spent: Spent
 }
@@ -69,6 +83,7 @@ export function toCloseCall(closing: LedgerClosing, now: number): CloseCall {
   ]
   return {
     workspace,
+    requestId,
     values,
     spent: { nanos: costNanos, inputTokens: inputTokens ?? 0n, outputTokens: outputTokens ?? 0n },
   }
@@ -112,6 +127,24 @@ export function entryOf(row: Record<string, unknown>): LedgerEntry {
     startedAt: Number(row.started_at),
     finishedAt: row.finished_at === null ? undefined : Number(row.finished_at),
   }
+}
+
+/** What closes a row whose process is gone, or that was given up. */
+export function lostClosingOf(row: Record<string, unknown>, wasAsked: boolean): LedgerClosing {
+  const [input, output] = [row.input_price, row.output_price] as (bigint | null)[]
+  return lostClosing({
+    ...entryOf(row),
+    wasAsked,
+    inputEstimate: row.input_estimate as bigint,
+    notedTokens: row.noted_tokens as bigint,
+    prices: input == null || output == null ? undefined : { inputNanos: input, outputNanos: output },
+  })
+}
+
+/** What a row that is closed counts in accounts. */
+export function spentOf(row: Record<string, unknown>): Spent {
+  const count = (name: string): bigint => (row[name] as bigint | null) ?? 0n
+  return { nanos: count('cost_nanos'), inputTokens: count('input_tokens'), outputTokens: count('output_tokens') }
 }
 
 function maybeJson(value: object | undefined): string | null {

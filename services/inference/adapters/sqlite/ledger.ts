@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import type { Account } from '#services/inference/domain/ledger/account.ts'
 import type { Admission, Demand } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
@@ -13,37 +11,33 @@ import type {
   LedgerProgress,
 } from '#services/inference/ports/ledger.ts'
 import type { Clock } from '#shared/clock.ts'
-import { storeUnavailable } from '#shared/stores/store-outage.ts'
+import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
+import { STORE_AGAIN_MS } from '#shared/stores/store-outage.ts'
 import { WORKSPACE } from './account-rows.ts'
 import { LedgerFile } from './ledger-file.ts'
-import { toCloseCall, toOpenCall } from './ledger-rows.ts'
-import { fromSentError, type Method, type ThreadAnswer, type ThreadCall } from './thread-messages.ts'
-
-interface Waiting {
-  readonly resolve: (value: never) => void
-  readonly reject: (error: unknown) => void
-}
+import { type AbandonedRow, toCloseCall, toOpenCall } from './ledger-rows.ts'
+import { ThreadClient } from './thread-client.ts'
+import type { Method } from './thread-messages.ts'
 
 /**
  * The ledger in a SQLite file that this process owns. A thread of its own writes it, so that the event loop never waits for the disk;
- * what is called in one turn goes there together, and what comes while a commit runs is in the next one.
+ * what is called in one turn goes there together, and what comes while a commit runs is in the next one. When the thread ends, whatever
+ * it ends of, the next call starts another one: the rows that are open stay so, since their requests run on.
  */
 export class SqliteLedger implements Ledger {
+  readonly #path: string
   readonly #clock: Clock
-  readonly #thread: Worker
-  readonly #waiting = new Map<number, Waiting>()
-  #calls: ThreadCall[] = []
-  #last = 0
-  #ended: Error | undefined
+  /** Rows that nobody will close. */
+  readonly #abandoned = new Map<string, AbandonedRow>()
+  #thread: ThreadClient
+  #startedAt: number
+  #isDisposed = false
 
   private constructor(path: string, clock: Clock) {
+    this.#path = path
     this.#clock = clock
-    this.#thread = new Worker(new URL('./ledger-thread.ts', import.meta.url), { workerData: { path }, name: 'ledger' })
-    this.#thread.on('message', (answers: readonly ThreadAnswer[]) => {
-      for (const answer of answers) this.#settle(answer)
-    })
-    this.#thread.on('error', (cause) => this.#end(cause))
-    this.#thread.on('exit', () => this.#end(undefined))
+    this.#thread = new ThreadClient(path)
+    this.#startedAt = clock.monotonic()
   }
 
   /** Opens the file, and settles every row that is open in it: whoever opened it is gone. */
@@ -59,12 +53,16 @@ export class SqliteLedger implements Ledger {
     return this.#call('probe')
   }
 
-  open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission> {
+  async open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission> {
+    // What is done now must not be taken for what was abandoned.
+    if (this.#abandoned.has(idOf(opening))) await this.settle()
     return this.#call('open', toOpenCall(opening, demand, terms, this.#clock.now()))
   }
 
-  /** What fails here was not done. */
-  abandon(): void {}
+  abandon(workspace: string, requestId: string, wasAsked: boolean): void {
+    const row = { workspace, requestId, wasAsked }
+    this.#abandoned.set(idOf(row), row)
+  }
 
   close(closings: readonly LedgerClosing[]): Promise<void> {
     const now = this.#clock.now()
@@ -81,8 +79,17 @@ export class SqliteLedger implements Ledger {
 
   async awaitAnnounced(): Promise<void> {}
 
-  /** Nobody else writes it either: what a dead process left was settled when the file was opened. */
-  async settle(): Promise<void> {}
+  /** Nobody else writes the file, and what a dead process left was settled when it was opened. */
+  async settle(): Promise<void> {
+    if (this.#abandoned.size === 0) return
+    const rows = [...this.#abandoned]
+    await this.#call(
+      'settleAbandoned',
+      rows.map(([, row]) => row),
+      this.#clock.now(),
+    )
+    for (const [id, row] of rows) if (this.#abandoned.get(id) === row) this.#abandoned.delete(id)
+  }
 
   get(workspace: string, requestId: string): Promise<LedgerEntry | undefined> {
     return this.#call('get', workspace, requestId)
@@ -103,37 +110,26 @@ export class SqliteLedger implements Ledger {
 
   /** Commits what was called before, then closes the file; later calls reject. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#ended !== undefined) return
-    const exit = once(this.#thread, 'exit')
-    await this.#call('dispose')
-    await exit
+    this.#isDisposed = true
+    await this.#thread.dispose()
   }
 
-  #call<T>(method: Method | 'dispose', ...args: readonly unknown[]): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (this.#ended !== undefined) throw this.#ended
-      const id = ++this.#last
-      this.#waiting.set(id, { resolve, reject })
-      this.#calls.push({ id, method, args })
-      if (this.#calls.length > 1) return
-      setImmediate(() => {
-        this.#thread.postMessage(this.#calls)
-        this.#calls = []
-      })
-    })
+  async #call<T>(method: Method, ...args: readonly unknown[]): Promise<T> {
+    if (this.#isDisposed) throw new StoreThreadEnded('The ledger is closed')
+    return this.#runningThread().call(method, args)
   }
 
-  #settle(answer: ThreadAnswer): void {
-    const waiting = this.#waiting.get(answer.id)
-    this.#waiting.delete(answer.id)
-    if ('error' in answer) waiting?.reject(fromSentError(answer.error))
-    else waiting?.resolve(answer.value as never)
+  /** One that could do nothing at all is followed by another one after a second only. */
+  #runningThread(): ThreadClient {
+    const now = this.#clock.monotonic()
+    if (this.#thread.isGone && (this.#thread.hasAnswered || now - this.#startedAt >= STORE_AGAIN_MS)) {
+      this.#startedAt = now
+      this.#thread = new ThreadClient(this.#path)
+    }
+    return this.#thread
   }
+}
 
-  /** The thread is gone, and with it whoever could write the file. */
-  #end(cause: Error | undefined): void {
-    this.#ended ??= storeUnavailable('The thread of the ledger has ended', { cause, outcomeUnknown: true })
-    for (const { reject } of this.#waiting.values()) reject(this.#ended)
-    this.#waiting.clear()
-  }
+function idOf({ workspace, requestId }: Pick<AbandonedRow, 'workspace' | 'requestId'>): string {
+  return `${workspace} ${requestId}`
 }

@@ -1,0 +1,92 @@
+import { difference } from '#services/inference/domain/ledger/account.ts'
+import { type LedgerClosing, PROCESS_LOST } from '#services/inference/ports/ledger.ts'
+import { randomText } from '#shared/ids.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { holdAgain, settleHolds } from './account-changes.ts'
+import type { Collections } from './lost-rows.ts'
+import type { OwnHolds } from './own-holds.ts'
+import { type Row, spentOf, spentUnderHold, toClosed } from './row.ts'
+
+const READ = { maxTimeMS: MAX_TIME_MS, promoteLongs: false } as const
+
+/** Who closes rows. */
+export interface Closer {
+  readonly process: string
+  readonly own: OwnHolds
+  readonly now: number
+}
+
+/** Closes rows, and counts what they cost. */
+export async function closeRows(
+  collections: Collections,
+  closings: readonly LedgerClosing[],
+  closer: Closer,
+): Promise<void> {
+  const { rows, book } = collections
+  const { own, now } = closer
+  const updates = closings.map((closing) => {
+    const { workspace, requestId } = closing
+    const filter = { _id: { workspace, requestId }, status: 'open' as const }
+    return { updateOne: { filter, update: { $set: toClosed(closing, now) } } }
+  })
+  const { matchedCount } = await rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
+  const names = closings.map((closing) => own.nameOf(closing))
+  if (matchedCount < closings.length || names.includes(undefined)) {
+    await countStored(collections, closings, closer)
+    return
+  }
+  await Promise.all(
+    closings.map((closing, i) => {
+      const { usage, costNanos: nanos } = closing
+      const spent = { nanos, inputTokens: usage?.inputTokens ?? 0n, outputTokens: usage?.outputTokens ?? 0n }
+      return settleHolds(book, closing, names[i] ?? '', spent, now)
+    }),
+  )
+}
+
+/** Where another process may have closed a row or have opened it, what is stored counts. */
+async function countStored(
+  collections: Collections,
+  closings: readonly LedgerClosing[],
+  closer: Closer,
+): Promise<void> {
+  const ids = closings.map(({ workspace, requestId }) => ({ workspace, requestId }))
+  const found = await collections.rows.find({ _id: { $in: ids } }, READ).toArray()
+  await Promise.all(
+    found.map((row) => {
+      const { workspace, requestId } = row._id
+      const closing = closings.find((each) => each.workspace === workspace && each.requestId === requestId)
+      return closing !== undefined && row.error === PROCESS_LOST
+        ? correct(collections, row, closing, closer)
+        : settleHolds(collections.book, row, row.hold, spentUnderHold(row), closer.now)
+    }),
+  )
+}
+
+/**
+ * Closes a row that was taken for lost, and was not. It holds nothing, for as long as that takes, under a new name: whoever takes that out,
+ * in whatever process, counts the difference, so that it counts once.
+ */
+async function correct(
+  { rows, book }: Collections,
+  row: Row,
+  closing: LedgerClosing,
+  { own, process, now }: Closer,
+): Promise<void> {
+  const { workspace, requestId } = closing
+  const [before, name] = [spentOf(row), randomText(16)]
+  // Whoever has taken it for lost may have come no further than that.
+  await settleHolds(book, row, row.hold, before, now)
+  own.begin(closing, name)
+  try {
+    await holdAgain(book, row, { name, requestId, process })
+    const filter = { _id: { workspace, requestId }, hold: row.hold, error: PROCESS_LOST }
+    const update = { $set: { ...toClosed(closing, now), hold: name, counted: before } }
+    const { matchedCount } = await rows.updateOne(filter, update, { maxTimeMS: MAX_TIME_MS })
+    const { usage, costNanos: nanos } = closing
+    const after = { nanos, inputTokens: usage?.inputTokens ?? 0n, outputTokens: usage?.outputTokens ?? 0n }
+    await settleHolds(book, row, name, matchedCount === 0 ? undefined : difference(before, after), now)
+  } finally {
+    own.forget(closing, name)
+  }
+}

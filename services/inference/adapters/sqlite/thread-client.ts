@@ -1,0 +1,86 @@
+import { Worker } from 'node:worker_threads'
+import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
+import { fromSentError, type Method, type ThreadAnswer, type ThreadCall } from './thread-messages.ts'
+
+interface Waiting {
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** The thread that owns the file of the ledger, from its start to its end. What is called in one turn goes there together. */
+export class ThreadClient {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #calls: ThreadCall[] = []
+  #last = 0
+  #ended: StoreThreadEnded | undefined
+  readonly #exit = Promise.withResolvers<void>()
+  #isGone = false
+  #hasAnswered = false
+
+  /** Throws StoreThreadEnded where the system cannot start one. */
+  constructor(path: string) {
+    try {
+      const code = new URL('./ledger-thread.ts', import.meta.url)
+      this.#worker = new Worker(code, { workerData: { path }, name: 'ledger' })
+    } catch (cause) {
+      throw new StoreThreadEnded(`The thread of the ledger cannot be started: ${cause}`, { cause })
+    }
+    this.#worker.on('message', (answers: readonly ThreadAnswer[]) => {
+      for (const answer of answers) this.#settle(answer)
+    })
+    this.#worker.on('error', (cause) => this.#end(cause))
+    this.#worker.on('exit', () => {
+      this.#end(undefined)
+      this.#isGone = true
+      this.#exit.resolve()
+    })
+  }
+
+  /** It has ended, and the file is closed. */
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  /** It has done something, so that it did not end for what stands against every start. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered
+  }
+
+  /** Rejects with StoreThreadEnded once the thread has ended. */
+  call<T>(method: Method | 'dispose', args: readonly unknown[]): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#ended !== undefined) throw this.#ended
+      const id = ++this.#last
+      this.#waiting.set(id, { resolve, reject })
+      this.#calls.push({ id, method, args })
+      if (this.#calls.length > 1) return
+      setImmediate(() => {
+        this.#worker.postMessage(this.#calls)
+        this.#calls = []
+      })
+    })
+  }
+
+  /** Has it do what was called before and close the file. */
+  async dispose(): Promise<void> {
+    if (this.#ended !== undefined) return
+    await this.call('dispose', [])
+    await this.#exit.promise
+  }
+
+  #settle(answer: ThreadAnswer): void {
+    this.#hasAnswered = true
+    const waiting = this.#waiting.get(answer.id)
+    this.#waiting.delete(answer.id)
+    if ('error' in answer) waiting?.reject(fromSentError(answer.error))
+    else waiting?.resolve(answer.value as never)
+  }
+
+  #end(cause: Error | undefined): void {
+    const why = cause === undefined ? '' : `: ${cause.message}`
+    this.#ended ??= new StoreThreadEnded(`The thread of the ledger has ended${why}`, { cause })
+    for (const { reject } of this.#waiting.values()) reject(this.#ended)
+    this.#waiting.clear()
+  }
+}
