@@ -90,10 +90,14 @@ export const countMessageTokens = operation({
     'NO_ENDPOINT',
     'PRESET_NOT_FOUND',
     'REQUEST_INVALID',
+    'REQUEST_DUPLICATE',
+    'RATE_LIMITED',
     'PROVIDER_REFUSED',
   ],
-  handle({ inference }, { headers, body, call }) {
-    return inference.countTokens(asked(toGenerationRequest(body, call.requestId, headers), call), call.options())
+  handle({ inference }, { headers, body, call, facade }) {
+    const { requestId } = newGeneration(call, facade)
+    const request = { ...toGenerationRequest(body, requestId, headers), origin: 'count_tokens' }
+    return inference.countTokens(asked(request, call), call.options())
   },
   present: ({ inputTokens, estimated }) => ({ input_tokens: Number(inputTokens), estimated }),
   publicField: (field, { body, headers }) => publicField(field, body, headers),

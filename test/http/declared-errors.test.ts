@@ -209,6 +209,8 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     REQUEST_INVALID: { body: { ...echo, ...say('Hi'), temperature: 3 } },
     MODEL_FORBIDDEN: { body: { ...echo, ...say('Hi') }, ...away },
     NO_ENDPOINT: { body: { ...echo, ...say('Hi'), provider: { only: ['nobody'] } } },
+    REQUEST_DUPLICATE: { body: { ...echo, ...say('Hi') }, ...away },
+    RATE_LIMITED: { body: { ...echo, ...say('Hi') }, ...away },
     // The built-in provider does not count.
     PROVIDER_REFUSED: { body: { ...echo, ...say('Hi') }, ...away },
   },

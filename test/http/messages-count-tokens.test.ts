@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openAnthropic, post } from '#test/support/messages.ts'
-import { openPortico, type Portico } from '#test/support/portico.ts'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { answers, startStub } from '#test/support/provider-stub.ts'
+import type { Json } from '#test/support/responses.ts'
 
 const hello = { messages: [{ role: 'user' as const, content: 'How many?' }], system: 'Count.' }
 const tools = [{ name: 'f', input_schema: { type: 'object' as const } }]
@@ -54,4 +55,36 @@ test('nothing is counted of a model that is not there, and nothing generated', a
   await using portico = await openPortico()
   const [status] = await count(portico, { ...hello, model: 'no/model' })
   assert.equal(status, 400)
+})
+
+test('counting is a request of its key: one of a minute, with a row that costs nothing', async () => {
+  await using stub = await startStub(answers(200, { input_tokens: 42 }))
+  await using portico = await openAnthropic(stub)
+  const asManager = { authorization: `Bearer ${PORTICO_KEYS.management}`, 'content-type': 'application/json' }
+  const terms = { name: 'counts', limit: 0.000001, requests_per_minute: 2 }
+  const made = await portico.fetch('/api/v1/keys', { method: 'POST', headers: asManager, body: JSON.stringify(terms) })
+  const { key } = (await made.json()) as { key: string }
+  const path = '/api/v1/messages/count_tokens'
+  const model = 'anthropic/claude-sonnet-5-5'
+  const [one, two, three] = [
+    await post(portico, { ...hello, model }, { 'x-api-key': key }, path),
+    // What costs nothing needs no price.
+    await post(portico, { ...hello, model: 'anthropic/nobody-knows' }, { 'x-api-key': key }, path),
+    await post(portico, { ...hello, model }, { 'x-api-key': key }, path),
+  ]
+  assert.deepEqual([one.status, two.status, three.status, stub.seen.length], [200, 200, 429, 2])
+  assert.ok(Number(three.headers.get('retry-after')) >= 1)
+  const id = one.headers.get('x-generation-id') ?? ''
+  const shown = await portico.fetch(`/api/v1/generation?id=${id}`, { headers: { authorization: `Bearer ${key}` } })
+  const { data } = (await shown.json()) as Json
+  assert.deepEqual(
+    [data.status, data.origin, data.model, data.total_cost, data.cost_known, data.tokens_prompt],
+    ['completed', 'count_tokens', model, 0, true, null],
+  )
+  const activity = await portico.fetch('/api/v1/activity', { headers: asManager })
+  const rows = ((await activity.json()) as Json).data as Json[]
+  assert.deepEqual(rows.map(({ requests, usage }) => [requests, usage]).sort(), [
+    [1, 0],
+    [1, 0],
+  ])
 })

@@ -1,5 +1,6 @@
 import { Rejection } from '#shared/rejection.ts'
 import { inputTokensOf } from '../domain/ledger/estimate.ts'
+import type { LedgerClosing } from '../ports/ledger.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 import { runCountingSteps } from './steps.ts'
 
@@ -13,10 +14,26 @@ export interface TokenCount {
 /** What a provider says of the request itself, whoever counts. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set(['400', '403', '413', '422'])
 
-/** Counts the input tokens of a request: by its provider where that counts, else by an estimate. */
+/**
+ * Counts the input tokens of a request: by its provider where that counts, else by an estimate. It is a request of its key like others, with
+ * a row that costs nothing.
+ */
 export async function countTokens(generation: Generation, dependencies: GenerationDependencies): Promise<TokenCount> {
   await runCountingSteps(generation, dependencies)
-  const { input, provider, endpoint } = generation
+  const end = (status: LedgerClosing['status'], error = ''): Promise<void> =>
+    dependencies.closer.close(closingOf(generation, status, error))
+  try {
+    const count = await counted(generation)
+    await end('completed')
+    return count
+  } catch (error) {
+    if (generation.input.caller.aborted) await end('aborted')
+    else await end('failed', error instanceof Rejection ? error.reason : 'INTERNAL')
+    throw error
+  }
+}
+
+async function counted({ input, provider, endpoint }: Generation): Promise<TokenCount> {
   const request = { ...input.request, modelId: endpoint.modelId }
   try {
     const inputTokens = await provider.countTokens?.(request, input.caller)
@@ -26,4 +43,14 @@ export async function countTokens(generation: Generation, dependencies: Generati
     if (error.reason === 'PROVIDER_REFUSED' && REFUSALS.has(error.metadata.status)) throw error
   }
   return { inputTokens: inputTokensOf(request), estimated: true }
+}
+
+function closingOf({ input, warnings }: Generation, status: LedgerClosing['status'], error: string): LedgerClosing {
+  const { workspaceId: workspace, apiKeyId } = input.principal
+  return {
+    ...{ workspace, requestId: input.request.requestId, apiKeyId, status, error },
+    ...{ usage: undefined, costNanos: 0n, costKnown: true, finishReason: undefined, rawReason: '', serviceTier: '' },
+    leftOut: [...new Set(warnings.map(({ field }) => field))],
+    firstPartMs: undefined,
+  }
 }

@@ -1,11 +1,17 @@
 import { Rejection } from '#shared/rejection.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
-import type { Demand, RateName, Refusal } from '../domain/ledger/admission.ts'
+import type { Admission, Demand, RateName, Refusal } from '../domain/ledger/admission.ts'
 import { demandOf } from '../domain/ledger/demand.ts'
 import { type KeyTerms, moneyLimitOf } from '../domain/ledger/key-terms.ts'
 import { dollarsOf } from '../domain/money.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
+
+/** What costs nothing, whoever pays. */
+const FREE: Demand = {
+  ...{ inputTokens: 0n, outputTokens: 0n, isFixed: true },
+  prices: { inputNanos: 0n, outputNanos: 0n },
+}
 
 /**
  * Opens the row of a request, counts it, and has it hold what it may cost, in one step. What its key may not spend is refused with
@@ -13,8 +19,8 @@ import type { Generation, GenerationDependencies } from './generation.ts'
  * the output that was reserved for it as one, or what the rest of the limit pays for.
  */
 export async function openRow(generation: Generation, dependencies: GenerationDependencies): Promise<void> {
-  const { input, endpoint, provider, terms, preset } = generation
-  const { principal, request } = input
+  const { input, endpoint, provider, terms } = generation
+  const { request } = input
   const { providerId, modelId } = endpoint
   const limit = moneyLimitOf(terms)
   if (limit !== undefined && endpoint.pricing === undefined && !dependencies.allowUnpriced) {
@@ -23,22 +29,36 @@ export async function openRow(generation: Generation, dependencies: GenerationDe
   const asked = request.maxOutputTokens === undefined ? provider.outputAskedFor?.({ ...request, modelId }) : undefined
   const demand = demandOf(request, endpoint, asked)
   requireFitting(demand, terms)
-  const { requestId, sessionId = '', origin, user = '', metadata, attribution } = request
-  const { workspaceId: workspace, apiKeyId } = principal
+  const { outputTokens = demand.outputTokens } = await admitted(generation, demand, dependencies)
+  generation.inputTokens = demand.inputTokens
+  const isPaid = limit !== undefined && (demand.prices?.outputNanos ?? 0n) > 0n
+  const isTooMuch = asked !== undefined && asked > (endpoint.outputLimit ?? asked)
+  generation.maxOutputTokens = !demand.isFixed && (isPaid || isTooMuch) ? Number(outputTokens) : undefined
+}
+
+/** Opens the row of a request that generates nothing: it costs nothing, and is one more of its minute. Rejects with RATE_LIMITED. */
+export async function openFreeRow(generation: Generation, dependencies: GenerationDependencies): Promise<void> {
+  await admitted(generation, FREE, dependencies)
+}
+
+async function admitted(
+  { input, endpoint, terms, preset }: Generation,
+  demand: Demand,
+  { ledger, clock }: GenerationDependencies,
+): Promise<Extract<Admission, { readonly admitted: true }>> {
+  const { workspaceId: workspace, apiKeyId } = input.principal
+  const { requestId, sessionId = '', origin, user = '', metadata, attribution } = input.request
+  const { providerId, modelId } = endpoint
   const opening = {
     ...{ workspace, requestId, apiKeyId, origin, sessionId, user, providerId, modelId, preset, attribution, metadata },
     streamed: input.form === 'streamed',
   }
-  const admission = await dependencies.ledger.open(opening, demand, terms).catch((error: unknown) => {
-    if (isStoreUnavailable(error)) dependencies.ledger.abandon(workspace, requestId, false)
+  const admission = await ledger.open(opening, demand, terms).catch((error: unknown) => {
+    if (isStoreUnavailable(error)) ledger.abandon(workspace, requestId, false)
     throw error
   })
-  if (!admission.admitted) throw rejectionOf(admission.refusal, dependencies.clock.now())
-  generation.inputTokens = demand.inputTokens
-  const { outputTokens = demand.outputTokens } = admission
-  const isPaid = limit !== undefined && (demand.prices?.outputNanos ?? 0n) > 0n
-  const isTooMuch = asked !== undefined && asked > (endpoint.outputLimit ?? asked)
-  generation.maxOutputTokens = !demand.isFixed && (isPaid || isTooMuch) ? Number(outputTokens) : undefined
+  if (!admission.admitted) throw rejectionOf(admission.refusal, clock.now())
+  return admission
 }
 
 /** Refuses what would be too much for a minute of its own: it would be too fast whenever it came. */

@@ -8,7 +8,7 @@ import { chooseEndpoint } from './choose-endpoint.ts'
 import { closeRow } from './close-row.ts'
 import { startDeadline } from './deadline.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
-import { openRow } from './open-row.ts'
+import { openFreeRow, openRow } from './open-row.ts'
 import { requireTools } from './require-tools.ts'
 import { sessionDigest } from './session-digest.ts'
 
@@ -29,7 +29,7 @@ const STEPS: readonly Step[] = [
 ]
 
 /** What becomes of a request whose input is counted. */
-const COUNTING_STEPS: readonly Step[] = STEPS.slice(0, STEPS.indexOf(openRow))
+const COUNTING_STEPS: readonly Step[] = [...STEPS.slice(0, STEPS.indexOf(openRow)), openFreeRow]
 
 /** Takes a generation through the steps; then its answer can be pulled, and has to be. */
 export async function runSteps(generation: Generation, dependencies: GenerationDependencies): Promise<void> {

@@ -598,9 +598,9 @@ export declare const InferenceService: GenService<{
     output: typeof StreamGenerateResponseSchema;
   },
   /**
-   * Counts the tokens of a request's input, without an answer and without a row in the ledger: the provider does where it can, else they are
-   * estimated. Rejects with MODEL_NOT_FOUND, PRESET_NOT_FOUND, REQUEST_INVALID, CREDENTIAL_REFUSED, and with PROVIDER_REFUSED where the
-   * provider refuses the request itself.
+   * Counts the tokens of a request's input, without an answer: the provider does where it can, else they are estimated. It has a row of the
+   * ledger that costs nothing, and counts among the requests of its key. Rejects with MODEL_NOT_FOUND, PRESET_NOT_FOUND, REQUEST_INVALID,
+   * REQUEST_DUPLICATE, RATE_LIMITED, CREDENTIAL_REFUSED, and with PROVIDER_REFUSED where the provider refuses the request itself.
    *
    * @generated from rpc portico.inference.v1.InferenceService.CountTokens
    */
