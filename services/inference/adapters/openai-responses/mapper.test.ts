@@ -100,6 +100,56 @@ test('a server that streams no items is read from its last event, and one that s
   }
 })
 
+test('a message says what it is said for, from its start and whole', () => {
+  const item = { type: 'message', role: 'assistant', phase: 'commentary', content: [] }
+  const content = [{ type: 'output_text', text: 'Hi' }]
+  const end = { type: 'response.completed', response: { status: 'completed' } }
+  for (const text of [
+    said(
+      { type: 'response.output_item.added', output_index: 0, item },
+      { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Hi' },
+      { type: 'response.output_item.done', output_index: 0, item: { ...item, content } },
+      end,
+    ),
+    said({ ...end, response: { status: 'completed', output: [{ ...item, content }] } }),
+  ]) {
+    const [, start, , last] = streamed(text)
+    assert.deepEqual(start, { type: 'part-started', index: 0, kind: 'text', phase: 'commentary' })
+    assert.deepEqual(last, { type: 'part-ended', index: 0, part: { type: 'text', text: 'Hi', phase: 'commentary' } })
+  }
+})
+
+test('deltas that are read without being parsed say the same, whatever stands between them', () => {
+  const texts = ['Hi', ' there', '\n', '"quoted"', 'é\\', ' end', '', ' {"delta":"x"}', '.']
+  const deltaOf = (index: number, delta: string, number: number, more: object = {}) => ({
+    ...{ type: 'response.output_text.delta', sequence_number: number, item_id: `m${index}`, output_index: index },
+    ...{ content_index: 0, delta, logprobs: [], obfuscation: 'x'.repeat(number % 7), ...more },
+  })
+  const callOf = (index: number, delta: string, number: number) => ({
+    ...{ type: 'response.function_call_arguments.delta', sequence_number: number, item_id: `f${index}` },
+    ...{ output_index: index, delta },
+  })
+  const called = { type: 'function_call', call_id: 'c', name: 'f' }
+  const events = [
+    { type: 'response.output_item.added', output_index: 1, item: called },
+    ...texts.flatMap((text, i) => [
+      deltaOf(0, text, i * 9),
+      deltaOf(0, text, i * 9 + 1),
+      callOf(1, `"${text}`, i * 9 + 2),
+    ]),
+    ...texts.map((text, i) => callOf(1, text, 100 + i)),
+    ...texts.map((text, i) => deltaOf(2, text, 200 + i)),
+    { type: 'response.completed', response: { status: 'completed' } },
+  ]
+  const fast = streamed(said(...events))
+  // Blanks between members, so that no event is like another one.
+  const apart = events.map((event, i) => `data: ${JSON.stringify(event).replace('{', `{${' '.repeat(i)}`)}`)
+  assert.deepEqual(fast, streamed(apart.join('\n')))
+  const parts = fast.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  assert.equal(Object(parts[1]).text, texts.map((text) => text + text).join(''))
+  assert.equal(Object(parts[2]).text, texts.join(''))
+})
+
 test('an answer fails as it says, wherever it says so, and one without its last event was cut', () => {
   const failed = (error: object) => said({ type: 'response.failed', response: { status: 'failed', error } })
   for (const [text, reason, code] of [

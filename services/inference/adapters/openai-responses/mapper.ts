@@ -6,6 +6,7 @@ import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { reportedCost } from '../openai/cost.ts'
 import { openaiError } from '../openai/error.ts'
+import { DeltaTemplate } from '../openai/template.ts'
 import { ResponsesItems } from './items.ts'
 import { responsesUsage } from './usage.ts'
 
@@ -15,6 +16,9 @@ export class ResponsesMapper implements ProviderMapper {
   readonly #warnings: readonly Warning[]
   readonly #writer = new PartWriter()
   readonly #items: ResponsesItems
+  readonly #template = new DeltaTemplate('delta')
+  /** What an event like the learned one does. */
+  #grow: (text: string) => void = () => {}
   #started = false
   done = false
 
@@ -30,37 +34,49 @@ export class ResponsesMapper implements ProviderMapper {
   }
 
   push(data: string): void {
-    if (this.done || data === '[DONE]') return
+    if (this.done) return
+    const text = this.#template.match(data)
+    if (text !== undefined) this.#grow(text)
+    else if (data !== '[DONE]') this.#event(data)
+    if (this.#writer.full && !this.done) this.#end('length', '')
+  }
+
+  #event(data: string): void {
     const event = jsonObject(data, this.#providerId, 'an event')
+    const key = keyOf(event)
     switch (event.type) {
       case 'response.output_text.delta':
-        this.#extend(event, 'text')
+      case 'response.refusal.delta': {
+        this.#start()
+        const kind = event.type === 'response.refusal.delta' ? 'refusal' : 'text'
+        const place = placeOf(event)
+        if (listAt(event.logprobs).length > 0) {
+          this.#items.extend(key, place, kind, textAt(event.delta), event.logprobs)
+        } else this.#delta(data, event, (text) => this.#items.extend(key, place, kind, text))
         break
-      case 'response.refusal.delta':
-        this.#extend(event, 'refusal')
-        break
+      }
       case 'response.reasoning_text.delta':
-        this.#items.extend(keyOf(event), 'thought', 'reasoning', textAt(event.delta))
+        this.#delta(data, event, (text) => this.#items.extend(key, 'thought', 'reasoning', text))
         break
       case 'response.reasoning_summary_text.delta':
-        this.#items.extend(keyOf(event), 'summary', 'reasoning-summary', textAt(event.delta))
+        this.#delta(data, event, (text) => this.#items.extend(key, 'summary', 'reasoning-summary', text))
         break
       case 'response.reasoning_summary_part.added':
-        this.#items.paragraph(keyOf(event))
+        this.#items.paragraph(key)
         break
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        this.#items.extendCall(keyOf(event), textAt(event.delta))
+        this.#delta(data, event, (text) => this.#items.extendCall(key, text))
         break
       case 'response.output_text.annotation.added':
-        this.#items.annotate(keyOf(event), placeOf(event), objectAt(event.annotation))
+        this.#items.annotate(key, placeOf(event), objectAt(event.annotation))
         break
       case 'response.output_item.added':
         this.#start()
-        this.#items.begin(keyOf(event), objectAt(event.item) ?? {})
+        this.#items.begin(key, objectAt(event.item) ?? {})
         break
       case 'response.output_item.done':
-        this.#items.end(keyOf(event), objectAt(event.item) ?? {})
+        this.#items.end(key, objectAt(event.item) ?? {})
         break
       case 'response.created':
         this.#start()
@@ -74,7 +90,6 @@ export class ResponsesMapper implements ProviderMapper {
       case 'error':
         throw openaiError(this.#providerId, objectAt(event.error) ?? event)
     }
-    if (this.#writer.full && !this.done) this.#end('length', '')
   }
 
   take(): GenerationEvent[] {
@@ -96,9 +111,11 @@ export class ResponsesMapper implements ProviderMapper {
     this.#writer.push({ type: 'started', warnings: this.#warnings })
   }
 
-  #extend(event: JsonObject, kind: 'text' | 'refusal'): void {
-    this.#start()
-    this.#items.extend(keyOf(event), placeOf(event), kind, textAt(event.delta), event.logprobs)
+  /** A text grows, and so it does by the next events like this one. */
+  #delta(data: string, event: JsonObject, grow: (text: string) => void): void {
+    const text = textAt(event.delta)
+    grow(text)
+    if (text !== '' && this.#template.learn(data, text)) this.#grow = grow
   }
 
   /** Some servers stream no items, or not all of what they hold: then they stand here. */

@@ -8,7 +8,7 @@ import { unavailable } from '../http/provider-errors.ts'
 import { reportedCost } from './cost.ts'
 import { OpenaiDeltas } from './deltas.ts'
 import { openaiError } from './error.ts'
-import { OpenaiTemplate } from './template.ts'
+import { DeltaTemplate } from './template.ts'
 import { OpenaiToolCalls } from './tool-calls.ts'
 import { openaiUsage } from './usage.ts'
 
@@ -29,7 +29,7 @@ export class OpenaiMapper implements ProviderMapper {
   readonly #writer = new PartWriter()
   readonly #calls: OpenaiToolCalls
   readonly #deltas: OpenaiDeltas
-  readonly #template = new OpenaiTemplate()
+  readonly #template = new DeltaTemplate('content')
   #reason = ''
   #rawReason = ''
   #stopText: string | undefined
@@ -119,7 +119,7 @@ export class OpenaiMapper implements ProviderMapper {
     const delta = objectAt(choice.delta)
     const text = textAt(delta?.content)
     const plain = choice.logprobs === undefined || choice.logprobs === null
-    if (delta !== undefined && text !== '' && plain) this.#template.learn(data, delta, text)
+    if (delta !== undefined && text !== '' && plain && saysOnly(delta)) this.#template.learn(data, text)
   }
 
   #choice(choice: JsonObject): void {
@@ -147,4 +147,10 @@ export class OpenaiMapper implements ProviderMapper {
     const details = { ...(stopText && { stopText }), ...(serviceTier && { serviceTier }) }
     this.#writer.finish(reason, this.#rawReason, details)
   }
+}
+
+/** Whether a delta adds nothing but a text. */
+function saysOnly(delta: JsonObject): boolean {
+  for (const name in delta) if (name !== 'content' && name !== 'role' && delta[name] !== null) return false
+  return true
 }
