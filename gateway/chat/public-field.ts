@@ -1,12 +1,11 @@
 import type { GenerationHeaders } from '../generation/call.ts'
+import { sharedField } from '../generation/public-field.ts'
 import type { CreateChatBody } from './body.ts'
 import { originsOf } from './to-messages.ts'
 import { offeredTools } from './to-settings.ts'
 
-/** Fields of a generation that have another name in the body. Others of `sampling` stand in the body itself. */
+/** Fields of a generation that have another name in the body. */
 const NAMES: Readonly<Record<string, string>> = {
-  'sampling.top_log_probabilities': 'top_logprobs',
-  'response_format.json_schema.name': 'response_format.json_schema.name',
   'tool_choice.name': 'tool_choice',
   'tool_choice.mode': 'tool_choice',
 }
@@ -16,15 +15,15 @@ export function publicField(field: string, body: CreateChatBody, headers: Genera
   const [, message, part, ofPart = ''] = /^messages\[(\d+)\](?:\.parts(?:\[(\d+)\])?\.?(.*))?/.exec(field) ?? []
   if (message !== undefined)
     return fieldOfMessage(body, Number(message), part === undefined ? part : Number(part), ofPart)
-  const [, tool, ofTool = ''] = /^tools\[(\d+)\](.*)$/.exec(field) ?? []
-  if (tool !== undefined) return fieldOfTool(body, Number(tool), ofTool)
+  const [, list, tool, ofTool = ''] = /^(tools|hosted_tools)\[(\d+)\](.*)$/.exec(field) ?? []
+  if (tool !== undefined) return fieldOfTool(body, list === 'tools', Number(tool), ofTool)
   if (field === 'max_output_tokens') return body.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens'
   if (field === 'user' && body.user == null) return 'safety_identifier'
   if (field === 'session_id' && body.session_id == null) {
     return headers['x-session-id'] ? 'x-session-id' : 'prompt_cache_key'
   }
   if (field.startsWith('sampling.stop')) return 'stop'
-  return NAMES[field] ?? field.replace(/^sampling\./, '')
+  return NAMES[field] ?? sharedField(field)
 }
 
 /** `part`: undefined: it is about all parts of the message. */
@@ -59,9 +58,11 @@ function memberOf(rest: string): string {
   }
 }
 
-function fieldOfTool(body: CreateChatBody, index: number, rest: string): string {
-  const callable = offeredTools(body).filter(({ type }) => type === 'function' || type === 'custom')
-  const tool = callable[index]
+/** `callable`: it is about tools of the caller; else about such that a provider runs. */
+function fieldOfTool(body: CreateChatBody, callable: boolean, index: number, rest: string): string {
+  const isCallable = (type: string): boolean => type === 'function' || type === 'custom'
+  const tool = offeredTools(body).filter(({ type }) => isCallable(type) === callable)[index]
   if (tool === undefined) return `tools.${index}${rest}`
-  return `tools.${body.tools?.indexOf(tool)}.${tool.type}${rest}`
+  const at = `tools.${body.tools?.indexOf(tool)}`
+  return callable ? `${at}.${tool.type}${rest}` : at
 }

@@ -8,7 +8,10 @@ const NAMES: Readonly<Record<string, string>> = {
   automatic_cache: 'cache_control',
 }
 
-/** The member of a body that a field of its generation was made of, where all dialects call it the same. Members of `sampling` stand in the body itself. */
+/**
+ * The member of a body that a field of its generation was made of, where all dialects call it the same. Members of
+ * `sampling`, and those for one kind of provider, stand in the body itself.
+ */
 export function sharedField(field: string): string {
-  return NAMES[field] ?? field.replace(/^sampling\./, '').replace(/^routing\./, 'provider.')
+  return NAMES[field] ?? field.replace(/^(sampling|extensions\[\d+\])\./, '').replace(/^routing\./, 'provider.')
 }

@@ -33,6 +33,9 @@ test('the schema names every member but those that the contract leaves open', ()
     '.input.items.tools.items.parameters': 'A JSON Schema, interpreted by the provider.',
     '.input.items.tools.items.tools.items.parameters': 'A JSON Schema, interpreted by the provider.',
     '.trace': 'Other members pass through to the span of the request.',
+    '.x_search_filter': 'Which posts a search of X looks at.',
+    '.$defs.ToolChoice': 'The choice, interpreted by the provider that runs the tool.',
+    '.$defs.ToolChoice.tools.items': 'The choice, interpreted by the provider that runs the tool.',
     '.image_config': 'Each image model has settings of its own.',
   })
   assert.deepEqual(schema.required, ['model', 'input'])

@@ -4,6 +4,7 @@ import { routingSettings } from '../generation/routing.ts'
 import { endUser, promptCacheOptions, reasoning, sharedSettings } from '../generation/settings.ts'
 import { freeObject, limitedBy, notYet } from '../shape.ts'
 import { input } from './input.ts'
+import { namesPreset } from './to-settings.ts'
 import { choiceProblem } from './to-tools.ts'
 import { text, toolChoice, tools } from './tools.ts'
 
@@ -12,7 +13,7 @@ const { temperature, topP, topK, frequencyPenalty, presencePenalty, topLogProbab
 /** Every event that shows the whole response repeats it. */
 const echoed = z.string().max(8_388_608)
 
-/** Further members of an answer; all that there are come unasked. */
+/** Further members of an answer. OpenAI is asked for them; what others have comes unasked. */
 const include = z
   .array(
     z.enum([
@@ -27,6 +28,9 @@ const include = z
     ]),
   )
   .max(256)
+
+/** Whether a conversation that is too long for the model is cut in its middle. */
+const truncation = z.enum(['auto', 'disabled'])
 
 const members = z.object({
   model: limitedBy(model, z.string().min(1)),
@@ -57,17 +61,20 @@ const members = z.object({
   prompt_cache_options: promptCacheOptions.nullish(),
   ...sharedSettings,
 
-  // Checked, and named as not applied: one endpoint serves each model, and no server tools run.
-  ...routingSettings,
+  // For OpenAI alone; where another provider answers they are named as left out.
   include: include.nullish(),
-  truncation: z.enum(['auto', 'disabled']).nullish(),
+  truncation: truncation.nullish(),
+
+  // Checked, and named as not applied: one endpoint serves each model, no server tools run, and nobody here searches X.
+  ...routingSettings,
+  x_search_filter: freeObject('Which posts a search of X looks at.').nullish(),
 
   // Refused unless they ask for nothing.
   store: z.literal(false, { error: 'nothing is stored: only false is allowed' }).nullish(),
   previous_response_id: z.null({ error: 'nothing is stored: send the whole history as input' }).optional(),
+  conversation: z.null({ error: 'nothing is stored: send the whole history as input' }).optional(),
   background: z.literal(false, { error: 'background responses are not supported' }).nullish(),
   prompt: notYet('a stored prompt'),
-  x_search_filter: notYet('a search of X'),
 })
 
 /** A checked body of `POST /api/v1/responses`. */
@@ -77,7 +84,8 @@ export type CreateResponseBody = z.output<typeof members>
 export const presetBody = members
   .omit({ input: true, stream: true, include: true, preset: true, metadata: true, debug: true })
   .omit({ safety_identifier: true, prompt_cache_key: true })
-  .omit({ store: true, previous_response_id: true, background: true, prompt: true, x_search_filter: true })
+  .omit({ store: true, previous_response_id: true, conversation: true, background: true })
+  .omit({ prompt: true, x_search_filter: true })
   .partial({ model: true })
 
 /**
@@ -86,7 +94,7 @@ export const presetBody = members
  */
 export const createResponseBody = members.superRefine((body, context) => {
   // The tools of a preset are known to the service.
-  if (body.preset != null || body.model.includes('@preset/')) return
+  if (namesPreset(body)) return
   const problem = choiceProblem(body)
   if (problem !== undefined) context.addIssue({ code: 'custom', path: ['tool_choice'], message: problem })
 })

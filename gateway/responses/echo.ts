@@ -19,7 +19,7 @@ export function requestEcho(body: CreateResponseBody): Echo {
       format: text?.format ?? { type: 'text' },
       ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
     },
-    truncation: 'disabled',
+    truncation: body.truncation ?? 'disabled',
     reasoning: reasoning == null ? null : { effort: reasoning.effort ?? null, summary: reasoning.summary ?? null },
     max_output_tokens: body.max_output_tokens ?? null,
     max_tool_calls: body.max_tool_calls ?? null,

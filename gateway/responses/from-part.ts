@@ -23,9 +23,9 @@ export function fromPart(
   const begun = status !== 'in_progress'
   switch (part.case) {
     case 'text':
-      return message(place, status, begun ? [textContent(part.value.text, sources, tokens)] : [])
+      return message(place, status, part.value, begun ? [textContent(part.value.text, sources, tokens)] : [])
     case 'refusal':
-      return message(place, status, begun ? [refusalContent(part.value.text)] : [])
+      return message(place, status, part.value, begun ? [refusalContent(part.value.text)] : [])
     case 'reasoning':
       return reasoning(place, part.value, status)
     case 'toolCall':
@@ -84,8 +84,14 @@ export function refusalContent(refusal: string): Extract<MessageItem['content'][
 
 type PartOf<C extends string> = Extract<Part['part'], { case: C }>['value']
 
-function message(place: ItemPlace, status: ItemStatus, content: MessageItem['content']): MessageItem {
-  return { type: 'message', id: itemId('msg', place), status, role: 'assistant', content }
+function message(
+  place: ItemPlace,
+  status: ItemStatus,
+  { phase }: PartOf<'text'>,
+  content: MessageItem['content'],
+): MessageItem {
+  const why = phase === 'commentary' || phase === 'final_answer' ? ({ phase } as const) : {}
+  return { type: 'message', id: itemId('msg', place), status, role: 'assistant', ...why, content }
 }
 
 function call(place: ItemPlace, said: PartOf<'toolCall'>, status: ItemStatus): OutputItem {

@@ -16,7 +16,8 @@ const anthropic = 'anthropic-claude-v1'
 /** Whatever a generation may hold. */
 const PARTS: readonly Init[] = [
   { case: 'text', value: { text: 'Hi' } },
-  { case: 'refusal', value: { text: 'No.' } },
+  { case: 'text', value: { text: 'I look.', phase: 'commentary' } },
+  { case: 'refusal', value: { text: 'No.', phase: 'final_answer' } },
   { case: 'reasoning', value: { text: 'hm', signature: 's', format: anthropic } },
   { case: 'reasoning', value: { encrypted: 'e', format: anthropic } },
   { case: 'reasoning', value: { summary: 'short', encrypted: 'e', id: 'rs_1', format: 'openai-responses-v1' } },

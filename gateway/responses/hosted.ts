@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { objectProblem } from '../shape.ts'
 
+/** Whose the items of server tools are. */
+export const OPENROUTER = 'openrouter'
+
 /** Whose tools, items and thoughts have the form of this dialect. */
 export const NATIVE = 'openai-responses-v1'
 
@@ -21,14 +24,29 @@ const HOSTED_ITEMS = [
   ...['compaction', 'context_compaction', 'compaction_trigger', 'configuration_update'],
 ] as const
 
+/** Items of the server tools of OpenRouter. */
+const SERVER_TOOL_ITEMS = [
+  ...['openrouter:advisor', 'openrouter:subagent', 'openrouter:datetime', 'openrouter:files', 'openrouter:fusion'],
+  ...['openrouter:image_generation', 'openrouter:experimental__search_models', 'openrouter:web_fetch'],
+  ...['openrouter:web_search', 'openrouter:apply_patch', 'openrouter:bash', 'openrouter:shell'],
+  ...['openrouter:tool_search', 'openrouter:browser_use', 'openrouter:code_interpreter', 'openrouter:text_editor'],
+  ...['openrouter:memory', 'openrouter:mcp', 'openrouter:file_search'],
+] as const
+
 /** A tool as its provider knows it. */
 export const hostedTool = kept(z.enum(HOSTED_TOOLS), 'Settings of the tool, interpreted by the provider that runs it.')
 
-/** The choice of one by its type. */
-export const hostedChoice = z.object({ type: z.enum(HOSTED_TOOLS) })
+/** The choice of one by its type, and where there are several of a type by what else it says. */
+export const hostedChoice = kept(z.enum(HOSTED_TOOLS), 'The choice, interpreted by the provider that runs the tool.')
 
 /** An item that goes back to its provider as it came. */
 export const hostedItem = kept(z.enum(HOSTED_ITEMS), 'The item as it came, interpreted by the provider that made it.')
+
+/** The same in a history, or what came of a server tool of OpenRouter's. */
+export const foreignItem = kept(
+  z.enum([...HOSTED_ITEMS, ...SERVER_TOOL_ITEMS]),
+  'The item as it came, interpreted by the provider that made it.',
+)
 
 const KNOWN: ReadonlySet<unknown> = new Set(HOSTED_ITEMS)
 

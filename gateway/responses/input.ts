@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { JSON_LIMITS, JsonGauge } from '../http/json-gauge.ts'
 import { guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
-import { hostedItem, toolProblem } from './hosted.ts'
+import { foreignItem } from './hosted.ts'
+import { phase } from './output.ts'
 import { assistantContent, resultContent, systemContent, userContent } from './parts.ts'
 import { tools } from './tools.ts'
 
@@ -21,7 +22,7 @@ const assistantMessage = z.object({
   ...shared,
   role: z.literal('assistant'),
   content: assistantContent.nullable(),
-  phase: z.enum(['commentary', 'final_answer']).nullish(),
+  phase: phase.nullish(),
 })
 const message = z.discriminatedUnion(
   'role',
@@ -83,13 +84,11 @@ const picture = z.object({
 
 const item = z.discriminatedUnion(
   'type',
-  [message, functionCall, customToolCall, callOutput, reasoning, picture, additionalTools, hostedItem],
+  [message, functionCall, customToolCall, callOutput, reasoning, picture, additionalTools, foreignItem],
   typeErrors((type) =>
     type === 'item_reference'
       ? 'nothing is stored here: send the item itself, as clients do with "store: false"'
-      : type.startsWith('openrouter:')
-        ? toolProblem(type)
-        : `items of the type "${type.slice(0, 64)}" are not supported`,
+      : `items of the type "${type.slice(0, 64)}" are not supported`,
   ),
 )
 

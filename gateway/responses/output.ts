@@ -48,11 +48,15 @@ export const reasoningText = z.strictObject({ type: z.literal('reasoning_text'),
 /** A piece of a summary of what the model thought. */
 export const summaryText = z.strictObject({ type: z.literal('summary_text'), text: z.string() })
 
+/** What the model says a message for. */
+export const phase = z.enum(['commentary', 'final_answer'])
+
 const message = z.strictObject({
   type: z.literal('message'),
   id: z.string(),
   status,
   role: z.literal('assistant'),
+  phase: phase.optional(),
   content: z.array(z.discriminatedUnion('type', [outputText, refusal])),
 })
 

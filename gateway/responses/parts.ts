@@ -1,6 +1,16 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
-import { MediaPartSchema, MessageSchema, TextPartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import {
+  MediaPartSchema,
+  MessageSchema,
+  type Part as PartMessage,
+  type PartSchema,
+  type SourceSchema,
+  TextPartSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import { mediaFromAudio, mediaFromUrl } from '../generation/media.ts'
 import { promptCacheBreakpoint } from '../generation/settings.ts'
+import { given } from '../generation/to-shared.ts'
 import { limitedBy, mustBe, typeErrors } from '../shape.ts'
 
 const inputText = z.object({
@@ -79,4 +89,60 @@ function textOr<P extends z.ZodType>(part: P) {
     [z.string(), limitedBy(MessageSchema.field.parts, z.array(part))],
     mustBe('a string or an array of parts'),
   )
+}
+
+/** A part of a message that is made of one of an input. */
+export type MadePart = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
+
+/** The parts of a content. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
+export function toParts(content: string | readonly ContentPart[], field: string, ttl: string | undefined): MadePart[] {
+  if (typeof content === 'string') return [text(content)]
+  return content.map((part, i) => toPart(part, `${field}.${i}`, ttl))
+}
+
+function toPart(part: ContentPart, field: string, ttl: string | undefined): MadePart {
+  switch (part.type) {
+    case 'input_text':
+      return part.prompt_cache_breakpoint == null ? text(part.text) : { ...text(part.text), cacheControl: { ttl } }
+    case 'output_text': {
+      const sources = (part.annotations ?? []).flatMap(toSource)
+      return sources.length === 0 ? text(part.text) : { part: { case: 'text', value: { text: part.text, sources } } }
+    }
+    case 'refusal':
+      return { part: { case: 'refusal', value: { text: part.refusal } } }
+    case 'input_image': {
+      const media = mediaFromUrl(part.image_url, `${field}.image_url`)
+      return { part: { case: 'image', value: { ...media, detail: part.detail ?? undefined } } }
+    }
+    case 'input_file': {
+      const url = part.file_data ?? part.file_url ?? ''
+      const media = mediaFromUrl(url, `${field}.${part.file_data == null ? 'file_url' : 'file_data'}`)
+      return { part: { case: 'file', value: { ...media, name: part.filename || undefined } } }
+    }
+    case 'input_video':
+      return { part: { case: 'video', value: mediaFromUrl(part.video_url, `${field}.video_url`) } }
+    case 'input_audio': {
+      const { data, format } = part.input_audio
+      return { part: { case: 'audio', value: mediaFromAudio(data, format, `${field}.input_audio.data`) } }
+    }
+  }
+}
+
+/** A part with what the model said its words for. */
+export function withPhase(made: MadePart, phase: string | null | undefined): MadePart {
+  if (phase == null || (made.part?.case !== 'text' && made.part?.case !== 'refusal')) return made
+  return { ...made, part: { ...made.part, value: { ...made.part.value, phase } } }
+}
+
+/** Words as a part. */
+export function text(value: string): MadePart {
+  return { part: { case: 'text', value: { text: value } } }
+}
+
+function toSource(said: z.output<typeof annotation>): MessageInitShape<typeof SourceSchema>[] {
+  const { url, title, content, file_id: fileId, filename } = said
+  if (!url && !fileId) return []
+  const range = { ...given('start', said.start_index), ...given('end', said.end_index) }
+  const cited = { ...given('url', url), ...given('title', title), ...given('citedText', content) }
+  return [{ ...cited, ...range, ...given('fileId', fileId), ...given('fileName', filename) }]
 }

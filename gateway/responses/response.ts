@@ -61,7 +61,7 @@ export const echo = z.strictObject({
   tool_choice: toolChoice,
   tools: z.array(tool),
   text: z.strictObject({ format, verbosity: verbosity.optional() }),
-  truncation: z.literal('disabled'),
+  truncation: z.enum(['auto', 'disabled']),
   reasoning: z.strictObject({ effort: efforts.nullable(), summary: summaries.nullable() }).nullable(),
   max_output_tokens: z.int().nullable(),
   max_tool_calls: z.int().nullable(),

@@ -157,13 +157,13 @@ test('routing, and what is known and not applied', () => {
     models: ['a/b', 'c/d'],
     plugins: [{ id: 'web' }],
     route: 'sort',
-    reasoning: { mode: 'pro' },
+    x_search_filter: { from_date: '2026-01-01' },
     provider: {
       ...{ only: ['x'], zdr: true, data_collection: 'deny', sort: 'price', order: ['x'] },
       max_price: { prompt: 0.25, completion: '12.5', image: 1 },
     },
   })
-  assert.deepEqual(notApplied, ['models', 'route', 'plugins', 'reasoning.mode'])
+  assert.deepEqual(notApplied, ['models', 'route', 'plugins', 'x_search_filter'])
   assert.deepEqual(plain(routing), {
     ...{ only: ['x'], ignore: [], requireParameters: false, denyDataCollection: true, zeroDataRetention: true },
     ...{ maxInputNanos: 250_000_000n, maxOutputNanos: 12_500_000_000n, preferences: ['order', 'sort'] },
@@ -171,6 +171,29 @@ test('routing, and what is known and not applied', () => {
   })
   const idle = generation({ models: ['a/b'], plugins: [{ id: 'web', enabled: false }] })
   assert.deepEqual(idle.notApplied, [])
+})
+
+test('what OpenAI alone knows goes to no other kind of provider', () => {
+  const own = (more: object): unknown => generation(more).extensions.map(({ format, body }) => ({ format, body }))
+  const format = 'openai-responses-v1'
+  const include = ['reasoning.encrypted_content', 'file_search_call.results', 'message.output_text.logprobs']
+  const reasoning = { mode: 'pro', context: 'all_turns', effort: 'low' }
+  assert.deepEqual(own({ include, reasoning, truncation: 'auto' }), [
+    {
+      format,
+      body: {
+        include: ['file_search_call.results'],
+        ...{ truncation: 'auto', reasoning: { mode: 'pro', context: 'all_turns' } },
+      },
+    },
+  ])
+  const idle = {
+    include: include.slice(0, 1),
+    truncation: 'disabled',
+    reasoning: { mode: 'standard', context: 'auto' },
+  }
+  assert.deepEqual(own(idle), [])
+  assert.deepEqual(own({ ...idle, preset: 'p' }), [{ format, body: { truncation: 'disabled' } }])
 })
 
 test('who calls is cut to what is kept of it', () => {
@@ -218,6 +241,19 @@ test('custom tools, groups of tools and hosted ones, and each way to choose them
   const chosen = (tool_choice: object): unknown => plain(generation({ tools, input, tool_choice }).toolChoice)
   assert.deepEqual(chosen({ type: 'custom', name: 'patch' }), { mode: ToolChoice_Mode.NAMED, name: 'patch' })
   assert.deepEqual(chosen({ type: 'shell' }), { mode: ToolChoice_Mode.HOSTED, name: 'shell' })
+  const servers = ['a', 'b'].map((server_label) => ({
+    type: 'mcp',
+    server_label,
+    server_url: `https://${server_label}`,
+  }))
+  const choice = { type: 'mcp', server_label: 'b', name: 'ask' }
+  const { toolChoice } = generation({ tools: servers, tool_choice: choice })
+  assert.deepEqual(plain(toolChoice), { mode: ToolChoice_Mode.HOSTED, name: 'mcp', definition: choice })
+  const one = { type: 'allowed_tools', mode: 'auto', tools: [choice] }
+  assert.deepEqual(
+    generation({ tools: servers, tool_choice: one }).hostedTools.map(({ definition }) => definition),
+    [servers[1]],
+  )
   const allowed = [{ type: 'web_search' }, { type: 'function', name: 'g' }]
   const narrowed = generation({ tools, input, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: allowed } })
   assert.deepEqual([narrowed.tools.map(({ name }) => name), narrowed.hostedTools.length], [['g'], 1])
@@ -232,6 +268,7 @@ test('calls of custom tools, items of hosted ones, and what clients said of them
     patch,
     { type: 'custom_tool_call_output', call_id: 'c', output: 'done' },
     patched,
+    { type: 'openrouter:web_search', id: 'or_1', status: 'completed' },
     { role: 'user', content: [{ type: 'input_video', video_url: 'https://e.com/v.mp4' }] },
   ]
   const format = 'openai-responses-v1'
@@ -253,6 +290,7 @@ test('calls of custom tools, items of hosted ones, and what clients said of them
         ['foreign', { format, item: patched }],
       ],
     ],
+    [Role.ASSISTANT, [['foreign', { format: 'openrouter', item: input[5] }]]],
     [Role.USER, [['video', url('https://e.com/v.mp4')]]],
   ])
 })

@@ -1,22 +1,15 @@
 import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf'
-import {
-  Message_Role,
-  type MessageSchema,
-  type Part as PartMessage,
-  type PartSchema,
-  type SourceSchema,
-} from '#gen/portico/inference/v1/inference_pb.js'
+import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
-import { mediaFromAudio, mediaFromUrl } from '../generation/media.ts'
+import { mediaFromUrl } from '../generation/media.ts'
 import { given } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
-import { NATIVE } from './hosted.ts'
+import { NATIVE, OPENROUTER } from './hosted.ts'
 import { type InputItem, isMessage } from './input.ts'
-import type { ContentPart } from './parts.ts'
+import { type MadePart as Part, text, toParts, withPhase } from './parts.ts'
 import { toThought } from './thought.ts'
 
 type Message = MessageInitShape<typeof MessageSchema>
-type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
 
 /**
  * Refuses assistant history in structured form without `id` or `status`, as the specification wants; a plain string needs neither
@@ -104,7 +97,8 @@ const ROLES = {
 
 function addItem(turns: Turns, item: InputItem, field: string, ttl: string | undefined): void {
   if (isMessage(item)) {
-    turns.add(ROLES[item.role], toParts(item.content ?? [], `${field}.content`, ttl))
+    const parts = toParts(item.content ?? [], `${field}.content`, ttl)
+    turns.add(ROLES[item.role], item.role === 'assistant' ? parts.map((part) => withPhase(part, item.phase)) : parts)
     return
   }
   switch (item.type) {
@@ -135,7 +129,8 @@ function addItem(turns: Turns, item: InputItem, field: string, ttl: string | und
       return
     default: {
       const role = CLIENTS.test(item.type) ? Message_Role.TOOL : Message_Role.ASSISTANT
-      const value = { format: NATIVE, item: item as JsonObject }
+      const format = item.type.startsWith('openrouter:') ? OPENROUTER : NATIVE
+      const value = { format, item: item as JsonObject }
       turns.add(role, [{ part: { case: 'foreign', value } }])
     }
   }
@@ -150,51 +145,4 @@ function toCall(item: Extract<InputItem, { type: 'function_call' | 'custom_tool_
   if (item.type === 'custom_tool_call') return { callId, name, arguments: item.input, custom: true, ...group }
   const { arguments: text, signature, format } = item
   return { callId, name, arguments: text, ...group, ...given('signature', signature), ...given('format', format) }
-}
-
-function toParts(content: string | readonly ContentPart[], field: string, ttl: string | undefined): Part[] {
-  if (typeof content === 'string') return [text(content)]
-  return content.map((part, i) => toPart(part, `${field}.${i}`, ttl))
-}
-
-function toPart(part: ContentPart, field: string, ttl: string | undefined): Part {
-  switch (part.type) {
-    case 'input_text':
-      return part.prompt_cache_breakpoint == null ? text(part.text) : { ...text(part.text), cacheControl: { ttl } }
-    case 'output_text': {
-      const sources = (part.annotations ?? []).flatMap(toSource)
-      return sources.length === 0 ? text(part.text) : { part: { case: 'text', value: { text: part.text, sources } } }
-    }
-    case 'refusal':
-      return { part: { case: 'refusal', value: { text: part.refusal } } }
-    case 'input_image': {
-      const media = mediaFromUrl(part.image_url, `${field}.image_url`)
-      return { part: { case: 'image', value: { ...media, detail: part.detail ?? undefined } } }
-    }
-    case 'input_file': {
-      const url = part.file_data ?? part.file_url ?? ''
-      const media = mediaFromUrl(url, `${field}.${part.file_data == null ? 'file_url' : 'file_data'}`)
-      return { part: { case: 'file', value: { ...media, name: part.filename || undefined } } }
-    }
-    case 'input_video':
-      return { part: { case: 'video', value: mediaFromUrl(part.video_url, `${field}.video_url`) } }
-    case 'input_audio': {
-      const { data, format } = part.input_audio
-      return { part: { case: 'audio', value: mediaFromAudio(data, format, `${field}.input_audio.data`) } }
-    }
-  }
-}
-
-function text(value: string): Part {
-  return { part: { case: 'text', value: { text: value } } }
-}
-
-type Annotation = NonNullable<Extract<ContentPart, { type: 'output_text' }>['annotations']>[number]
-
-function toSource(annotation: Annotation): MessageInitShape<typeof SourceSchema>[] {
-  const { url, title, content, file_id: fileId, filename } = annotation
-  if (!url && !fileId) return []
-  const range = { ...given('start', annotation.start_index), ...given('end', annotation.end_index) }
-  const said = { ...given('url', url), ...given('title', title), ...given('citedText', content) }
-  return [{ ...said, ...range, ...given('fileId', fileId), ...given('fileName', filename) }]
 }

@@ -3,6 +3,7 @@ import type { ResponseFormatSchema } from '#gen/portico/inference/v1/inference_p
 import type { GenerationInit } from '../generation/call.ts'
 import { given, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
+import { NATIVE } from './hosted.ts'
 import { offerOf, toHostedTools, toToolChoice, toTools } from './to-tools.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
@@ -16,6 +17,10 @@ export type ResponseSettings = Omit<CreateResponseBody, 'input' | 'stream' | 'mo
 /** All that a body says of how an answer is made: neither the conversation nor whose it is. */
 export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
   const offer = offerOf(body)
+  const own = ownMembers(body)
+  // What OpenAI alone knows of it is among its own members.
+  const { reasoning, ...others } = body
+  const { notApplied = [], ...shared } = toSharedSettings(others)
   return {
     ...given('model', body.model),
     tools: toTools(offer),
@@ -30,18 +35,46 @@ export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
     },
     ...given('maxOutputTokens', body.max_output_tokens),
     ...given('parallelToolCalls', body.parallel_tool_calls),
-    ...given('reasoning', toReasoning(body.reasoning)),
+    ...given('reasoning', toReasoning(reasoning)),
     ...given('toolChoice', toToolChoice(body)),
     ...given('responseFormat', toFormat(body.text?.format)),
     ...given('providerBody', providerBody(body)),
     ...given('verbosity', body.text?.verbosity),
-    ...toSharedSettings(body),
+    ...(own === undefined ? {} : { extensions: [{ format: NATIVE, body: own }] }),
+    ...shared,
+    notApplied: body.x_search_filter == null ? notApplied : [...notApplied, 'x_search_filter'],
   }
 }
 
 /** The system text of a body; empty: none. */
 export function toSystem({ instructions }: Pick<CreateResponseBody, 'instructions'>): string {
   return instructions ?? ''
+}
+
+/** What comes unasked, or is asked of every provider. */
+const FOR_ALL: ReadonlySet<string> = new Set(['reasoning.encrypted_content', 'message.output_text.logprobs'])
+
+/** What goes to OpenAI alone, in its own form; undefined: nothing. */
+function ownMembers(body: ResponseSettings): Struct | undefined {
+  const { mode, context } = body.reasoning ?? {}
+  const include = body.include?.filter((name) => !FOR_ALL.has(name)) ?? []
+  const thinking = {
+    ...given('mode', mode === 'pro' ? mode : undefined),
+    ...given('context', context === 'auto' ? undefined : context),
+  }
+  // What OpenAI does anyhow has to be said only where a preset may say something else.
+  const truncates = body.truncation === 'auto' || namesPreset(body)
+  const own = {
+    ...(include.length === 0 ? {} : { include }),
+    ...given('truncation', truncates ? body.truncation : undefined),
+    ...(Object.keys(thinking).length === 0 ? {} : { reasoning: thinking }),
+  }
+  return Object.keys(own).length === 0 ? undefined : (own as Struct)
+}
+
+/** Whether a preset says what a body does not. */
+export function namesPreset({ model, preset }: Pick<ResponseSettings, 'model' | 'preset'>): boolean {
+  return preset != null || model?.includes('@preset/') === true
 }
 
 /** Log probabilities without alternatives. */

@@ -39,11 +39,20 @@ export function offerOf(body: Offering): Offer {
   const allowed = typeof choice === 'object' && choice?.type === 'allowed_tools' ? choice.tools : undefined
   const all = everyTool(body)
   if (allowed === undefined) return all
-  const keys = new Set(allowed.map((each) => ('name' in each ? `${each.type} ${each.name}` : each.type)))
   return {
-    tools: all.tools.filter(({ tool }) => keys.has(`${tool.type} ${tool.name}`)),
-    hosted: all.hosted.filter(({ tool }) => keys.has(tool.type)),
+    tools: all.tools.filter(({ tool }) => allowed.some((choice) => names(choice, tool))),
+    hosted: all.hosted.filter(({ tool }) => allowed.some((choice) => names(choice, tool))),
   }
+}
+
+type Choice = Exclude<CreateResponseBody['tool_choice'], string | null | undefined>
+
+/** Whether a choice names a tool: one of the caller by its name, one of a provider by its type, and a server of MCP by its label. */
+function names(choice: Exclude<Choice, { type: 'allowed_tools' }>, tool: Inner | Hosted): boolean {
+  if (choice.type === 'function' || choice.type === 'custom')
+    return choice.type === tool.type && choice.name === tool.name
+  if (choice.type !== tool.type) return false
+  return choice.type !== 'mcp' || choice.server_label == null || choice.server_label === tool.server_label
 }
 
 function everyTool({ tools, input }: Offering): Offer {
@@ -77,13 +86,15 @@ export function choiceProblem(body: Offering): string | undefined {
   }
   if (typeof choice !== 'object' || choice === null) return undefined
   for (const wanted of choice.type === 'allowed_tools' ? choice.tools : [choice]) {
-    const known =
-      'name' in wanted
-        ? tools.some(({ tool }) => tool.type === wanted.type && tool.name === wanted.name)
-        : hosted.some(({ tool }) => tool.type === wanted.type)
-    if (!known) return `there is no tool "${'name' in wanted ? wanted.name : wanted.type}"`
+    const known = [...tools, ...hosted].some(({ tool }) => names(wanted, tool))
+    if (!known) return `there is no tool "${nameIn(wanted)}"`
   }
   return undefined
+}
+
+function nameIn(choice: Exclude<Choice, { type: 'allowed_tools' }>): string {
+  if (choice.type === 'function' || choice.type === 'custom') return String(choice.name)
+  return 'server_label' in choice ? String(choice.server_label).slice(0, 64) : choice.type
 }
 
 /** Tools of the caller. */
@@ -117,6 +128,9 @@ export function toToolChoice({ tool_choice: choice }: Offering): MessageInitShap
   if (choice == null) return undefined
   if (typeof choice === 'string') return { mode: MODES[choice] }
   if (choice.type === 'allowed_tools') return { mode: MODES[choice.mode] }
-  if ('name' in choice) return { mode: ToolChoice_Mode.NAMED, name: choice.name }
-  return { mode: ToolChoice_Mode.HOSTED, name: choice.type }
+  if (choice.type === 'function' || choice.type === 'custom') {
+    return { mode: ToolChoice_Mode.NAMED, name: String(choice.name) }
+  }
+  const more = Object.keys(choice).length > 1 ? { definition: choice as Struct } : {}
+  return { mode: ToolChoice_Mode.HOSTED, name: choice.type, ...more }
 }

@@ -35,7 +35,8 @@ test('openai: thoughts, hosted items, grouped and custom calls come by the strea
     { type: 'namespace', name: 'files', description: 'Files', tools: [{ type: 'function', name: 'list' }] },
   ]
   const asked: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'Patch it.' }]
-  const final = await client.responses.stream({ model, input: asked, tools }).finalResponse()
+  const more = { include: ['web_search_call.action.sources' as const], truncation: 'auto' as const }
+  const final = await client.responses.stream({ model, input: asked, tools, ...more }).finalResponse()
   const [thought, search, call, patch] = final.output as Json[]
   assert.deepEqual(
     final.output.map(({ type }) => type),
@@ -53,6 +54,8 @@ test('openai: thoughts, hosted items, grouped and custom calls come by the strea
   const input = [...asked, ...final.output, ...results] as OpenAI.Responses.ResponseInput
   await client.responses.create({ model, input, tools })
   const [first, second] = bodiesOf(stub) as [Json, Json]
+  assert.deepEqual(first.include, ['web_search_call.action.sources', 'reasoning.encrypted_content'])
+  assert.deepEqual([first.truncation, second.truncation], ['auto', undefined])
   assert.deepEqual((first.tools as Json[]).map(({ type, name }) => name ?? type).toSorted(), [
     'apply_patch',
     'files',
@@ -101,12 +104,13 @@ test('a request that asks for it learns how its answer was made, and what was no
   await using portico = await openWith(stub)
   const request = {
     ...{ model, input: 'Hello', models: ['a/b'], tools: [{ type: 'web_search' }] },
-    provider: { sort: 'price' },
+    ...{ provider: { sort: 'price' }, truncation: 'auto', include: ['file_search_call.results'] },
+    x_search_filter: {},
   }
   const headers = { 'x-openrouter-metadata': 'enabled' }
   const whole = (await (await post(portico, request, headers)).json()) as Json
   const { pipeline, summary, ...metadata } = whole.openrouter_metadata as Json
-  const names = ['models', 'provider.sort', 'tools.0']
+  const names = ['models', 'x_search_filter', 'provider.sort', 'tools.0', 'include', 'truncation']
   assert.deepEqual(
     (pipeline as Json[]).map(({ name }) => name),
     names,

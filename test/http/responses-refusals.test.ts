@@ -35,7 +35,8 @@ test('400: store and previous_response_id, since nothing is stored', async () =>
     { previous_response_id: 'resp_1' },
     'previous_response_id: nothing is stored: send the whole history as input',
   )
-  await ask(portico, { ...base, store: false, previous_response_id: null })
+  await refuses(portico, { conversation: 'conv_1' }, 'conversation: nothing is stored: send the whole history as input')
+  await ask(portico, { ...base, store: false, previous_response_id: null, conversation: null })
 })
 
 test('400: values beyond their bounds are reported by their path', async () => {

@@ -83,6 +83,20 @@ test('an item of a hosted tool stays as it is, with the events of its kind', () 
   ])
 })
 
+test('a message says from its start what it is said for', () => {
+  const { events } = streamed(
+    'openai',
+    event({ case: 'partStarted', value: { index: 0, kind: Kind.TEXT, phase: 'commentary' } }),
+    event({ case: 'partExtended', value: { index: 0, text: 'Hm' } }),
+    end(0, { case: 'text', value: { text: 'Hm', phase: 'commentary' } }),
+  )
+  const items = events.filter(({ item }) => item !== undefined)
+  assert.deepEqual(
+    items.map(({ item }) => item.phase),
+    ['commentary', 'commentary'],
+  )
+})
+
 test('log probabilities come with each delta, and with the whole text', () => {
   const tokenBytes = new Uint8Array([72, 105])
   const other = { token: 'Ho', logProbability: -2, tokenBytes: new Uint8Array([72]) }

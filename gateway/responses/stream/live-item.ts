@@ -96,10 +96,12 @@ function comesWhole(kind: Kind): boolean {
 }
 
 /** What there is of a part that has not ended. */
-function partSoFar({ kind, callId = '', toolName = '', custom, namespace }: PartStarted, text: string): Part {
+function partSoFar(started: PartStarted, text: string): Part {
+  const { kind, callId = '', toolName = '', custom, namespace, phase } = started
+  const words = { text, ...(phase === undefined ? {} : { phase }) }
   switch (kind) {
     case Kind.REFUSAL:
-      return create(PartSchema, { part: { case: 'refusal', value: { text } } })
+      return create(PartSchema, { part: { case: 'refusal', value: words } })
     case Kind.REASONING:
       return create(PartSchema, { part: { case: 'reasoning', value: { text } } })
     case Kind.REASONING_SUMMARY:
@@ -114,7 +116,7 @@ function partSoFar({ kind, callId = '', toolName = '', custom, namespace }: Part
     case Kind.IMAGE:
       return create(PartSchema, { part: { case: 'image', value: {} } })
     default:
-      return create(PartSchema, { part: { case: 'text', value: { text } } })
+      return create(PartSchema, { part: { case: 'text', value: words } })
   }
 }
 

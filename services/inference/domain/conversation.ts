@@ -37,6 +37,8 @@ export interface TextPart extends AnyPart {
   readonly text: string
   /** What a text of the conversation names; sources of a generated text come by themselves. Undefined: none. */
   readonly sources?: readonly Citation[] | undefined
+  /** What the model says it for, sent back untouched; undefined: it does not say. */
+  readonly phase?: string | undefined
 }
 
 /** An item that has a meaning for one kind of provider only, kept as it is. */

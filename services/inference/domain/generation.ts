@@ -186,6 +186,8 @@ export type GenerationEvent =
       readonly custom?: boolean | undefined
       /** Of the tool; with `tool-call` only. */
       readonly namespace?: string | undefined
+      /** What the model says a text for; with `text` and `refusal` only. */
+      readonly phase?: string | undefined
     }
   | {
       readonly type: 'part-extended'

@@ -29,13 +29,24 @@ test('what is opaque goes to the kind of provider that made it, or to any where 
       { format: 'a', definition: { type: 'web_search' } },
       { format: 'b', definition: { type: 'shell' } },
     ],
-    extensions: [{ format: 'b', headers: {}, body: undefined }],
+    extensions: [{ format: 'b', headers: { x: 'y' }, body: { own: 1 } }],
   })
+  const extended = ['extensions[0].headers', 'extensions[0].own']
   const found = (...places: number[]): string[] => places.map((part) => `messages[0].parts[${part}]`)
-  assert.deepEqual(fieldsOf(foreignLeftOut(request, 'a')), ['hosted_tools[1]', 'extensions[0]', ...found(2, 5, 6)])
+  assert.deepEqual(fieldsOf(foreignLeftOut(request, 'a')), ['hosted_tools[1]', ...extended, ...found(2, 5, 6)])
   assert.deepEqual(fieldsOf(foreignLeftOut(request, 'b')), ['hosted_tools[0]', ...found(1)])
-  const none = ['hosted_tools[0]', 'hosted_tools[1]', 'extensions[0]', ...found(1, 2, 5, 6)]
+  const none = ['hosted_tools[0]', 'hosted_tools[1]', ...extended, ...found(1, 2, 5, 6)]
   assert.deepEqual(fieldsOf(foreignLeftOut(request, undefined)), none)
+})
+
+test('what is said in one provider’s own words and asked of all is not left out', () => {
+  const said = (output_config: object): string[] => {
+    const body = { thinking: { type: 'adaptive' }, output_config } as never
+    const extensions = [{ format: 'b', headers: {}, body }]
+    return fieldsOf(foreignLeftOut(generationRequest({ extensions, reasoning: { effort: 'high' } }), 'a'))
+  }
+  assert.deepEqual(said({ effort: 'high' }), [])
+  assert.deepEqual(said({ effort: 'high', task_budget: {} }), ['extensions[0].output_config'])
 })
 
 test('members that mean nothing here yet, and preferences between endpoints, are named', () => {

@@ -1,5 +1,6 @@
+import { isObject } from '#shared/json.ts'
 import type { Part } from './conversation.ts'
-import type { GenerationRequest, Warning } from './generation.ts'
+import type { GenerationRequest, ProviderExtension, Warning } from './generation.ts'
 
 /** Settings that some provider has no member for: by the name of their field, whether a request makes them. */
 const SETTINGS = {
@@ -52,7 +53,8 @@ export function foreignLeftOut(request: GenerationRequest, format: string | unde
   }
   for (const [i, extension] of request.extensions.entries()) {
     if (extension.format === format) continue
-    warnings.push({ field: `extensions[${i}]`, message: 'It is for another kind of provider: it was left out' })
+    const message = 'It is for another kind of provider: it was left out'
+    for (const name of membersLeftOut(extension, request)) warnings.push({ field: `extensions[${i}].${name}`, message })
   }
   for (const [i, { parts }] of request.messages.entries()) {
     for (const [j, part] of parts.entries()) {
@@ -63,6 +65,17 @@ export function foreignLeftOut(request: GenerationRequest, format: string | unde
     }
   }
   return warnings
+}
+
+/** What of an extension other kinds of provider are not asked for in another way. */
+function membersLeftOut({ headers, body = {} }: ProviderExtension, { reasoning }: GenerationRequest): string[] {
+  const members = Object.entries(body).filter(([name, value]) => {
+    if (name === 'thinking') return reasoning === undefined
+    // Its effort is asked of all.
+    return name !== 'output_config' || !isObject(value) || Object.keys(value).some((key) => key !== 'effort')
+  })
+  const names = members.map(([name]) => name)
+  return Object.keys(headers).length === 0 ? names : ['headers', ...names]
 }
 
 /** A long conversation with another provider's thoughts needs no more. */

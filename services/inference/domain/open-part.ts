@@ -21,6 +21,8 @@ export interface OpenPart {
   readonly kind: GrowingKind
   /** With `tool-call` only. */
   readonly called: Called | undefined
+  /** What the model says a text for; undefined: it does not say. With `text` and `refusal` only. */
+  readonly phase: string | undefined
   text: string
   /** The first half of a character whose other half has not come yet; else empty. */
   held: string
@@ -42,10 +44,10 @@ export interface OpenPart {
 export const MAX_NAME = 1_000
 
 /** A part that begins; ids and names are shortened. */
-export function openPart(index: number, kind: GrowingKind, called: Called | undefined): OpenPart {
+export function openPart(index: number, kind: GrowingKind, called?: Called, phase?: string): OpenPart {
   const proof = { signature: '', encrypted: '', id: '', format: '' }
   const short = called && shortened(called)
-  return { index, kind, called: short, text: '', held: '', ...proof, tokens: [], metadata: undefined }
+  return { index, kind, called: short, phase, text: '', held: '', ...proof, tokens: [], metadata: undefined }
 }
 
 /** The part that it has become. */
@@ -59,7 +61,8 @@ export function wholePart(part: OpenPart): Part {
   const proof = given(part, 'signature', 'encrypted', 'id', 'format')
   if (kind === 'reasoning') return { type: 'reasoning', text: words, ...proof }
   if (kind === 'reasoning-summary') return { type: 'reasoning', summary: words, ...proof }
-  return { type: kind === 'refusal' ? 'refusal' : 'text', text }
+  const { phase } = part
+  return { type: kind === 'refusal' ? 'refusal' : 'text', text, ...(phase === undefined ? {} : { phase }) }
 }
 
 /** Those members that are not empty. */

@@ -49,11 +49,12 @@ export class PartWriter {
     this.#events.push(event)
   }
 
-  /** `called`: with `tool-call` only. */
-  start(kind: GrowingKind, called?: Called): OpenPart {
+  /** `called`: with `tool-call` only. `phase`: what a text is said for. */
+  start(kind: GrowingKind, called?: Called, phase?: string): OpenPart {
     const index = this.#number()
-    const part = openPart(index, kind, called)
-    this.#events.push({ type: 'part-started', index, kind, ...part.called })
+    const part = openPart(index, kind, called, phase)
+    const more = phase === undefined ? {} : { phase }
+    this.#events.push({ type: 'part-started', index, kind, ...part.called, ...more })
     return part
   }
 

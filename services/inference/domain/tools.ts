@@ -42,4 +42,9 @@ export interface HostedTool {
 export type ToolChoice =
   | { readonly mode: 'auto' | 'none' | 'required' }
   /** A tool of the caller, or, `hosted`, a type of tools that the provider runs. */
-  | { readonly mode: 'named' | 'hosted'; readonly name: string }
+  | {
+      readonly mode: 'named' | 'hosted'
+      readonly name: string
+      /** The choice in the provider's form; undefined: its type says all. With `hosted` only. */
+      readonly definition?: JsonObject | undefined
+    }

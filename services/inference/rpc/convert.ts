@@ -150,8 +150,10 @@ function partToProto(part: Part): PartMessage {
 function partInit(part: Part): NonNullable<MessageInitShape<typeof PartSchema>['part']> {
   switch (part.type) {
     case 'text':
-    case 'refusal':
-      return { case: part.type, value: { text: part.text } }
+    case 'refusal': {
+      const { text, phase } = part
+      return { case: part.type, value: { text, phase } }
+    }
     case 'image':
     case 'file':
     case 'audio':

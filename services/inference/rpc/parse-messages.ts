@@ -44,10 +44,11 @@ function parsePart({ part, cacheControl, providerMetadata }: PartMessage, field:
   switch (part.case) {
     case 'text':
     case 'refusal': {
-      const { text, sources } = part.value
-      if (sources.length === 0) return { type: part.case, text, ...besides }
+      const { text, sources, phase } = part.value
+      const said = { type: part.case, text, ...(phase === undefined ? {} : { phase }), ...besides }
+      if (sources.length === 0) return said
       checkText(part.value, `${field}.${part.case}`)
-      return { type: part.case, text, sources: sources.map(citationOf), ...besides }
+      return { ...said, sources: sources.map(citationOf) }
     }
     case 'image':
     case 'file':

@@ -56,7 +56,7 @@ export function parseToolChoice(choice: ToolChoiceMessage | undefined): ToolChoi
   const mode = modes.fromProto(choice.mode)
   check(mode !== undefined, 'tool_choice.mode', 'is not known')
   if (mode !== 'named' && mode !== 'hosted') return { mode }
-  const { name } = choice
+  const { name, definition } = choice
   check(name !== undefined, 'tool_choice.name', 'must be set')
-  return { mode, name }
+  return mode === 'named' || definition === undefined ? { mode, name } : { mode, name, definition }
 }

@@ -205,6 +205,13 @@ export declare type TextPart = Message$1<"portico.inference.v1.TextPart"> & {
    * @generated from field: repeated portico.inference.v1.Source sources = 2;
    */
   sources: Source[];
+
+  /**
+   * What the model says it for, which is sent back unchanged: `commentary`, `final_answer`; absent: it does not say.
+   *
+   * @generated from field: optional string phase = 3;
+   */
+  phase?: string | undefined;
 };
 
 /**
@@ -611,6 +618,13 @@ export declare type ToolChoice = Message$1<"portico.inference.v1.ToolChoice"> & 
    * @generated from field: optional string name = 2;
    */
   name?: string | undefined;
+
+  /**
+   * The choice in the provider's form, where its type does not say all; only with MODE_HOSTED; absent: its type does.
+   *
+   * @generated from field: google.protobuf.Struct definition = 4;
+   */
+  definition?: JsonObject | undefined;
 };
 
 /**

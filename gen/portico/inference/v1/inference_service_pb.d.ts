@@ -235,6 +235,13 @@ export declare type PartStarted = Message<"portico.inference.v1.PartStarted"> & 
    * @generated from field: optional string namespace = 6;
    */
   namespace?: string | undefined;
+
+  /**
+   * As of TextPart; only with KIND_TEXT and KIND_REFUSAL; absent: the model does not say.
+   *
+   * @generated from field: optional string phase = 8;
+   */
+  phase?: string | undefined;
 };
 
 /**

@@ -52,16 +52,18 @@ function asked(input: Item[], role: 'developer' | 'user', parts: readonly Part[]
   for (const part of parts) if (part.type === 'foreign') foreign(input, part)
 }
 
-/** What the model said, in its order: words that stand together are one message. */
+/** What the model said, in its order: words that stand together, and were said for the same, are one message. */
 function said(input: Item[], parts: readonly Part[], context: Context): void {
   let words: Item[] | undefined
+  let phase: string | undefined
   for (const part of parts) {
     if (part.type === 'text' || part.type === 'refusal') {
-      if (words === undefined) {
-        words = []
-        input.push({ type: 'message', role: 'assistant', content: words })
-      }
       const { text } = part
+      if (words === undefined || part.phase !== phase) {
+        words = []
+        phase = part.phase
+        input.push({ type: 'message', role: 'assistant', content: words, ...(phase === undefined ? {} : { phase }) })
+      }
       words.push(part.type === 'text' ? { type: 'output_text', text } : { type: 'refusal', refusal: text })
       continue
     }

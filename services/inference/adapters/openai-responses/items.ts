@@ -17,8 +17,13 @@ const WAITING = new Set([
 /** What stands in an item where: the content part of that number, the call, the summary or the raw words of a thought. */
 type Place = number | 'call' | 'summary' | 'thought'
 
+/** What a model says words for. */
+const PHASES: ReadonlySet<unknown> = new Set(['commentary', 'final_answer'])
+
 /** An item that has begun: its parts, and how many annotations each of them has. */
 interface LiveItem {
+  /** Of a message; undefined: the model does not say. */
+  phase: string | undefined
   readonly parts: Map<Place, OpenPart>
   readonly annotations: Map<Place, number>
 }
@@ -45,6 +50,7 @@ export class ResponsesItems {
   /** An item begins; a call shows its tool at once. */
   begin(key: unknown, item: JsonObject): void {
     const live = this.#live(key)
+    live.phase = phaseOf(item)
     const calls = item.type === 'function_call' || item.type === 'custom_tool_call'
     if (calls && textAt(item.name) !== '') this.#call(live, item)
   }
@@ -112,6 +118,7 @@ export class ResponsesItems {
   }
 
   #message(live: LiveItem, item: JsonObject): void {
+    live.phase = phaseOf(item)
     for (const [place, value] of listAt(item.content).entries()) {
       const content = objectAt(value) ?? {}
       const refused = content.type === 'refusal'
@@ -162,7 +169,7 @@ export class ResponsesItems {
   #part(live: LiveItem, place: Place, kind: GrowingKind): OpenPart {
     const known = live.parts.get(place)
     if (known !== undefined) return known
-    const part = this.#writer.start(kind)
+    const part = this.#writer.start(kind, undefined, live.phase)
     live.parts.set(place, part)
     return part
   }
@@ -171,10 +178,14 @@ export class ResponsesItems {
     const known = this.#items.get(key)
     if (known !== undefined) return known
     if (++this.#count > MAX_ITEMS) throw unavailable(this.#providerId, 'It sent too many items')
-    const live = { parts: new Map<Place, OpenPart>(), annotations: new Map<Place, number>() }
+    const live = { phase: undefined, parts: new Map<Place, OpenPart>(), annotations: new Map<Place, number>() }
     this.#items.set(key, live)
     return live
   }
+}
+
+function phaseOf({ type, phase }: JsonObject): string | undefined {
+  return type === 'message' && PHASES.has(phase) ? textAt(phase) : undefined
 }
 
 /** The texts of a list of parts, a paragraph each. */

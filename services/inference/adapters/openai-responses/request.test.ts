@@ -170,10 +170,37 @@ test('every setting that the API has is sent, others are named, and thoughts are
     prompt_cache_key: 's',
   })
   assert.deepEqual(warnings.toSorted(), [
-    ...['extensions[1]', 'hosted_tools[1]', 'prediction', 'reasoning.max_tokens', 'sampling.frequency_penalty'],
+    ...[
+      'extensions[1].context_management',
+      'hosted_tools[1]',
+      'prediction',
+      'reasoning.max_tokens',
+      'sampling.frequency_penalty',
+    ],
     ...['sampling.logit_bias', 'sampling.min_p', 'sampling.presence_penalty', 'sampling.repetition_penalty'],
     ...['sampling.seed', 'sampling.stop', 'sampling.top_a', 'sampling.top_k'],
   ])
+})
+
+test('words said for different things are messages of their own, and say what they are said for', () => {
+  const parts = [
+    { type: 'text', text: 'I look.', phase: 'commentary' },
+    { type: 'text', text: ' Now.', phase: 'commentary' },
+    { type: 'text', text: 'Done.', phase: 'final_answer' },
+  ] as const
+  const { body } = asked({ messages: [{ role: 'assistant', parts }] })
+  const say = (phase: string, ...texts: string[]) => {
+    const content = texts.map((text) => ({ type: 'output_text', text }))
+    return { type: 'message', role: 'assistant', content, phase }
+  }
+  assert.deepEqual(body.input, [say('commentary', 'I look.', ' Now.'), say('final_answer', 'Done.')])
+})
+
+test('the choice of a hosted tool goes to its provider as it is', () => {
+  const hostedTools = [{ format: OURS, definition: { type: 'mcp', server_label: 'a' } }]
+  const definition = { type: 'mcp', server_label: 'a', name: 'ask' }
+  const { body } = asked({ hostedTools, toolChoice: { mode: 'hosted', name: 'mcp', definition } })
+  assert.deepEqual(body.tool_choice, definition)
 })
 
 test('a model that does not think is not asked to encrypt thoughts, nor an old one to mark its cache', () => {

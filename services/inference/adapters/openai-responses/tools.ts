@@ -53,7 +53,7 @@ function choiceOf(choice: ToolChoice, { tools, hostedTools }: GenerationRequest)
   }
   if (choice.mode !== 'hosted') return choice.mode
   const ours = hostedTools.some(({ format, definition }) => format === OPENAI_FORMAT && definition.type === choice.name)
-  if (ours) return { type: choice.name }
+  if (ours) return choice.definition ?? { type: choice.name }
   throw refused()
 }
 

@@ -87,7 +87,7 @@ test('what only another kind of provider knows is left out and named: hosted too
   const { body, warnings } = asked('compatible', request)
   assert.deepEqual(body.messages, [{ role: 'assistant', content: 'Hi' }])
   assert.deepEqual(
-    ['hosted_tools[0]', 'extensions[0]', 'messages[0].parts[0]', 'messages[0].parts[1]'].filter(
+    ['hosted_tools[0]', 'extensions[0].background', 'messages[0].parts[0]', 'messages[0].parts[1]'].filter(
       (field) => !warnings.includes(field),
     ),
     [],

@@ -102,8 +102,8 @@ function defined<T extends object>(record: T): Partial<T> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Partial<T>
 }
 
-/** Members in which Anthropic is given word by word what `reasoning` says to all. */
-const REASONING_WORDS: readonly string[] = ['thinking', 'output_config']
+/** Members in which one kind of provider is given in its own words how to think: `thinking` and `output_config` are Anthropic's. */
+const REASONING_WORDS: readonly string[] = ['thinking', 'output_config', 'reasoning']
 
 /** The preset's extensions, without those words where the request says how to think. */
 function extensionsFor(request: Request, { extensions }: PresetSettings): readonly ProviderExtension[] {
