@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { errorMetadata } from '../errors/schemas.ts'
 import { routerMetadata } from '../generation/router-metadata.ts'
 
 const count = z.int()
@@ -112,7 +113,7 @@ export const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_fil
 export const failure = z.strictObject({
   code: z.int(),
   message: z.string(),
-  metadata: z.strictObject({ error_type: z.string(), provider_name: z.string().optional() }),
+  metadata: errorMetadata,
 })
 
 /**

@@ -1,5 +1,5 @@
+import { errorTypeOf } from '../errors/error-type.ts'
 import type { PublicError } from '../errors/public-error.ts'
-import { errorTypeOf } from '../generation/error-type.ts'
 import type { ChatFailure } from './completion.ts'
 
 /** Says what broke a generation off, with the code and the message that the error would have had before the first byte. */

@@ -12,7 +12,7 @@ export const gatewayErrors = {
     CREDENTIAL_REFUSED: unauthorized('Invalid API key'),
     PRINCIPAL_MISSING: unauthorized('Missing Authentication header'),
     WRONG_KEYS: ({ metadata }) => ({
-      ...failure(429, 'Too many wrong keys or passwords came from this address'),
+      ...failure(429, 'Rate limit exceeded: too many wrong keys or passwords came from this address'),
       headers: ['retry-after', metadata.retry_after ?? '60'],
     }),
     KEY_KIND_FORBIDDEN: ({ metadata }) =>
@@ -28,14 +28,14 @@ export const gatewayErrors = {
       headers: ['allow', metadata.allow ?? ''],
     }),
     REQUEST_MALFORMED: () => failure(400, `${INVALID}: the request is not valid HTTP`),
-    REQUEST_TIMEOUT: () => failure(408, 'The request took too long to arrive'),
+    REQUEST_TIMEOUT: () => failure(408, 'Operation timed out: the request took too long to arrive'),
     HEADERS_TOO_LARGE: () => failure(431, 'The headers are too large'),
     HOST_INVALID: () => failure(400, `${INVALID}: expected one Host header, that of the address`),
     EXPECTATION_FAILED: () => failure(417, 'Only 100-continue may be expected'),
     BODY_MISSING: () => failure(400, `${INVALID}: a request body is required`),
     BODY_MALFORMED: ({ metadata }) => failure(400, `${INVALID}: ${metadata.problem ?? 'malformed body'}`),
     BODY_INVALID: ({ metadata }) => invalid(metadata),
-    BODY_TOO_LARGE: ({ metadata }) => failure(413, `The body has more than ${metadata.limit} bytes`),
+    BODY_TOO_LARGE: ({ metadata }) => failure(413, `Payload too large: the body has more than ${metadata.limit} bytes`),
     CONTENT_TYPE_UNSUPPORTED: ({ metadata }) =>
       failure(415, `The content type must be ${metadata.expected ?? 'another'}`),
     CONTENT_ENCODING_UNSUPPORTED: () => failure(415, 'The body must not be compressed'),
@@ -121,14 +121,29 @@ function rateLimited({
   }
 }
 
+/** What messages about providers begin with, by status; what the provider said follows (gateway facts 5.1). */
+const BEGINNINGS: Readonly<Record<number, string>> = {
+  400: INVALID,
+  404: 'Resource not found',
+  408: 'Operation timed out',
+  412: 'Precondition failed',
+  413: 'Payload too large',
+  422: 'Invalid argument',
+  429: 'Rate limit exceeded',
+  502: 'Provider error',
+  503: 'Provider overloaded',
+}
+
 /** What a provider said of the request, and when to try again where it said so. */
 function providerError(reason: Reason): PublicError {
   const { status, errorType } = providerFailure(reason) ?? { status: 502, errorType: 'provider_unavailable' }
-  const { provider = '', retry_after: retryAfter = '' } = reason.metadata
-  const metadata = { provider_name: provider, error_type: errorType }
+  const { provider = '', code, retry_after: retryAfter = '' } = reason.metadata
+  const metadata = { provider_name: provider, error_type: errorType, ...(code && { provider_code: code }) }
+  const beginning = BEGINNINGS[status]
+  const message = beginning === undefined ? reason.message : `${beginning}: ${reason.message}`
   return {
     status,
-    body: { error: { code: status, message: reason.message, metadata } },
+    body: { error: { code: status, message, metadata } },
     ...retryHeader(retryAfter),
   }
 }

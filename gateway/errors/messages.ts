@@ -1,20 +1,9 @@
 import type { Reason, ReasonsOf } from '#shared/rejection.ts'
+import { typeOfStatus } from './error-type.ts'
 import { gatewayErrors } from './gateway.ts'
 import type { ErrorTable, PublicError } from './public-error.ts'
 
 type Rows = typeof gatewayErrors.reasons
-
-/** Canonical types of the errors that name none, by status (gateway facts 5.2). */
-const BY_STATUS: Readonly<Record<number, string>> = {
-  401: 'authentication',
-  402: 'payment_required',
-  403: 'permission_denied',
-  404: 'not_found',
-  408: 'timeout',
-  413: 'payload_too_large',
-  429: 'rate_limit_exceeded',
-  504: 'timeout',
-}
 
 /** What Anthropic calls the canonical types; the others are invalid requests. */
 const TYPES: Readonly<Record<string, MessagesErrorType>> = {
@@ -58,7 +47,7 @@ function inEnvelope({ body, ...shown }: PublicError): PublicError {
     readonly metadata?: { readonly error_type?: string }
   }
   const { status } = shown
-  const canonical = metadata?.error_type ?? BY_STATUS[status] ?? (status < 500 ? 'invalid_request' : 'server')
+  const canonical = metadata?.error_type ?? typeOfStatus(status)
   const type = TYPES[canonical] ?? 'invalid_request_error'
   const error = { type, message, error_type: canonical, ...(param === undefined ? {} : { param }) }
   return { ...shown, body: { type: 'error', error, request_id: null } }

@@ -20,6 +20,7 @@ const REFUSALS: Readonly<Record<string, ProviderFailure>> = {
   '402': UNAVAILABLE,
   '403': { status: 403, errorType: 'permission_denied' },
   '404': { status: 404, errorType: 'not_found' },
+  '412': { status: 412, errorType: 'precondition_failed' },
   '413': { status: 413, errorType: 'payload_too_large' },
   '422': { status: 422, errorType: 'unprocessable' },
 }
@@ -28,7 +29,8 @@ const REFUSALS: Readonly<Record<string, ProviderFailure>> = {
 export const PROVIDER_STATUSES: readonly string[] = [...Object.keys(REFUSALS), '503', '529']
 
 /** Says what a reason of the inference service means to the client; undefined: it is not about a provider. */
-export function providerFailure({ reason, metadata: { status = '' } }: Reason): ProviderFailure | undefined {
+export function providerFailure({ reason, metadata }: Reason): ProviderFailure | undefined {
+  const { status = '', error_type: errorType } = metadata
   switch (reason) {
     case 'PROVIDER_RATE_LIMITED':
       return RATE_LIMITED
@@ -37,7 +39,9 @@ export function providerFailure({ reason, metadata: { status = '' } }: Reason): 
     case 'PROVIDER_UNAVAILABLE':
       return status === '503' || status === '529' ? OVERLOADED : UNAVAILABLE
     case 'PROVIDER_REFUSED':
-      return REFUSALS[status] ?? INVALID
+      if (errorType === undefined) return REFUSALS[status] ?? INVALID
+      // What the provider itself says is wrong with the request is more than its status.
+      return { status: errorType === 'image_not_found' ? 404 : 400, errorType }
     default:
       return undefined
   }

@@ -42,6 +42,13 @@ export const instanceError = z.discriminatedUnion('_tag', [
 
 const param = z.string().optional().meta({ description: 'Path of the member that is wrong' })
 
+/** What kind of error it is, and where it is about a provider, which one, and its own word for it. */
+export const errorMetadata = z.strictObject({
+  error_type: z.string(),
+  provider_name: z.string().optional(),
+  provider_code: z.string().optional(),
+})
+
 /** Errors of `/api/v1`. */
 const gatewayError = z
   .strictObject({
@@ -49,7 +56,7 @@ const gatewayError = z
       code: z.int(),
       message: z.string(),
       param,
-      metadata: z.strictObject({ provider_name: z.string().optional(), error_type: z.string() }).optional(),
+      metadata: errorMetadata.optional(),
     }),
   })
   .meta({ id: 'Error' })

@@ -1,5 +1,5 @@
+import { errorTypeOf } from '../errors/error-type.ts'
 import type { PublicError } from '../errors/public-error.ts'
-import { errorTypeOf } from '../generation/error-type.ts'
 
 /** How a response says that it failed (gateway facts 1.8). */
 export interface ResponseFailure {
@@ -10,9 +10,12 @@ export interface ResponseFailure {
   readonly errorType: string
 }
 
+/** Codes by canonical type (gateway facts 5.2); the code of any other one is `server_error`. */
 const CODES: Readonly<Record<string, string>> = {
   rate_limit_exceeded: 'rate_limit_exceeded',
+  context_length_exceeded: 'invalid_prompt',
   invalid_request: 'invalid_prompt',
+  content_policy_violation: 'image_content_policy_violation',
 }
 
 /** Says what broke a generation off, with the message that the error would have had before the first byte. */

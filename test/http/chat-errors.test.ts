@@ -48,19 +48,19 @@ const ERRORS: Readonly<Record<string, { said: Record<string, string>; error: Jso
   },
   PROVIDER_REFUSED: {
     said: { ...provider, status: '422' },
-    error: { code: 422, message: 'openai refused the request: Because', ...typed('unprocessable') },
+    error: { code: 422, message: 'Invalid argument: openai refused the request: Because', ...typed('unprocessable') },
   },
   PROVIDER_RATE_LIMITED: {
     said: { ...provider, status: '429' },
-    error: { code: 429, message: 'openai is rate limiting requests: Because', ...typed('rate_limit_exceeded') },
+    error: { code: 429, message: 'Rate limit exceeded: openai is rate limiting requests: Because', ...typed('rate_limit_exceeded') },
   },
   PROVIDER_UNAVAILABLE: {
     said: { ...provider, status: '529' },
-    error: { code: 503, message: 'openai is unavailable: Because', ...typed('provider_overloaded') },
+    error: { code: 503, message: 'Provider overloaded: openai is unavailable: Because', ...typed('provider_overloaded') },
   },
   PROVIDER_TIMEOUT: {
     said: { provider: 'openai' },
-    error: { code: 408, message: 'openai did not answer in time', ...typed('timeout') },
+    error: { code: 408, message: 'Operation timed out: openai did not answer in time', ...typed('timeout') },
   },
 }
 

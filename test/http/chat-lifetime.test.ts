@@ -103,7 +103,7 @@ test('a provider that cuts its answer off fails the stream, which still ends as 
   assert.equal(foldChunks(chunks).content, 'one ')
   assert.equal(choices[0].finish_reason, 'error')
   assert.deepEqual([error.code, error.metadata.error_type], [502, 'provider_unavailable'])
-  assert.match(error.message, /^openai is unavailable: /)
+  assert.match(error.message, /^Provider error: openai is unavailable: /)
 })
 
 test('while a provider is silent the client gets comments, before its first word and after it', async () => {
@@ -151,7 +151,7 @@ test('who waits for JSON gets white space, and a late failure is an error beside
     choices: [{ index: 0, finish_reason: 'error', native_finish_reason: null, logprobs: null, message }],
     error: {
       code: 502,
-      message: 'openai is unavailable: broken',
+      message: 'Provider error: openai is unavailable: broken',
       metadata: { provider_name: 'openai', error_type: 'provider_unavailable' },
     },
   })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createOpenRouter } from '@openrouter/ai-sdk-provider'
 import { generateText, isStepCount, jsonSchema, streamText, tool } from 'ai'
-import { askChat, chatUsage, foldChunks, streamChat } from '#test/support/chat.ts'
+import { askChat, chatUsage, foldChunks, postChat, streamChat } from '#test/support/chat.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, fixture, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
@@ -158,11 +158,14 @@ test('parallel calls whose arguments come in turns reach the client by their num
   ])
 })
 
-test('a conversation that is too long ends by length, in a stream as well', async () => {
-  const error = { message: 'Too long', code: 'context_length_exceeded', type: 'invalid_request_error' }
-  await using stub = await startStub(answers(400, { error }))
+test('a conversation that is too long ends a stream by length, and is an error of whoever wants JSON', async () => {
+  const given = { message: 'Too long', code: 'context_length_exceeded', type: 'invalid_request_error' }
+  await using stub = await startStub(answers(400, { error: given }))
   await using portico = await open(stub)
-  assert.equal((await askChat(portico, hello)).choices[0].finish_reason, 'length')
+  const answer = await postChat(portico, hello)
+  const { error } = (await answer.json()) as Json
+  assert.deepEqual([answer.status, error.metadata.error_type], [400, 'context_length_exceeded'])
+  assert.equal(error.message, 'Invalid request parameters: openrouter refused the request: Too long')
   const chunks = await streamChat(portico, hello)
   assert.deepEqual(
     chunks.flatMap(({ choices }) => choices.map(({ finish_reason }: Json) => finish_reason)).at(-1),

@@ -46,7 +46,7 @@ test('what the provider says of the request itself is no reason to estimate', as
   await using portico = await openAnthropic(stub)
   const [status, body] = await count(portico, { ...hello, model: 'anthropic/claude-sonnet-5-5' })
   assert.equal(status, 400)
-  const message = 'anthropic refused the request: roles must alternate'
+  const message = 'Invalid request parameters: anthropic refused the request: roles must alternate'
   const error = { type: 'invalid_request_error', message, error_type: 'invalid_request' }
   assert.deepEqual(body, { type: 'error', error, request_id: null })
 })

@@ -77,7 +77,7 @@ test('another method, another type, and a body that is too long are refused as o
     415,
     envelope(invalid, text, 'invalid_request'),
   ])
-  const long = 'The body has more than 1024 bytes'
+  const long = 'Payload too large: the body has more than 1024 bytes'
   assert.deepEqual(await ask('POST', json, JSON.stringify({ model: 'x'.repeat(2_000) })), [
     413,
     envelope(invalid, long, 'payload_too_large'),
@@ -99,7 +99,7 @@ test('an error that comes late is the same envelope, after white space or as the
     },
     { PORTICO_KEEP_ALIVE_MS: '20' },
   )
-  const said = 'anthropic is unavailable: Full'
+  const said = 'Provider overloaded: anthropic is unavailable: Full'
   const late = envelope('overloaded_error', said, 'provider_overloaded')
   for (const stream of [false, true]) {
     const body = JSON.stringify({ model: 'a/b', messages: [{ role: 'user', content: 'x' }], stream })

@@ -31,22 +31,22 @@ const ERRORS: Readonly<
   },
   PROVIDER_REFUSED: {
     said: { ...provider, status: '422' },
-    error: { code: 422, message: 'openai refused the request: Because', ...typed('unprocessable') },
+    error: { code: 422, message: 'Invalid argument: openai refused the request: Because', ...typed('unprocessable') },
     late: ['server_error', 'unprocessable'],
   },
   PROVIDER_RATE_LIMITED: {
     said: { ...provider, status: '429' },
-    error: { code: 429, message: 'openai is rate limiting requests: Because', ...typed('rate_limit_exceeded') },
+    error: { code: 429, message: 'Rate limit exceeded: openai is rate limiting requests: Because', ...typed('rate_limit_exceeded') },
     late: ['rate_limit_exceeded', 'rate_limit_exceeded'],
   },
   PROVIDER_UNAVAILABLE: {
     said: { ...provider, status: '529' },
-    error: { code: 503, message: 'openai is unavailable: Because', ...typed('provider_overloaded') },
+    error: { code: 503, message: 'Provider overloaded: openai is unavailable: Because', ...typed('provider_overloaded') },
     late: ['server_error', 'provider_overloaded'],
   },
   PROVIDER_TIMEOUT: {
     said: { provider: 'openai' },
-    error: { code: 408, message: 'openai did not answer in time', ...typed('timeout') },
+    error: { code: 408, message: 'Operation timed out: openai did not answer in time', ...typed('timeout') },
     late: ['server_error', 'timeout'],
   },
 }

@@ -96,7 +96,7 @@ test('a provider that cuts its answer off fails the response, and the stream sti
   )
   const { error, error_type, output_text } = (events.at(-1) as Json).response
   assert.equal(error.code, 'server_error')
-  assert.match(error.message, /^openai is unavailable: /)
+  assert.match(error.message, /^Provider error: openai is unavailable: /)
   assert.equal(error_type, 'provider_unavailable')
   assert.equal(output_text, 'one ')
 })

@@ -223,7 +223,8 @@ test('404: a preset that is not there; 405: another method', async () => {
 
 test('413: a body beyond the limit; 415: a body that is not JSON', async () => {
   await using portico = await openPortico({ PORTICO_PROMPT_LIMIT_BYTES: '2000' })
-  await refused(await post(portico, { ...base, input: 'x'.repeat(2_000) }), 413, 'The body has more than 2000 bytes')
+  const long = await post(portico, { ...base, input: 'x'.repeat(2_000) })
+  await refused(long, 413, 'Payload too large: the body has more than 2000 bytes')
   await refused(
     await post(portico, base, { 'content-type': 'text/plain' }),
     415,

@@ -94,30 +94,43 @@ test('a history with tools and pictures reaches the provider, and its answer the
 })
 
 test("a provider's refusal becomes the client's status, with its message and when to come back", async () => {
-  const cases: [number, number, string, string][] = [
-    [400, 400, 'openai refused the request: Because', 'invalid_request'],
-    [401, 502, 'openai refused the request: Because', 'provider_unavailable'],
-    [402, 502, 'openai refused the request: Because', 'provider_unavailable'],
-    [403, 403, 'openai refused the request: Because', 'permission_denied'],
-    [404, 404, 'openai refused the request: Because', 'not_found'],
-    [413, 413, 'openai refused the request: Because', 'payload_too_large'],
-    [422, 422, 'openai refused the request: Because', 'unprocessable'],
-    [429, 429, 'openai is rate limiting requests: Because', 'rate_limit_exceeded'],
-    [500, 502, 'openai is unavailable: Because', 'provider_unavailable'],
-    [503, 503, 'openai is unavailable: Because', 'provider_overloaded'],
-    [504, 408, 'openai did not answer in time', 'timeout'],
-    [529, 503, 'openai is unavailable: Because', 'provider_overloaded'],
+  const [refused, unavailable] = ['openai refused the request: Because', 'openai is unavailable: Because']
+  const cases: [number, number, string, string, string?][] = [
+    [400, 400, `Invalid request parameters: ${refused}`, 'invalid_request'],
+    [401, 502, `Provider error: ${refused}`, 'provider_unavailable'],
+    [402, 502, `Provider error: ${refused}`, 'provider_unavailable'],
+    [403, 403, refused, 'permission_denied'],
+    [404, 404, `Resource not found: ${refused}`, 'not_found'],
+    [412, 412, `Precondition failed: ${refused}`, 'precondition_failed'],
+    [413, 413, `Payload too large: ${refused}`, 'payload_too_large'],
+    [422, 422, `Invalid argument: ${refused}`, 'unprocessable'],
+    [429, 429, 'Rate limit exceeded: openai is rate limiting requests: Because', 'rate_limit_exceeded'],
+    [500, 502, `Provider error: ${unavailable}`, 'provider_unavailable'],
+    [503, 503, `Provider overloaded: ${unavailable}`, 'provider_overloaded'],
+    [504, 408, 'Operation timed out: openai did not answer in time', 'timeout'],
+    [529, 503, `Provider overloaded: ${unavailable}`, 'provider_overloaded'],
+    // Where the provider has a word for it, that says more than the status.
+    [400, 400, `Invalid request parameters: ${refused}`, 'invalid_prompt', 'invalid_prompt'],
+    [400, 400, `Invalid request parameters: ${refused}`, 'string_too_long', 'string_above_max_length'],
+    [400, 400, `Invalid request parameters: ${refused}`, 'content_policy_violation', 'content_filter'],
+    [400, 400, `Invalid request parameters: ${refused}`, 'image_download_failed', 'failed_to_download_image'],
+    [400, 404, `Resource not found: ${refused}`, 'image_not_found', 'image_file_not_found'],
+    [400, 400, `Invalid request parameters: ${refused}`, 'invalid_request', 'a_word_of_its_own'],
+    [429, 429, 'Rate limit exceeded: openai is rate limiting requests: Because', 'rate_limit_exceeded', 'slow_down'],
   ]
   let status = 0
+  let code: string | undefined
   await using stub = await startStub((response) =>
-    answers(status, { error: { message: 'Because' } }, { 'retry-after': '7' })(response),
+    answers(status, { error: { message: 'Because', code } }, { 'retry-after': '7' })(response),
   )
   await using portico = await openWith(stub)
-  for (const [theirs, ours, message, error_type] of cases) {
+  for (const [theirs, ours, message, error_type, word] of cases) {
     status = theirs
-    for (const streamed of [true, false]) {
+    code = word
+    // In a stream a conversation that is too long is an answer that ends for its length.
+    for (const streamed of error_type === 'string_too_long' ? [false] : [true, false]) {
       const answer = await post(portico, { ...hello, stream: streamed })
-      const metadata = { provider_name: 'openai', error_type }
+      const metadata = { provider_name: 'openai', error_type, ...(word && { provider_code: word }) }
       assert.deepEqual(await answer.json(), { error: { code: ours, message, metadata } })
       assert.equal(answer.status, ours)
       assert.equal(answer.headers.get('retry-after'), '7', String(theirs))

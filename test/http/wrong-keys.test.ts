@@ -5,7 +5,7 @@ import { openFacade, TEST_KEYS, type TestFacade } from '#test/support/facade.ts'
 const basicHeader = (password: string) => `Basic ${Buffer.from(`portico:${password}`).toString('base64')}`
 const MESSAGE = 'Too many wrong keys or passwords came from this address'
 const instance = { _tag: 'TooManyRequestsError', message: MESSAGE }
-const gateway = { error: { code: 429, message: MESSAGE } }
+const gateway = { error: { code: 429, message: `Rate limit exceeded: ${MESSAGE.replace('Too', 'too')}` } }
 
 const APIS: [string, Record<string, string>, string, string, string, object][] = [
   [

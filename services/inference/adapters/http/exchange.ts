@@ -32,27 +32,23 @@ export interface Exchange {
   readonly mapper: ProviderMapper
   /** Which interface the request came by. */
   readonly origin: string
+  /** Whether a stream is collected for a client that wants a whole answer. */
+  readonly whole?: true
   /** Aborts when nobody wants the answer any more. */
   readonly signal: AbortSignal
 }
 
-/** Asks for a whole answer, and maps it. Some servers stream whatever they are asked for; that is collected. */
+/**
+ * Asks for a whole answer, and maps it. Some servers stream whatever they are asked for; that is collected. A conversation that is too long
+ * for the model is an error: nothing was said of which a whole answer could be made.
+ */
 export async function wholeAnswer(exchange: Exchange): Promise<readonly GenerationEvent[]> {
-  try {
-    return await wholeOf(exchange)
-  } catch (error) {
-    if (!endsForLength(exchange, error)) throw error
-    return exchange.mapper.take()
-  }
-}
-
-async function wholeOf(exchange: Exchange): Promise<readonly GenerationEvent[]> {
   const { providerId, mapper } = exchange
   const reader = await exchange.ask()
   const { headers } = await reader.head()
   if (isEventStream(headers)) {
     const events: GenerationEvent[] = []
-    for await (const batch of streamedAnswer({ ...exchange, ask: async () => reader }))
+    for await (const batch of streamedAnswer({ ...exchange, ask: async () => reader, whole: true }))
       for (const event of batch) events.push(event)
     return events
   }
@@ -101,11 +97,11 @@ async function asked(exchange: Exchange): Promise<ResponseReader | undefined> {
 }
 
 /**
- * A conversation that is too long for the model is an answer that ends for its length (gateway facts 1.8). A session gets the error:
- * in an empty answer nobody would see what is wrong.
+ * A stream whose conversation is too long for the model ends for its length (gateway facts 1.8). A session gets the error: in an empty
+ * answer nobody would see what is wrong.
  */
-function endsForLength({ mapper, origin }: Exchange, error: unknown): boolean {
-  if (mapper.done || origin === 'session' || !isOverflow(error)) return false
+function endsForLength({ mapper, origin, whole }: Exchange, error: unknown): boolean {
+  if (mapper.done || whole || origin === 'session' || !isOverflow(error)) return false
   mapper.overflow(OVERFLOW)
   return true
 }

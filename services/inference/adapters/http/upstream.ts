@@ -105,9 +105,13 @@ export class Upstream {
         ? unavailable(providerId, 'The answer is not an event stream')
         : unavailable(providerId, given)
     }
-    let message = given === '' ? `Status ${status}` : given
-    for (const secret of key?.used ?? []) message = message.replaceAll(secret, '***')
-    return rejectionForStatus(providerId, status, message.replace(/\bsk-[\w*.-]{4,}/g, 'sk-***'), { retryAfter, code })
+    const withoutKeys = (text: string): string => {
+      let left = text
+      for (const secret of key?.used ?? []) left = left.replaceAll(secret, '***')
+      return left.replace(/\bsk-[\w*.-]{4,}/g, 'sk-***')
+    }
+    const message = given === '' ? `Status ${status}` : withoutKeys(given)
+    return rejectionForStatus(providerId, status, message, { retryAfter, code: withoutKeys(code) })
   }
 }
 

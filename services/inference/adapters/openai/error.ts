@@ -1,3 +1,4 @@
+import { typeOfWord } from '../http/error-types.ts'
 import { objectAt, textAt } from '../http/json.ts'
 import { rejectionForStatus } from '../http/provider-errors.ts'
 
@@ -7,13 +8,11 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
     rate_limit_error: 429,
     insufficient_quota: 429,
     invalid_request_error: 400,
-    invalid_prompt: 400,
-    context_length_exceeded: 400,
-    string_above_max_length: 400,
     authentication_error: 401,
     permission_denied: 403,
     not_found: 404,
     timeout: 504,
+    vector_store_timeout: 504,
   }),
 )
 
@@ -23,7 +22,12 @@ export function openaiError(providerId: string, error: unknown): Error {
   const message = textAt(given?.message) || textAt(error) || 'It broke off with an error'
   const { code, type } = given ?? {}
   const number = Number(code)
-  const status =
-    number >= 400 && number <= 599 ? number : (STATUSES.get(textAt(code)) ?? STATUSES.get(textAt(type)) ?? 502)
-  return rejectionForStatus(providerId, status, message, { code: textAt(code) || textAt(type) })
+  const words = [textAt(code), textAt(type)]
+  const [known = 502] = words.map(statusOf).filter((status) => status !== undefined)
+  const status = number >= 400 && number <= 599 ? number : known
+  return rejectionForStatus(providerId, status, message, { code: words.find((word) => word !== '') ?? '' })
+}
+
+function statusOf(word: string): number | undefined {
+  return STATUSES.get(word) ?? (typeOfWord(word) === undefined ? undefined : 400)
 }

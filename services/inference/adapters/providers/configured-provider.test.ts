@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import type { ProviderConfig } from '#services/inference/config-file.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { eventsOf, generationRequest } from '#test/support/generation.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -92,7 +93,7 @@ const errors = [
   ['anthropic', 400, { error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 5 maximum' } }],
 ] as const
 
-test('a conversation that is too long for the model is an answer that ends for its length; a session gets the error', async () => {
+test('a conversation that is too long ends a stream for its length; who wants a whole answer, and a session, get the error', async () => {
   for (const [protocol, status, body] of errors) {
     await using opened = await open({ protocol }, answers(status, body))
     const expected = [
@@ -100,9 +101,11 @@ test('a conversation that is too long for the model is an answer that ends for i
       { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' },
     ]
     const kept = (events: readonly { type: string }[]) => events.filter(({ type }) => type !== 'usage')
-    assert.deepEqual(kept(await opened.provider.generate(generationRequest(), signal)), expected)
     assert.deepEqual(kept(await eventsOf(opened.provider)), expected)
-    await assert.rejects(eventsOf(opened.provider, { origin: 'session' }), { reason: 'PROVIDER_REFUSED' })
+    const tooLong = (error: unknown): boolean =>
+      error instanceof Rejection && error.metadata.error_type === 'context_length_exceeded'
+    await assert.rejects(opened.provider.generate(generationRequest(), signal), tooLong)
+    await assert.rejects(eventsOf(opened.provider, { origin: 'session' }), tooLong)
   }
 })
 
@@ -137,6 +140,8 @@ test('one that overflows in the middle of a stream keeps what it said', async ()
     const ended = events.find(({ type }) => type === 'part-ended')
     assert.deepEqual(ended, { type: 'part-ended', index: 0, part: { type: 'text', text: 'Hi' } })
     assert.deepEqual(events.at(-1), { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' })
+    // A stream that is collected is no other answer than a whole one.
+    await assert.rejects(opened.provider.generate(generationRequest(), signal), { reason: 'PROVIDER_REFUSED' })
   }
 })
 
