@@ -5,6 +5,7 @@ import { type Call, callOf, DEADLINE_MS } from './call.ts'
 import type { Config } from './config.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
+import { nameGeneration } from './generation/call.ts'
 import { readForm, readJson, readRaw } from './http/body.ts'
 import { check } from './http/check.ts'
 import { sendPieces } from './http/json-pieces.ts'
@@ -28,6 +29,7 @@ export function runOperation(operation: Operation, facade: Facade, exchanges: Ex
     answer,
     counted = false,
     credentials,
+    generates = false,
     deadlineMs = streams(operation) ? undefined : DEADLINE_MS,
     publicField,
   } = operation
@@ -35,6 +37,7 @@ export function runOperation(operation: Operation, facade: Facade, exchanges: Ex
   return async function run(request: Request, response: Response): Promise<void> {
     const call = callOf(response)
     call.deadlineMs = deadlineMs
+    if (generates) nameGeneration(call, facade)
     if (counted) exchanges.admit(call.clientNetwork())
     call.requireOneOf(credentials)
     const { params, query, headers, readBody } = read(request)

@@ -24,7 +24,7 @@ const FEATURE = [
     '../call.ts',
     '../clients.ts',
   ],
-  ...['../errors/{schemas,provider,public-error}.ts', '../http/{sse,lifecycle,json-gauge}.ts'],
+  ...['../errors/{schemas,error-type,provider,public-error}.ts', '../http/{sse,lifecycle,json-gauge}.ts'],
   ...[
     '#shared/{ids,clock,json,rejection}.ts',
     '#shared/rpc/{enum-table,call-context,field-limits}.ts',
@@ -190,8 +190,9 @@ const MATRIX: readonly MatrixRow[] = [
     name: 'what dialects of generation share knows how JSON is said, and no dialect',
     files: ['gateway/generation/**'],
     allow: [
-      ...['./**', '../records/**', '../kinds.ts', '../shape.ts', '../call.ts', '../http/json-gauge.ts'],
-      ...['../errors/{schemas,provider,public-error}.ts', '#shared/{ids,clock,rejection}.ts'],
+      ...['./**', '../records/**', '../kinds.ts', '../shape.ts', '../call.ts', '../clients.ts'],
+      '../http/json-gauge.ts',
+      ...['../errors/{schemas,error-type,provider,public-error}.ts', '#shared/{ids,clock,rejection}.ts'],
       ...['#shared/rpc/{enum-table,field-limits}.ts', 'zod'],
       ...CONNECT,
     ],
@@ -199,7 +200,10 @@ const MATRIX: readonly MatrixRow[] = [
   {
     name: 'errors of the facade know reasons',
     files: ['gateway/errors/**'],
-    allow: ['./**', '../call.ts', '#shared/rejection.ts', 'node:crypto', 'pino', 'zod', ...CONNECT],
+    allow: [
+      ...['./**', '../call.ts', '../records/router-metadata.ts', '#shared/rejection.ts', 'node:crypto', 'pino', 'zod'],
+      ...CONNECT,
+    ],
   },
   {
     name: 'what says operations knows no Express and no feature',

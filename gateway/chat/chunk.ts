@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { routerMetadata } from '../generation/router-metadata.ts'
+import { routerMetadata } from '../records/router-metadata.ts'
 import { extras, failure, finishReason, logprobs, usage } from './completion.ts'
 
 const toolCallDelta = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { errorMetadata } from '../errors/schemas.ts'
-import { routerMetadata } from '../generation/router-metadata.ts'
+import { routerMetadata } from '../records/router-metadata.ts'
 
 const count = z.int()
 
@@ -118,7 +118,7 @@ export const failure = z.strictObject({
 
 /**
  * A chat completion (gateway facts 2.1). `system_fingerprint` has to be there, since clients demand it. `error`: it failed after white space
- * was sent, with the status 200; its choice ended with the error, too.
+ * was sent, with the status 200; its choice ended with the error, and has it, too.
  */
 export const chatCompletion = z
   .strictObject({
@@ -137,6 +137,7 @@ export const chatCompletion = z
           native_finish_reason: z.string().nullable(),
           logprobs: logprobs.nullable(),
           message,
+          error: failure.optional(),
         }),
       )
       .length(1),
@@ -148,7 +149,7 @@ export const chatCompletion = z
 
 export type ChatCompletion = z.output<typeof chatCompletion>
 export type ChatMessage = z.output<typeof message>
-export type ChatFailure = z.output<typeof failure>
+export type ChatError = z.output<typeof failure>
 export type ChatFinishReason = z.output<typeof finishReason>
 export type ChatLogprobs = z.output<typeof logprobs>
 export type ChatUsage = z.output<typeof usage>

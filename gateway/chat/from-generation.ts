@@ -1,14 +1,8 @@
 import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
-import type { RouterMetadata } from '../generation/router-metadata.ts'
+import type { RouterMetadata } from '../records/router-metadata.ts'
 import { fromCost } from '../records/usage.ts'
-import type {
-  ChatCompletion,
-  ChatFailure,
-  ChatFinishReason,
-  ChatLogprobs,
-  ChatMessage,
-  ChatUsage,
-} from './completion.ts'
+import type { ChatCompletion, ChatFinishReason, ChatLogprobs, ChatMessage, ChatUsage } from './completion.ts'
+import type { ChatFailure } from './failure.ts'
 import {
   fromCall,
   fromCallProof,
@@ -38,8 +32,7 @@ export interface ChatSeed {
 export type Served = Pick<Generation, 'model' | 'providerId' | 'warnings' | 'preset'>
 
 /** A whole generation as a chat completion. */
-export function fromGeneration(seed: ChatSeed, generation: Generation | undefined): ChatCompletion {
-  if (generation === undefined) throw new Error('Nothing was generated')
+export function fromGeneration(seed: ChatSeed, generation: Generation): ChatCompletion {
   const { model, providerId, serviceTier, reason, rawReason } = generation
   const usage = fromUsage(generation)
   return {
@@ -68,7 +61,7 @@ export function fromGeneration(seed: ChatSeed, generation: Generation | undefine
  * A generation that failed after something was sent: the error beside a choice that ended with one, since clients look for
  * choices in whatever has the status 200.
  */
-export function failedCompletion({ id, created, model }: ChatSeed, error: ChatFailure): ChatCompletion {
+export function failedCompletion({ id, created, model }: ChatSeed, failure: ChatFailure): ChatCompletion {
   const message = { role: 'assistant', content: '', refusal: null, reasoning: null } as const
   return {
     id,
@@ -77,8 +70,10 @@ export function failedCompletion({ id, created, model }: ChatSeed, error: ChatFa
     model,
     system_fingerprint: null,
     service_tier: null,
-    choices: [{ index: 0, finish_reason: 'error', native_finish_reason: null, logprobs: null, message }],
-    error,
+    choices: [
+      { index: 0, finish_reason: 'error', native_finish_reason: null, logprobs: null, message, error: failure.error },
+    ],
+    ...failure,
   }
 }
 

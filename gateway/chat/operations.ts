@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { OF_USERS } from '../credentials.ts'
-import { asked, GENERATION_REASONS, generationHeaders, newGeneration } from '../generation/call.ts'
-import { toRouterMetadata, wantsRouterMetadata } from '../generation/router-metadata.ts'
-import { streamedAnswer } from '../generation/streamed-answer.ts'
-import { jsonOrEvents, whole } from '../kinds.ts'
+import { answerGeneration } from '../generation/answer.ts'
+import { GENERATION_REASONS, generationHeaders, generationOf } from '../generation/call.ts'
+import { describeTo } from '../generation/router-metadata.ts'
+import { jsonOrEvents } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { createChatBody } from './body.ts'
 import { chatChunk } from './chunk.ts'
 import { chatCompletion } from './completion.ts'
 import { CUT_OFF, chatFailure, STOPPING } from './failure.ts'
-import { type ChatSeed, failedCompletion, fromGeneration, type Served } from './from-generation.ts'
+import { type ChatSeed, failedCompletion, fromGeneration } from './from-generation.ts'
 import { publicField } from './public-field.ts'
 import { ChatFold } from './stream/fold.ts'
 import { ChatFrames } from './stream/frames.ts'
@@ -25,31 +25,29 @@ export const createChatCompletion = operation({
   headers: z.object(generationHeaders),
   body: createChatBody,
   limit: 'promptLimit',
+  generates: true,
   answer: jsonOrEvents(chatCompletion, chatChunk),
   errors: GENERATION_REASONS,
-  async handle({ inference }, { headers, body, call, facade }) {
-    const { requestId: id } = newGeneration(call, facade)
-    const request = asked(toGenerationRequest(body, id, headers), call)
+  handle(clients, { headers, body, call, facade }) {
+    const { requestId: id } = generationOf(call)
     const model = body.model ?? body.models?.[0] ?? ''
-    const describe = (served: Served) => toRouterMetadata(model, served, (field) => publicField(field, body, headers))
     const seed: ChatSeed = {
       id,
       created: Math.floor(facade.clock.now() / 1_000),
       model,
       withoutThoughts: body.reasoning?.exclude === true || body.include_reasoning === false,
-      describe: wantsRouterMetadata(headers) ? describe : undefined,
+      describe: describeTo(call, headers, model),
     }
-    if (body.stream !== true) {
-      const generated = inference.generate(request, call.options())
-      return whole(
-        generated.then(({ generation }) => fromGeneration(seed, generation)),
-        (error, shown) => failedCompletion(seed, chatFailure(error, shown)),
-      )
-    }
-    const frames = new ChatFrames(seed)
-    const fold = new ChatFold(seed, frames)
-    const writer = { fold, frames, failureOf: chatFailure, cutOff: CUT_OFF, stopping: STOPPING }
-    return streamedAnswer(inference.streamGenerate(request, call.options()), writer)
+    const request = { generation: toGenerationRequest(body, id, headers), streamed: body.stream === true }
+    return answerGeneration(clients, call, request, {
+      fromGeneration: (generation) => fromGeneration(seed, generation),
+      fromFailure: (failure) => failedCompletion(seed, failure),
+      ...{ failureOf: chatFailure, cutOff: CUT_OFF, stopping: STOPPING },
+      writer() {
+        const frames = new ChatFrames(seed)
+        return { frames, fold: new ChatFold(seed, frames) }
+      },
+    })
   },
   publicField: (field, { body, headers }) => publicField(field, body, headers),
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Family } from '../call.ts'
+import { routerMetadata } from '../records/router-metadata.ts'
 import { MESSAGES_ERROR_TYPES } from './messages.ts'
 
 /** An error of `/api`. */
@@ -58,6 +59,7 @@ const gatewayError = z
       param,
       metadata: errorMetadata.optional(),
     }),
+    openrouter_metadata: routerMetadata.optional(),
   })
   .meta({ id: 'Error' })
 
@@ -66,7 +68,8 @@ const messagesError = z
   .strictObject({
     type: z.literal('error'),
     error: z.strictObject({ type: z.enum(MESSAGES_ERROR_TYPES), message: z.string(), error_type: z.string(), param }),
-    request_id: z.string().nullable(),
+    request_id: z.string().nullable().meta({ description: 'Id of the generation, as of X-Generation-Id' }),
+    openrouter_metadata: routerMetadata.optional(),
   })
   .meta({ id: 'Messages.Error' })
 

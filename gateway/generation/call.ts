@@ -63,12 +63,21 @@ export interface GenerationIds {
   readonly requestId: string
 }
 
-/** Makes the ids of a generation; every answer names it in `X-Generation-Id`. */
-export function newGeneration(call: Call, { clock }: { readonly clock: Clock }): GenerationIds {
-  const text = timedText(24, clock)
-  const requestId = `gen-${text}`
+const PREFIX = 'gen-'
+
+/** Gives the request for a generation its id. Every answer names it in `X-Generation-Id`, a refusal as well. */
+export function nameGeneration(call: Call, { clock }: { readonly clock: Clock }): void {
+  const requestId = PREFIX + timedText(24, clock)
+  call.generationId = requestId
   call.headers.push('x-generation-id', requestId)
-  return { text, requestId }
+  // Where Anthropic's clients look for it.
+  if (call.family === 'messages') call.headers.push('request-id', requestId)
+}
+
+/** The ids of the generation that a request asks for; its operation `generates`. */
+export function generationOf({ generationId }: Call): GenerationIds {
+  if (generationId === undefined) throw new Error('The operation makes no generations')
+  return { text: generationId.slice(PREFIX.length), requestId: generationId }
 }
 
 const CATEGORIES = 256

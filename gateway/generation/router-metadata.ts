@@ -1,32 +1,12 @@
-import { z } from 'zod'
 import type { AppliedPreset, Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import { reasonOf } from '#shared/rejection.ts'
+import type { Call } from '../call.ts'
+import { providerFailure } from '../errors/provider.ts'
+import type { RouterMetadata } from '../records/router-metadata.ts'
 import type { GenerationHeaders } from './call.ts'
 
-/** How an answer was made; it is shown only where the request asks for it (gateway facts 6.6). */
-export const routerMetadata = z
-  .strictObject({
-    requested: z.string(),
-    strategy: z.literal('direct'),
-    region: z.null(),
-    summary: z.string(),
-    attempt: z.int(),
-    is_byok: z.literal(false),
-    endpoints: z.strictObject({
-      total: z.int(),
-      available: z.array(z.strictObject({ provider: z.string(), model: z.string(), selected: z.boolean() })),
-    }),
-    params: z.strictObject({ preset: z.string(), preset_version: z.int() }).optional(),
-    /** What did not reach the model as it was meant, one stage for each member of the request. */
-    pipeline: z
-      .array(z.strictObject({ type: z.literal('not_applied'), name: z.string(), summary: z.string() }))
-      .optional(),
-  })
-  .meta({ id: 'RouterMetadata' })
-
-export type RouterMetadata = z.output<typeof routerMetadata>
-
 /** Whether a request asks how its answer was made. */
-export function wantsRouterMetadata(headers: GenerationHeaders): boolean {
+function wantsRouterMetadata(headers: GenerationHeaders): boolean {
   const said = headers['x-openrouter-metadata'] ?? headers['x-openrouter-experimental-metadata']
   return said?.toLowerCase() === 'enabled'
 }
@@ -39,8 +19,40 @@ export interface Served {
   readonly preset?: AppliedPreset | undefined
 }
 
+/**
+ * What says how the answer of a request was made; undefined: its client does not ask. From here on its errors say how far it came.
+ * `requested`: the model as it was asked for.
+ */
+export function describeTo(
+  call: Call,
+  headers: GenerationHeaders,
+  requested: string,
+): ((served: Served) => RouterMetadata) | undefined {
+  if (!wantsRouterMetadata(headers)) return undefined
+  call.describeFailure = (error) => ofFailure(requested, error)
+  const { publicField = (field) => field } = call
+  return (served) => toRouterMetadata(requested, served, publicField)
+}
+
+function ofFailure(requested: string, error: unknown): RouterMetadata {
+  const reason = reasonOf(error)
+  const failure = reason && providerFailure(reason)
+  const common = { requested, strategy: 'direct', region: null, is_byok: false } as const
+  if (reason === undefined || failure === undefined) {
+    return { ...common, summary: 'no provider was asked', attempt: 0, endpoints: { total: 0, available: [] } }
+  }
+  const { provider = '', model = requested, status } = reason.metadata
+  return {
+    ...common,
+    summary: `${provider} failed`,
+    attempt: 1,
+    endpoints: { total: 1, available: [{ provider, model, selected: true }] },
+    attempts: [{ provider, model, status: Number(status ?? failure.status) }],
+  }
+}
+
 /** Says how an answer was made. `nameOf`: what the client calls a field of a generation. */
-export function toRouterMetadata(
+function toRouterMetadata(
   requested: string,
   { model, providerId, warnings, preset }: Served,
   nameOf: (field: string) => string,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { routerMetadata } from '../generation/router-metadata.ts'
+import { routerMetadata } from '../records/router-metadata.ts'
 import { freeObject } from '../shape.ts'
 
 const count = z.int()

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { OF_USERS } from '../credentials.ts'
 import { errorSchemas } from '../errors/schemas.ts'
-import { asked, GENERATION_REASONS, type GenerationIds, generationHeaders, newGeneration } from '../generation/call.ts'
-import { toRouterMetadata, wantsRouterMetadata } from '../generation/router-metadata.ts'
-import { streamedAnswer } from '../generation/streamed-answer.ts'
-import { jsonOrEvents, whole } from '../kinds.ts'
+import { answerGeneration } from '../generation/answer.ts'
+import { asked, GENERATION_REASONS, generationHeaders, generationOf } from '../generation/call.ts'
+import { describeTo } from '../generation/router-metadata.ts'
+import { jsonOrEvents } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { createMessageBody } from './body.ts'
 import { messageEvent } from './events.ts'
 import { fromGeneration } from './from-generation.ts'
-import { messageObject } from './message.ts'
+import { type MessageObject, messageObject } from './message.ts'
 import { publicField } from './public-field.ts'
 import { MessagesFold } from './stream/fold.ts'
 import { MessageFrames } from './stream/frames.ts'
@@ -23,10 +23,10 @@ const beta = z
 const messagesHeaders = z.object({ ...generationHeaders, 'anthropic-beta': beta, 'x-anthropic-beta': beta })
 
 /** A message that breaks off for no reason of a provider's. */
-const broken = (message: string): object => ({
+const broken = (request_id: string, message: string): object => ({
   type: 'error',
   error: { type: 'api_error', message, error_type: 'server' },
-  request_id: null,
+  request_id,
 })
 
 export const createMessage = operation({
@@ -39,32 +39,28 @@ export const createMessage = operation({
   headers: messagesHeaders,
   body: createMessageBody,
   limit: 'promptLimit',
+  generates: true,
   // A failure that comes late, after white space was sent, is an error with the status 200.
   answer: jsonOrEvents(z.union([messageObject, errorSchemas.messages]), messageEvent),
   errors: GENERATION_REASONS,
-  async handle({ inference }, { headers, body, call, facade }) {
-    const ids: GenerationIds = newGeneration(call, facade)
-    call.headers.push('request-id', ids.requestId)
-    const request = asked(toGenerationRequest(body, ids.requestId, headers), call)
-    const seed = { id: `msg_${ids.text}`, speed: body.speed ?? null }
-    const metadataOf = (served: Parameters<typeof toRouterMetadata>[1]) =>
-      wantsRouterMetadata(headers)
-        ? toRouterMetadata(body.model, served, (field) => publicField(field, body, headers))
-        : undefined
-    if (body.stream !== true) {
-      const generated = inference.generate(request, call.options()).then(({ generation }) => {
-        if (generation === undefined) throw new Error('Nothing was generated')
-        const metadata = metadataOf(generation)
+  handle(clients, { headers, body, call }) {
+    const { text, requestId } = generationOf(call)
+    const seed = { id: `msg_${text}`, speed: body.speed ?? null }
+    const describe = describeTo(call, headers, body.model)
+    const request = { generation: toGenerationRequest(body, requestId, headers), streamed: body.stream === true }
+    return answerGeneration<MessageObject, object>(clients, call, request, {
+      fromGeneration(generation) {
         const message = fromGeneration(seed, generation)
-        return metadata === undefined ? message : { ...message, openrouter_metadata: metadata }
-      })
-      return whole(generated, (_, shown) => shown.body)
-    }
-    const frames = new MessageFrames()
-    const fold = new MessagesFold(seed, frames, metadataOf)
-    return streamedAnswer(inference.streamGenerate(request, call.options()), {
-      ...{ fold, frames, cutOff: broken('Internal Server Error'), stopping: broken('The server is stopping') },
+        return describe === undefined ? message : { ...message, openrouter_metadata: describe(generation) }
+      },
+      fromFailure: (failure) => failure,
       failureOf: (_, shown) => shown.body,
+      cutOff: broken(requestId, 'Internal Server Error'),
+      stopping: broken(requestId, 'The server is stopping'),
+      writer() {
+        const frames = new MessageFrames()
+        return { frames, fold: new MessagesFold(seed, frames, (served) => describe?.(served)) }
+      },
     })
   },
   publicField: (field, { body, headers }) => publicField(field, body, headers),
@@ -80,6 +76,7 @@ export const countMessageTokens = operation({
   headers: messagesHeaders,
   body: createMessageBody,
   limit: 'promptLimit',
+  generates: true,
   answer: z.strictObject({
     input_tokens: z.int(),
     estimated: z.boolean().meta({ description: 'Whether it is an estimate: a token for three bytes' }),
@@ -94,8 +91,8 @@ export const countMessageTokens = operation({
     'RATE_LIMITED',
     'PROVIDER_REFUSED',
   ],
-  handle({ inference }, { headers, body, call, facade }) {
-    const { requestId } = newGeneration(call, facade)
+  handle({ inference }, { headers, body, call }) {
+    const { requestId } = generationOf(call)
     const request = { ...toGenerationRequest(body, requestId, headers), origin: 'count_tokens' }
     return inference.countTokens(asked(request, call), call.options())
   },

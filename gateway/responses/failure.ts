@@ -1,5 +1,6 @@
 import { errorTypeOf } from '../errors/error-type.ts'
 import type { PublicError } from '../errors/public-error.ts'
+import type { RouterMetadata } from '../records/router-metadata.ts'
 
 /** How a response says that it failed (gateway facts 1.8). */
 export interface ResponseFailure {
@@ -8,6 +9,8 @@ export interface ResponseFailure {
   readonly message: string
   /** Canonical type of the error. */
   readonly errorType: string
+  /** How far it came; left out where nobody asks. */
+  readonly metadata?: RouterMetadata
 }
 
 /** Codes by canonical type (gateway facts 5.2); the code of any other one is `server_error`. */
@@ -24,8 +27,12 @@ export function responseFailure(
   { status, body }: Pick<PublicError, 'status' | 'body'>,
 ): ResponseFailure {
   const errorType = errorTypeOf(error, status)
-  const { message } = body.error as { readonly message: string }
-  return { code: CODES[errorType] ?? 'server_error', message, errorType }
+  const { error: shown, openrouter_metadata: metadata } = body as {
+    readonly error: { readonly message: string }
+    readonly openrouter_metadata?: RouterMetadata
+  }
+  const described = metadata === undefined ? {} : { metadata }
+  return { code: CODES[errorType] ?? 'server_error', message: shown.message, errorType, ...described }
 }
 
 /** The generation ended without its last event. */

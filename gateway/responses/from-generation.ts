@@ -1,5 +1,6 @@
 import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
-import type { RouterMetadata, Served } from '../generation/router-metadata.ts'
+import type { Served } from '../generation/router-metadata.ts'
+import type { RouterMetadata } from '../records/router-metadata.ts'
 import { fromCost } from '../records/usage.ts'
 import type { ResponseFailure } from './failure.ts'
 import { fromPart } from './from-part.ts'
@@ -36,12 +37,7 @@ export type Finished = Pick<
 >
 
 /** A whole generation as a response; `completedAt` in seconds since the epoch. */
-export function fromGeneration(
-  seed: ResponseSeed,
-  generation: Generation | undefined,
-  completedAt: number,
-): ResponseObject {
-  if (generation === undefined) throw new Error('Nothing was generated')
+export function fromGeneration(seed: ResponseSeed, generation: Generation, completedAt: number): ResponseObject {
   const { model, parts, sources, logProbabilities } = generation
   const ended = finishedState(generation, completedAt, seed.describe?.(generation))
   const output = parts.map((part, index) => {
@@ -61,9 +57,10 @@ export function failedResponse(seed: ResponseSeed, failure: ResponseFailure): Re
 }
 
 /** The state of a response that failed. */
-export function failedState({ code, message, errorType }: ResponseFailure): EndState {
+export function failedState({ code, message, errorType, metadata }: ResponseFailure): EndState {
   const nothing = { completed_at: null, incomplete_details: null, usage: null }
-  return { status: 'failed', ...nothing, error: { code, message }, error_type: errorType }
+  const described = metadata === undefined ? {} : { openrouter_metadata: metadata }
+  return { status: 'failed', ...nothing, error: { code, message }, error_type: errorType, ...described }
 }
 
 /** The response object in some state. */

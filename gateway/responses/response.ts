@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { routerMetadata } from '../generation/router-metadata.ts'
 import { efforts, summaries, verbosity } from '../generation/settings.ts'
+import { routerMetadata } from '../records/router-metadata.ts'
 import { freeObject } from '../shape.ts'
 import { outputItem } from './output.ts'
 import { format, toolChoice } from './tools.ts'

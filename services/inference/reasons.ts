@@ -2,7 +2,10 @@ import { Code } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/rejection.ts'
 import { storeReasons } from '#shared/stores/store-outage.ts'
 
-/** What the inference service rejects with. Provider errors carry `provider`, `message` and, where known, `status`. */
+/**
+ * What the inference service rejects with. Errors of providers carry `provider`, `model`, `message` and, where they are known, `status`,
+ * `code` (the provider's own word), `error_type` (its canonical type) and `retry_after`.
+ */
 export const reasons = {
   ...storeReasons,
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },

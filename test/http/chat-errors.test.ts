@@ -52,11 +52,19 @@ const ERRORS: Readonly<Record<string, { said: Record<string, string>; error: Jso
   },
   PROVIDER_RATE_LIMITED: {
     said: { ...provider, status: '429' },
-    error: { code: 429, message: 'Rate limit exceeded: openai is rate limiting requests: Because', ...typed('rate_limit_exceeded') },
+    error: {
+      code: 429,
+      message: 'Rate limit exceeded: openai is rate limiting requests: Because',
+      ...typed('rate_limit_exceeded'),
+    },
   },
   PROVIDER_UNAVAILABLE: {
     said: { ...provider, status: '529' },
-    error: { code: 503, message: 'Provider overloaded: openai is unavailable: Because', ...typed('provider_overloaded') },
+    error: {
+      code: 503,
+      message: 'Provider overloaded: openai is unavailable: Because',
+      ...typed('provider_overloaded'),
+    },
   },
   PROVIDER_TIMEOUT: {
     said: { provider: 'openai' },

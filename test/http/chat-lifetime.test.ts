@@ -143,17 +143,18 @@ test('who waits for JSON gets white space, and a late failure is an error beside
   const { id, created, ...body } = JSON.parse(text) as Json
   assert.deepEqual([answer.headers.get('x-generation-id'), typeof created], [id, 'number'])
   const message = { role: 'assistant', content: '', refusal: null, reasoning: null }
+  const error = {
+    code: 502,
+    message: 'Provider error: openai is unavailable: broken',
+    metadata: { provider_name: 'openai', error_type: 'provider_unavailable' },
+  }
   assert.deepEqual(body, {
     object: 'chat.completion',
     model: 'openai/gpt-x',
     system_fingerprint: null,
     service_tier: null,
-    choices: [{ index: 0, finish_reason: 'error', native_finish_reason: null, logprobs: null, message }],
-    error: {
-      code: 502,
-      message: 'Provider error: openai is unavailable: broken',
-      metadata: { provider_name: 'openai', error_type: 'provider_unavailable' },
-    },
+    choices: [{ index: 0, finish_reason: 'error', native_finish_reason: null, logprobs: null, message, error }],
+    error,
   })
 })
 

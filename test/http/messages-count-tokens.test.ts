@@ -48,7 +48,9 @@ test('what the provider says of the request itself is no reason to estimate', as
   assert.equal(status, 400)
   const message = 'Invalid request parameters: anthropic refused the request: roles must alternate'
   const error = { type: 'invalid_request_error', message, error_type: 'invalid_request' }
-  assert.deepEqual(body, { type: 'error', error, request_id: null })
+  const { request_id } = body as { request_id: string }
+  assert.match(request_id, /^gen-/)
+  assert.deepEqual(body, { type: 'error', error, request_id })
 })
 
 test('nothing is counted of a model that is not there, and nothing generated', async () => {

@@ -9,10 +9,11 @@ import { sendBytes } from '#test/support/raw-socket.ts'
 const path = '/api/v1/messages'
 const json = { 'content-type': 'application/json' }
 const key = { 'x-api-key': TEST_KEYS.workspace }
-const envelope = (type: string, message: string, error_type: string) => ({
+/** What Anthropic's clients get; where the path is none of those that generate, there is no id. */
+const envelope = (type: string, message: string, error_type: string, request_id: string | null = null) => ({
   type: 'error',
   error: { type, message, error_type },
-  request_id: null,
+  request_id,
 })
 
 test('who shows no key, a wrong one or two learns so as of Anthropic, and how to authenticate', async () => {
@@ -65,7 +66,9 @@ test('another method, another type, and a body that is too long are refused as o
   await using facade = await openFacade({}, { PORTICO_PROMPT_LIMIT_BYTES: '1024' })
   const ask = async (method: string, headers: Record<string, string>, body?: string, at = path) => {
     const answer = await facade.fetch(at, { method, headers: { ...key, ...headers }, ...(body && { body }) })
-    return [answer.status, await answer.json()] as const
+    const { request_id, ...shown } = (await answer.json()) as { request_id: string | null }
+    assert.equal(request_id, answer.headers.get('x-generation-id'))
+    return [answer.status, { ...shown, request_id: null }] as const
   }
   const invalid = 'invalid_request_error'
   for (const at of [path, '/v1/messages', `${path}/count_tokens`]) {
@@ -108,6 +111,108 @@ test('an error that comes late is the same envelope, after white space or as the
     silent.reject(new Rejection('PROVIDER_UNAVAILABLE', { provider: 'anthropic', status: '529', message: 'Full' }))
     const text = await answer.text()
     const last = stream ? (text.trim().split('\ndata: ').at(-1) ?? '') : text
-    assert.deepEqual(JSON.parse(last), late)
+    assert.deepEqual(JSON.parse(last), { ...late, request_id: answer.headers.get('x-generation-id') })
+  }
+})
+
+/** Bodies of the operations that generate, by their paths. */
+const GENERATIONS = {
+  '/api/v1/responses': { model: 'a/b', input: 'x' },
+  '/api/v1/chat/completions': { model: 'a/b', messages: [{ role: 'user', content: 'x' }] },
+  [path]: { model: 'a/b', messages: [{ role: 'user', content: 'x' }] },
+  [`${path}/count_tokens`]: { model: 'a/b', messages: [{ role: 'user', content: 'x' }] },
+}
+const bearer = { authorization: `Bearer ${TEST_KEYS.workspace}` }
+
+test('every answer of an operation that generates names its generation, a refusal as well, and so does Anthropic’s envelope', async () => {
+  const rejects = { said: new Rejection('MODEL_NOT_FOUND', { model: 'a/b' }) as Error }
+  const reject = (): never => {
+    throw rejects.said
+  }
+  await using facade = await openFacade({ reasons, inference: { generate: reject, countTokens: reject } })
+  const post = async (at: string, body: string, more = {}) => {
+    const answer = await facade.fetch(at, { method: 'POST', headers: { ...json, ...bearer, ...more }, body })
+    const id = answer.headers.get('x-generation-id')
+    assert.match(id ?? '', /^gen-\w{24}$/, at)
+    const isMessages = at.startsWith(path)
+    assert.equal(answer.headers.get('request-id'), isMessages ? id : null)
+    assert.equal(((await answer.json()) as { request_id?: string }).request_id, isMessages ? id : undefined)
+    return answer.status
+  }
+  for (const [at, body] of Object.entries(GENERATIONS)) {
+    assert.equal(await post(at, JSON.stringify(body)), 400)
+    assert.equal(await post(at, '{}'), 400)
+    assert.equal(await post(at, '{'), 400)
+    assert.equal(await post(at, '{}', { 'content-type': 'text/plain' }), 415)
+    assert.equal(await post(at, '{}', { authorization: `Bearer ${TEST_KEYS.management}` }), 403)
+    rejects.said = new Error('unplanned')
+    assert.equal(await post(at, JSON.stringify(body)), 500)
+    rejects.said = new Rejection('MODEL_NOT_FOUND', { model: 'a/b' })
+  }
+})
+
+const asks = { ...bearer, ...json, 'x-openrouter-metadata': 'enabled' }
+
+test('an error says beside it how far the request came, where the request asks for that: in time, late, and in a stream', async () => {
+  const failure = new Rejection('PROVIDER_UNAVAILABLE', {
+    ...{ provider: 'p', model: 'p/real', status: '529', message: 'Full' },
+  })
+  let rejects: Error = failure
+  let begins = false
+  let waits: Promise<void> | undefined
+  await using facade = await openFacade(
+    {
+      reasons,
+      inference: {
+        async generate() {
+          await waits
+          throw rejects
+        },
+        async *streamGenerate() {
+          if (begins)
+            yield { events: [{ event: { case: 'started' as const, value: { model: 'p/real', providerId: 'p' } } }] }
+          throw rejects
+        },
+      },
+    },
+    { PORTICO_KEEP_ALIVE_MS: '20' },
+  )
+  const common = { requested: 'a/b', strategy: 'direct', region: null, is_byok: false }
+  const endpoints = { total: 1, available: [{ provider: 'p', model: 'p/real', selected: true }] }
+  const attempts = [{ provider: 'p', model: 'p/real', status: 529 }]
+  const failed = { ...common, summary: 'p failed', attempt: 1, endpoints, attempts }
+  const nobody = { total: 0, available: [] }
+  const unsent = { ...common, summary: 'no provider was asked', attempt: 0, endpoints: nobody }
+  for (const [at, body] of Object.entries(GENERATIONS).slice(0, 3)) {
+    const post = async (more = {}, headers: Record<string, string> = asks) => {
+      const text = JSON.stringify({ ...body, ...more })
+      return (await facade.fetch(at, { method: 'POST', headers, body: text })).text()
+    }
+    const shownIn = async (answer: Promise<string>) => JSON.parse(await answer).openrouter_metadata
+    rejects = failure
+    for (const stream of [false, true]) assert.deepEqual(await shownIn(post({ stream })), failed, at)
+    assert.equal(await shownIn(post({}, { ...bearer, ...json })), undefined)
+    rejects = new Rejection('RATE_LIMITED', { problem: 'P' })
+    assert.deepEqual(await shownIn(post()), unsent, at)
+    rejects = new Error('unplanned')
+    assert.equal(await shownIn(post()), undefined, at)
+
+    rejects = failure
+    const gate = Promise.withResolvers<void>()
+    waits = gate.promise
+    const late = facade.fetch(at, { method: 'POST', headers: asks, body: JSON.stringify(body) })
+    const answer = await late
+    gate.resolve()
+    assert.equal(answer.status, 200)
+    assert.deepEqual(await shownIn(answer.text()), failed, at)
+    waits = undefined
+    begins = true
+    const last = (await post({ stream: true }))
+      .split('\ndata: ')
+      .filter((event) => !event.startsWith('[DONE]'))
+      .at(-1)
+    const said = JSON.parse(last?.split('\n')[0] ?? '')
+    assert.deepEqual((said.response ?? said).openrouter_metadata, failed, at)
+    begins = false
   }
 })

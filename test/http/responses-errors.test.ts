@@ -36,12 +36,20 @@ const ERRORS: Readonly<
   },
   PROVIDER_RATE_LIMITED: {
     said: { ...provider, status: '429' },
-    error: { code: 429, message: 'Rate limit exceeded: openai is rate limiting requests: Because', ...typed('rate_limit_exceeded') },
+    error: {
+      code: 429,
+      message: 'Rate limit exceeded: openai is rate limiting requests: Because',
+      ...typed('rate_limit_exceeded'),
+    },
     late: ['rate_limit_exceeded', 'rate_limit_exceeded'],
   },
   PROVIDER_UNAVAILABLE: {
     said: { ...provider, status: '529' },
-    error: { code: 503, message: 'Provider overloaded: openai is unavailable: Because', ...typed('provider_overloaded') },
+    error: {
+      code: 503,
+      message: 'Provider overloaded: openai is unavailable: Because',
+      ...typed('provider_overloaded'),
+    },
     late: ['server_error', 'provider_overloaded'],
   },
   PROVIDER_TIMEOUT: {

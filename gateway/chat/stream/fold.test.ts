@@ -248,9 +248,9 @@ test('what breaks off ends with an error and the last mark, once', () => {
   const frames = new ChatFrames(seed)
   const fold = new ChatFold(seed, frames)
   fold.add([started])
-  const error = { code: 502, message: 'm', metadata: { error_type: 'provider_unavailable' } }
-  fold.fail(error)
-  fold.fail(error)
+  const failure = { error: { code: 502, message: 'm', metadata: { error_type: 'provider_unavailable' } } }
+  fold.fail(failure)
+  fold.fail(failure)
   const choice = {
     index: 0,
     delta: { content: '' },
@@ -258,12 +258,12 @@ test('what breaks off ends with an error and the last mark, once', () => {
     native_finish_reason: null,
     logprobs: null,
   }
-  assert.deepEqual(chunksOf(frames.take()).slice(1), [{ ...head, choices: [choice], error }])
+  assert.deepEqual(chunksOf(frames.take()).slice(1), [{ ...head, choices: [choice], ...failure }])
 })
 
 test('before anybody answers, an error goes by the model that was asked for', () => {
   const frames = new ChatFrames(seed)
-  new ChatFold(seed, frames).fail({ code: 500, message: 'm', metadata: { error_type: 'server' } })
+  new ChatFold(seed, frames).fail({ error: { code: 500, message: 'm', metadata: { error_type: 'server' } } })
   const [chunk] = chunksOf(frames.take())
   assert.deepEqual([chunk?.model, chunk?.provider], ['x', undefined])
   chatChunk.parse(chunk)

@@ -5,7 +5,8 @@ import {
   PartStarted_Kind as Kind,
   type PartStarted,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { ChatFailure, ReasoningDetail } from '../completion.ts'
+import type { ReasoningDetail } from '../completion.ts'
+import type { ChatFailure } from '../failure.ts'
 import { type ChatSeed, fromReason, fromUsage, type Served } from '../from-generation.ts'
 import {
   afterWords,

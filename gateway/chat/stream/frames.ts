@@ -1,5 +1,6 @@
 import type { ChatChunk, ChatDelta } from '../chunk.ts'
-import type { ChatFailure, ChatFinishReason, ChatLogprobs, ChatUsage } from '../completion.ts'
+import type { ChatFinishReason, ChatLogprobs, ChatUsage } from '../completion.ts'
+import type { ChatFailure } from '../failure.ts'
 import type { ChatSeed } from '../from-generation.ts'
 
 /** The unchanging pieces of the chunks by which one part grows: around its text, which stands in them once, or twice. */
@@ -68,8 +69,8 @@ export class ChatFrames {
   }
 
   /** The generation broke off. */
-  fail(error: ChatFailure): void {
-    this.#choice({ content: '' }, 'error', null, { error })
+  fail(failure: ChatFailure): void {
+    this.#choice({ content: '' }, 'error', null, failure)
     this.#over()
   }
 

@@ -1,4 +1,4 @@
-import type { RouterMetadata } from '#gateway/generation/router-metadata.ts'
+import type { RouterMetadata } from '#gateway/records/router-metadata.ts'
 import type { Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
 import {
   type GenerationEvent,

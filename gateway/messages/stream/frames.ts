@@ -1,4 +1,4 @@
-import type { RouterMetadata } from '#gateway/generation/router-metadata.ts'
+import type { RouterMetadata } from '#gateway/records/router-metadata.ts'
 import type { Delta } from '../events.ts'
 import type { ContentBlock, Ending, MessageObject, MessageUsage } from '../message.ts'
 

@@ -1,4 +1,4 @@
-import type { RouterMetadata } from '#gateway/generation/router-metadata.ts'
+import type { RouterMetadata } from '#gateway/records/router-metadata.ts'
 import type { GenerationEvent, GenerationStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { ResponseFailure } from '../failure.ts'
 import {

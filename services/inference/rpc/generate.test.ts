@@ -131,7 +131,7 @@ forEachTransport((name, connect) => {
     await using connection = await connect(service.routes)
     const client = createClient(InferenceService, connection.transport)
     const { reason, metadata } = await refusalOf(client.generate(hello('req_1'), options))
-    assert.deepEqual([reason, metadata], ['PROVIDER_TIMEOUT', { provider: 'p' }])
+    assert.deepEqual([reason, metadata], ['PROVIDER_TIMEOUT', { provider: 'p', model: 'p/gpt' }])
     await stub.hungUp
   })
 })

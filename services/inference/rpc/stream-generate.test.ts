@@ -194,8 +194,7 @@ forEachTransport((name, connect) => {
     const call = (id: string, text: string) =>
       refusalOf(collect(client.streamGenerate({ generation: hello(id, text) }, callOptions({ principal: operator }))))
     const metadata = (status: string) => ({
-      provider: 'portico',
-      status,
+      ...{ provider: 'portico', model: 'portico/echo', status },
       message: `The prompt asked for status ${status}`,
     })
     for (const [status, reason, code] of [
@@ -224,7 +223,7 @@ forEachTransport((name, connect) => {
       client.streamGenerate({ generation: hello('req_1', '/slow 60000\nHello') }, callOptions({ principal: operator })),
     )
     const { reason, metadata } = await refusalOf(call)
-    assert.deepEqual([reason, metadata], ['PROVIDER_TIMEOUT', { provider: 'portico' }])
+    assert.deepEqual([reason, metadata], ['PROVIDER_TIMEOUT', { provider: 'portico', model: 'portico/echo' }])
   })
 
   test(`${name}: what cannot be generated is refused by its field, and no row is written`, async () => {

@@ -45,10 +45,17 @@ async function* closing(
     throw new Error('The provider adapter ended without a last event')
   } catch (failure) {
     if (!input.caller.aborted) await end('failed', failure instanceof Rejection ? failure.reason : 'INTERNAL')
-    throw failure
+    throw withModel(failure, generation)
   } finally {
     void end('aborted')
   }
+}
+
+/** A provider's failure says which model was asked. */
+function withModel(failure: unknown, { endpoint: { providerId, modelId } }: Generation): unknown {
+  if (!(failure instanceof Rejection) || !failure.reason.startsWith('PROVIDER_')) return failure
+  const model = `${providerId}/${modelId}`.slice(0, 256)
+  return new Rejection(failure.reason, { ...failure.metadata, model }, { cause: failure })
 }
 
 function closingOf(

@@ -1,0 +1,40 @@
+import type { Generation } from '#gen/portico/inference/v1/inference_pb.js'
+import type { Call } from '../call.ts'
+import type { Clients } from '../clients.ts'
+import type { PublicError } from '../errors/public-error.ts'
+import { type EventAnswer, type WholeAnswer, whole } from '../kinds.ts'
+import { asked, type GenerationInit } from './call.ts'
+import { type StreamWriter, streamedAnswer } from './streamed-answer.ts'
+
+/** How a dialect shows a generation, whole as an `Answer`; `Failure` is what it says of one that broke off. */
+export interface Presentation<Answer, Failure> {
+  readonly fromGeneration: (generation: Generation) => Answer
+  /** The whole body of a failure that comes after white space was sent. */
+  readonly fromFailure: (failure: Failure) => unknown
+  /** What broke a generation off, in the dialect's words. */
+  readonly failureOf: (error: unknown, shown: PublicError) => Failure
+  /** The generation ended without its last event. */
+  readonly cutOff: Failure
+  /** The server stopped before the generation ended. */
+  readonly stopping: Failure
+  /** Begins a stream. */
+  readonly writer: () => Pick<StreamWriter<Failure>, 'fold' | 'frames'>
+}
+
+/** Asks for a generation as the client did, whole or as a stream, and shows it in the client's dialect. */
+export function answerGeneration<Answer, Failure>(
+  { inference }: Clients,
+  call: Call,
+  { generation, streamed }: { readonly generation: GenerationInit; readonly streamed: boolean },
+  { fromGeneration, fromFailure, writer, ...failures }: Presentation<Answer, Failure>,
+): WholeAnswer<Answer> | EventAnswer {
+  const request = asked(generation, call)
+  if (streamed) {
+    return streamedAnswer(inference.streamGenerate(request, call.options()), { ...writer(), ...failures })
+  }
+  const generated = inference.generate(request, call.options()).then(({ generation: made }) => {
+    if (made === undefined) throw new Error('Nothing was generated')
+    return fromGeneration(made)
+  })
+  return whole(generated, (error, shown) => fromFailure(failures.failureOf(error, shown)))
+}
