@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { ContentPiece } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonOf } from '../kinds.ts'
-import { listOrAbsent } from './absent.ts'
+import { listOrAbsent } from './json.ts'
 
 /** No text of a client holds it by chance, and nobody outside learns it. With a hash and a size it looks like base64. */
 const MARK = crypto.randomUUID().replaceAll('-', '').slice(0, 28)
