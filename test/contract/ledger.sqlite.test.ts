@@ -44,6 +44,24 @@ test('SQLite: what cannot be written changes no account, nor what is written bes
   assert.equal((await ledger.get('wrk_1', 'b'))?.status, 'open')
 })
 
+test('SQLite: rows are summed by their metadata piece by piece, none twice', async () => {
+  await using store = await makeStore()
+  await using ledger = await store.open({ now: () => 1_000, monotonic: systemClock.monotonic })
+  const ids = Array.from({ length: 900 }, (_, i) => `req_${i}`)
+  const metadataOf = (i: number) => (i % 3 === 0 ? {} : { team: `t${i % 3}` })
+  await Promise.all(
+    ids.map((requestId, i) => ledger.open({ ...opening, requestId, metadata: metadataOf(i) }, demand, undefined)),
+  )
+  await ledger.close(ids.map((requestId) => ({ ...closing, requestId, costNanos: 2n })))
+  const query = { workspace: 'wrk_1', day: 0, keyId: 'key_1', metadataKey: 'team' }
+  const sums = (await ledger.activity(query)).map((sum) => [sum.metadataValue, sum.requestCount, sum.costNanos])
+  assert.deepEqual(
+    sums,
+    [undefined, 't1', 't2'].map((value) => [value, 300, 600n]),
+  )
+  assert.deepEqual(await ledger.activity({ ...query, keyId: 'key_2' }), [])
+})
+
 test('SQLite: when its thread ends another one goes on; rows that run stay open, and what was under way may be given up', async () => {
   const threads: Worker[] = []
   const note = (worker: Worker): unknown => threads.push(worker)
@@ -89,7 +107,22 @@ test('SQLite: a ledger of the first form and a new one have the same indexes, ea
     using database = new DatabaseSync(path)
     prepareSchema(database, { path, steps })
   }
+  {
+    using database = new DatabaseSync(old)
+    const insert = database.prepare(
+      `INSERT INTO ledger VALUES ('wrk_1', ?, 'key_1', '', '', 'p', 'm', 'completed', ?, 2, 0, 0, 0, 5, '', 1, ?)`,
+    )
+    for (const row of [
+      ['a', 1, 86_400_000],
+      ['b', null, 86_400_001],
+      ['c', null, null],
+    ] as const)
+      insert.run(...row)
+  }
   migrateSqlite({ path: old, steps: STEPS }, true, () => {})
+  using sums = new DatabaseSync(old)
+  const found = sums.prepare('SELECT * FROM daily_sums').all().map(Object.values)
+  assert.deepEqual(found, [['wrk_1', 1, 'key_1', 'p', 'm', 2, 1, 4, 0, 0, 0, 10]])
   for (const path of [old, made]) {
     using database = new DatabaseSync(path)
     const indexes = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`).all()

@@ -11,7 +11,8 @@ import {
 import { Rejection } from '#shared/rejection.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { AccountRows, WORKSPACE } from './account-rows.ts'
-import { sumRows } from './activity-rows.ts'
+import { sumByMetadata } from './activity-rows.ts'
+import { DailySums } from './daily-sums.ts'
 import {
   type AbandonedRow,
   CLOSE,
@@ -30,13 +31,17 @@ const GET = 'SELECT * FROM ledger WHERE workspace = ? AND request_id = ?'
 const LEFT = "SELECT * FROM ledger WHERE status = 'open'"
 const NOTE = "UPDATE ledger SET noted_tokens = ? WHERE workspace = ? AND request_id = ? AND status = 'open'"
 
+type Row = Readonly<Record<string, unknown>>
+
 /** The file of the ledger, as the thread that owns it sees it. What is called at once is written in one commit. */
 export class LedgerFile {
   readonly #file: SqliteFile
   readonly #accounts = new AccountRows(() => this.#file)
+  readonly #sums = new DailySums(() => this.#file)
+  #summing: Promise<unknown> = Promise.resolve()
 
   constructor(path: string) {
-    this.#file = new SqliteFile(path, { steps: STEPS, exclusive: true, beforeCommit: () => this.#accounts.write() })
+    this.#file = new SqliteFile(path, { steps: STEPS, exclusive: true, beforeCommit: () => this.#beforeCommit() })
   }
 
   probe(): Promise<void> {
@@ -74,7 +79,7 @@ export class LedgerFile {
     return this.#write(() => {
       const left = this.#file.statement(LEFT)
       left.setReadBigInts(true)
-      const rows = left.all() as Record<string, unknown>[]
+      const rows = left.all() as Row[]
       this.#close(
         rows.map((row) => toCloseCall(lostClosingOf(row, true), now)),
         now,
@@ -103,7 +108,11 @@ export class LedgerFile {
   }
 
   async activity(query: ActivityQuery): Promise<readonly ActivitySum[]> {
-    return sumRows(this.#file, query)
+    if (query.metadataKey === undefined) return this.#sums.read(query)
+    // One after the other, so that many readers take no more of the thread than one.
+    const sums = this.#summing.then(() => sumByMetadata(this.#file, query))
+    this.#summing = sums.catch(() => {})
+    return sums
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -115,12 +124,20 @@ export class LedgerFile {
     try {
       return await this.#file.write(job)
     } catch (error) {
-      if (!(error instanceof Rejection)) this.#accounts.forget()
+      if (!(error instanceof Rejection)) {
+        this.#accounts.forget()
+        this.#sums.forget()
+      }
       throw error
     }
   }
 
-  #row(workspace: string, requestId: string): Record<string, unknown> | undefined {
+  #beforeCommit(): void {
+    this.#accounts.write()
+    this.#sums.write()
+  }
+
+  #row(workspace: string, requestId: string): Row | undefined {
     const statement = this.#file.statement(GET)
     statement.setReadBigInts(true)
     return statement.get(workspace, requestId)
@@ -129,7 +146,7 @@ export class LedgerFile {
   #close(calls: readonly CloseCall[], now: number): void {
     const close = this.#file.statement(CLOSE)
     close.setReadBigInts(true)
-    const changes = calls.flatMap(({ workspace, requestId, values, spent }) => {
+    const changes = calls.flatMap(({ workspace, requestId, values, spent }): Closed[] => {
       const row = close.get(...values)
       if (row === undefined) return this.#correct({ workspace, requestId, values, spent }, now)
       const hold = {
@@ -138,9 +155,12 @@ export class LedgerFile {
         minute: Number(row.held_minute),
       }
       const change = (account: Account): Account => settling(account, hold, spent, now)
-      return [{ workspace, apiKeyId: row.api_key_id as string, change }]
+      return [{ row, change }]
     })
-    for (const { workspace, apiKeyId, change } of changes) {
+    for (const { row, before, change } of changes) {
+      const [workspace, apiKeyId] = [row.workspace as string, row.api_key_id as string]
+      if (before !== undefined) this.#sums.add(before, -1)
+      this.#sums.add(row)
       for (const owner of [apiKeyId, WORKSPACE]) {
         this.#accounts.set(workspace, owner, change(this.#accounts.get(workspace, owner)))
       }
@@ -148,19 +168,21 @@ export class LedgerFile {
   }
 
   /** A row that was taken for lost, and was not. */
-  #correct({ workspace, requestId, values, spent }: CloseCall, now: number): AccountChange[] {
-    const row = this.#row(workspace, requestId)
-    if (row?.error !== PROCESS_LOST) return []
-    this.#file.statement(CORRECT).run(...values)
-    const before = spentOf(row)
-    const change = (account: Account): Account => correcting(account, before, spent, now)
-    return [{ workspace, apiKeyId: row.api_key_id as string, change }]
+  #correct({ workspace, requestId, values, spent }: CloseCall, now: number): Closed[] {
+    const before = this.#row(workspace, requestId)
+    if (before?.error !== PROCESS_LOST) return []
+    const correct = this.#file.statement(CORRECT)
+    correct.setReadBigInts(true)
+    const row = correct.get(...values) ?? before
+    const change = (account: Account): Account => correcting(account, spentOf(before), spent, now)
+    return [{ row, before, change }]
   }
 }
 
-/** What becomes of the accounts of a row. */
-interface AccountChange {
-  readonly workspace: string
-  readonly apiKeyId: string
+/** A row that is closed, and what becomes of its accounts. */
+interface Closed {
+  readonly row: Row
+  /** As it was closed before, where it was. */
+  readonly before?: Row
   readonly change: (account: Account) => Account
 }

@@ -1,5 +1,6 @@
 import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
 import { addAccounts } from './steps/add-accounts.ts'
+import { addDailySums } from './steps/add-daily-sums.ts'
 
 const FIRST = [
   `CREATE TABLE IF NOT EXISTS ledger (
@@ -23,4 +24,5 @@ export const STEPS: readonly SqliteStep[] = [
     up: (database) => database.exec('DROP INDEX IF EXISTS ledger_time'),
   },
   { version: 3, name: 'accounts of keys and workspaces', up: addAccounts },
+  { version: 4, name: 'sums of days', up: addDailySums },
 ]
