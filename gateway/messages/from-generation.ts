@@ -1,7 +1,9 @@
 import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
+import { isObject } from '#shared/json.ts'
 import { fromCost } from '../records/usage.ts'
 import { fromPart } from './from-part.ts'
 import type { Ending, MessageObject, MessageUsage, StopReason } from './message.ts'
+import { ANTHROPIC } from './to-settings.ts'
 
 /** What a message has from the start. */
 export interface MessageSeed {
@@ -14,7 +16,15 @@ export interface MessageSeed {
 /** How a generation ended. */
 export type Finished = Pick<
   Generation,
-  'reason' | 'rawReason' | 'stopText' | 'usage' | 'serviceTier' | 'costKnown' | 'costNanos' | 'outputCostNanos'
+  | 'reason'
+  | 'rawReason'
+  | 'stopText'
+  | 'usage'
+  | 'serviceTier'
+  | 'costKnown'
+  | 'costNanos'
+  | 'outputCostNanos'
+  | 'providerMetadata'
 >
 
 /** A whole generation as a message. */
@@ -27,7 +37,8 @@ export function fromGeneration(seed: MessageSeed, generation: Generation): Messa
     )
     return block === undefined ? [] : [block]
   })
-  return toMessage(seed, generation, content, endOf(generation), fromUsage(seed, generation))
+  const message = toMessage(seed, generation, content, endOf(generation), fromUsage(seed, generation))
+  return { ...message, ...contextOf(generation) }
 }
 
 /** The message as it is when a generation starts. */
@@ -62,12 +73,31 @@ const FINER: ReadonlyMap<string, { readonly of: FinishReason; readonly reason: S
 )
 
 /** How a generation that has finished ended. */
-export function endOf({ reason, rawReason = '', stopText }: Finished): Ending {
+export function endOf(finished: Finished): Ending {
+  const { reason, rawReason = '', stopText } = finished
+  const { stop_details, container } = ownOf(finished)
   const known = FINER.get(rawReason)
   const finer = known?.of === reason ? known.reason : undefined
   const stopped = stopText !== undefined || (reason === FinishReason.STOP && rawReason === 'stop_sequence')
   const stop_reason = finer ?? (stopped ? 'stop_sequence' : REASONS[reason])
-  return { ...NOT_ENDED, stop_reason, stop_sequence: stopText ?? null }
+  return {
+    stop_reason,
+    stop_sequence: stopText ?? null,
+    stop_details: isObject(stop_details) ? stop_details : null,
+    container: isObject(container) ? container : null,
+  }
+}
+
+/** What Anthropic did to the conversation, as the member that says it. */
+export function contextOf(finished: Finished): Pick<MessageObject, 'context_management'> {
+  const { context_management } = ownOf(finished)
+  return isObject(context_management) ? { context_management } : {}
+}
+
+/** What Anthropic says of an answer that other providers have no word for. */
+function ownOf({ providerMetadata }: Finished): Record<string, unknown> {
+  const own = providerMetadata?.[ANTHROPIC]
+  return isObject(own) ? own : {}
 }
 
 /** What was used: Anthropic counts what comes of a cache, or goes into it, beside the input. */
@@ -75,16 +105,29 @@ export function fromUsage({ speed }: Pick<MessageSeed, 'speed'>, finished: Finis
   const { usage, serviceTier, costKnown, costNanos, outputCostNanos } = finished
   const { inputTokens = 0n, outputTokens = 0n, cacheReadTokens = 0n, cacheWriteTokens = 0n } = usage ?? {}
   const fresh = inputTokens - cacheReadTokens - cacheWriteTokens
+  const own = ownOf(finished).usage
   return {
     ...NOTHING_USED,
+    speed,
+    ...(isObject(own) ? ownUsage(own) : {}),
     input_tokens: Number(fresh > 0n ? fresh : 0n),
     output_tokens: Number(outputTokens),
     cache_creation_input_tokens: Number(cacheWriteTokens),
     cache_read_input_tokens: Number(cacheReadTokens),
     output_tokens_details: { thinking_tokens: Number(usage?.reasoningTokens ?? 0n) },
     service_tier: serviceTier ?? null,
-    speed,
     ...(costKnown ? costOf(costNanos, outputCostNanos) : {}),
+  }
+}
+
+/** Members of a usage that Anthropic alone has, as far as they have the form that they should. */
+function ownUsage({ cache_creation, server_tool_use, inference_geo, iterations, speed }: Record<string, unknown>) {
+  return {
+    ...(isObject(cache_creation) ? { cache_creation } : {}),
+    ...(isObject(server_tool_use) ? { server_tool_use } : {}),
+    ...(typeof inference_geo === 'string' ? { inference_geo } : {}),
+    ...(Array.isArray(iterations) ? { iterations: iterations as unknown[] } : {}),
+    ...(typeof speed === 'string' ? { speed } : {}),
   }
 }
 

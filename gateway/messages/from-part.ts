@@ -22,7 +22,7 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
     case 'toolCall': {
       const { callId: id, name, signature, format } = part.value
       const proof = signature ? { signature, ...(format ? { format } : {}) } : {}
-      return { type: 'tool_use', id, name, input: inputOf(part.value), ...proof }
+      return { type: 'tool_use', id, name, input: inputOf(part.value), ...callerOf(providerMetadata), ...proof }
     }
     case 'image':
       return { type: 'image', source: sourceOf(part.value) }
@@ -33,6 +33,12 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
     default:
       return undefined
   }
+}
+
+/** What made a call, as Anthropic says it. */
+export function callerOf(metadata: Part['providerMetadata']): { readonly caller?: Record<string, unknown> } {
+  const caller = metadata?.caller
+  return isObject(caller) ? { caller } : {}
 }
 
 /** How a block begins in a stream, before anything of it is there. */

@@ -19,6 +19,7 @@ const toolUse = z.strictObject({
   signature: z.string().optional(),
   /** Kind of the provider. */
   format: z.string().optional(),
+  caller: freeObject('Anthropic’s word for what made the call, by its type.').optional(),
 })
 const mediaSource = z.union([
   z.strictObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() }),
@@ -42,6 +43,9 @@ export const STOP_REASONS = [
 ] as const
 export const stopReason = z.enum(STOP_REASONS)
 
+const ANTHROPICS = 'As Anthropic says it; null where another provider answered.'
+const own = freeObject(ANTHROPICS).nullable()
+
 /** What was used, and what it cost in dollars where that is known. */
 export const usage = z
   .strictObject({
@@ -49,13 +53,13 @@ export const usage = z
     output_tokens: count,
     cache_creation_input_tokens: count,
     cache_read_input_tokens: count,
-    cache_creation: z.null(),
+    cache_creation: own,
     output_tokens_details: z.strictObject({ thinking_tokens: count }),
-    server_tool_use: z.null(),
+    server_tool_use: own,
     service_tier: z.string().nullable(),
-    inference_geo: z.null(),
-    speed: z.enum(['fast', 'standard']).nullable(),
-    iterations: z.null(),
+    inference_geo: z.string().nullable(),
+    speed: z.string().nullable(),
+    iterations: z.array(z.unknown()).nullable().meta({ description: ANTHROPICS }),
     is_byok: z.literal(false),
     cost: z.number().optional(),
     cost_details: z
@@ -72,9 +76,12 @@ export const usage = z
 export const ending = z.strictObject({
   stop_reason: stopReason.nullable(),
   stop_sequence: z.string().nullable(),
-  stop_details: z.null(),
-  container: z.null(),
+  stop_details: own,
+  container: own,
 })
+
+/** What Anthropic did to the conversation, where it was asked to; not there: nothing. */
+export const contextManagement = freeObject(ANTHROPICS).optional()
 
 /** A message of the model (gateway facts 2.2). */
 export const messageObject = z
@@ -85,6 +92,7 @@ export const messageObject = z
     model: z.string(),
     content: z.array(contentBlock),
     ...ending.shape,
+    context_management: contextManagement,
     usage,
     provider: z.string(),
     openrouter_metadata: routerMetadata.optional(),

@@ -34,6 +34,7 @@ export function toSettings(body: MessageSettings): Partial<Generation> {
       ...given('topP', body.top_p),
       ...given('topK', body.top_k),
       stop: body.stop_sequences ?? [],
+      cleared: body.stop_sequences?.length === 0 ? ['stop'] : [],
     },
     ...given('reasoning', toReasoning(body)),
     ...given('responseFormat', toFormat(body)),
@@ -67,8 +68,8 @@ function toChoice({
   tool_choice: choice,
 }: MessageSettings): Pick<Generation, 'toolChoice' | 'parallelToolCalls'> {
   if (choice == null) return {}
-  const parallelToolCalls = choice.type !== 'none' && choice.disable_parallel_tool_use === true ? false : undefined
-  const parallel = given('parallelToolCalls', parallelToolCalls)
+  const alone = choice.type === 'none' ? undefined : choice.disable_parallel_tool_use
+  const parallel = given('parallelToolCalls', alone == null ? undefined : !alone)
   if (choice.type !== 'tool') return { toolChoice: { mode: MODES[choice.type] }, ...parallel }
   const named = tools?.find(({ name }) => name === choice.name)
   if (named !== undefined && !isCustomTool(named)) {

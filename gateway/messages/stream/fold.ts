@@ -6,8 +6,8 @@ import {
   PartStarted_Kind as Kind,
   type PartStarted,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { endOf, fromUsage, type MessageSeed, toMessage } from '../from-generation.ts'
-import { beginningOf, endingOf, fromPart, growthOf } from '../from-part.ts'
+import { contextOf, endOf, fromUsage, type MessageSeed, toMessage } from '../from-generation.ts'
+import { beginningOf, callerOf, endingOf, fromPart, growthOf } from '../from-part.ts'
 import type { ContentBlock } from '../message.ts'
 import type { DeltaPrefix, MessageFrames } from './frames.ts'
 
@@ -78,7 +78,10 @@ export class MessagesFold {
         case 'finished':
           this.#over = true
           while (this.#live !== undefined) this.#next()
-          this.#frames.end(endOf(event.value), fromUsage(this.#seed, event.value), this.#served)
+          this.#frames.end(
+            { delta: endOf(event.value), usage: fromUsage(this.#seed, event.value), ...contextOf(event.value) },
+            this.#served,
+          )
       }
     }
   }
@@ -129,9 +132,9 @@ export class MessagesFold {
   }
 
   #open(live: Live): DeltaPrefix {
-    const { kind, callId = '', toolName = '' } = live.started
+    const { kind } = live.started
     live.prefix = this.#frames.prefix(this.#block, GROWING[kind] ?? 'text')
-    this.#frames.start(this.#block, beginningOf(BEGINNINGS[kind]?.(callId, toolName) ?? EMPTY_TEXT))
+    this.#frames.start(this.#block, beginningOf(BEGINNINGS[kind]?.(live.started) ?? EMPTY_TEXT))
     return live.prefix
   }
 
@@ -164,10 +167,12 @@ const EMPTY_TEXT: ContentBlock = { type: 'text', text: '', citations: null }
 const EMPTY_THOUGHT: ContentBlock = { type: 'thinking', thinking: '', signature: '' }
 
 /** What blocks begin as whose parts grow; the others come whole. */
-const BEGINNINGS: { readonly [kind in Kind]?: (callId: string, toolName: string) => ContentBlock } = {
+const BEGINNINGS: { readonly [kind in Kind]?: (started: PartStarted) => ContentBlock } = {
   [Kind.REASONING]: () => EMPTY_THOUGHT,
   [Kind.REASONING_SUMMARY]: () => EMPTY_THOUGHT,
-  [Kind.TOOL_CALL]: (id, name) => ({ type: 'tool_use', id, name, input: {} }),
+  [Kind.TOOL_CALL]: ({ callId: id = '', toolName: name = '', providerMetadata }) => {
+    return { type: 'tool_use', id, name, input: {}, ...callerOf(providerMetadata) }
+  },
 }
 const GROWING: { readonly [kind in Kind]?: 'thinking' | 'json' } = {
   [Kind.REASONING]: 'thinking',

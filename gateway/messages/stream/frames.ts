@@ -1,6 +1,6 @@
 import type { RouterMetadata } from '#gateway/records/router-metadata.ts'
 import type { Delta } from '../events.ts'
-import type { ContentBlock, Ending, MessageObject, MessageUsage } from '../message.ts'
+import type { ContentBlock, Ending, MessageObject } from '../message.ts'
 
 /** The unchanging beginning of the events by which one block grows. */
 export type DeltaPrefix = string
@@ -10,6 +10,9 @@ const GROWING = {
   thinking: 'thinking_delta","thinking',
   json: 'input_json_delta","partial_json',
 }
+
+/** What a stream says when its message has ended. */
+type MessageEnd = Pick<MessageObject, 'context_management' | 'usage'> & { readonly delta: Ending }
 
 /** Writes the events of one stream as text. Clients find them by their `event:` lines (gateway facts 2.2). */
 export class MessageFrames {
@@ -49,8 +52,8 @@ export class MessageFrames {
     this.#write('content_block_stop', { index })
   }
 
-  end(delta: Ending, usage: MessageUsage, metadata: RouterMetadata | undefined): void {
-    this.#write('message_delta', { delta, usage })
+  end(ended: MessageEnd, metadata: RouterMetadata | undefined): void {
+    this.#write('message_delta', ended)
     this.#write('message_stop', metadata === undefined ? {} : { openrouter_metadata: metadata })
   }
 

@@ -1,9 +1,66 @@
-import type { CacheControl, Message } from './conversation.ts'
+import { isObject } from '#shared/json.ts'
+import type { CacheControl, Message, Part } from './conversation.ts'
+import type { GenerationRequest } from './generation.ts'
 
-/** The conversation with a marker at its very end, which asks the provider to cache all there is; one that has a marker there keeps it. */
-export function withCacheMarker(messages: readonly Message[], cache: CacheControl): readonly Message[] {
-  const last = messages.at(-1)
-  const part = last?.parts.at(-1)
-  if (last === undefined || part === undefined || part.cache !== undefined) return messages
-  return [...messages.slice(0, -1), { ...last, parts: [...last.parts.slice(0, -1), { ...part, cache }] }]
+/** Most markers that a request may have; a provider refuses one with more (gateway facts 3.3). */
+const MAX_MARKERS = 4
+
+/**
+ * The conversation with a marker on its last piece that can be cached, which asks the provider to cache all there is. One that has a marker
+ * there, or as many as it may have, keeps those.
+ */
+export function withCacheMarker(
+  request: Pick<GenerationRequest, 'messages' | 'tools' | 'hostedTools'>,
+  cache: CacheControl,
+): readonly Message[] {
+  const { messages } = request
+  // Instructions stand before the conversation, wherever they were said.
+  const place =
+    lastCacheable(messages, ({ role }) => role !== 'system') ?? lastCacheable(messages, ({ role }) => role === 'system')
+  if (place === undefined || place.part.cache !== undefined || markersOf(request) >= MAX_MARKERS) return messages
+  return messages.map((message, i) => {
+    if (i !== place.message) return message
+    return { ...message, parts: message.parts.map((part) => (part === place.part ? { ...part, cache } : part)) }
+  })
+}
+
+function lastCacheable(
+  messages: readonly Message[],
+  among: (message: Message) => boolean,
+): { readonly message: number; readonly part: Part } | undefined {
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i] as Message
+    const part = among(message) ? message.parts.findLast(isCacheable) : undefined
+    if (part !== undefined) return { message: i, part }
+  }
+  return undefined
+}
+
+/** Empty texts and thoughts take no marker, and what not every provider takes may be left out together with it. */
+function isCacheable(part: Part): boolean {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text.trim() !== ''
+    case 'reasoning':
+    case 'foreign':
+    case 'audio':
+    case 'video':
+      return false
+    default:
+      return true
+  }
+}
+
+/** How many markers a request has. */
+export function markersOf({ messages, tools, hostedTools }: Parameters<typeof withCacheMarker>[0]): number {
+  const inParts = (parts: readonly Part[]): number => parts.reduce((sum, part) => sum + markersIn(part), 0)
+  const markersIn = (part: Part): number => {
+    const inner = part.type === 'tool-result' ? inParts(part.content) : 0
+    const own = part.cache !== undefined || (part.type === 'foreign' && isObject(part.item.cache_control))
+    return inner + (own ? 1 : 0)
+  }
+  const onTools = tools.filter((tool) => tool.cache !== undefined).length
+  const onHosted = hostedTools.filter(({ definition }) => isObject(definition.cache_control)).length
+  return messages.reduce((sum, { parts }) => sum + inParts(parts), onTools + onHosted)
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { CacheControl, Citation, Message, Part } from './conversation.ts'
 import type { Routing } from './routing.ts'
+import type { Sampling } from './sampling.ts'
 import type { HostedTool, Tool, ToolChoice } from './tools.ts'
 
 /** Members of a request that mean something to one kind of provider only; others do not get them. */
@@ -34,24 +35,6 @@ export interface Reasoning {
   readonly effort?: string | undefined
   readonly summary?: string | undefined
   readonly maxTokens?: number | undefined
-}
-
-/** How the answer is drawn; undefined: the provider's default. */
-export interface Sampling {
-  readonly temperature: number | undefined
-  readonly topP: number | undefined
-  readonly topK: number | undefined
-  readonly frequencyPenalty: number | undefined
-  readonly presencePenalty: number | undefined
-  readonly seed: bigint | undefined
-  readonly stop: readonly string[]
-  readonly minP?: number | undefined
-  readonly topA?: number | undefined
-  readonly repetitionPenalty?: number | undefined
-  /** By token id. */
-  readonly logitBias?: Readonly<Record<string, number>> | undefined
-  /** How many alternatives each token is shown with; undefined: no log probabilities. */
-  readonly topLogProbabilities?: number | undefined
 }
 
 /** What a provider is asked for: the internal request that every public dialect becomes. */
@@ -98,6 +81,8 @@ export interface GenerationRequest {
   readonly attribution?: Attribution | undefined
   /** Asks that caching markers be placed; undefined: they are where the setting says so. */
   readonly automaticCache?: CacheControl | undefined
+  /** Whether the answer is shown without what the model thought; undefined: with it. */
+  readonly excludeThoughts?: boolean | undefined
 }
 
 /** What a generation used, as the provider reported it; a reported zero is a zero. */
@@ -166,6 +151,8 @@ export interface FinishDetails {
   readonly stopText?: string | undefined
   /** Tier that served it, in its own word. */
   readonly serviceTier?: string | undefined
+  /** What no other member holds, in its own words, by the kind of provider ({@link ReasoningPart.format}). */
+  readonly providerMetadata?: JsonObject | undefined
 }
 
 /**
@@ -188,6 +175,8 @@ export type GenerationEvent =
       readonly namespace?: string | undefined
       /** What the model says a text for; with `text` and `refusal` only. */
       readonly phase?: string | undefined
+      /** What the provider says of the part besides, as far as it is known; undefined: nothing. */
+      readonly providerMetadata?: JsonObject | undefined
     }
   | {
       readonly type: 'part-extended'

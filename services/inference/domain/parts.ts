@@ -49,12 +49,17 @@ export class PartWriter {
     this.#events.push(event)
   }
 
-  /** `called`: with `tool-call` only. `phase`: what a text is said for. */
-  start(kind: GrowingKind, called?: Called, phase?: string): OpenPart {
+  /**
+   * `called`: with `tool-call` only. `phase`: what a text is said for. `metadata`: what the provider says of the part besides; undefined:
+   * nothing.
+   */
+  start(kind: GrowingKind, called?: Called, phase?: string, metadata?: JsonObject): OpenPart {
     const index = this.#number()
     const part = openPart(index, kind, called, phase)
-    const more = phase === undefined ? {} : { phase }
-    this.#events.push({ type: 'part-started', index, kind, ...part.called, ...more })
+    part.metadata = metadata
+    const said = phase === undefined ? {} : { phase }
+    const besides = metadata === undefined ? {} : { providerMetadata: metadata }
+    this.#events.push({ type: 'part-started', index, kind, ...part.called, ...said, ...besides })
     return part
   }
 

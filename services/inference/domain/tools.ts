@@ -38,9 +38,18 @@ export interface HostedTool {
   readonly definition: JsonObject
 }
 
+/** Tools that may be called. */
+export interface AllowedTools {
+  /** Names of the caller's. */
+  readonly names: readonly string[]
+  /** Types of hosted ones. */
+  readonly hostedTypes: readonly string[]
+}
+
 /** Whether and which tools the model calls. */
 export type ToolChoice =
-  | { readonly mode: 'auto' | 'none' | 'required' }
+  /** `allowed`: which tools of a preset are offered as well; undefined: all. */
+  | { readonly mode: 'auto' | 'none' | 'required'; readonly allowed?: AllowedTools | undefined }
   /** A tool of the caller, or, `hosted`, a type of tools that the provider runs. */
   | {
       readonly mode: 'named' | 'hosted'

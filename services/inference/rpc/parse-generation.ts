@@ -13,8 +13,9 @@ import {
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
-import type { Attribution, GenerationRequest, ResponseFormat, Sampling } from '../domain/generation.ts'
+import type { Attribution, GenerationRequest, ResponseFormat } from '../domain/generation.ts'
 import type { Routing } from '../domain/routing.ts'
+import type { ClearedSampling, Sampling } from '../domain/sampling.ts'
 import { parseExtensions, parseHeaders } from './parse-extensions.ts'
 import { parseMessages } from './parse-messages.ts'
 import { parseHostedTools, parseToolChoice, parseTools } from './parse-tools.ts'
@@ -63,6 +64,7 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
     notApplied: request.notApplied,
     attribution: parseAttribution(request.attribution),
     automaticCache: automaticCache && { ttl: automaticCache.ttl },
+    excludeThoughts: request.excludeThoughts,
   }
 }
 
@@ -81,7 +83,20 @@ function parseSampling(sampling: SamplingMessage | undefined): Sampling | undefi
     ...{ temperature, topP, topK, frequencyPenalty, presencePenalty, seed, stop },
     ...{ minP, topA, repetitionPenalty, topLogProbabilities },
     ...(biases.length === 0 ? {} : { logitBias }),
+    ...(sampling.cleared.length === 0 ? {} : { cleared: sampling.cleared.map(parseCleared) }),
   }
+}
+
+const CLEARED: ReadonlyMap<string, ClearedSampling> = new Map([
+  ['stop', 'stop'],
+  ['logit_bias', 'logitBias'],
+  ['top_log_probabilities', 'topLogProbabilities'],
+])
+
+function parseCleared(name: string): ClearedSampling {
+  const cleared = CLEARED.get(name)
+  check(cleared !== undefined, 'sampling.cleared', 'is not known')
+  return cleared
 }
 
 function parseFormat(message: FormatMessage | undefined): ResponseFormat | undefined {

@@ -1,4 +1,5 @@
 import {
+  AllowedToolsSchema,
   type HostedTool as HostedMessage,
   ToolChoice_Mode,
   type ToolChoice as ToolChoiceMessage,
@@ -13,6 +14,7 @@ import type { HostedTool, Tool, ToolChoice } from '../domain/tools.ts'
 
 const checkTool = checkLimits(ToolSchema)
 const checkNamespace = checkLimits(ToolNamespaceSchema)
+const checkAllowed = checkLimits(AllowedToolsSchema)
 
 /** Tools of the caller; rejects with REQUEST_INVALID. */
 export function parseTools(tools: readonly ToolMessage[]): Tool[] {
@@ -55,8 +57,12 @@ export function parseToolChoice(choice: ToolChoiceMessage | undefined): ToolChoi
   if (choice === undefined) return undefined
   const mode = modes.fromProto(choice.mode)
   check(mode !== undefined, 'tool_choice.mode', 'is not known')
-  if (mode !== 'named' && mode !== 'hosted') return { mode }
-  const { name, definition } = choice
+  const { name, definition, allowed } = choice
+  if (mode !== 'named' && mode !== 'hosted') {
+    if (allowed === undefined) return { mode }
+    checkAllowed(allowed, 'tool_choice.allowed')
+    return { mode, allowed: { names: allowed.names, hostedTypes: allowed.hostedTypes } }
+  }
   check(name !== undefined, 'tool_choice.name', 'must be set')
   return mode === 'named' || definition === undefined ? { mode, name } : { mode, name, definition }
 }

@@ -8,6 +8,7 @@ import { chooseEndpoint } from './choose-endpoint.ts'
 import { closeRow } from './close-row.ts'
 import { startDeadline } from './deadline.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
+import { hideThoughts } from './hide-thoughts.ts'
 import { openFreeRow, openRow } from './open-row.ts'
 import { requireTools } from './require-tools.ts'
 import { sessionDigest } from './session-digest.ts'
@@ -26,6 +27,7 @@ const STEPS: readonly Step[] = [
   attempt,
   meter,
   closeRow,
+  hideThoughts,
 ]
 
 /** What becomes of a request whose input is counted. */
@@ -73,7 +75,7 @@ function attempt(generation: Generation, { timeoutMs }: GenerationDependencies):
   const { providerId: id, modelId } = endpoint
   const deadline = startDeadline(input.caller, timeoutMs, () => new Rejection('PROVIDER_TIMEOUT', { provider: id }))
   const { messages, automaticCache: cache, sessionId } = input.request
-  const marked = cache === undefined ? messages : withCacheMarker(messages, cache)
+  const marked = cache === undefined ? messages : withCacheMarker(input.request, cache)
   const maxOutputTokens = generation.maxOutputTokens ?? input.request.maxOutputTokens
   const providerSession = sessionId ? sessionDigest(input.principal.workspaceId, sessionId) : undefined
   const request = { ...input.request, modelId, messages: marked, maxOutputTokens, providerSession }

@@ -625,6 +625,13 @@ export declare type ToolChoice = Message$1<"portico.inference.v1.ToolChoice"> & 
    * @generated from field: google.protobuf.Struct definition = 4;
    */
   definition?: JsonObject | undefined;
+
+  /**
+   * Tools that may be called where the preset offers more: those of the request itself are allowed, or they would not be there. Absent: all.
+   *
+   * @generated from field: portico.inference.v1.AllowedTools allowed = 3;
+   */
+  allowed?: AllowedTools | undefined;
 };
 
 /**
@@ -684,6 +691,33 @@ export enum ToolChoice_Mode {
  * Describes the enum portico.inference.v1.ToolChoice.Mode.
  */
 export declare const ToolChoice_ModeSchema: GenEnum<ToolChoice_Mode>;
+
+/**
+ * Tools that may be called.
+ *
+ * @generated from message portico.inference.v1.AllowedTools
+ */
+export declare type AllowedTools = Message$1<"portico.inference.v1.AllowedTools"> & {
+  /**
+   * Names of the caller's tools.
+   *
+   * @generated from field: repeated string names = 1;
+   */
+  names: string[];
+
+  /**
+   * Types of hosted tools.
+   *
+   * @generated from field: repeated string hosted_types = 2;
+   */
+  hostedTypes: string[];
+};
+
+/**
+ * Describes the message portico.inference.v1.AllowedTools.
+ * Use `create(AllowedToolsSchema)` to create a new message.
+ */
+export declare const AllowedToolsSchema: GenMessage<AllowedTools>;
 
 /**
  * Form of the answer.
@@ -877,6 +911,13 @@ export declare type Sampling = Message$1<"portico.inference.v1.Sampling"> & {
    * @generated from field: optional int32 top_log_probabilities = 12;
    */
   topLogProbabilities?: number | undefined;
+
+  /**
+   * Members that are switched off, also where a preset sets them: `stop`, `logit_bias`, `top_log_probabilities`.
+   *
+   * @generated from field: repeated string cleared = 13;
+   */
+  cleared: string[];
 };
 
 /**
@@ -1203,6 +1244,13 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
    * @generated from field: portico.inference.v1.CacheControl automatic_cache = 28;
    */
   automaticCache?: CacheControl | undefined;
+
+  /**
+   * Whether the answer is shown without what the model thought; absent: as the preset says, else with it.
+   *
+   * @generated from field: optional bool exclude_thoughts = 29;
+   */
+  excludeThoughts?: boolean | undefined;
 };
 
 /**
@@ -1395,6 +1443,13 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
    * @generated from field: portico.inference.v1.AppliedPreset preset = 15;
    */
   preset?: AppliedPreset | undefined;
+
+  /**
+   * What the provider said of the answer that no other member holds, in its own words, by its kind as of ReasoningPart.format; absent: nothing.
+   *
+   * @generated from field: google.protobuf.Struct provider_metadata = 16;
+   */
+  providerMetadata?: JsonObject | undefined;
 };
 
 /**

@@ -3,7 +3,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { AppliedPreset, FinishReason, Generation, GenerationRequest, LogProbability, Model, Part, Provider, Source, Usage, Warning } from "./inference_pb.js";
 import type { KeyTerms } from "../../identity/v1/identity_pb.js";
 
@@ -242,6 +242,13 @@ export declare type PartStarted = Message<"portico.inference.v1.PartStarted"> & 
    * @generated from field: optional string phase = 8;
    */
   phase?: string | undefined;
+
+  /**
+   * As of Part.provider_metadata, as far as it is known; absent: nothing.
+   *
+   * @generated from field: google.protobuf.Struct provider_metadata = 7;
+   */
+  providerMetadata?: JsonObject | undefined;
 };
 
 /**
@@ -437,6 +444,13 @@ export declare type GenerationFinished = Message<"portico.inference.v1.Generatio
    * @generated from field: bool cost_known = 8;
    */
   costKnown: boolean;
+
+  /**
+   * As of Generation.provider_metadata; absent: nothing.
+   *
+   * @generated from field: google.protobuf.Struct provider_metadata = 9;
+   */
+  providerMetadata?: JsonObject | undefined;
 };
 
 /**

@@ -4,6 +4,7 @@ import type { JsonObject } from '#shared/json.ts'
 import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
 import { listAt, objectAt, textAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
+import { Besides } from './besides.ts'
 import { cite } from './citations.ts'
 import { ANTHROPIC } from './extension.ts'
 import { collect, type OpenBlock, wholeBlock } from './open-block.ts'
@@ -28,6 +29,7 @@ export class AnthropicMapper implements ProviderMapper {
   #count = 0
   #started = false
   readonly #used = new UsageSoFar()
+  readonly #besides = new Besides()
   #rawReason = ''
   #stopText = ''
   #tier = ''
@@ -47,6 +49,7 @@ export class AnthropicMapper implements ProviderMapper {
       this.#end(index)
     }
     this.#stopped(message)
+    this.#besides.note(message)
     this.end()
   }
 
@@ -65,11 +68,15 @@ export class AnthropicMapper implements ProviderMapper {
         break
       case 'message_start':
         this.#start(objectAt(event.message) ?? {})
+        this.#besides.note(objectAt(event.message) ?? {})
         break
-      case 'message_delta':
-        this.#stopped(objectAt(event.delta) ?? {})
+      case 'message_delta': {
+        const delta = objectAt(event.delta) ?? {}
+        this.#stopped(delta)
         this.#usage(objectAt(event.usage))
+        this.#besides.note({ ...event, ...delta })
         break
+      }
       case 'message_stop':
         this.#finish()
         break
@@ -122,10 +129,13 @@ export class AnthropicMapper implements ProviderMapper {
     for (const citation of listAt(block.citations)) cite(this.#writer, part, objectAt(citation))
   }
 
-  #open({ type, id, name }: JsonObject): OpenPart | undefined {
+  #open({ type, id, name, caller }: JsonObject): OpenPart | undefined {
     if (type === 'text') return this.#writer.start('text')
     if (type === 'thinking') return this.#writer.start('reasoning')
-    if (type === 'tool_use') return this.#writer.start('tool-call', this.#tools.called(textAt(id), textAt(name)))
+    if (type !== 'tool_use') return undefined
+    const called = this.#tools.called(textAt(id), textAt(name))
+    const by = objectAt(caller)
+    return this.#writer.start('tool-call', called, undefined, by === undefined ? undefined : { caller: by })
   }
 
   #extend(index: unknown, delta: JsonObject): void {
@@ -173,9 +183,11 @@ export class AnthropicMapper implements ProviderMapper {
     this.done = true
     if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
     const reason = known ?? reasonOf(this.#rawReason)
+    const { metadata } = this.#besides
     this.#writer.finish(reason, this.#rawReason, {
       ...(this.#stopText === '' ? {} : { stopText: this.#stopText }),
       ...(this.#tier === '' ? {} : { serviceTier: this.#tier }),
+      ...(metadata === undefined ? {} : { providerMetadata: metadata }),
     })
   }
 }

@@ -1,8 +1,8 @@
 import type { CacheControl, MediaPart, Message, Part } from '#services/inference/domain/conversation.ts'
 import { isForeign } from '#services/inference/domain/left-out.ts'
-import { Rejection } from '#shared/rejection.ts'
 import { base64, fromUrl } from '../http/data-url.ts'
 import { objectAt } from '../http/json.ts'
+import { callIdOf } from './call-ids.ts'
 import { ANTHROPIC } from './extension.ts'
 import { type AnthropicTools, inputOfCustom } from './tools.ts'
 
@@ -43,12 +43,12 @@ function blocksOf(parts: readonly Part[], tools: AnthropicTools | undefined): Bl
   })
 }
 
-/** Empty texts, and thoughts without proof, are refused by the API: they are left out. */
+/** Texts without a word, and thoughts without proof, are refused by the API: they are left out. */
 function blockOf(part: Part, tools: AnthropicTools | undefined): Block | undefined {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return part.text === '' ? undefined : { type: 'text', text: part.text }
+      return part.text.trim() === '' ? undefined : { type: 'text', text: part.text }
     case 'foreign':
       return isForeign(part, ANTHROPIC) ? undefined : part.item
     case 'reasoning':
@@ -56,23 +56,24 @@ function blockOf(part: Part, tools: AnthropicTools | undefined): Block | undefin
       if (part.encrypted) return { type: 'redacted_thinking', data: part.encrypted }
       return part.signature ? { type: 'thinking', thinking: part.text ?? '', signature: part.signature } : undefined
     case 'tool-call': {
-      const { callId: id, name, namespace, custom } = part
+      const { callId, name, namespace, custom } = part
       const input = custom ? inputOfCustom(part.arguments) : inputOf(part.arguments)
-      return { type: 'tool_use', id, name: tools?.nameOf(name, namespace) ?? name, input }
+      return { type: 'tool_use', id: callIdOf(callId), name: tools?.nameOf(name, namespace) ?? name, input }
     }
     case 'tool-result': {
       const failed = part.failed ? { is_error: true } : {}
-      return { type: 'tool_result', tool_use_id: part.callId, content: blocksOf(part.content, tools), ...failed }
+      const content = blocksOf(part.content, tools)
+      return { type: 'tool_result', tool_use_id: callIdOf(part.callId), content, ...failed }
     }
+    case 'audio':
+    case 'video':
+      return undefined
     default:
       return mediaBlock(part)
   }
 }
 
 function mediaBlock(part: MediaPart): Block {
-  if (part.type === 'audio' || part.type === 'video') {
-    throw new Rejection('REQUEST_INVALID', { field: 'messages', problem: `this model does not accept ${part.type}` })
-  }
   const inline = 'url' in part.source ? fromUrl(part.source.url) : { source: part.source, mime: part.mime }
   const mime = part.mime || inline.mime
   const title = part.type === 'file' && part.name ? { title: part.name } : {}

@@ -45,7 +45,15 @@ test('thoughts, hidden thoughts, text and calls become parts; cached input count
     { type: 'part-extended', index: 4, text: '{}' },
     { type: 'part-ended', index: 4, part: { type: 'tool-call', callId: 'toolu_02', name: 'now', arguments: '{}' } },
     { type: 'usage', usage: { ...usage, outputTokens: 89n, reasoningTokens: 7n } },
-    { type: 'finished', reason: 'tool-calls', rawReason: 'tool_use', serviceTier: 'standard' },
+    {
+      type: 'finished',
+      reason: 'tool-calls',
+      rawReason: 'tool_use',
+      serviceTier: 'standard',
+      providerMetadata: {
+        [ANTHROPIC]: { usage: { cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 0 } } },
+      },
+    },
   ])
   const [seen] = stub.seen
   assert.equal(seen?.path, '/v1/messages')

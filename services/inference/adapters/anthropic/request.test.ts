@@ -125,6 +125,49 @@ test('an answer and a budget have no more tokens than the model gives, and as ma
   }
 })
 
+test('sound and video are left out and named, wherever they stand, and the rest goes on', () => {
+  const text = { type: 'text', text: 'x' } as const
+  const audio = { type: 'audio', source: { data: Uint8Array.of(1) }, mime: 'audio/wav' } as const
+  const video = { type: 'video', source: { url: 'https://a.test/a.mp4' } } as const
+  const result = { type: 'tool-result', callId: 'c', content: [text, video], failed: false } as const
+  const request = {
+    messages: [
+      { role: 'user', parts: [audio, text] },
+      { role: 'tool', parts: [result] },
+    ],
+  } as const
+  const answered = { type: 'tool_result', tool_use_id: 'c', content: [text] }
+  assert.deepEqual(bodyOf(request).messages, [{ role: 'user', content: [text, answered] }])
+  assert.deepEqual(fieldsOf(request), ['messages[0].parts[0]', 'messages[1].parts[0]'])
+})
+
+test('ids of calls that the API would refuse are others there, the same in each turn, for a call as for its result', () => {
+  const idsOf = (...ids: readonly string[]): unknown[] => {
+    const calls = ids.map((callId) => ({ type: 'tool-call', callId, name: 'find', arguments: '{}' }) as const)
+    const results = ids.map((callId) => ({ type: 'tool-result', callId, content: [], failed: false }) as const)
+    const messages = [
+      { role: 'assistant', parts: calls },
+      { role: 'tool', parts: results },
+    ] as const
+    const said = bodyOf({ messages }).messages as { content: Record<string, unknown>[] }[]
+    const [made, answered] = said.map(({ content }) => content.map((block) => block.id ?? block.tool_use_id))
+    assert.deepEqual(made, answered)
+    return made ?? assert.fail()
+  }
+  const odd = ['call:1', 'functions.find:0', 'call 1', 'ü', '']
+  const taken = idsOf(...odd)
+  for (const id of taken) assert.match(String(id), /^[A-Za-z0-9_-]+$/)
+  assert.equal(new Set(taken).size, odd.length)
+  assert.deepEqual(idsOf('toolu_01-a', ...odd), ['toolu_01-a', ...taken])
+})
+
+test('a text without a word, which the API would refuse, is left out', () => {
+  const parts = [' ', '\n\n', 'a '].map((text) => ({ type: 'text', text }) as const)
+  assert.deepEqual(bodyOf({ messages: [{ role: 'assistant', parts }] }).messages, [
+    { role: 'assistant', content: [{ type: 'text', text: 'a ' }] },
+  ])
+})
+
 test('items of its own, and what its parts hold besides, go back as they came; those of others do not', () => {
   const item = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } }
   const citations = [{ type: 'web_search_result_location', encrypted_index: 'E' }]

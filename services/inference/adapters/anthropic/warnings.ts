@@ -1,3 +1,4 @@
+import type { Message, Part } from '#services/inference/domain/conversation.ts'
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
 import { foreignLeftOut, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
 import { ANTHROPIC } from './extension.ts'
@@ -18,7 +19,11 @@ export const ANTHROPIC_WITHOUT: readonly Setting[] = [
 /** What of a request the messages API has no member for, or other bounds. */
 export function anthropicWarnings(request: GenerationRequest): Warning[] {
   const { sampling, reasoning, responseFormat, serviceTier = 'auto', tools, messages } = request
-  const warnings = [...settingsLeftOut(request, ANTHROPIC_WITHOUT), ...foreignLeftOut(request, ANTHROPIC)]
+  const warnings = [
+    ...settingsLeftOut(request, ANTHROPIC_WITHOUT),
+    ...foreignLeftOut(request, ANTHROPIC),
+    ...mediaLeftOut(messages),
+  ]
   const warn = (field: string, holds: boolean, message: string): void => {
     if (holds) warnings.push({ field, message })
   }
@@ -47,4 +52,27 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
   const wanted = reasoning.maxTokens !== undefined || (reasoning.effort !== undefined && reasoning.effort !== 'none')
   warn('reasoning', wanted && thinking === undefined, 'max_output_tokens leaves no room to think: it was left out')
   return warnings
+}
+
+/** A long conversation about sounds needs no more. */
+const MAX_WARNINGS = 64
+
+/** The API takes neither sound nor video. */
+function mediaLeftOut(messages: readonly Message[]): Warning[] {
+  const warnings: Warning[] = []
+  for (const [i, { parts }] of messages.entries()) {
+    for (const [j, part] of parts.entries()) {
+      const untaken = untakenIn(part)
+      if (untaken === undefined) continue
+      const message = `This provider takes no ${untaken}: it was left out`
+      warnings.push({ field: `messages[${i}].parts[${j}]`, message })
+      if (warnings.length >= MAX_WARNINGS) return warnings
+    }
+  }
+  return warnings
+}
+
+function untakenIn(part: Part): 'audio' | 'video' | undefined {
+  if (part.type === 'audio' || part.type === 'video') return part.type
+  return part.type === 'tool-result' ? part.content.map(untakenIn).find((kind) => kind !== undefined) : undefined
 }

@@ -1,5 +1,6 @@
-import type { LogProbability, Sampling, Source } from '#services/inference/domain/generation.ts'
+import type { LogProbability, Source } from '#services/inference/domain/generation.ts'
 import type { Called, GrowingKind } from '#services/inference/domain/open-part.ts'
+import type { Sampling } from '#services/inference/domain/sampling.ts'
 import type { EchoTurn } from './turn.ts'
 import { tale, wordsOf } from './words.ts'
 

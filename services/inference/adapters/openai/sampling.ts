@@ -1,4 +1,4 @@
-import type { Sampling } from '#services/inference/domain/generation.ts'
+import type { Sampling } from '#services/inference/domain/sampling.ts'
 import type { ChatContext } from './messages.ts'
 
 /** The most stop texts that OpenAI takes. */

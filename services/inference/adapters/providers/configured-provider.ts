@@ -1,6 +1,6 @@
 import type { ProviderConfig } from '#services/inference/config-file.ts'
-import { withCacheMarker } from '#services/inference/domain/automatic-cache.ts'
-import type { CacheControl, Part } from '#services/inference/domain/conversation.ts'
+import { markersOf, withCacheMarker } from '#services/inference/domain/automatic-cache.ts'
+import type { CacheControl } from '#services/inference/domain/conversation.ts'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 
@@ -54,12 +54,6 @@ class MarkingProvider implements ModelProvider {
   }
 
   #marked(request: GenerationRequest): GenerationRequest {
-    const { tools, messages } = request
-    if (tools.some(isMarked) || messages.some(({ parts }) => parts.some(isMarked))) return request
-    return { ...request, messages: withCacheMarker(messages, this.#cache) }
+    return markersOf(request) > 0 ? request : { ...request, messages: withCacheMarker(request, this.#cache) }
   }
-}
-
-function isMarked({ cache }: Pick<Part, 'cache'>): boolean {
-  return cache !== undefined
 }

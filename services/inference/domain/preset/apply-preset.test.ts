@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GenerationRequest, Sampling } from '../generation.ts'
+import type { GenerationRequest } from '../generation.ts'
+import type { Sampling } from '../sampling.ts'
 import type { HostedTool, Tool } from '../tools.ts'
 import { PRESET_MEMBERS, type PresetSettings, withPreset } from './apply-preset.ts'
 
@@ -61,6 +62,7 @@ const VALUES: { readonly [K in keyof PresetSettings]-?: readonly [PresetSettings
   ],
   routing: [routing({ only: ['a'] }), routing({ only: ['b'] })],
   automaticCache: [{ ttl: '5m' }, { ttl: '1h' }],
+  excludeThoughts: [false, true],
   notApplied: [['models'], ['models']],
 }
 
@@ -95,6 +97,20 @@ test('settings of sampling are merged one by one, whatever a zero; a list of sto
   assert.deepEqual(unlisted, { ...kept, topP: 0 })
 })
 
+test('what a request switches off is off, whatever the preset says', () => {
+  const kept = sampling({ temperature: 1, stop: ['y'], logitBias: { 1: 2 }, topLogProbabilities: 3 })
+  const own = sampling({ cleared: ['stop', 'logitBias', 'topLogProbabilities'] })
+  const { sampling: both } = merged({ sampling: own }, { sampling: kept })
+  assert.deepEqual(
+    [both?.temperature, both?.stop, both?.logitBias, both?.topLogProbabilities],
+    [1, [], undefined, undefined],
+  )
+  assert.equal(merged({ sampling: kept }, { sampling: own }).sampling?.topLogProbabilities, 3)
+  const excluding = { reasoning: { effort: 'high' }, excludeThoughts: true }
+  assert.equal(merged({}, excluding).excludeThoughts, true)
+  assert.equal(merged({ reasoning: { effort: 'low' } }, excluding).excludeThoughts, undefined)
+})
+
 test('an object with one meaning is replaced whole', () => {
   const { reasoning } = merged({ reasoning: { effort: 'low' } }, { reasoning: { effort: 'high', maxTokens: 9 } })
   assert.deepEqual(reasoning, { effort: 'low' })
@@ -119,6 +135,21 @@ test('hosted tools are united by type, where there may be several by their names
   const advisors = ['a', 'b'].map((name) => hosted('openrouter:advisor', { parameters: { name } }))
   const one = hosted('openrouter:advisor', { parameters: { name: 'b', more: true } })
   assert.deepEqual(merged({ hostedTools: [one] }, { hostedTools: advisors }).hostedTools, [advisors[0], one])
+})
+
+test('a choice that allows some tools holds for those of the preset', () => {
+  const preset = {
+    tools: [tool('a'), tool('b')],
+    hostedTools: [hosted('web_search'), hosted('file_search')],
+  }
+  const allowed = { names: ['b', 'own'], hostedTypes: ['file_search'] }
+  const choice = { mode: 'required', allowed } as const
+  const { tools, hostedTools, toolChoice } = merged({ tools: [tool('own')], toolChoice: choice }, preset)
+  assert.deepEqual([tools, hostedTools], [[tool('b'), tool('own')], [hosted('file_search')]])
+  assert.deepEqual(toolChoice, choice)
+  // What a preset allows is known when it is made: whoever brings more tools may use them.
+  const own = merged({ tools: [tool('own')] }, { ...preset, toolChoice: choice })
+  assert.deepEqual(own.tools, [...preset.tools, tool('own')])
 })
 
 test('what is for one kind of provider is merged member by member', () => {

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
 import type { Message } from '../conversation.ts'
-import type { GenerationRequest, ProviderExtension, Sampling } from '../generation.ts'
-import type { HostedTool, Tool } from '../tools.ts'
+import type { GenerationRequest, ProviderExtension } from '../generation.ts'
+import type { Sampling } from '../sampling.ts'
+import type { HostedTool, Tool, ToolChoice } from '../tools.ts'
 
 /** Members of a request that a preset may set. */
 export const PRESET_MEMBERS = [
@@ -21,6 +22,7 @@ export const PRESET_MEMBERS = [
   'extensions',
   'routing',
   'automaticCache',
+  'excludeThoughts',
   'notApplied',
 ] as const satisfies readonly (keyof GenerationRequest)[]
 
@@ -35,11 +37,12 @@ type Request = Omit<GenerationRequest, 'modelId'>
  * are for requests that do not begin with some.
  */
 export function withPreset(request: Request, settings: PresetSettings, systemPrompt: string | undefined): Request {
+  const { tools, hostedTools } = allowedOf(settings, request.toolChoice)
   return {
     ...request,
     messages: withInstructions(request.messages, systemPrompt),
-    tools: united(settings.tools, request.tools, toolName),
-    hostedTools: united(settings.hostedTools, request.hostedTools, hostedName),
+    tools: united(tools, request.tools, toolName),
+    hostedTools: united(hostedTools, request.hostedTools, hostedName),
     toolChoice: request.toolChoice ?? settings.toolChoice,
     parallelToolCalls: request.parallelToolCalls ?? settings.parallelToolCalls,
     maxOutputTokens: request.maxOutputTokens ?? settings.maxOutputTokens,
@@ -55,6 +58,8 @@ export function withPreset(request: Request, settings: PresetSettings, systemPro
     extensions: mergedExtensions(extensionsFor(request, settings), request.extensions),
     routing: request.routing ?? settings.routing,
     automaticCache: request.automaticCache ?? settings.automaticCache,
+    excludeThoughts:
+      request.excludeThoughts ?? (request.reasoning === undefined ? settings.excludeThoughts : undefined),
     notApplied: [...new Set([...request.notApplied, ...settings.notApplied])],
   }
 }
@@ -76,6 +81,17 @@ function united<T>(preset: readonly T[], request: readonly T[], nameOf: (tool: T
   ]
 }
 
+/** The preset's tools, as far as a choice allows them; those of the request are there because it does. */
+function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Pick<Request, 'tools' | 'hostedTools'> {
+  const { tools, hostedTools } = settings
+  const allowed = choice !== undefined && 'allowed' in choice ? choice.allowed : undefined
+  if (allowed === undefined) return { tools, hostedTools }
+  return {
+    tools: tools.filter(({ name }) => allowed.names.includes(name)),
+    hostedTools: hostedTools.filter(({ definition }) => allowed.hostedTypes.includes(String(definition.type))),
+  }
+}
+
 function toolName({ namespace, name }: Tool): string {
   return JSON.stringify([namespace?.name, name])
 }
@@ -94,8 +110,10 @@ function merged(preset: JsonObject | undefined, request: JsonObject | undefined)
 
 function mergedSampling(preset: Sampling | undefined, request: Sampling | undefined): Sampling | undefined {
   if (preset === undefined || request === undefined) return request ?? preset
-  const stop = request.stop.length > 0 ? request.stop : preset.stop
-  return { ...preset, ...defined(request), stop }
+  const cleared: readonly string[] = request.cleared ?? []
+  const kept = Object.fromEntries(Object.entries(preset).filter(([name]) => !cleared.includes(name)))
+  const stop = request.stop.length > 0 || cleared.includes('stop') ? request.stop : preset.stop
+  return { ...(kept as Partial<Sampling> as Sampling), ...defined(request), stop }
 }
 
 function defined<T extends object>(record: T): Partial<T> {
