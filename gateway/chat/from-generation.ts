@@ -22,8 +22,6 @@ export interface ChatSeed {
   readonly created: number
   /** Model as it was asked for, until it is known which one answers. */
   readonly model: string
-  /** Whether the client wants no thoughts. */
-  readonly withoutThoughts: boolean
   /** Says how the answer was made; undefined: nobody asks. */
   readonly describe: ((served: Served) => RouterMetadata) | undefined
 }
@@ -49,7 +47,7 @@ export function fromGeneration(seed: ChatSeed, generation: Generation): ChatComp
         finish_reason: fromReason(reason),
         native_finish_reason: rawReason ?? null,
         logprobs: logprobsOf(generation),
-        message: messageOf(generation, seed.withoutThoughts),
+        message: messageOf(generation),
       },
     ],
     ...(usage === undefined ? {} : { usage }),
@@ -77,7 +75,7 @@ export function failedCompletion({ id, created, model }: ChatSeed, failure: Chat
   }
 }
 
-function messageOf({ parts, sources }: Generation, withoutThoughts: boolean): ChatMessage {
+function messageOf({ parts, sources }: Generation): ChatMessage {
   const said: { content?: string; refusal?: string; reasoning?: string } = {}
   const texts = new Map<number, { start: number; end: number }>()
   const calls: NonNullable<ChatMessage['tool_calls']> = []
@@ -132,8 +130,8 @@ function messageOf({ parts, sources }: Generation, withoutThoughts: boolean): Ch
     role: 'assistant',
     content: said.content ?? null,
     refusal: said.refusal ?? null,
-    reasoning: withoutThoughts ? null : (said.reasoning ?? null),
-    ...(details.length === 0 || withoutThoughts ? {} : { reasoning_details: details }),
+    reasoning: said.reasoning ?? null,
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...(images.length === 0 ? {} : { images }),
     ...(files.length === 0 ? {} : { files }),

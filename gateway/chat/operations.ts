@@ -35,7 +35,6 @@ export const createChatCompletion = operation({
       id,
       created: Math.floor(facade.clock.now() / 1_000),
       model,
-      withoutThoughts: body.reasoning?.exclude === true || body.include_reasoning === false,
       describe: describeTo(call, headers, model),
     }
     const request = { generation: toGenerationRequest(body, id, headers), streamed: body.stream === true }

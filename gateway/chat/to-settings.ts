@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type HostedToolSchema, ToolChoice_Mode, type ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from '../generation/call.ts'
-import { given, toCacheControl, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
+import { given, toCacheControl, toExclusion, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
 import { type ChatSettings, nameOf, wantedBy } from './body.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
@@ -20,6 +20,7 @@ export function toSettings(body: ChatSettings): GenerationInit {
     ...given('maxOutputTokens', body.max_completion_tokens ?? body.max_tokens),
     ...given('parallelToolCalls', body.parallel_tool_calls),
     ...given('reasoning', toReasoning(effort == null ? reasoning : { ...reasoning, effort })),
+    ...given('excludeThoughts', toExclusion(reasoning?.exclude, body.include_reasoning)),
     ...given('responseFormat', toFormat(body.response_format)),
     ...given('verbosity', body.verbosity),
     ...given('prediction', toPrediction(body.prediction)),
@@ -62,7 +63,17 @@ function toSampling(body: ChatSettings): NonNullable<GenerationInit['sampling']>
     ...given('stop', typeof stop === 'string' ? [stop] : stop),
     ...given('logitBias', body.logit_bias),
     ...given('topLogProbabilities', body.logprobs === true ? (body.top_logprobs ?? 0) : undefined),
+    cleared: clearedBy(body),
   }
+}
+
+/** What is said to be off, and so is where a preset says otherwise. */
+function clearedBy({ stop, logit_bias, logprobs }: ChatSettings): string[] {
+  return [
+    ...(Array.isArray(stop) && stop.length === 0 ? ['stop'] : []),
+    ...(logit_bias != null && Object.keys(logit_bias).length === 0 ? ['logit_bias'] : []),
+    ...(logprobs === false ? ['top_log_probabilities'] : []),
+  ]
 }
 
 /** The tools that the model is shown. */
@@ -110,7 +121,7 @@ function toChoice({ tool_choice: choice }: ChatSettings): GenerationInit['toolCh
     case 'custom':
       return { mode: ToolChoice_Mode.NAMED, name: choice.custom.name }
     case 'allowed_tools':
-      return { mode: MODES[choice.allowed_tools.mode] }
+      return { mode: MODES[choice.allowed_tools.mode], allowed: { names: [...new Set(wantedBy(choice))] } }
     default:
       return { mode: ToolChoice_Mode.HOSTED, name: choice.type }
   }

@@ -32,65 +32,77 @@ const fusionTool = z.object({
   parameters: freeObject('Each server tool has settings of its own.').optional(),
 })
 
-/** The plugins, each with its own members (gateway facts 3.4). None of them is run here yet. */
+const PLUGINS = [
+  z.object({ id: z.literal('auto-router'), ...router, pin_model: z.boolean().nullish() }),
+  z.object({ id: z.literal('auto-beta-router'), ...router }),
+  z.object({ id: z.literal('moderation'), enabled }),
+  z.object({
+    id: z.literal('web'),
+    enabled,
+    engine: z.string().nullish(),
+    max_results: z.int().min(1).max(25).nullish(),
+    max_uses: z.int().min(1).nullish(),
+    mode: z.string().nullish(),
+    search_prompt: z.string().nullish(),
+    include_domains: names,
+    exclude_domains: names,
+    user_location: place.nullish(),
+    x_search: freeObject('Filters of a search of X.').nullish(),
+  }),
+  z.object({
+    id: z.literal('web-fetch'),
+    enabled,
+    max_uses: z.int().min(1).nullish(),
+    max_content_tokens: z.int().min(1).nullish(),
+    allowed_domains: names,
+    blocked_domains: names,
+  }),
+  z.object({
+    id: z.literal('file-parser'),
+    enabled,
+    pdf: z.object({ engine: z.enum(['mistral-ocr', 'native', 'cloudflare-ai', 'pdf-text']).nullish() }).nullish(),
+  }),
+  z.object({ id: z.literal('response-healing'), enabled }),
+  z.object({ id: z.literal('context-compression'), enabled, engine: z.literal('middle-out').nullish() }),
+  z.object({
+    id: z.literal('pareto-router'),
+    enabled,
+    max_price: z.number().min(0).nullish(),
+    min_coding_score: z.number().min(0).max(1).nullish(),
+    price_source: z.enum(['prompt', 'weighted_avg']).nullish(),
+  }),
+  z.object({
+    id: z.literal('fusion'),
+    enabled,
+    analysis_models: z.array(z.string().min(1)).min(1).max(8).nullish(),
+    model: z.string().nullish(),
+    preset: z.enum(['general-high', 'general-budget', 'general-fast']).nullish(),
+    max_tool_calls: z.int().min(1).max(16).nullish(),
+    tools: z.array(fusionTool).max(8).nullish(),
+  }),
+  z.object({
+    id: z.literal('switchyard-router'),
+    enabled,
+    algorithm: z.enum(['capability', 'stage', 'auto', 'random', 'composite', 'passthrough']).nullish(),
+  }),
+] as const
+
+const members = new Map(PLUGINS.map(({ shape }) => [shape.id.value as string, new Set(Object.keys(shape))]))
+const known = new Set([...members.values()].flatMap((names) => [...names]))
+
+/** The plugins, each with its own members (gateway facts 3.4): those of another one are refused. None of them is run here yet. */
 const plugin = z
-  .discriminatedUnion(
-    'id',
-    [
-      z.object({ id: z.literal('auto-router'), ...router, pin_model: z.boolean().nullish() }),
-      z.object({ id: z.literal('auto-beta-router'), ...router }),
-      z.object({ id: z.literal('moderation'), enabled }),
-      z.object({
-        id: z.literal('web'),
-        enabled,
-        engine: z.string().nullish(),
-        max_results: z.int().min(1).max(25).nullish(),
-        max_uses: z.int().min(1).nullish(),
-        mode: z.string().nullish(),
-        search_prompt: z.string().nullish(),
-        include_domains: names,
-        exclude_domains: names,
-        user_location: place.nullish(),
-        x_search: freeObject('Filters of a search of X.').nullish(),
-      }),
-      z.object({
-        id: z.literal('web-fetch'),
-        enabled,
-        max_uses: z.int().min(1).nullish(),
-        max_content_tokens: z.int().min(1).nullish(),
-        allowed_domains: names,
-        blocked_domains: names,
-      }),
-      z.object({
-        id: z.literal('file-parser'),
-        enabled,
-        pdf: z.object({ engine: z.enum(['mistral-ocr', 'native', 'cloudflare-ai', 'pdf-text']).nullish() }).nullish(),
-      }),
-      z.object({ id: z.literal('response-healing'), enabled }),
-      z.object({ id: z.literal('context-compression'), enabled, engine: z.literal('middle-out').nullish() }),
-      z.object({
-        id: z.literal('pareto-router'),
-        enabled,
-        max_price: z.number().min(0).nullish(),
-        min_coding_score: z.number().min(0).max(1).nullish(),
-        price_source: z.enum(['prompt', 'weighted_avg']).nullish(),
-      }),
-      z.object({
-        id: z.literal('fusion'),
-        enabled,
-        analysis_models: z.array(z.string().min(1)).min(1).max(8).nullish(),
-        model: z.string().nullish(),
-        preset: z.enum(['general-high', 'general-budget', 'general-fast']).nullish(),
-        max_tool_calls: z.int().min(1).max(16).nullish(),
-        tools: z.array(fusionTool).max(8).nullish(),
-      }),
-      z.object({
-        id: z.literal('switchyard-router'),
-        enabled,
-        algorithm: z.enum(['capability', 'stage', 'auto', 'random', 'composite', 'passthrough']).nullish(),
-      }),
-    ],
-    typeErrors(),
+  .preprocess(
+    (value, context) => {
+      const { id, ...given } = (value ?? {}) as Readonly<Record<string, unknown>>
+      const own = members.get(String(id))
+      for (const name of own === undefined ? [] : Object.keys(given)) {
+        if (own?.has(name) || !known.has(name)) continue
+        context.addIssue({ code: 'custom', path: [name], message: `is no member of the plugin "${String(id)}"` })
+      }
+      return value
+    },
+    z.discriminatedUnion('id', PLUGINS, typeErrors()),
   )
   .meta({ id: 'Plugin' })
 

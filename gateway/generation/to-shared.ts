@@ -42,6 +42,12 @@ export function toReasoning(
   return { ...given('effort', effort ?? implied), ...given('summary', summary), ...given('maxTokens', maxTokens) }
 }
 
+/** Whether the answer is shown without thoughts; undefined: the request does not say. */
+export function toExclusion(exclude: boolean | null | undefined, include?: boolean | null | undefined) {
+  if (exclude === true || include === false) return true
+  return exclude === false || include === true ? false : undefined
+}
+
 /** A member that is left out when there is nothing to say. */
 export function given<K extends string, T>(name: K, value: T | null | undefined): { readonly [name in K]?: T } {
   return value == null ? {} : ({ [name]: value } as { readonly [name in K]: T })

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import type { CreatePresetVersionRequestSchema } from '#gen/portico/inference/v1/preset_service_pb.js'
+import { Rejection } from '#shared/rejection.ts'
 import { OF_MANAGERS } from '../credentials.ts'
 import { type GenerationInit, toIdentity } from '../generation/call.ts'
 import { sharedSettings } from '../generation/settings.ts'
@@ -8,6 +9,7 @@ import { type Operation, operation } from '../operation.ts'
 import { jsonProblem } from '../records/json.ts'
 import { guarded } from '../shape.ts'
 import { designatedPreset, fromDesignated } from './preset.ts'
+import { secretIn } from './secrets.ts'
 import { newSlug } from './slug.ts'
 
 type Config = NonNullable<MessageInitShape<typeof CreatePresetVersionRequestSchema>['config']>
@@ -29,6 +31,7 @@ export interface PresetDialect<S extends z.ZodObject> {
 }
 
 const DEPTH = 30
+const SECRET = 'must be left out: whoever may use a preset can read it'
 /** They are checked as the specification says, and not kept. */
 const { user, session_id, trace, debug } = sharedSettings
 const identity = { user, session_id, trace, debug }
@@ -51,7 +54,7 @@ export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S
     credentials: OF_MANAGERS,
     summary: `Creates a preset, or a new version of one, from a body as of /${path}`,
     description:
-      'What says how an answer is made is kept as it is given. What is asked, by whom, and how it is sent is ignored.',
+      'What says how an answer is made is kept as it is given. What is asked, by whom, and how it is sent is ignored. Secrets of servers that a provider calls are refused: whoever may use a preset can read it.',
     params: z.object({ slug: newSlug }),
     body: checked,
     bodyAsGiven: true,
@@ -59,6 +62,8 @@ export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S
     answer: z.strictObject({ data: designatedPreset }),
     errors: ['REQUEST_INVALID', 'PRESET_CONFLICT'],
     handle({ presets }, { params: { slug }, body: given, call }) {
+      const secret = secretIn(configOf(given as object))
+      if (secret !== undefined) throw new Rejection('BODY_INVALID', { field: secret, problem: SECRET })
       const said = pick(given as object, looked) as z.output<S>
       const systemPrompt = toSystem(said)
       const prompt = systemPrompt === '' ? {} : { systemPrompt }

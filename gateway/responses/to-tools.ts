@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import {
+  type AllowedToolsSchema,
   type HostedToolSchema,
   ToolChoice_Mode,
   type ToolChoiceSchema,
@@ -123,11 +124,22 @@ export function toHostedTools({ hosted }: Offer): MessageInitShape<typeof Hosted
 
 const MODES = { auto: ToolChoice_Mode.AUTO, none: ToolChoice_Mode.NONE, required: ToolChoice_Mode.REQUIRED } as const
 
+function toAllowed(
+  tools: Extract<Choice, { type: 'allowed_tools' }>['tools'],
+): MessageInitShape<typeof AllowedToolsSchema> {
+  const [names, hostedTypes] = [new Set<string>(), new Set<string>()]
+  for (const tool of tools) {
+    if (tool.type === 'function' || tool.type === 'custom') names.add(String(tool.name))
+    else hostedTypes.add(tool.type)
+  }
+  return { names: [...names], hostedTypes: [...hostedTypes] }
+}
+
 /** Whether and which tools are called. */
 export function toToolChoice({ tool_choice: choice }: Offering): MessageInitShape<typeof ToolChoiceSchema> | undefined {
   if (choice == null) return undefined
   if (typeof choice === 'string') return { mode: MODES[choice] }
-  if (choice.type === 'allowed_tools') return { mode: MODES[choice.mode] }
+  if (choice.type === 'allowed_tools') return { mode: MODES[choice.mode], allowed: toAllowed(choice.tools) }
   if (choice.type === 'function' || choice.type === 'custom') {
     return { mode: ToolChoice_Mode.NAMED, name: String(choice.name) }
   }

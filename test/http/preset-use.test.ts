@@ -149,6 +149,67 @@ test('whoever asks for text gets text, also where the preset says JSON', async (
   assert.equal((await upstream(portico, stub, 'responses', response)).response_format, undefined)
 })
 
+for (const dialect of ['responses', 'chat/completions'] as const) {
+  test(`${dialect}: a choice that allows some tools holds for those of the preset, too`, async () => {
+    await using both = await openBoth()
+    const { portico, stub } = both
+    const { ask, tool } = DIALECTS[dialect]
+    await created(portico, 'p', dialect, { model: 'openai/a', tools: [tool('kept'), tool('other')] })
+    const allowing = (...names: string[]) => {
+      const tools = names.map((name) => choiceOf(dialect)(name))
+      const allowed = { mode: 'required', tools }
+      return { type: 'allowed_tools', ...(dialect === 'responses' ? allowed : { allowed_tools: allowed }) }
+    }
+    const asked = { ...ask, model: '@preset/p', tools: [tool('own'), tool('unused')] }
+    const seen = await upstream(portico, stub, dialect, { ...asked, tool_choice: allowing('kept', 'own') })
+    assert.deepEqual([toolNames(seen.tools), seen.tool_choice], [['kept', 'own'], 'required'])
+    const missing = await send(portico, `/${dialect}`, { ...asked, tool_choice: allowing('kept', 'none') })
+    assert.equal(missing.status, 400)
+    assert.match(missing.json.error.message, /tool_choice.*"none"/)
+  })
+}
+
+test('a preset hides thoughts, and what a request says of them counts', async () => {
+  await using portico = await openPortico()
+  const hiding = { hidden: { reasoning: { exclude: true } }, left: { include_reasoning: false } }
+  const prompt = '/reasoning so be it\n/length 1'
+  const messages = [{ role: 'user', content: prompt }]
+  for (const [slug, settings] of Object.entries(hiding)) {
+    await created(portico, slug, 'chat/completions', { model: 'portico/echo', ...settings })
+    const model = `@preset/${slug}`
+    const chat = async (more: object = {}) =>
+      (await send(portico, '/chat/completions', { model, messages, ...more })).json.choices[0].message.reasoning
+    assert.equal(await chat(), null)
+    assert.equal(await chat({ include_reasoning: true }), 'so be it')
+    assert.equal(await chat({ reasoning: { exclude: false } }), 'so be it')
+    assert.equal(await chat({ reasoning: { effort: 'low' } }), 'so be it')
+    const message = await send(portico, '/messages', { model, messages, max_tokens: 9 })
+    assert.deepEqual(message.json.content, [{ type: 'text', text: 'the', citations: null }])
+    const response = await send(portico, '/responses', { model, input: prompt })
+    assert.deepEqual(
+      response.json.output.map(({ type }: { type: string }) => type),
+      ['message'],
+    )
+  }
+})
+
+test('what a request switches off is off, also where its preset switches it on', async () => {
+  await using both = await openBoth()
+  const { portico, stub } = both
+  const settings = { model: 'openai/a', logprobs: true, top_logprobs: 2, stop: ['X'], logit_bias: { 1: 2 } }
+  await created(portico, 'p', 'chat/completions', settings)
+  const asked = { ...DIALECTS['chat/completions'].ask, model: '@preset/p' }
+  const on = await upstream(portico, stub, 'chat/completions', asked)
+  assert.deepEqual([on.logprobs, on.top_logprobs, on.stop, on.logit_bias], [true, 2, ['X'], { 1: 2 }])
+  const off = { ...asked, logprobs: false, stop: [], logit_bias: {} }
+  const seen = await upstream(portico, stub, 'chat/completions', off)
+  assert.deepEqual([seen.logprobs, seen.top_logprobs, seen.stop, seen.logit_bias], Array(4).fill(undefined))
+  const response = await upstream(portico, stub, 'responses', { model: '@preset/p', input: 'Hi', top_logprobs: 0 })
+  assert.equal(response.logprobs, undefined)
+  const message = { ...DIALECTS.messages.ask, model: '@preset/p', stop_sequences: [] }
+  assert.equal((await upstream(portico, stub, 'messages', message)).stop, undefined)
+})
+
 function choiceOf(dialect: string): (name: string) => object {
   if (dialect === 'messages') return (name) => ({ type: 'tool', name })
   return dialect === 'responses'

@@ -94,6 +94,8 @@ for (const [dialect, { system, limit, ignored }] of Object.entries(DIALECTS)) {
       [{ plugins: [{ id: 'unknown' }] }, 'plugins.0.id'],
       [{ plugins: [{ id: 'auto-router', cost_tier: 'free' }] }, 'plugins.0.cost_tier'],
       [{ plugins: [{ id: 'web', max_results: 26 }] }, 'plugins.0.max_results'],
+      [{ plugins: [{ id: 'web' }, { id: 'auto-beta-router', pin_model: true }] }, 'plugins.1.pin_model'],
+      [{ plugins: [{ id: 'moderation', max_uses: 1 }] }, 'plugins.0.max_uses'],
       [{ plugins: [{ id: 'pareto-router', min_coding_score: 2 }] }, 'plugins.0.min_coding_score'],
       [{ route: 'none' }, 'route'],
       [{ stop_server_tools_when: [] }, 'stop_server_tools_when'],
@@ -117,6 +119,49 @@ for (const [dialect, { system, limit, ignored }] of Object.entries(DIALECTS)) {
     assert.equal((await send(portico, '/presets')).json.total_count, 0)
   })
 }
+
+test('settings that carry a secret are refused: whoever may use a preset can read it', async () => {
+  await using portico = await openPortico()
+  const server = { type: 'url', name: 'docs', url: 'https://mcp.test/' }
+  const tool = { type: 'mcp', server_label: 'docs', server_url: 'https://mcp.test/' }
+  const input_schema = { type: 'object', properties: { headers: { type: 'object' }, token: { type: 'string' } } }
+  const refused = {
+    messages: [
+      [{ mcp_servers: [server, { ...server, authorization_token: 'marker' }] }, 'mcp_servers.1.authorization_token'],
+      [{ mcp_servers: [{ ...server, url: 'https://me:marker@mcp.test/' }] }, 'mcp_servers.0.url'],
+      [
+        {
+          tools: [
+            { name: 'f', input_schema },
+            { type: 'x_2026', settings: { api_key: 'marker' } },
+          ],
+        },
+        'tools.1.settings.api_key',
+      ],
+    ],
+    responses: [
+      [{ tools: [{ ...tool, authorization: 'marker' }] }, 'tools.0.authorization'],
+      [{ tools: [{ ...tool, headers: { 'X-Key': 'marker' } }] }, 'tools.0.headers'],
+    ],
+    'chat/completions': [[{ tools: [{ type: 'web_search', headers: { a: 'marker' } }] }, 'tools.0.headers']],
+  } as const
+  for (const [dialect, cases] of Object.entries(refused)) {
+    for (const [body, field] of cases) {
+      const { status, json } = await create(portico, 'a', dialect, body)
+      assert.equal(status, 400, field)
+      assert.ok(
+        json.error.message.startsWith(`Invalid request parameters: ${field}: must be left out`),
+        json.error.message,
+      )
+      assert.doesNotMatch(JSON.stringify([json, portico.log]), /marker/)
+    }
+  }
+  await created(portico, 'a', 'messages', {
+    mcp_servers: [{ ...server, authorization_token: null }],
+    tools: [{ name: 'f', input_schema }],
+  })
+  await created(portico, 'a', 'responses', { tools: [{ ...tool, headers: {} }] })
+})
 
 /** The same body with another system text. */
 function deepSystem(system: object, text: string): object {

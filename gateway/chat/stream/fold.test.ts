@@ -25,7 +25,7 @@ import { ChatFrames } from './frames.ts'
 type Init = NonNullable<MessageInitShape<typeof GenerationEventSchema>['event']>
 type Token = Exclude<MessageInitShape<typeof LogProbabilitySchema>, LogProbability>
 
-const seed = { id: 'gen-1', created: 5, model: 'x', withoutThoughts: false, describe: undefined }
+const seed = { id: 'gen-1', created: 5, model: 'x', describe: undefined }
 const head = { id: 'gen-1', object: 'chat.completion.chunk', created: 5, model: 'a/b', provider: 'a' }
 
 const event = (init: Init): GenerationEvent => create(GenerationEventSchema, { event: init })
@@ -267,15 +267,4 @@ test('before anybody answers, an error goes by the model that was asked for', ()
   const [chunk] = chunksOf(frames.take())
   assert.deepEqual([chunk?.model, chunk?.provider], ['x', undefined])
   chatChunk.parse(chunk)
-})
-
-test('thoughts that nobody wants are left out with their proofs', () => {
-  const text = framesOf({ withoutThoughts: true }, [
-    ...[started, begin(0, Kind.REASONING), grow(0, 'secret')],
-    end(0, { case: 'reasoning', value: { text: 'secret', signature: 'secret' } }),
-    ...[begin(1, Kind.TOOL_CALL, { callId: 'c', toolName: 'f' })],
-    end(1, { case: 'toolCall', value: { callId: 'c', name: 'f', arguments: '{}', signature: 'secret' } }),
-    finish(),
-  ])
-  assert.doesNotMatch(text, /secret|reasoning(?!_tokens)/)
 })

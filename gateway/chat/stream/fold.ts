@@ -28,7 +28,7 @@ interface LivePart {
   readonly number: number
   /** Of text: where it begins in the content. */
   readonly start: number
-  /** Undefined: it does not grow, or nobody wants it. */
+  /** Undefined: it does not grow. */
   readonly growth: Growth | undefined
   /** Characters so far. */
   length: number
@@ -93,9 +93,7 @@ export class ChatFold {
     const { kind } = started
     const number = this.#numberOf(kind)
     if (kind === Kind.TOOL_CALL) this.#announce(started, number)
-    const hidden = this.#seed.withoutThoughts && (kind === Kind.REASONING || kind === Kind.REASONING_SUMMARY)
-    const growth = hidden ? undefined : growthOf(this.#frames, started, number)
-    return { kind, number, start: this.#content, growth, length: 0 }
+    return { kind, number, start: this.#content, growth: growthOf(this.#frames, started, number), length: 0 }
   }
 
   #numberOf(kind: Kind): number {
@@ -161,7 +159,7 @@ export class ChatFold {
   }
 
   #detail(details: ReasoningDetail[], reasoning = ''): void {
-    if (details.length === 0 || this.#seed.withoutThoughts) return
+    if (details.length === 0) return
     this.#frames.delta({ ...(reasoning === '' ? {} : { reasoning }), reasoning_details: details })
   }
 

@@ -27,7 +27,7 @@ interface Piece {
   readonly part: PartInit
 }
 
-const seed = { id: 'gen-1', created: 5, model: 'x', withoutThoughts: false, describe: undefined }
+const seed = { id: 'gen-1', created: 5, model: 'x', describe: undefined }
 const words = fc.array(fc.string({ minLength: 1, maxLength: 5, unit: 'grapheme' }), { maxLength: 4 })
 const maybe = fc.option(fc.string({ minLength: 1, maxLength: 5 }), { nil: undefined })
 const proof = fc.record({ signature: maybe, encrypted: maybe, id: maybe, format: maybe })

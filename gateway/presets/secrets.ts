@@ -1,0 +1,42 @@
+import { isObject } from '#shared/json.ts'
+
+/** Members by which somebody shows who they are, in the settings of a server or tool that a provider calls. */
+const SECRETS: ReadonlySet<string> = new Set([
+  ...['authorization', 'authorization_token', 'access_token', 'api_key', 'headers', 'password', 'secret', 'token'],
+  ...['client_secret', 'domain_secrets', 'env'],
+])
+/** Their parameters are schemas, whose members are names of arguments. */
+const OF_THE_CALLER: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom', 'namespace'])
+
+/** The path of a secret in settings that everybody may read who may use them; undefined: there is none. */
+export function secretIn(config: object): string | undefined {
+  const { mcp_servers: servers, tools } = config as Readonly<Record<string, unknown>>
+  const called = Array.isArray(tools)
+    ? tools.map((tool) => (isObject(tool) && !OF_THE_CALLER.has(tool.type) ? tool : {}))
+    : []
+  return find(servers, 'mcp_servers') ?? find(called, 'tools')
+}
+
+function find(value: unknown, path: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, member] of Object.entries(value)) {
+    const at = `${path}.${name}`
+    if (!Array.isArray(value) && SECRETS.has(name) && says(member)) return at
+    if (typeof member === 'string' && hasPassword(member)) return at
+    const inner = find(member, at)
+    if (inner !== undefined) return inner
+  }
+  return undefined
+}
+
+function says(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
+  return value != null && value !== ''
+}
+
+/** Whether a text is an address that says who asks (`https://user:password@host`). */
+function hasPassword(text: string): boolean {
+  if (!/^https?:/i.test(text) || !URL.canParse(text)) return false
+  const { username, password } = new URL(text)
+  return username !== '' || password !== ''
+}
