@@ -45,7 +45,7 @@ test('a question is one message of the user, and nothing else is set', () => {
     hostedTools: [],
     extensions: [],
     notApplied: [],
-    sampling: { stop: [], logitBias: {} },
+    sampling: { stop: [], logitBias: {}, cleared: [] },
     providerHeaders: {},
     metadata: {},
     origin: 'chat',
@@ -288,6 +288,7 @@ test('every setting has its place', () => {
     seed: 7n,
     stop: ['END'],
     logitBias: { '50256': -100 },
+    cleared: [],
     topLogProbabilities: 2,
   })
   const { maxOutputTokens, parallelToolCalls, verbosity, prediction, serviceTier, user, sessionId, preset } = request
@@ -320,6 +321,8 @@ test('of two names for one setting the newer counts, and effort has two', () => 
 test('log probabilities without alternatives are asked for as such', () => {
   assert.equal(generation({ logprobs: true }).sampling?.topLogProbabilities, 0)
   assert.equal(generation({ logprobs: false }).sampling?.topLogProbabilities, undefined)
+  const off = generation({ logprobs: false, stop: [], logit_bias: {} }).sampling
+  assert.deepEqual(off?.cleared, ['stop', 'logit_bias', 'top_log_probabilities'])
 })
 
 const tools = [

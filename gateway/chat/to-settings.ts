@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type HostedToolSchema, ToolChoice_Mode, type ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from '../generation/call.ts'
-import { given, toCacheControl, toExclusion, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
+import { cleared, given, toCacheControl, toExclusion, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
 import { type ChatSettings, nameOf, wantedBy } from './body.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
@@ -63,17 +63,12 @@ function toSampling(body: ChatSettings): NonNullable<GenerationInit['sampling']>
     ...given('stop', typeof stop === 'string' ? [stop] : stop),
     ...given('logitBias', body.logit_bias),
     ...given('topLogProbabilities', body.logprobs === true ? (body.top_logprobs ?? 0) : undefined),
-    cleared: clearedBy(body),
+    ...cleared({
+      stop: Array.isArray(stop) && stop.length === 0,
+      logit_bias: body.logit_bias != null && Object.keys(body.logit_bias).length === 0,
+      top_log_probabilities: body.logprobs === false,
+    }),
   }
-}
-
-/** What is said to be off, and so is where a preset says otherwise. */
-function clearedBy({ stop, logit_bias, logprobs }: ChatSettings): string[] {
-  return [
-    ...(Array.isArray(stop) && stop.length === 0 ? ['stop'] : []),
-    ...(logit_bias != null && Object.keys(logit_bias).length === 0 ? ['logit_bias'] : []),
-    ...(logprobs === false ? ['top_log_probabilities'] : []),
-  ]
 }
 
 /** The tools that the model is shown. */

@@ -48,6 +48,12 @@ export function toExclusion(exclude: boolean | null | undefined, include?: boole
   return exclude === false || include === true ? false : undefined
 }
 
+/** The settings of sampling that a request says to be off, by the names of their fields; they are off, too, where a preset sets them. */
+export function cleared(off: Readonly<Record<string, boolean>>): { readonly cleared?: string[] } {
+  const names = Object.keys(off).filter((name) => off[name])
+  return names.length === 0 ? {} : { cleared: names }
+}
+
 /** A member that is left out when there is nothing to say. */
 export function given<K extends string, T>(name: K, value: T | null | undefined): { readonly [name in K]?: T } {
   return value == null ? {} : ({ [name]: value } as { readonly [name in K]: T })

@@ -5,7 +5,7 @@ import {
   ToolChoice_Mode,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import { given, toCacheControl, toSharedSettings } from '../generation/to-shared.ts'
+import { cleared, given, toCacheControl, toSharedSettings } from '../generation/to-shared.ts'
 import type { MessageSettings } from './body.ts'
 import { type CustomTool, isCustomTool, type OfferedTool } from './tools.ts'
 
@@ -34,7 +34,7 @@ export function toSettings(body: MessageSettings): Partial<Generation> {
       ...given('topP', body.top_p),
       ...given('topK', body.top_k),
       stop: body.stop_sequences ?? [],
-      cleared: body.stop_sequences?.length === 0 ? ['stop'] : [],
+      ...cleared({ stop: body.stop_sequences?.length === 0 }),
     },
     ...given('reasoning', toReasoning(body)),
     ...given('responseFormat', toFormat(body)),

@@ -34,7 +34,7 @@ test('a text is one message of the user, and nothing else is set', () => {
     messages: [{ role: Role.USER, parts: [{ part: { case: 'text', value: { text: 'Hello', sources: [] } } }] }],
     tools: [],
     hostedTools: [],
-    sampling: { stop: [], logitBias: {} },
+    sampling: { stop: [], logitBias: {}, cleared: [] },
     extensions: [],
     metadata: {},
     notApplied: [],

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ResponseFormatSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from '../generation/call.ts'
-import { given, toExclusion, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
+import { cleared, given, toExclusion, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
 import { offerOf, toHostedTools, toToolChoice, toTools } from './to-tools.ts'
@@ -32,7 +32,7 @@ export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
       ...given('frequencyPenalty', body.frequency_penalty),
       ...given('presencePenalty', body.presence_penalty),
       ...given('topLogProbabilities', body.top_logprobs || wantsTokens(body)),
-      cleared: body.top_logprobs === 0 && wantsTokens(body) === undefined ? ['top_log_probabilities'] : [],
+      ...cleared({ top_log_probabilities: body.top_logprobs === 0 && wantsTokens(body) === undefined }),
     },
     ...given('maxOutputTokens', body.max_output_tokens),
     ...given('parallelToolCalls', body.parallel_tool_calls),

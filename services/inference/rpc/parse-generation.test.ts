@@ -52,6 +52,7 @@ const whole = {
   sampling: {
     ...{ temperature: 1, topP: 0.5, topK: 3, frequencyPenalty: 1, presencePenalty: 1, seed: 4n, stop: ['x'] },
     ...{ minP: 0.1, topA: 0.2, repetitionPenalty: 1.1, logitBias: { 42: -100 }, topLogProbabilities: 2 },
+    cleared: ['stop', 'logit_bias', 'top_log_probabilities'],
   },
   reasoning: { effort: 'low', summary: 'auto', maxTokens: 6 },
   responseFormat: { format: { case: 'jsonObject', value: {} } },
@@ -77,6 +78,7 @@ const whole = {
   notApplied: ['models'],
   attribution: { referer: 'https://app', title: 'App', categories: 'cli', userAgent: 'app/1' },
   automaticCache: cacheControl,
+  excludeThoughts: false,
 } satisfies MessageInitShape<typeof GenerationRequestSchema>
 
 test('whatever a request says reaches the domain, none of it left behind', () => {
@@ -86,6 +88,7 @@ test('whatever a request says reaches the domain, none of it left behind', () =>
   assert.deepEqual(plain(parseGeneration(create(GenerationRequestSchema, whole))), {
     ...rest,
     automaticCache,
+    sampling: { ...whole.sampling, cleared: ['stop', 'logitBias', 'topLogProbabilities'] },
     toolChoice: { mode: 'hosted', name: 'web_search' },
     responseFormat: { type: 'json-object' },
     messages: [
