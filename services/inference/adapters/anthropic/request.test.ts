@@ -88,7 +88,7 @@ test('what is for this API alone goes there in its own words, and never replaces
   assert.deepEqual(body.tools, [{ name: 'find', input_examples: [{ a: 1 }], input_schema: schema }, search])
   assert.deepEqual(body.tool_choice, { type: 'tool', name: 'web_search' })
   assert.deepEqual([body.service_tier, body.speed], ['standard_only', 'fast'])
-  assert.deepEqual(fieldsOf(request), ['hosted_tools[1]', 'extensions[1]'])
+  assert.deepEqual(fieldsOf(request), ['hosted_tools[1]', 'extensions[1].store'])
 })
 
 test('what the API cannot take is named', () => {
