@@ -15,6 +15,7 @@ import { getPresetVersion } from './rpc/preset/get-preset-version.ts'
 import { listPresetVersions } from './rpc/preset/list-preset-versions.ts'
 import { listPresets } from './rpc/preset/list-presets.ts'
 import { fromStoredSettings } from './rpc/preset/settings.ts'
+import { SettingsReader } from './rpc/preset/settings-reader.ts'
 import { streamGenerate } from './rpc/stream-generate.ts'
 import { getGeneration } from './rpc/usage/get-generation.ts'
 import { getKeyUsage } from './rpc/usage/get-key-usage.ts'
@@ -30,7 +31,8 @@ export interface HandlerDependencies extends Omit<GenerationDependencies, 'readS
 
 /** The routes of the inference service. */
 export function createRoutes(dependencies: HandlerDependencies): Routes {
-  const generations = { ...dependencies, readSettings: fromStoredSettings }
+  const reader = new SettingsReader(fromStoredSettings)
+  const generations = { ...dependencies, readSettings: reader.read.bind(reader) }
   const implementation = {
     generate: generate(generations),
     streamGenerate: streamGenerate(generations),

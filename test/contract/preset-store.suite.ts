@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { PresetStatus } from '#services/inference/domain/preset/preset.ts'
-import type { PresetDraft, PresetStore } from '#services/inference/ports/preset-store.ts'
+import { PAGE_CHARACTERS, type PresetDraft, type PresetStore } from '#services/inference/ports/preset-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 
 /** A place with presets, which several processes may have open where its store allows that. */
@@ -65,6 +65,11 @@ export function presetStoreSuite(
       }
       assert.deepEqual(await store.createVersion('wrk_1', 'support', second), after)
       assert.deepEqual(await store.get('wrk_1', 'support'), after)
+      assert.deepEqual(await store.inUse('wrk_1', 'support'), {
+        ...{ presetId, status: 'active', versionId: second.id, version: 2, systemPrompt: undefined },
+        settings: JSON.stringify(second.settings),
+      })
+      assert.equal(await store.inUse('wrk_2', 'support'), undefined)
       assert.deepEqual(await store.getVersion('wrk_1', 'support', 1), made.designated)
       assert.deepEqual(await store.getVersion('wrk_1', 'support', 2), after.designated)
       assert.equal(await store.getVersion('wrk_1', 'support', 3), undefined)
@@ -105,6 +110,21 @@ export function presetStoreSuite(
         assert.deepEqual([page?.items.map(({ version }) => version), page?.total], [[2], 2])
       },
     )
+
+    rule('a page of versions ends where they have much text, after one at least', async (store) => {
+      const config = { text: 'x'.repeat(PAGE_CHARACTERS * 0.4) }
+      for (let i = 0; i < 4; i++) await store.createVersion('wrk_1', 'a', draft({ config }))
+      await store.createVersion('wrk_1', 'a', draft({ systemPrompt: 'x'.repeat(PAGE_CHARACTERS + 1) }))
+      await store.createVersion('wrk_1', 'a', draft())
+      const pages = []
+      for (let offset = 0; offset < 6; ) {
+        const page = (await store.listVersions('wrk_1', 'a', { offset, limit: 100 })) ?? assert.fail()
+        pages.push(page.items.map(({ version }) => version))
+        offset += page.items.length
+        assert.equal(page.total, 6)
+      }
+      assert.deepEqual(pages, [[1, 2, 3], [4, 5], [6]])
+    })
 
     rule('a preset changes its place in the list even where clocks go back', async (store) => {
       await store.createVersion('wrk_1', 'a', draft({ createdAt: 5_000 }))

@@ -1,4 +1,4 @@
-import type { DesignatedPreset, Preset, PresetVersion } from '../domain/preset/preset.ts'
+import type { DesignatedPreset, Preset, PresetInUse, PresetVersion } from '../domain/preset/preset.ts'
 
 /** A version that is to be created, but for its number. */
 export interface PresetDraft extends Omit<PresetVersion, 'presetId' | 'version'> {
@@ -11,6 +11,9 @@ export interface Page<T> {
   readonly items: readonly T[]
   readonly total: number
 }
+
+/** So much text of versions is on one page, and the version that goes beyond it: a version may have more than a megabyte. */
+export const PAGE_CHARACTERS = 4 << 20
 
 /** Which part of a list is wanted: at most `limit` (1 or more), after the first `offset`. */
 export interface Slice {
@@ -32,9 +35,11 @@ export interface PresetStore extends AsyncDisposable {
   createVersion(workspace: string, slug: string, draft: PresetDraft): Promise<DesignatedPreset>
   /** In one read. */
   get(workspace: string, slug: string): Promise<DesignatedPreset | undefined>
+  /** Likewise, what a request needs of it. */
+  inUse(workspace: string, slug: string): Promise<PresetInUse | undefined>
   /** Those that were changed last first. */
   list(workspace: string, slice: Slice): Promise<Page<Preset>>
-  /** Oldest first; undefined: there is no such preset. */
+  /** Oldest first, and fewer than are wanted where they have more than `PAGE_CHARACTERS` of text; undefined: there is no such preset. */
   listVersions(workspace: string, slug: string, slice: Slice): Promise<Page<PresetVersion> | undefined>
   /** Undefined: there is no such preset, or it has no such version. */
   getVersion(workspace: string, slug: string, version: number): Promise<PresetVersion | undefined>

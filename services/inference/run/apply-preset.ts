@@ -17,10 +17,10 @@ export async function applyPreset(
   if (named.slug !== undefined && input.request.preset !== undefined) {
     throw invalid('preset', 'must be left out where the model names one')
   }
-  const found = await presets.get(input.principal.workspaceId, slug)
-  if (found?.preset.status !== 'active') throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
-  const { id: presetId, version, settings: stored, systemPrompt } = { ...found.designated, id: found.preset.id }
-  const { model, settings } = readSettings(stored)
+  const found = await presets.inUse(input.principal.workspaceId, slug)
+  if (found?.status !== 'active') throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
+  const { presetId, version, systemPrompt } = found
+  const { model, settings } = readSettings(found)
   const left = input.wantsText ? { ...settings, responseFormat: undefined } : settings
   const request = withPreset(input.request, left, systemPrompt)
   generation.input = { ...input, model: named.model ?? model, request }

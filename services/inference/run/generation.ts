@@ -1,5 +1,4 @@
 import type { Clock } from '#shared/clock.ts'
-import type { JsonObject } from '#shared/json.ts'
 import type { Principal } from '#shared/rpc/call-context.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
@@ -10,6 +9,7 @@ import type { Meter, MeteredEvent } from '../domain/meter.ts'
 import type { ProviderEntry } from '../domain/model-list.ts'
 import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
 import type { PresetSettings } from '../domain/preset/apply-preset.ts'
+import type { PresetInUse } from '../domain/preset/preset.ts'
 import type { KeyChecker } from '../ports/key-checker.ts'
 import type { Ledger } from '../ports/ledger.ts'
 import type { PresetStore } from '../ports/preset-store.ts'
@@ -28,9 +28,9 @@ export interface GenerationDependencies {
   readonly keys: KeyChecker
   readonly ledger: Ledger
   readonly closer: RowCloser
-  readonly presets: Pick<PresetStore, 'get'>
-  /** Reads the settings of a preset as they are stored. */
-  readonly readSettings: (stored: JsonObject) => {
+  readonly presets: Pick<PresetStore, 'inUse'>
+  /** Reads the settings of a preset's version as they are stored. */
+  readonly readSettings: (stored: Pick<PresetInUse, 'versionId' | 'settings'>) => {
     readonly model: string | undefined
     readonly settings: PresetSettings
   }

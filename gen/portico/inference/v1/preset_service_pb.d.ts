@@ -374,6 +374,8 @@ export declare const ListPresetVersionsRequestSchema: GenMessage<ListPresetVersi
  */
 export declare type ListPresetVersionsResponse = Message<"portico.inference.v1.ListPresetVersionsResponse"> & {
   /**
+   * Fewer than were asked for where they have more than 4 million characters of text, but one at least: the next ones are after them.
+   *
    * @generated from field: repeated portico.inference.v1.PresetVersion versions = 1;
    */
   versions: PresetVersion[];

@@ -1,4 +1,4 @@
-import type { DesignatedPreset, Preset, PresetVersion } from '#services/inference/domain/preset/preset.ts'
+import type { DesignatedPreset, Preset, PresetInUse, PresetVersion } from '#services/inference/domain/preset/preset.ts'
 import type { PresetDraft } from '#services/inference/ports/preset-store.ts'
 import type { JsonObject } from '#shared/json.ts'
 
@@ -76,6 +76,11 @@ export function withVersion(found: PresetDocument, designated: StoredVersion): P
 
 export function designatedOf(document: PresetDocument): DesignatedPreset {
   return { preset: presetOf(document), designated: versionOf(document.designated, document.id) }
+}
+
+export function inUseOf({ id: presetId, status, designated }: PresetDocument): PresetInUse {
+  const { id: versionId, version, systemPrompt, settings } = designated
+  return { presetId, status, versionId, version, systemPrompt: systemPrompt ?? undefined, settings }
 }
 
 export function presetOf({ _id, designated, ...document }: PresetDocument): Preset {

@@ -1,12 +1,19 @@
 import type { ClientSession, Collection } from 'mongodb'
-import type { DesignatedPreset, Preset, PresetVersion } from '#services/inference/domain/preset/preset.ts'
-import type { Page, PresetDraft, PresetStore, Slice } from '#services/inference/ports/preset-store.ts'
+import type { DesignatedPreset, Preset, PresetInUse, PresetVersion } from '#services/inference/domain/preset/preset.ts'
+import {
+  PAGE_CHARACTERS,
+  type Page,
+  type PresetDraft,
+  type PresetStore,
+  type Slice,
+} from '#services/inference/ports/preset-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { isConflict } from '#shared/stores/mongo-transactions.ts'
 import {
   designatedOf,
+  inUseOf,
   newPreset,
   type PresetDocument,
   type PresetKey,
@@ -18,6 +25,8 @@ import {
 } from './preset-documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+/** Versions may be large, and most are small. */
+const FEW = 20
 const nothing = (): void => {}
 
 /** The presets in MongoDB, where several processes may write them. */
@@ -76,6 +85,12 @@ export class MongoPresetStore implements PresetStore {
     return found === null ? undefined : designatedOf(found)
   }
 
+  async inUse(workspace: string, slug: string): Promise<PresetInUse | undefined> {
+    const projection = { 'designated.config': 0 }
+    const found = await this.#presets.findOne({ _id: { workspace, slug } }, { projection, ...LIMIT })
+    return found === null ? undefined : inUseOf(found)
+  }
+
   async list(workspace: string, { offset, limit }: Slice): Promise<Page<Preset>> {
     const projection = { 'designated.config': 0, 'designated.systemPrompt': 0, 'designated.settings': 0 }
     const found = this.#presets.find({ workspace }, { projection, ...LIMIT })
@@ -95,12 +110,15 @@ export class MongoPresetStore implements PresetStore {
     if (head === null) return undefined
     // A version that was created since then is none of these.
     const filter = { presetId: head.id, '_id.version': { $lte: head.designated.version } }
-    const found = this.#versions.find(filter, LIMIT).sort({ '_id.version': 1 })
-    const items = await found.skip(offset).limit(limit).toArray()
-    return {
-      items: items.map(({ _id, ...row }) => versionOf({ ...row, ..._id }, head.id)),
-      total: head.designated.version,
+    const found = this.#versions.find(filter, { ...LIMIT, batchSize: FEW }).sort({ '_id.version': 1 })
+    const items: PresetVersion[] = []
+    let characters = 0
+    for await (const { _id, ...row } of found.skip(offset).limit(limit)) {
+      items.push(versionOf({ ...row, ..._id }, head.id))
+      characters += row.config.length + row.settings.length + (row.systemPrompt ?? '').length
+      if (characters > PAGE_CHARACTERS) break
     }
+    return { items, total: head.designated.version }
   }
 
   async getVersion(workspace: string, slug: string, version: number): Promise<PresetVersion | undefined> {

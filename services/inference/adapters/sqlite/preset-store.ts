@@ -1,5 +1,11 @@
-import type { DesignatedPreset, Preset, PresetVersion } from '#services/inference/domain/preset/preset.ts'
-import type { Page, PresetDraft, PresetStore, Slice } from '#services/inference/ports/preset-store.ts'
+import type { DesignatedPreset, Preset, PresetInUse, PresetVersion } from '#services/inference/domain/preset/preset.ts'
+import {
+  PAGE_CHARACTERS,
+  type Page,
+  type PresetDraft,
+  type PresetStore,
+  type Slice,
+} from '#services/inference/ports/preset-store.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { PRESET_STEPS } from './preset-schema.ts'
@@ -15,6 +21,8 @@ const HEAD = `p.workspace, p.slug, p.id, p.name, p.description, p.status, p.stat
 const JOINED = 'FROM presets p JOIN preset_versions v ON v.preset_id = p.id AND v.version = p.version'
 const GET = `SELECT ${HEAD}, v.version, v.config, v.system_prompt, v.settings, v.creator_key_id AS version_creator,
   v.created_at AS version_created_at ${JOINED} WHERE p.workspace = ? AND p.slug = ?`
+const IN_USE = `SELECT p.id AS preset_id, p.status, v.id, v.version, v.system_prompt, v.settings ${JOINED}
+  WHERE p.workspace = ? AND p.slug = ?`
 const LIST = `SELECT ${HEAD} ${JOINED} WHERE p.workspace = ? ORDER BY p.updated_at DESC, p.slug LIMIT ? OFFSET ?`
 const COUNT = 'SELECT count(*) AS count FROM presets WHERE workspace = ?'
 const LATEST = 'SELECT id, version FROM presets WHERE workspace = ? AND slug = ?'
@@ -50,6 +58,11 @@ export class SqlitePresetStore implements PresetStore {
     return row && designatedOf(row)
   }
 
+  async inUse(workspace: string, slug: string): Promise<PresetInUse | undefined> {
+    const row = this.#file.statement(IN_USE).get(workspace, slug)
+    return row && inUseOf(row)
+  }
+
   async list(workspace: string, { offset, limit }: Slice): Promise<Page<Preset>> {
     const rows = this.#file.statement(LIST).all(workspace, limit, offset)
     return { items: rows.map(presetOf), total: this.#file.statement(COUNT).get(workspace)?.count as number }
@@ -62,8 +75,15 @@ export class SqlitePresetStore implements PresetStore {
   ): Promise<Page<PresetVersion> | undefined> {
     const latest = this.#file.statement(LATEST).get(workspace, slug)
     if (latest === undefined) return undefined
-    const rows = this.#file.statement(VERSIONS).all(latest.id as string, limit, offset)
-    return { items: rows.map((row) => versionOf(row, latest.id)), total: latest.version as number }
+    const rows = this.#file.statement(VERSIONS).iterate(latest.id as string, limit, offset)
+    const items: PresetVersion[] = []
+    let characters = 0
+    for (const row of rows) {
+      items.push(versionOf(row, latest.id))
+      characters += charactersOf(row)
+      if (characters > PAGE_CHARACTERS) break
+    }
+    return { items, total: latest.version as number }
   }
 
   async getVersion(workspace: string, slug: string, version: number): Promise<PresetVersion | undefined> {
@@ -78,6 +98,21 @@ export class SqlitePresetStore implements PresetStore {
 
 function designatedOf(row: Row): DesignatedPreset {
   return { preset: presetOf(row), designated: versionOf(row, row.id) }
+}
+
+function inUseOf(row: Row): PresetInUse {
+  return {
+    presetId: row.preset_id as string,
+    status: row.status as Preset['status'],
+    versionId: row.id as string,
+    version: row.version as number,
+    systemPrompt: (row.system_prompt as string | null) ?? undefined,
+    settings: row.settings as string,
+  }
+}
+
+function charactersOf({ config, settings, system_prompt: systemPrompt }: Row): number {
+  return String(config).length + String(settings).length + String(systemPrompt ?? '').length
 }
 
 function presetOf(row: Row): Preset {

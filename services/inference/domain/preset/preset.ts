@@ -46,3 +46,14 @@ export interface DesignatedPreset {
   readonly preset: Preset
   readonly designated: PresetVersion
 }
+
+/** What requests are served with. */
+export interface PresetInUse {
+  readonly presetId: string
+  readonly status: PresetStatus
+  readonly versionId: string
+  readonly version: number
+  readonly systemPrompt: string | undefined
+  /** As in PresetVersion, as text: who knows the version has no need to read it. */
+  readonly settings: string
+}
