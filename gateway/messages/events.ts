@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { errorSchemas } from '../errors/schemas.ts'
 import { freeObject } from '../shape.ts'
-import { contentBlock, contextManagement, ending, messageObject, usage } from './message.ts'
+import { contentBlock, ending, messageObject, usage } from './message.ts'
 
 const index = z.int()
 
@@ -26,12 +26,8 @@ export const messageEvent = z
       z.strictObject({ type: z.literal('content_block_start'), index, content_block: contentBlock }),
       z.strictObject({ type: z.literal('content_block_delta'), index, delta: deltas }),
       z.strictObject({ type: z.literal('content_block_stop'), index }),
-      z.strictObject({
-        type: z.literal('message_delta'),
-        delta: ending,
-        usage,
-        context_management: contextManagement,
-      }),
+      // As of a message, further members come as they are.
+      z.looseObject({ type: z.literal('message_delta'), delta: ending, usage }),
       z.strictObject({
         type: z.literal('message_stop'),
         openrouter_metadata: messageObject.shape.openrouter_metadata,

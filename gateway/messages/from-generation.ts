@@ -38,7 +38,7 @@ export function fromGeneration(seed: MessageSeed, generation: Generation): Messa
     return block === undefined ? [] : [block]
   })
   const message = toMessage(seed, generation, content, endOf(generation), fromUsage(seed, generation))
-  return { ...message, ...contextOf(generation) }
+  return { ...besidesOf(generation), ...message }
 }
 
 /** The message as it is when a generation starts. */
@@ -88,10 +88,10 @@ export function endOf(finished: Finished): Ending {
   }
 }
 
-/** What Anthropic did to the conversation, as the member that says it. */
-export function contextOf(finished: Finished): Pick<MessageObject, 'context_management'> {
-  const { context_management } = ownOf(finished)
-  return isObject(context_management) ? { context_management } : {}
+/** What Anthropic says of an answer besides, such as what it did to the conversation. */
+export function besidesOf(finished: Finished): Record<string, unknown> {
+  const { stop_details: _1, container: _2, usage: _3, ...besides } = ownOf(finished)
+  return besides
 }
 
 /** What Anthropic says of an answer that other providers have no word for. */
@@ -110,6 +110,7 @@ export function fromUsage({ speed }: Pick<MessageSeed, 'speed'>, finished: Finis
     ...NOTHING_USED,
     speed,
     ...(isObject(own) ? ownUsage(own) : {}),
+    is_byok: false,
     input_tokens: Number(fresh > 0n ? fresh : 0n),
     output_tokens: Number(outputTokens),
     cache_creation_input_tokens: Number(cacheWriteTokens),
@@ -120,15 +121,17 @@ export function fromUsage({ speed }: Pick<MessageSeed, 'speed'>, finished: Finis
   }
 }
 
+const isText = (value: unknown): boolean => typeof value === 'string'
+/** What of a usage has a form that clients know. */
+const FORMS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ...(['cache_creation', 'server_tool_use'] as const).map((name) => [name, isObject] as const),
+  ...(['inference_geo', 'speed'] as const).map((name) => [name, isText] as const),
+  ['iterations', Array.isArray],
+])
+
 /** Members of a usage that Anthropic alone has, as far as they have the form that they should. */
-function ownUsage({ cache_creation, server_tool_use, inference_geo, iterations, speed }: Record<string, unknown>) {
-  return {
-    ...(isObject(cache_creation) ? { cache_creation } : {}),
-    ...(isObject(server_tool_use) ? { server_tool_use } : {}),
-    ...(typeof inference_geo === 'string' ? { inference_geo } : {}),
-    ...(Array.isArray(iterations) ? { iterations: iterations as unknown[] } : {}),
-    ...(typeof speed === 'string' ? { speed } : {}),
-  }
+function ownUsage(own: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(own).filter(([name, value]) => FORMS.get(name)?.(value) ?? true))
 }
 
 const NOTHING_USED: MessageUsage = {

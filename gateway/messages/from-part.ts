@@ -13,16 +13,17 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
       const { text } = part.value
       if (text === '') return undefined
       const cited = citationsOf(providerMetadata?.citations, sources)
-      return { type: 'text', text, citations: cited.length === 0 ? null : cited }
+      return { ...besidesOf(providerMetadata), type: 'text', text, citations: cited.length === 0 ? null : cited }
     }
     case 'reasoning': {
       const block = fromThought(part.value)
-      return block.type === 'thinking' && block.thinking === '' && block.signature === '' ? undefined : block
+      const isEmpty = block.type === 'thinking' && block.thinking === '' && block.signature === ''
+      return isEmpty ? undefined : { ...besidesOf(providerMetadata), ...block }
     }
     case 'toolCall': {
       const { callId: id, name, signature, format } = part.value
       const proof = signature ? { signature, ...(format ? { format } : {}) } : {}
-      return { type: 'tool_use', id, name, input: inputOf(part.value), ...callerOf(providerMetadata), ...proof }
+      return { ...besidesOf(providerMetadata), type: 'tool_use', id, name, input: inputOf(part.value), ...proof }
     }
     case 'image':
       return { type: 'image', source: sourceOf(part.value) }
@@ -35,19 +36,19 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
   }
 }
 
-/** What made a call, as Anthropic says it. */
-export function callerOf(metadata: Part['providerMetadata']): { readonly caller?: Record<string, unknown> } {
-  const caller = metadata?.caller
-  return isObject(caller) ? { caller } : {}
+/** What Anthropic says of a block that other providers have no word for, as its caller. */
+export function besidesOf(metadata: Part['providerMetadata']): Record<string, unknown> {
+  const own = metadata?.[ANTHROPIC]
+  return isObject(own) ? own : {}
 }
 
 /** How a block begins in a stream, before anything of it is there. */
 export function beginningOf(block: ContentBlock): ContentBlock {
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: '', citations: null }
+      return { ...block, type: 'text', text: '', citations: null }
     case 'thinking':
-      return { type: 'thinking', thinking: '', signature: '' }
+      return { ...block, type: 'thinking', thinking: '', signature: '' }
     default:
       return 'input' in block && isObject(block.input) ? { ...block, input: {} } : block
   }

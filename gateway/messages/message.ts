@@ -7,10 +7,11 @@ const count = z.int()
 /** What a text rests on, as Anthropic says it, or, of other providers' sources, as it says it of a web search. */
 const citation = freeObject('Anthropic’s form of it, by its type.')
 
-const text = z.strictObject({ type: z.literal('text'), text: z.string(), citations: z.array(citation).nullable() })
-const thinking = z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() })
+// Of Anthropic’s own blocks further members come as they are.
+const text = z.looseObject({ type: z.literal('text'), text: z.string(), citations: z.array(citation).nullable() })
+const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() })
 const redactedThinking = z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() })
-const toolUse = z.strictObject({
+const toolUse = z.looseObject({
   type: z.literal('tool_use'),
   id: z.string(),
   name: z.string(),
@@ -19,7 +20,6 @@ const toolUse = z.strictObject({
   signature: z.string().optional(),
   /** Kind of the provider. */
   format: z.string().optional(),
-  caller: freeObject('Anthropic’s word for what made the call, by its type.').optional(),
 })
 const mediaSource = z.union([
   z.strictObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() }),
@@ -46,9 +46,9 @@ export const stopReason = z.enum(STOP_REASONS)
 const ANTHROPICS = 'As Anthropic says it; null where another provider answered.'
 const own = freeObject(ANTHROPICS).nullable()
 
-/** What was used, and what it cost in dollars where that is known. */
+/** What was used, and what it cost in dollars where that is known. Further members of Anthropic’s come as they are. */
 export const usage = z
-  .strictObject({
+  .looseObject({
     input_tokens: count,
     output_tokens: count,
     cache_creation_input_tokens: count,
@@ -80,19 +80,15 @@ export const ending = z.strictObject({
   container: own,
 })
 
-/** What Anthropic did to the conversation, where it was asked to; not there: nothing. */
-export const contextManagement = freeObject(ANTHROPICS).optional()
-
-/** A message of the model (gateway facts 2.2). */
+/** A message of the model (gateway facts 2.2). Further members of Anthropic’s, such as `context_management`, come as they are. */
 export const messageObject = z
-  .strictObject({
+  .looseObject({
     id: z.string().regex(/^msg_/),
     type: z.literal('message'),
     role: z.literal('assistant'),
     model: z.string(),
     content: z.array(contentBlock),
     ...ending.shape,
-    context_management: contextManagement,
     usage,
     provider: z.string(),
     openrouter_metadata: routerMetadata.optional(),

@@ -106,6 +106,7 @@ test('what only Anthropic says of an answer comes out as it said it, whole and s
     inference_geo: 'us',
     iterations: [{ type: 'message', input_tokens: 1, output_tokens: 2 }],
     speed: 'fast',
+    fallback_credit: { tokens: 3 },
   }
   const end = {
     stop_reason: 'tool_use',
@@ -114,16 +115,23 @@ test('what only Anthropic says of an answer comes out as it said it, whole and s
     container: { id: 'container_1', expires_at: '2026-11-22T00:00:00Z' },
   }
   const context_management = { applied_edits: [{ type: 'clear_tool_uses_20250919', cleared_tool_uses: 1 }] }
-  const call = { type: 'tool_use', id: 'toolu_1', name: 'now', input: {}, caller }
+  const besides = { context_management, diagnostics: { cache_miss_reason: null } }
+  const call = { type: 'tool_use', id: 'toolu_1', name: 'now', input: {}, caller, toolset_name: 'clocks' }
+  const begun = { type: 'compaction', content: null, encrypted_content: null }
+  const compacted = { content: 'So far.', encrypted_content: 'EqQB' }
+  const content = [{ ...begun, ...compacted }, call]
   const counts = { input_tokens: 5, output_tokens: 7, ...own }
   const head = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-sonnet-5-5', content: [] }
-  const whole = { ...head, content: [call], ...end, context_management, usage: counts }
+  const whole = { ...head, content, ...end, ...besides, usage: counts }
   const start = { ...head, stop_reason: null, container: null, usage: { input_tokens: 5, output_tokens: 1 } }
   const sent = [
     { type: 'message_start', message: start },
-    { type: 'content_block_start', index: 0, content_block: call },
+    { type: 'content_block_start', index: 0, content_block: begun },
+    { type: 'content_block_delta', index: 0, delta: { type: 'compaction_delta', ...compacted } },
     { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: end, usage: counts, context_management },
+    { type: 'content_block_start', index: 1, content_block: call },
+    { type: 'content_block_stop', index: 1 },
+    { type: 'message_delta', delta: end, usage: counts, ...besides },
     { type: 'message_stop' },
   ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
   await using stub = await startStub((response) => {
@@ -133,19 +141,19 @@ test('what only Anthropic says of an answer comes out as it said it, whole and s
   await using portico = await openAnthropic(stub)
   const request = { ...hello, model: 'anthropic/claude-sonnet-5-5', tools: TOOLS }
   const events = await stream(portico, request)
-  assert.deepEqual(events.find(({ type }) => type === 'content_block_start')?.content_block, call)
+  assert.deepEqual(events.filter(({ type }) => type === 'content_block_start').at(-1)?.content_block, call)
   const streamed = { ...messageOf(events), ...events.find(({ type }) => type === 'message_delta') }
   for (const got of [await ask(portico, request), streamed]) {
-    assert.deepEqual(got.content, [call])
+    assert.deepEqual(got.content, content)
     assert.deepEqual([got.stop_reason, got.stop_details, got.container], ['tool_use', end.stop_details, end.container])
-    assert.deepEqual(got.context_management, context_management)
+    assert.deepEqual({ ...got, ...besides }, got)
     assert.deepEqual({ ...got.usage, ...own }, got.usage)
   }
   const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'noon' }
-  const messages = [...hello.messages, { role: 'assistant', content: [call] }, { role: 'user', content: [result] }]
+  const messages = [...hello.messages, { role: 'assistant', content }, { role: 'user', content: [result] }]
   await ask(portico, { ...request, container: end.container.id, messages })
   const seen = stub.seen.at(-1)?.body as { container: unknown; messages: { content: unknown[] }[] }
-  assert.deepEqual([seen.container, seen.messages[1]?.content], ['container_1', [call]])
+  assert.deepEqual([seen.container, seen.messages[1]?.content], ['container_1', content])
 })
 
 const TOOLS = ['list', 'now'].map((name) => ({ name, input_schema: { type: 'object', properties: {} } }))

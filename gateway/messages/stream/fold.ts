@@ -6,8 +6,8 @@ import {
   PartStarted_Kind as Kind,
   type PartStarted,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { contextOf, endOf, fromUsage, type MessageSeed, toMessage } from '../from-generation.ts'
-import { beginningOf, callerOf, endingOf, fromPart, growthOf } from '../from-part.ts'
+import { besidesOf as besidesOfMessage, endOf, fromUsage, type MessageSeed, toMessage } from '../from-generation.ts'
+import { beginningOf, besidesOf, endingOf, fromPart, growthOf } from '../from-part.ts'
 import type { ContentBlock } from '../message.ts'
 import type { DeltaPrefix, MessageFrames } from './frames.ts'
 
@@ -79,7 +79,7 @@ export class MessagesFold {
           this.#over = true
           while (this.#live !== undefined) this.#next()
           this.#frames.end(
-            { delta: endOf(event.value), usage: fromUsage(this.#seed, event.value), ...contextOf(event.value) },
+            { ...besidesOfMessage(event.value), delta: endOf(event.value), usage: fromUsage(this.#seed, event.value) },
             this.#served,
           )
       }
@@ -134,7 +134,8 @@ export class MessagesFold {
   #open(live: Live): DeltaPrefix {
     const { kind } = live.started
     live.prefix = this.#frames.prefix(this.#block, GROWING[kind] ?? 'text')
-    this.#frames.start(this.#block, beginningOf(BEGINNINGS[kind]?.(live.started) ?? EMPTY_TEXT))
+    const begun = BEGINNINGS[kind]?.(live.started) ?? EMPTY_TEXT
+    this.#frames.start(this.#block, beginningOf({ ...besidesOf(live.started.providerMetadata), ...begun }))
     return live.prefix
   }
 
@@ -170,9 +171,7 @@ const EMPTY_THOUGHT: ContentBlock = { type: 'thinking', thinking: '', signature:
 const BEGINNINGS: { readonly [kind in Kind]?: (started: PartStarted) => ContentBlock } = {
   [Kind.REASONING]: () => EMPTY_THOUGHT,
   [Kind.REASONING_SUMMARY]: () => EMPTY_THOUGHT,
-  [Kind.TOOL_CALL]: ({ callId: id = '', toolName: name = '', providerMetadata }) => {
-    return { type: 'tool_use', id, name, input: {}, ...callerOf(providerMetadata) }
-  },
+  [Kind.TOOL_CALL]: ({ callId: id = '', toolName: name = '' }) => ({ type: 'tool_use', id, name, input: {} }),
 }
 const GROWING: { readonly [kind in Kind]?: 'thinking' | 'json' } = {
   [Kind.REASONING]: 'thinking',

@@ -1,6 +1,6 @@
 import type { RouterMetadata } from '#gateway/records/router-metadata.ts'
 import type { Delta } from '../events.ts'
-import type { ContentBlock, Ending, MessageObject } from '../message.ts'
+import type { ContentBlock, Ending, MessageObject, MessageUsage } from '../message.ts'
 
 /** The unchanging beginning of the events by which one block grows. */
 export type DeltaPrefix = string
@@ -12,7 +12,7 @@ const GROWING = {
 }
 
 /** What a stream says when its message has ended. */
-type MessageEnd = Pick<MessageObject, 'context_management' | 'usage'> & { readonly delta: Ending }
+type MessageEnd = { readonly delta: Ending; readonly usage: MessageUsage }
 
 /** Writes the events of one stream as text. Clients find them by their `event:` lines (gateway facts 2.2). */
 export class MessageFrames {

@@ -2,35 +2,56 @@ import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
 import { ANTHROPIC } from './extension.ts'
 
-const OF_MESSAGE = ['container', 'stop_details', 'context_management'] as const
-const OF_USAGE = ['cache_creation', 'server_tool_use', 'inference_geo', 'iterations', 'speed'] as const
-/** Characters of one such member, as JSON. A longer one is left out. */
-const MAX_CHARACTERS = 50_000
+/**
+ * Members that have a place of their own: those of a message, and of the event that ends one, of a usage, and of the blocks that are parts.
+ * Another gateway's word for who answered, and at what price, is none for the clients of this one.
+ */
+const OF_MESSAGE: ReadonlySet<string> = new Set([
+  ...['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage', 'delta'],
+  ...['provider', 'openrouter_metadata'],
+])
+const OF_USAGE: ReadonlySet<string> = new Set([
+  ...['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'output_tokens'],
+  ...['output_tokens_details', 'service_tier', 'cost', 'cost_details', 'is_byok'],
+])
+const OF_BLOCK: ReadonlySet<string> = new Set([
+  ...['type', 'text', 'citations', 'thinking', 'signature', 'id', 'name', 'input'],
+])
+/** Characters of all such members together, as JSON. What is longer is left out. */
+const MAX_CHARACTERS = 100_000
 
-/** What an answer says that has a meaning for this API alone: clients of the same API get it as it came. */
+/** What an answer says that has a meaning for this API alone, betas among it: clients of the same API get it as it came. */
 export class Besides {
   #message: JsonObject = {}
   #usage: JsonObject = {}
 
   /** `message`: what a message, or the end of one, says. Later words replace earlier ones. */
   note(message: JsonObject): void {
-    this.#message = { ...this.#message, ...saidOf(message, OF_MESSAGE) }
-    this.#usage = { ...this.#usage, ...saidOf(objectAt(message.usage) ?? {}, OF_USAGE) }
+    this.#message = merged(this.#message, message, OF_MESSAGE)
+    this.#usage = merged(this.#usage, objectAt(message.usage) ?? {}, OF_USAGE)
   }
 
   /** By kind of provider; undefined: nothing. */
   get metadata(): JsonObject | undefined {
     const usage = Object.keys(this.#usage).length === 0 ? {} : { usage: this.#usage }
-    const said = { ...this.#message, ...usage }
-    return Object.keys(said).length === 0 ? undefined : { [ANTHROPIC]: said }
+    return ofKind({ ...this.#message, ...usage })
   }
 }
 
-function saidOf(from: JsonObject, names: readonly string[]): JsonObject {
-  const said = names.map((name): [string, JsonValue | undefined] => [name, from[name]])
-  return Object.fromEntries(said.filter((each): each is [string, JsonValue] => isShort(each[1])))
+/** What a block says that no other member of its part holds, by kind of provider; undefined: nothing. */
+export function besidesOf(block: JsonObject): JsonObject | undefined {
+  return ofKind(merged({}, block, OF_BLOCK))
 }
 
-function isShort(value: JsonValue | undefined): boolean {
-  return value != null && JSON.stringify(value).length <= MAX_CHARACTERS
+function merged(known: JsonObject, said: JsonObject, placed: ReadonlySet<string>): JsonObject {
+  const more = Object.entries(said).filter((member): member is [string, JsonValue] => {
+    return member[1] != null && !placed.has(member[0])
+  })
+  if (more.length === 0) return known
+  const all = { ...known, ...Object.fromEntries(more) }
+  return JSON.stringify(all).length > MAX_CHARACTERS ? known : all
+}
+
+function ofKind(said: JsonObject): JsonObject | undefined {
+  return Object.keys(said).length === 0 ? undefined : { [ANTHROPIC]: said }
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '#shared/json.ts'
 import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
 import { listAt, objectAt, textAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
-import { Besides } from './besides.ts'
+import { Besides, besidesOf } from './besides.ts'
 import { cite } from './citations.ts'
 import { ANTHROPIC } from './extension.ts'
 import { collect, type OpenBlock, wholeBlock } from './open-block.ts'
@@ -129,13 +129,13 @@ export class AnthropicMapper implements ProviderMapper {
     for (const citation of listAt(block.citations)) cite(this.#writer, part, objectAt(citation))
   }
 
-  #open({ type, id, name, caller }: JsonObject): OpenPart | undefined {
-    if (type === 'text') return this.#writer.start('text')
-    if (type === 'thinking') return this.#writer.start('reasoning')
+  #open(block: JsonObject): OpenPart | undefined {
+    const { type, id, name } = block
+    if (type === 'text') return this.#writer.start('text', undefined, undefined, besidesOf(block))
+    if (type === 'thinking') return this.#writer.start('reasoning', undefined, undefined, besidesOf(block))
     if (type !== 'tool_use') return undefined
     const called = this.#tools.called(textAt(id), textAt(name))
-    const by = objectAt(caller)
-    return this.#writer.start('tool-call', called, undefined, by === undefined ? undefined : { caller: by })
+    return this.#writer.start('tool-call', called, undefined, besidesOf(block))
   }
 
   #extend(index: unknown, delta: JsonObject): void {

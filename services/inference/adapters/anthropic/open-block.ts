@@ -11,12 +11,15 @@ export interface OpenBlock {
   json: string
 }
 
-/** Adds to a block that is passed on whole JSON of its input, or text of its content. Returns how many characters it has grown to. */
-export function collect(open: OpenBlock, delta: JsonObject): number {
-  const { block } = open
-  open.json += textAt(delta.partial_json)
-  if (typeof delta.content === 'string') block.content = textAt(block.content) + delta.content
-  return open.json.length + textAt(block.content).length
+/**
+ * Adds to a block that is passed on whole JSON of its input, or what else a delta says of it, which is the last word. Returns how many
+ * characters it has grown to.
+ */
+export function collect(open: OpenBlock, { type: _, partial_json: json, ...said }: JsonObject): number {
+  open.json += textAt(json)
+  const more = Object.entries(said).filter(([, value]) => value != null)
+  for (const [name, value] of more) open.block[name] = value
+  return open.json.length + (more.length === 0 ? 0 : JSON.stringify(open.block).length)
 }
 
 /** A block as it is when it has ended. */

@@ -237,13 +237,13 @@ const NO_GRAMMAR = { syntax: undefined, grammar: undefined }
 
 test('blocks of its own come whole, whatever they grew by', async () => {
   const result = { type: 'web_search_tool_result', tool_use_id: 's', content: [{ type: 'web_search_result' }] }
-  const delta = { type: 'compaction_delta', content: 'so far' }
+  const delta = { type: 'compaction_delta', content: 'so far', encrypted_content: 'E' }
   await using opened = await open(streams(streamOf([result], [{ type: 'compaction', content: null }, delta])))
   const events = await eventsOf(opened.provider)
   const parts = events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
   assert.deepEqual(parts, [
     { type: 'foreign', format: ANTHROPIC, item: result },
-    { type: 'foreign', format: ANTHROPIC, item: { type: 'compaction', content: 'so far' } },
+    { type: 'foreign', format: ANTHROPIC, item: { type: 'compaction', content: 'so far', encrypted_content: 'E' } },
   ])
 })
 
