@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import test from 'node:test'
-import { openAnthropic, post } from '#test/support/messages.ts'
-import { PORTICO_KEYS } from '#test/support/portico.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { eventsOf, messageOf, openAnthropic, post } from '#test/support/messages.ts'
+import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { startStub } from '#test/support/provider-stub.ts'
 
 const hello = { model: 'anthropic/claude-sonnet-5-5', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] }
@@ -42,13 +43,48 @@ test('an answer that the provider cuts ends with an error, and nothing of it is 
   assert.doesNotMatch(JSON.stringify(portico.log), new RegExp(`marker-|${PORTICO_KEYS.api}|sk-ant-upstream`))
 })
 
-test('a client that hangs up in the middle aborts the request to Anthropic', async () => {
-  await using stub = await startStub(begins)
-  await using portico = await openAnthropic(stub)
+/** Asks for a stream, and hands it over unread. */
+async function open(portico: Portico): Promise<IncomingMessage> {
   const headers = { 'x-api-key': PORTICO_KEYS.api, 'content-type': 'application/json' }
   const outgoing = httpRequest(`${portico.url}/v1/messages`, { method: 'POST', headers })
   outgoing.end(JSON.stringify({ ...hello, stream: true }))
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+  return answer
+}
+
+test('a client that does not read slows Anthropic down, and misses nothing', async () => {
+  // Much to send, as JSON, and little to keep.
+  const words = '\u0001'.repeat(10)
+  const page = event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: words } }).repeat(500)
+  const pages = 160
+  let sent = 0
+  await using stub = await startStub(async (response) => {
+    begins(response)
+    for (sent = 0; sent < pages; sent++) if (!response.write(page)) await once(response, 'drain')
+    response.write(event('content_block_stop', { index: 0 }))
+    const delta = { stop_reason: 'end_turn', stop_sequence: null }
+    response.end(event('message_delta', { delta, usage: { output_tokens: 1 } }) + event('message_stop', {}))
+  })
+  await using portico = await openAnthropic(stub)
+  const answer = await open(portico)
+  let seen = 0
+  for (let quiet = 0; quiet < 20; quiet = sent === seen ? quiet + 1 : 0) {
+    seen = sent
+    await delay(20)
+  }
+  assert.ok(seen < pages, `Anthropic has sent ${seen} of ${pages} pages to nobody`)
+  answer.setEncoding('utf8')
+  let text = ''
+  for await (const piece of answer) text += piece
+  const message = messageOf(eventsOf(text))
+  assert.equal(message.content[0].text, `marker-answer${words.repeat(500 * pages)}`)
+  assert.equal(message.stop_reason, 'end_turn')
+})
+
+test('a client that hangs up in the middle aborts the request to Anthropic', async () => {
+  await using stub = await startStub(begins)
+  await using portico = await openAnthropic(stub)
+  const answer = await open(portico)
   await once(answer, 'data')
   answer.destroy()
   await stub.hungUp
