@@ -127,6 +127,8 @@ function toFormat(format: ChatSettings['response_format']): GenerationInit['resp
   // Said, so that it counts beside a preset.
   if (format.type === 'text') return {}
   if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
+  if (format.type === 'python') return { format: { case: 'python', value: {} } }
+  if (format.type === 'grammar') return { format: { case: 'grammar', value: { grammar: format.grammar } } }
   const { name, schema, strict, description } = format.json_schema
   const value = {
     name,

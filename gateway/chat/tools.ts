@@ -108,6 +108,8 @@ export const responseFormat = z.discriminatedUnion(
   [
     z.object({ type: z.literal('text') }),
     z.object({ type: z.literal('json_object') }),
+    z.object({ type: z.literal('python') }),
+    z.object({ type: z.literal('grammar'), grammar: z.string() }),
     z.object({
       type: z.literal('json_schema'),
       json_schema: z.object({

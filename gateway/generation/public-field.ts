@@ -13,5 +13,8 @@ const NAMES: Readonly<Record<string, string>> = {
  * `sampling`, and those for one kind of provider, stand in the body itself.
  */
 export function sharedField(field: string): string {
-  return NAMES[field] ?? field.replace(/^(sampling|extensions\[\d+\])\./, '').replace(/^routing\./, 'provider.')
+  return (
+    NAMES[field] ??
+    field.replace(/^(sampling|provider_body|extensions\[\d+\])\./, '').replace(/^routing\./, 'provider.')
+  )
 }

@@ -70,6 +70,14 @@ test('sources of a text come back with it', () => {
   assert.deepEqual(returned.part.value.sources, [{ ...source }])
 })
 
+test('a file that a text names comes back with its place', () => {
+  const part = create(PartSchema, { part: { case: 'text', value: { text: 'Hi' } } })
+  const file = { partIndex: 0, fileId: 'file_1', fileName: 'a.md', start: 1 }
+  const item = fromPart(place, part, 'completed', { sources: [{ $typeName: 'portico.inference.v1.Source', ...file }] })
+  const returned = back(item) as { part: { value: { sources: unknown[] } } }
+  assert.deepEqual(returned.part.value.sources, [{ ...file }])
+})
+
 test('a client that keeps nothing but the encrypted form of a thought keeps who made it', () => {
   for (const [value, kept] of [
     [

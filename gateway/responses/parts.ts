@@ -53,6 +53,7 @@ const annotation = z.object({
   url: z.string().nullish(),
   title: z.string().nullish(),
   start_index: z.int32().nullish(),
+  index: z.int32().nullish(),
   end_index: z.int32().nullish(),
   content: z.string().nullish(),
   file_id: z.string().nullish(),
@@ -142,7 +143,7 @@ export function text(value: string): MadePart {
 function toSource(said: z.output<typeof annotation>): MessageInitShape<typeof SourceSchema>[] {
   const { url, title, content, file_id: fileId, filename } = said
   if (!url && !fileId) return []
-  const range = { ...given('start', said.start_index), ...given('end', said.end_index) }
+  const range = { ...given('start', said.start_index ?? said.index), ...given('end', said.end_index) }
   const cited = { ...given('url', url), ...given('title', title), ...given('citedText', content) }
   return [{ ...cited, ...range, ...given('fileId', fileId), ...given('fileName', filename) }]
 }

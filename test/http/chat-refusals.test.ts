@@ -48,7 +48,7 @@ const REFUSED: readonly (readonly [Json, string])[] = [
     { reasoning: { effort: 'huge' } },
     'reasoning.effort: must be "max", "xhigh", "high", "medium", "low", "minimal" or "none"',
   ],
-  [{ response_format: { type: 'grammar', grammar: 'x' } }, 'response_format.type: the form "grammar" is not supported'],
+  [{ response_format: { type: 'xml' } }, 'response_format.type: the form "xml" is not supported'],
   [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema: is required'],
   [
     { response_format: { type: 'json_schema', json_schema: { name: 'a b' } } },

@@ -87,6 +87,24 @@ test('every member of a request reaches a provider that has it', async () => {
   assert.deepEqual(messages[3], { role: 'tool', tool_call_id: 'c1', content: 'done' })
 })
 
+test('a grammar for the answer reaches a provider that takes one; elsewhere it is named, and so is a tool that nobody has', async () => {
+  const headers = { 'x-openrouter-metadata': 'enabled' }
+  const request = { ...hello, response_format: { type: 'grammar', grammar: 'root ::= "x"' } }
+  await using stub = await startStub((response) => {
+    if (stub.seen.at(-1)?.path === '/v1/responses') answers(200, fixture('responses-text.json'))(response)
+    else completed(response)
+  })
+  await using portico = await open(stub, { OPENAI_API_KEY: 'sk-up', OPENAI_BASE_URL: `${stub.url}/v1` })
+  const named = async (more: Json): Promise<string[]> => {
+    const { openrouter_metadata: metadata } = await askChat(portico, { ...request, ...more }, headers)
+    return (metadata.pipeline ?? []).map(({ name }: Json) => name)
+  }
+  const tools = [{ type: 'function', function: { name: 'f' } }, { type: 'web_search' }]
+  assert.deepEqual(await named({ tools }), ['tools.1'])
+  assert.deepEqual(Object(stub.seen.at(-1)?.body).response_format, request.response_format)
+  assert.deepEqual(await named({ model: 'openai/gpt-5.5' }), ['response_format.grammar'])
+})
+
 test('thought, words and picture of a provider come whole and streamed, with what they cost', async () => {
   const details = [
     { type: 'reasoning.text', text: 'Let me see.', signature: 'c2ln', format: 'anthropic-claude-v1', index: 0 },

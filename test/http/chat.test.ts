@@ -118,10 +118,21 @@ test('without a model the default one answers', async () => {
 test('what was asked for and not applied is named where the request asks how it was served', async () => {
   await using portico = await openPortico()
   const headers = { 'x-openrouter-metadata': 'enabled' }
-  const request = { ...say('/length 1'), models: [model, 'a/b'], plugins: [{ id: 'web' }], transforms: ['middle-out'] }
+  const request = {
+    ...say('/length 1'),
+    models: [model, 'a/b'],
+    plugins: [{ id: 'web' }],
+    transforms: ['middle-out'],
+    provider: { sort: 'price' },
+  }
   const metadata = (await askChat(portico, request, headers)).openrouter_metadata
   assert.equal(metadata.requested, model)
-  assert.deepEqual(metadata.pipeline.map(({ name }: Json) => name).toSorted(), ['models', 'plugins', 'transforms'])
+  assert.deepEqual(metadata.pipeline.map(({ name }: Json) => name).toSorted(), [
+    'models',
+    'plugins',
+    'provider.sort',
+    'transforms',
+  ])
   const chunks = await streamChat(portico, request, headers)
   assert.deepEqual(chunks.at(-1)?.openrouter_metadata, metadata)
   assert.equal(chunks.filter((chunk) => 'openrouter_metadata' in chunk).length, 1)

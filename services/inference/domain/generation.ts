@@ -22,6 +22,8 @@ export interface Attribution {
 /** Form of the answer. */
 export type ResponseFormat =
   | { readonly type: 'json-object' }
+  | { readonly type: 'python' }
+  | { readonly type: 'grammar'; readonly grammar: string }
   | {
       readonly type: 'json-schema'
       readonly name: string

@@ -1,4 +1,4 @@
-import { isObject } from '#shared/json.ts'
+import { isObject, type JsonObject } from '#shared/json.ts'
 import type { Part } from './conversation.ts'
 import type { GenerationRequest, ProviderExtension, Warning } from './generation.ts'
 
@@ -24,6 +24,10 @@ const SETTINGS = {
   service_tier: ({ serviceTier }) => serviceTier !== undefined && serviceTier !== 'auto',
   speed: ({ speed }) => speed !== undefined && speed !== 'standard',
   response_format: ({ responseFormat }) => responseFormat !== undefined,
+  'response_format.grammar': ({ responseFormat }) => responseFormat?.type === 'grammar',
+  'response_format.python': ({ responseFormat }) => responseFormat?.type === 'python',
+  'provider_body.modalities': ({ providerBody }) => providerBody?.modalities !== undefined,
+  'provider_body.image_config': ({ providerBody }) => providerBody?.image_config !== undefined,
   parallel_tool_calls: ({ parallelToolCalls }) => parallelToolCalls !== undefined,
   'tools.custom': ({ tools }) => tools.some(({ custom }) => custom !== undefined),
   'tools.namespace': ({ tools }) => tools.some(({ namespace }) => namespace !== undefined),
@@ -33,11 +37,25 @@ const SETTINGS = {
 /** A setting, by the name of its field. */
 export type Setting = keyof typeof SETTINGS
 
+/** Settings that the models of OpenAI and Anthropic do not have: to draw pictures is a tool there. */
+export const OPEN_MODELS_ONLY = [
+  ...['response_format.grammar', 'response_format.python', 'provider_body.modalities', 'provider_body.image_config'],
+] as const satisfies readonly Setting[]
+
 const LEFT_OUT = 'This provider has no such setting: it was left out'
 
 /** Warnings of those settings of a request that a provider has no member for. */
 export function settingsLeftOut(request: GenerationRequest, without: readonly Setting[]): Warning[] {
   return without.filter((name) => SETTINGS[name](request)).map((field) => ({ field, message: LEFT_OUT }))
+}
+
+/** Further members of the body for a provider, but for those that it has not. */
+export function providerBodyFor(
+  { providerBody }: GenerationRequest,
+  without: readonly string[],
+): JsonObject | undefined {
+  if (providerBody === undefined) return undefined
+  return Object.fromEntries(Object.entries(providerBody).filter(([name]) => !without.includes(`provider_body.${name}`)))
 }
 
 /**

@@ -106,6 +106,10 @@ function parseFormat(message: FormatMessage | undefined): ResponseFormat | undef
       return undefined
     case 'jsonObject':
       return { type: 'json-object' }
+    case 'python':
+      return { type: 'python' }
+    case 'grammar':
+      return { type: 'grammar', grammar: format.value.grammar }
     case 'jsonSchema': {
       checkJsonSchema(format.value, 'response_format.json_schema')
       const { name, schema, strict, description } = format.value

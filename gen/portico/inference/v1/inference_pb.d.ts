@@ -742,6 +742,18 @@ export declare type ResponseFormat = Message$1<"portico.inference.v1.ResponseFor
      */
     value: JsonSchemaFormat;
     case: "jsonSchema";
+  } | {
+    /**
+     * @generated from field: portico.inference.v1.GrammarFormat grammar = 3;
+     */
+    value: GrammarFormat;
+    case: "grammar";
+  } | {
+    /**
+     * @generated from field: portico.inference.v1.PythonFormat python = 4;
+     */
+    value: PythonFormat;
+    case: "python";
   } | { case: undefined; value?: undefined };
 };
 
@@ -803,6 +815,38 @@ export declare type JsonSchemaFormat = Message$1<"portico.inference.v1.JsonSchem
  * Use `create(JsonSchemaFormatSchema)` to create a new message.
  */
 export declare const JsonSchemaFormatSchema: GenMessage<JsonSchemaFormat>;
+
+/**
+ * Text that follows a grammar, in the form that the provider takes.
+ *
+ * @generated from message portico.inference.v1.GrammarFormat
+ */
+export declare type GrammarFormat = Message$1<"portico.inference.v1.GrammarFormat"> & {
+  /**
+   * @generated from field: string grammar = 1;
+   */
+  grammar: string;
+};
+
+/**
+ * Describes the message portico.inference.v1.GrammarFormat.
+ * Use `create(GrammarFormatSchema)` to create a new message.
+ */
+export declare const GrammarFormatSchema: GenMessage<GrammarFormat>;
+
+/**
+ * A program in Python.
+ *
+ * @generated from message portico.inference.v1.PythonFormat
+ */
+export declare type PythonFormat = Message$1<"portico.inference.v1.PythonFormat"> & {
+};
+
+/**
+ * Describes the message portico.inference.v1.PythonFormat.
+ * Use `create(PythonFormatSchema)` to create a new message.
+ */
+export declare const PythonFormatSchema: GenMessage<PythonFormat>;
 
 /**
  * How the model thinks.

@@ -97,6 +97,7 @@ test('what the API cannot take is named', () => {
   const fields = fieldsOf({
     tools: [{ ...tool, custom: grammar, deferred: true }],
     serviceTier: 'flex',
+    providerBody: { modalities: ['image'] },
     reasoning: { summary: 'auto', maxTokens: 2_000 },
     messages: [
       { role: 'user', parts: [text] },
@@ -105,7 +106,7 @@ test('what the API cannot take is named', () => {
       { role: 'user', parts: [{ type: 'foreign', format: OPENAI, item: {} }, text] },
     ],
   })
-  const settings = ['service_tier', 'tools', 'tools', 'reasoning.summary']
+  const settings = ['service_tier', 'provider_body.modalities', 'tools', 'tools', 'reasoning.summary']
   const parts = ['messages[1]', 'messages[2].parts[0]', 'messages[3].parts[0]']
   assert.deepEqual(fields.toSorted(), [...settings, ...parts].toSorted())
 })

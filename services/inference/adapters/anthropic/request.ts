@@ -1,10 +1,12 @@
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import { knownOutputLimit } from '#services/inference/domain/known-limits.ts'
+import { providerBodyFor } from '#services/inference/domain/left-out.ts'
 import { objectAt } from '../http/json.ts'
 import { extensionOf } from './extension.ts'
 import { anthropicMessages, anthropicSystem } from './messages.ts'
 import { thinkingOf } from './thinking.ts'
 import { AnthropicTools } from './tools.ts'
+import { ANTHROPIC_WITHOUT } from './warnings.ts'
 
 /** The API demands a limit; this one every current model allows, and earlier ones are known. */
 const DEFAULT_MAX_TOKENS = 32_000
@@ -73,7 +75,7 @@ function inputMembers(request: GenerationRequest, tools: AnthropicTools): Record
 
 function extraMembers(request: GenerationRequest): Record<string, unknown> {
   const { tools: _1, thinking: _2, output_config: _3, ...members } = extensionOf(request)?.body ?? {}
-  return { ...request.providerBody, ...members }
+  return { ...providerBodyFor(request, ANTHROPIC_WITHOUT), ...members }
 }
 
 function outputConfig(request: GenerationRequest): Record<string, unknown> | undefined {

@@ -1,6 +1,6 @@
 import type { Message, Part } from '#services/inference/domain/conversation.ts'
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
-import { foreignLeftOut, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
+import { foreignLeftOut, OPEN_MODELS_ONLY, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
 import { ANTHROPIC } from './extension.ts'
 import { thinkingOf } from './thinking.ts'
 import { searches } from './tools.ts'
@@ -13,7 +13,7 @@ const TIERS: ReadonlySet<string> = new Set(['auto', 'default', 'priority'])
 export const ANTHROPIC_WITHOUT: readonly Setting[] = [
   ...(['sampling.frequency_penalty', 'sampling.presence_penalty', 'sampling.seed', 'verbosity'] as const),
   ...(['sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty', 'sampling.logit_bias'] as const),
-  ...(['sampling.top_log_probabilities', 'prediction'] as const),
+  ...(['sampling.top_log_probabilities', 'prediction', ...OPEN_MODELS_ONLY] as const),
 ]
 
 /** What of a request the messages API has no member for, or other bounds. */

@@ -79,7 +79,7 @@ test('text comes with log probabilities and annotations, a refusal and a picture
     events.flatMap((event) => (event.type === 'source' ? [event.source] : [])),
     [
       { ...nothing, partIndex: 0, url: 'https://example.com/lease', title: 'Leases', start: 0, end: 6 },
-      { ...nothing, partIndex: 0, fileId: 'file_1', fileName: 'a.md' },
+      { ...nothing, partIndex: 0, start: 3, fileId: 'file_1', fileName: 'a.md' },
     ],
   )
   assert.deepEqual(

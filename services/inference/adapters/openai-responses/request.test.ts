@@ -196,6 +196,15 @@ test('words said for different things are messages of their own, and say what th
   assert.deepEqual(body.input, [say('commentary', 'I look.', ' Now.'), say('final_answer', 'Done.')])
 })
 
+test('forms of an answer and pictures that the API has no member for are left out and named', () => {
+  const { body, warnings } = asked({
+    responseFormat: { type: 'python' },
+    providerBody: { modalities: ['image'], own: 1 },
+  })
+  assert.deepEqual([body.text, body.modalities, body.own], [undefined, undefined, 1])
+  assert.deepEqual(warnings, ['response_format.python', 'provider_body.modalities'])
+})
+
 test('the choice of a hosted tool goes to its provider as it is', () => {
   const hostedTools = [{ format: OURS, definition: { type: 'mcp', server_label: 'a' } }]
   const definition = { type: 'mcp', server_label: 'a', name: 'ask' }

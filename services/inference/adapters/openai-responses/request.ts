@@ -1,5 +1,11 @@
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
-import { foreignLeftOut, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
+import {
+  foreignLeftOut,
+  OPEN_MODELS_ONLY,
+  providerBodyFor,
+  type Setting,
+  settingsLeftOut,
+} from '#services/inference/domain/left-out.ts'
 import type { Omissions } from '#services/inference/domain/omissions.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { listAt } from '../http/json.ts'
@@ -16,7 +22,7 @@ const MARKABLE = /^(ft:)?gpt-(5\.([6-9]|\d\d)|[6-9]|\d\d)/
 export const RESPONSES_WITHOUT: readonly Setting[] = [
   ...(['sampling.top_k', 'sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty', 'sampling.seed'] as const),
   ...(['sampling.frequency_penalty', 'sampling.presence_penalty', 'sampling.logit_bias', 'sampling.stop'] as const),
-  ...(['reasoning.max_tokens', 'prediction'] as const),
+  ...(['reasoning.max_tokens', 'prediction', ...OPEN_MODELS_ONLY] as const),
 ]
 
 /** What of a request the API has no member for. */
@@ -37,7 +43,7 @@ export function responsesBody(
   const extension = request.extensions.find(({ format }) => format === OPENAI_FORMAT)?.body
   const { instructions, input } = responsesInput(request.messages, { omissions, markable: MARKABLE.test(modelId) })
   const body = {
-    ...request.providerBody,
+    ...providerBodyFor(request, RESPONSES_WITHOUT),
     ...extension,
     model: modelId,
     instructions,
@@ -67,7 +73,7 @@ function includeOf({ modelId, sampling }: GenerationRequest, extension: JsonObje
 }
 
 function formatOf({ responseFormat: format }: GenerationRequest): unknown {
-  if (format === undefined) return undefined
+  if (format === undefined || format.type === 'grammar' || format.type === 'python') return undefined
   if (format.type === 'json-object') return { type: 'json_object' }
   const { name, schema, strict, description } = format
   return {

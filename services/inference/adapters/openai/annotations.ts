@@ -2,18 +2,21 @@ import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt, wordAt } from '../http/json.ts'
 
+const FILES: ReadonlySet<unknown> = new Set(['file_citation', 'container_file_citation', 'file_path'])
+
 /** What a text rests on: an address, or a file of the provider. Every annotation goes on as it came besides. */
 export function annotate(writer: PartWriter, part: OpenPart, annotation: JsonObject | undefined): void {
   if (annotation === undefined || !writer.note(part, 'annotations', annotation)) return
   const { type } = annotation
   const cited = objectAt(annotation[String(type)]) ?? annotation
-  const [start, end] = [placeAt(cited.start_index), placeAt(cited.end_index)]
+  // A file has one place only.
+  const [start, end] = [placeAt(cited.start_index) ?? placeAt(cited.index), placeAt(cited.end_index)]
   if (type === 'url_citation') {
     const { url, title } = { url: wordAt(cited.url), title: wordAt(cited.title) }
     writer.cite(part, { url, title, start, end, citedText: wordAt(cited.content) })
   }
   const fileId = wordAt(cited.file_id)
-  if (fileId === undefined || (type !== 'file_citation' && type !== 'container_file_citation')) return
+  if (fileId === undefined || !FILES.has(type)) return
   const file = { fileId, fileName: wordAt(cited.filename) }
   writer.cite(part, { url: undefined, title: undefined, start, end, citedText: undefined, ...file })
 }

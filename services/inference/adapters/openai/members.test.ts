@@ -42,6 +42,30 @@ test('each dialect gets the settings that it has; others are named', () => {
   }
 })
 
+test('forms of an answer and pictures that only open models have are not asked of OpenAI', () => {
+  const providerBody = { modalities: ['text', 'image'], image_config: { size: 'big' }, own: 1 }
+  const pictures = ['provider_body.image_config', 'provider_body.modalities']
+  for (const [responseFormat, sent] of [
+    [
+      { type: 'grammar', grammar: 'root ::= "x"' },
+      { type: 'grammar', grammar: 'root ::= "x"' },
+    ],
+    [{ type: 'python' }, { type: 'python' }],
+  ] as const) {
+    for (const dialect of ['openrouter', 'compatible'] as const) {
+      const { body, warnings } = asked(dialect, { responseFormat, providerBody })
+      const { modalities, image_config, own } = body
+      assert.deepEqual([body.response_format, { modalities, image_config, own }, warnings], [sent, providerBody, []])
+    }
+    const { body, warnings } = asked('openai', { responseFormat, providerBody })
+    assert.deepEqual(
+      [body.response_format, body.modalities, body.image_config, body.own],
+      [undefined, undefined, undefined, 1],
+    )
+    assert.deepEqual(warnings, [...pictures, `response_format.${sent.type}`])
+  }
+})
+
 const patch: Tool = {
   name: 'patch',
   parameters: undefined,

@@ -1,8 +1,11 @@
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import { providerBodyFor } from '#services/inference/domain/left-out.ts'
+import type { OpenaiDialect } from './dialect.ts'
 import { type ChatContext, openaiMessages } from './messages.ts'
 import { samplingOf } from './sampling.ts'
 import { openaiTools } from './tools.ts'
+import { CHAT_WITHOUT } from './warnings.ts'
 
 /** The body of a chat completion, whole or streamed. Members of `provider_body` never replace these. */
 export function openaiBody(
@@ -15,7 +18,7 @@ export function openaiBody(
   const context = { profile, omissions, flat: new FlatTools(request.tools) }
   const fast = speed === 'fast' ? 'priority' : undefined
   const body = {
-    ...request.providerBody,
+    ...providerBodyFor(request, CHAT_WITHOUT[dialect]),
     model: request.modelId,
     messages: openaiMessages(request.messages, context),
     stream: !whole,
@@ -23,7 +26,7 @@ export function openaiBody(
     [dialect === 'openai' ? 'max_completion_tokens' : 'max_tokens']: maxOutputTokens,
     ...openaiTools(request, context),
     ...samplingOf(request.sampling, context),
-    response_format: formatOf(request),
+    response_format: formatOf(request, dialect),
     verbosity: request.verbosity || undefined,
     prediction: prediction === undefined ? undefined : { type: 'content', content: prediction },
     service_tier: serviceTier || (dialect === 'compatible' ? undefined : fast),
@@ -36,9 +39,10 @@ export function openaiBody(
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }
 
-function formatOf({ responseFormat: format }: GenerationRequest): unknown {
+function formatOf({ responseFormat: format }: GenerationRequest, dialect: OpenaiDialect): unknown {
   if (format === undefined) return undefined
   if (format.type === 'json-object') return { type: 'json_object' }
+  if (format.type === 'grammar' || format.type === 'python') return dialect === 'openai' ? undefined : format
   const { name, schema, strict, description } = format
   return { type: 'json_schema', json_schema: { name, schema, strict, description: description || undefined } }
 }

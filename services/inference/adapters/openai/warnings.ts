@@ -1,12 +1,12 @@
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
-import { foreignLeftOut, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
+import { foreignLeftOut, OPEN_MODELS_ONLY, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
 import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 
 /** Settings that a dialect has no member for. */
 export const CHAT_WITHOUT: Readonly<Record<OpenaiDialect, readonly Setting[]>> = {
   openai: [
     ...(['sampling.top_k', 'sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty'] as const),
-    ...(['reasoning.summary', 'reasoning.max_tokens'] as const),
+    ...(['reasoning.summary', 'reasoning.max_tokens', ...OPEN_MODELS_ONLY] as const),
   ],
   compatible: ['sampling.top_a', 'reasoning.summary', 'reasoning.max_tokens', 'speed'],
   openrouter: [],

@@ -20,6 +20,7 @@ export function inputTokensOf(request: Pick<GenerationRequest, 'messages' | 'too
     bytes += BYTES_OF_FRAME + Buffer.byteLength(name) + Buffer.byteLength(description) + bytesOfJson(parameters)
   }
   if (request.responseFormat?.type === 'json-schema') bytes += bytesOfJson(request.responseFormat.schema)
+  if (request.responseFormat?.type === 'grammar') bytes += Buffer.byteLength(request.responseFormat.grammar)
   return tokensOfBytes(bytes)
 }
 

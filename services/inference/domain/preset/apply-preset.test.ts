@@ -183,6 +183,12 @@ test('what a request says of thinking counts, also where the preset says it in t
   ])
 })
 
+test('how one kind of provider thinks besides is replaced with the rest of what a preset says of thinking', () => {
+  const extensions = [{ format: 'a', headers: {}, body: { reasoning: { mode: 'pro' }, truncation: 'auto' } }]
+  const { extensions: left } = merged({ reasoning: { effort: 'low' } }, { reasoning: { effort: 'high' }, extensions })
+  assert.deepEqual(left, [{ format: 'a', headers: {}, body: { truncation: 'auto' } }])
+})
+
 test('what tools say besides to one kind of provider is united by their names', () => {
   const of = (...tools: { name: string; n: number }[]) => [{ format: 'a', headers: {}, body: { tools } }]
   const [one, two, three, other] = [
