@@ -78,7 +78,9 @@ export const generationRecord = z
       .meta({ description: 'The tokens are an estimate: the answer broke off, or nobody reported them' }),
     total_cost: cost,
     usage: cost,
-    cost_known: z.boolean().meta({ description: 'Otherwise the costs are 0 because nobody knows them' }),
+    cost_known: z
+      .boolean()
+      .meta({ description: 'Otherwise the costs are an estimate, or 0 where there is no price at all' }),
     upstream_inference_cost: none,
     cache_discount: none,
     latency: count.nullable().meta({ description: 'Milliseconds until the first part of the answer' }),

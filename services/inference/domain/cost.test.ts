@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { costOf, outputCostOf } from './cost.ts'
+import { costOf, outputCostOf, saysAll } from './cost.ts'
 import { nanosOf } from './money.ts'
 
 const nothing = { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n }
@@ -61,5 +61,38 @@ test('dollars are read exactly', () => {
   assert.equal(nanosOf('0.000000001'), 1n)
   for (const text of ['', '-1', '1e3', '.5', '1.', '0.0000000001', '1000000000', 'NaN']) {
     assert.equal(nanosOf(text), undefined)
+  }
+})
+
+test('what a cache keeps for an hour, and searches, have prices of their own; a tier changes those of tokens', () => {
+  const usage = { ...nothing, inputTokens: 100n, cacheWriteTokens: 60n, outputTokens: 10n }
+  const plain = costOf(usage, pricing)
+  assert.equal(plain, 40n + 75n + 40n)
+  const long = { billed: { longCacheWriteTokens: 20n } }
+  assert.equal(costOf(usage, pricing, long), 40n + 50n + 40n + 40n)
+  assert.equal(costOf(usage, { ...pricing, longCacheWriteNanos: 3_000_000n }, long), 40n + 50n + 60n + 40n)
+  assert.equal(costOf(usage, pricing, { billed: { longCacheWriteTokens: 99n } }), 40n + 120n + 40n)
+  const searches = { billed: { webSearches: 2n, fileSearches: 1n }, percent: 250 }
+  const priced = { ...pricing, webSearchNanos: 1_000n, fileSearchNanos: 10n }
+  assert.equal(costOf(usage, priced, searches), 388n + 2_010n)
+  assert.equal(costOf(usage, pricing, searches), 388n + 30_000_000n)
+  assert.equal(outputCostOf(usage, pricing, { percent: 50 }), 20n)
+})
+
+test('a cost is known where prices say all of it', () => {
+  const priced = { ...pricing, webSearchNanos: 1n, fileSearchNanos: 1n }
+  for (const [terms, isKnown, whenPriced] of [
+    [{}, true, true],
+    [{ percent: 100, billed: { longCacheWriteTokens: 5n } }, true, true],
+    [{ percent: 50 }, false, false],
+    [{ billed: { webSearches: 1n } }, false, true],
+    [{ billed: { webSearches: 0n, fileSearches: 1n } }, false, true],
+    [{ billed: { otherTools: true } }, false, false],
+  ] as const) {
+    assert.deepEqual(
+      [saysAll(pricing, terms), saysAll(priced, terms)],
+      [isKnown, whenPriced],
+      JSON.stringify(terms, (_, v) => String(v)),
+    )
   }
 })

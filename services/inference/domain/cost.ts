@@ -1,4 +1,5 @@
 import type { Usage } from './generation.ts'
+import type { Billed } from './ledger/billed.ts'
 
 /** Prices in nano-dollars per million tokens. */
 export interface Pricing {
@@ -6,6 +7,12 @@ export interface Pricing {
   readonly outputNanos: bigint
   readonly cacheReadNanos: bigint
   readonly cacheWriteNanos: bigint
+  /** Of what a cache keeps for an hour; undefined: twice the input, as makers have it, or what writing costs, if that is more. */
+  readonly longCacheWriteNanos?: bigint | undefined
+  /** Of one search of the web by the provider's own tool; undefined: unknown. */
+  readonly webSearchNanos?: bigint | undefined
+  /** Of one search of files, likewise. */
+  readonly fileSearchNanos?: bigint | undefined
   /** Other prices for all tokens of a request with a long input, the longest first; undefined: none. */
   readonly long?: readonly LongPricing[] | undefined
   /** Whether nobody configured them: what the provider says that an answer cost counts before them. */
@@ -17,40 +24,86 @@ export interface LongPricing extends Omit<Pricing, 'long' | 'listed'> {
   readonly aboveTokens: bigint
 }
 
+/** What decides a cost besides usage and prices. */
+export interface CostTerms {
+  /** Undefined: nothing. */
+  readonly billed?: Billed | undefined
+  /** What tokens cost, in percent of the plain price; undefined: 100. */
+  readonly percent?: number | undefined
+}
+
 /** The part of a cost that the output caused, rounded by itself; at most the whole. */
-export function outputCostOf(usage: Usage, pricing: Pricing | undefined): bigint {
+export function outputCostOf(usage: Usage, pricing: Pricing | undefined, { percent }: CostTerms = {}): bigint {
   if (pricing === undefined) return 0n
-  return sumOf(
-    { ...usage, inputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n },
-    pricesAt(usage.inputTokens, pricing),
-  )
+  const output = { ...usage, inputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n }
+  return rounded(tokensOf(output, pricesAt(usage.inputTokens, pricing), 0n), percent)
 }
 
 const MILLION = 1_000_000n
 /** The most that one generation is said to cost: ten million dollars. So sums stay within 64 bits. */
 export const MAX_COST_NANOS = 10n ** 16n
+/** What a search is taken for where no price says it: makers list 10 to 25 US dollars for a thousand. */
+const SEARCH_NANOS = 10_000_000n
 
 /**
  * What a usage costs, in nano-dollars, rounded half up once; 0 when the price is unknown (gateway facts 6.5). Cached
  * tokens are part of the input; a provider that reports more of them than input is charged for them alone. At most ten
  * million dollars.
  */
-export function costOf(usage: Usage, pricing: Pricing | undefined): bigint {
-  return pricing === undefined ? 0n : sumOf(usage, pricesAt(usage.inputTokens, pricing))
+export function costOf(usage: Usage, pricing: Pricing | undefined, { billed = {}, percent }: CostTerms = {}): bigint {
+  if (pricing === undefined) return 0n
+  const prices = pricesAt(usage.inputTokens, pricing)
+  const nanos =
+    rounded(tokensOf(usage, prices, billed.longCacheWriteTokens ?? 0n), percent) + searchesOf(billed, prices)
+  return nanos < MAX_COST_NANOS ? nanos : MAX_COST_NANOS
+}
+
+/** Whether prices say all of what decides a cost; else it is an estimate, which is rather too high. */
+export function saysAll(pricing: Pricing | undefined, { billed = {}, percent = 100 }: CostTerms): boolean {
+  if (pricing === undefined || percent !== 100 || billed.otherTools) return false
+  const { webSearchNanos, fileSearchNanos } = pricing
+  return (
+    !(billed.webSearches && webSearchNanos === undefined) && !(billed.fileSearches && fileSearchNanos === undefined)
+  )
 }
 
 /** The prices of a request with so many tokens of input. */
-export function pricesAt(inputTokens: bigint, pricing: Pricing): Pricing {
+export function pricesAt(inputTokens: bigint, pricing: Pricing): Omit<Pricing, 'long' | 'listed'> {
   return pricing.long?.find(({ aboveTokens }) => inputTokens > aboveTokens) ?? pricing
 }
 
-function sumOf(usage: Usage, pricing: Pricing): bigint {
-  const fresh = usage.inputTokens - usage.cacheReadTokens - usage.cacheWriteTokens
-  const millionths =
-    (fresh > 0n ? fresh : 0n) * pricing.inputNanos +
-    usage.cacheReadTokens * pricing.cacheReadNanos +
-    usage.cacheWriteTokens * pricing.cacheWriteNanos +
-    usage.outputTokens * pricing.outputNanos
-  const nanos = (millionths + MILLION / 2n) / MILLION
+/** The price of what a cache keeps for an hour. */
+export function longCachePrice({ longCacheWriteNanos, cacheWriteNanos, inputNanos }: Omit<Pricing, 'long'>): bigint {
+  if (longCacheWriteNanos !== undefined) return longCacheWriteNanos
+  const twice = 2n * inputNanos
+  if (cacheWriteNanos > twice) return cacheWriteNanos
+  return twice
+}
+
+/** The price of one search of the web. */
+export function searchPrice({ webSearchNanos = SEARCH_NANOS }: Pick<Pricing, 'webSearchNanos'>): bigint {
+  return webSearchNanos
+}
+
+/** In millionths of nano-dollars. */
+function tokensOf(usage: Usage, prices: Omit<Pricing, 'long'>, longTokens: bigint): bigint {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
+  const fresh = inputTokens - cacheReadTokens - cacheWriteTokens
+  const long = longTokens < cacheWriteTokens ? longTokens : cacheWriteTokens
+  return (
+    (fresh > 0n ? fresh : 0n) * prices.inputNanos +
+    cacheReadTokens * prices.cacheReadNanos +
+    (cacheWriteTokens - long) * prices.cacheWriteNanos +
+    long * longCachePrice(prices) +
+    outputTokens * prices.outputNanos
+  )
+}
+
+function searchesOf({ webSearches = 0n, fileSearches = 0n }: Billed, prices: Omit<Pricing, 'long'>): bigint {
+  return webSearches * searchPrice(prices) + fileSearches * (prices.fileSearchNanos ?? SEARCH_NANOS)
+}
+
+function rounded(millionths: bigint, percent = 100): bigint {
+  const nanos = (millionths * BigInt(percent) + 50n * MILLION) / (100n * MILLION)
   return nanos < MAX_COST_NANOS ? nanos : MAX_COST_NANOS
 }

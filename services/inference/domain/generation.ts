@@ -1,5 +1,6 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { CacheControl, Citation, Message, Part } from './conversation.ts'
+import type { Billed, ReportedCost } from './ledger/billed.ts'
 import type { Routing } from './routing.ts'
 import type { Sampling } from './sampling.ts'
 import type { HostedTool, Tool, ToolChoice } from './tools.ts'
@@ -100,13 +101,6 @@ export interface Usage {
   readonly estimated?: boolean | undefined
 }
 
-/** What a provider says that an answer cost, in nano-dollars. */
-export interface ReportedCost {
-  readonly nanos: bigint
-  /** Part of it that the output caused. */
-  readonly outputNanos: bigint
-}
-
 /** Why a generation ended. */
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other'
 
@@ -189,5 +183,10 @@ export type GenerationEvent =
     }
   | { readonly type: 'part-ended'; readonly index: number; readonly part: Part }
   | { readonly type: 'source'; readonly source: Source }
-  | { readonly type: 'usage'; readonly usage: Usage; readonly cost?: ReportedCost | undefined }
+  | {
+      readonly type: 'usage'
+      readonly usage: Usage
+      readonly cost?: ReportedCost | undefined
+      readonly billed?: Billed | undefined
+    }
   | ({ readonly type: 'finished'; readonly reason: FinishReason } & FinishDetails)

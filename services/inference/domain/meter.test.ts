@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pricing } from './cost.ts'
 import type { GenerationEvent, Usage } from './generation.ts'
+import type { Asked } from './ledger/asked.ts'
 import { Meter } from './meter.ts'
 
 const usual = { inputTokens: 10n, outputTokens: 5n, cacheReadTokens: 2n, cacheWriteTokens: 0n, reasoningTokens: 1n }
@@ -69,4 +70,30 @@ test('the cost is that of the configured price, else what the provider says, els
   assert.deepEqual(said({ ...free, listed: true }, events), [7n, 5n, true])
   assert.deepEqual(said({ ...free, listed: true }, [{ type: 'usage', usage: usual }, finished]), [0n, 0n, true])
   assert.deepEqual(said(undefined, [{ type: 'usage', usage: usual }, finished]), [0n, 0n, false])
+})
+
+test('a tier that no price is for makes the cost an estimate, which says so; what the provider says counts before it', () => {
+  const pricing = { inputNanos: 1_000_000n, outputNanos: 1_000_000n, cacheReadNanos: 1_000_000n, cacheWriteNanos: 0n }
+  const tiers = { pricePercent: 250, tierPercents: { priority: 250, flex: 50 } }
+  const cost = { nanos: 7n, outputNanos: 5n }
+  const said = (asked: Asked, served: string | undefined, more: object = {}) => {
+    const batch: GenerationEvent[] = [
+      { type: 'usage', usage: usual, ...more },
+      { ...finished, serviceTier: served },
+    ]
+    const last = new Meter(pricing, 7n, asked).take(batch).at(-1)
+    return last?.type === 'finished' && [last.costNanos, last.costKnown]
+  }
+  assert.deepEqual(said({}, 'priority'), [15n, true])
+  assert.deepEqual(said(tiers, undefined), [38n, false])
+  assert.deepEqual(said(tiers, 'default'), [15n, true])
+  assert.deepEqual(said(tiers, 'flex'), [8n, false])
+  assert.deepEqual(said(tiers, 'priority', { cost }), [7n, true])
+  assert.deepEqual(said(tiers, 'default', { cost }), [15n, true])
+  assert.deepEqual(said({ pricePercent: 600 }, 'standard'), [90n, false])
+  assert.deepEqual(said({}, undefined, { billed: { pricePercent: 110 } }), [17n, false])
+  assert.deepEqual(said({}, undefined, { billed: { webSearches: 1n } }), [10_000_015n, false])
+  const broken = new Meter(pricing, 100n, { pricePercent: 600 })
+  broken.breakOff(true)
+  assert.deepEqual([broken.costNanos, broken.costKnown], [600n, false])
 })

@@ -1,5 +1,7 @@
-import { costOf, MAX_COST_NANOS, outputCostOf, type Pricing } from './cost.ts'
-import type { FinishDetails, FinishReason, GenerationEvent, ReportedCost, Usage, Warning } from './generation.ts'
+import { type CostTerms, costOf, MAX_COST_NANOS, outputCostOf, type Pricing, saysAll } from './cost.ts'
+import type { FinishDetails, FinishReason, GenerationEvent, Usage, Warning } from './generation.ts'
+import type { Asked } from './ledger/asked.ts'
+import type { Billed, ReportedCost } from './ledger/billed.ts'
 import { estimatedUsage, tokensOfBytes } from './ledger/estimate.ts'
 
 type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
@@ -28,16 +30,19 @@ export class Meter {
   #usage: Usage | undefined
   #reported: ReportedCost | undefined
   readonly #inputTokens: bigint
+  readonly #asked: Asked
+  #billed: Billed = {}
   #outputBytes = 0
   #warnings: readonly Warning[] | undefined
   #end: Finished | undefined
   #answers = false
   #implausible = false
 
-  /** `inputTokens`: what the input is taken for. */
-  constructor(pricing: Pricing | undefined, inputTokens: bigint) {
+  /** `inputTokens`: what the input is taken for. `asked`: what the provider is asked for besides. */
+  constructor(pricing: Pricing | undefined, inputTokens: bigint, asked: Asked = {}) {
     this.#pricing = pricing
     this.#inputTokens = inputTokens
+    this.#asked = asked
   }
 
   /** Whether the last event has passed. */
@@ -87,22 +92,33 @@ export class Meter {
   /** What that costs, by its configured price, else as the provider says, else by the list; 0 when none is known. */
   get costNanos(): bigint {
     if (this.#counted !== undefined) return this.#counted.nanos
-    return this.#usage === undefined ? 0n : costOf(this.#usage, this.#pricing)
+    return this.#usage === undefined ? 0n : costOf(this.#usage, this.#pricing, this.#terms)
   }
 
-  /** Whether the cost is known. */
+  /** Whether the cost is known; else it is an estimate, or nothing where there is no price at all. */
   get costKnown(): boolean {
-    return this.#pricing !== undefined || this.#reported !== undefined
+    return this.#counted !== undefined || saysAll(this.#pricing, this.#terms)
   }
 
-  /** What the provider says, where nobody configured a price; undefined: it is computed. */
+  /** What the provider says, where nobody configured a price, or not for that tier; undefined: it is computed. */
   get #counted(): ReportedCost | undefined {
-    return this.#pricing === undefined || this.#pricing.listed ? this.#reported : undefined
+    return saysAll(this.#configured, this.#terms) ? undefined : this.#reported
+  }
+
+  get #configured(): Pricing | undefined {
+    return this.#pricing?.listed ? undefined : this.#pricing
+  }
+
+  get #terms(): CostTerms {
+    const { pricePercent, tierPercents } = this.#asked
+    const tier = this.#end?.serviceTier
+    const percent = tier === undefined || tierPercents === undefined ? pricePercent : tierPercents[tier]
+    return { billed: this.#billed, percent: Math.max(this.#billed.pricePercent ?? 0, percent ?? 100) }
   }
 
   get #outputCostNanos(): bigint {
     if (this.#counted !== undefined) return this.#counted.outputNanos
-    return this.#usage === undefined ? 0n : outputCostOf(this.#usage, this.#pricing)
+    return this.#usage === undefined ? 0n : outputCostOf(this.#usage, this.#pricing, this.#terms)
   }
 
   /** Takes usage out of a batch, and puts it and the cost into the last event. May leave nothing. */
@@ -146,11 +162,12 @@ export class Meter {
     return passes
   }
 
-  #note({ usage, cost }: Extract<GenerationEvent, { readonly type: 'usage' }>): void {
+  #note({ usage, cost, billed }: Extract<GenerationEvent, { readonly type: 'usage' }>): void {
     const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
     const counts = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens]
     if (counts.some((tokens) => tokens > MAX_TOKENS)) this.#implausible = true
     else this.#usage = usage
+    if (billed !== undefined) this.#billed = billed
     if (cost !== undefined && cost.nanos <= MAX_COST_NANOS) this.#reported = cost
   }
 }

@@ -1,4 +1,5 @@
 import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
+import type { Asked } from '../domain/ledger/asked.ts'
 
 /**
  * A model provider: one wire protocol at one address. Both forms reject with PROVIDER_REFUSED, PROVIDER_RATE_LIMITED,
@@ -18,11 +19,8 @@ export interface ModelProvider {
    */
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
 
-  /**
-   * How much output it asks for where a request sets no maximum: whoever reserves what a request may cost holds as much. Undefined, or not
-   * there: it asks for none, and the model decides.
-   */
-  readonly outputAskedFor?: ((request: GenerationRequest) => number | undefined) | undefined
+  /** What it will ask for with a request: whoever reserves what a request may cost holds as much. Not there: nothing that changes it. */
+  readonly asksFor?: ((request: GenerationRequest) => Asked) | undefined
 
   /** How many tokens the input of a request has, as the provider counts them; not there: it counts none. Rejects as the others do. */
   readonly countTokens?: ((request: GenerationRequest, signal: AbortSignal) => Promise<bigint>) | undefined

@@ -78,8 +78,15 @@ function modelToProto({ protocol }: ProviderEntry, model: ModelEntry, endpoint: 
   }
 }
 
-function pricingToProto({ long = [], listed: _, ...pricing }: Pricing) {
-  return { ...pricing, long: long.map((each) => ({ ...each })) }
+function pricingToProto({ long = [], ...pricing }: Pricing) {
+  return {
+    ...plainPrices(pricing),
+    long: long.map((each) => ({ ...plainPrices(each), aboveTokens: each.aboveTokens })),
+  }
+}
+
+function plainPrices({ inputNanos, outputNanos, cacheReadNanos, cacheWriteNanos }: Omit<Pricing, 'long'>) {
+  return { inputNanos, outputNanos, cacheReadNanos, cacheWriteNanos }
 }
 
 export function providerToProto({ id: providerId, protocol }: ProviderEntry) {

@@ -3,6 +3,7 @@ import type { Principal } from '#shared/rpc/call-context.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { GenerationEvent, GenerationRequest, Warning } from '../domain/generation.ts'
+import type { Asked } from '../domain/ledger/asked.ts'
 import type { KeyTerms } from '../domain/ledger/key-terms.ts'
 import { notAppliedWarnings } from '../domain/left-out.ts'
 import type { Meter, MeteredEvent } from '../domain/meter.ts'
@@ -88,6 +89,8 @@ export class Generation {
   terms: KeyTerms | undefined
   /** Set by `openRow`: what the input is taken for. */
   inputTokens!: bigint
+  /** Set by `openRow`: what the provider is asked for. */
+  asked: Asked = {}
   /** Set by `openRow`: the output that was reserved for a request which sets no maximum; undefined: none has to be sent. */
   maxOutputTokens: number | undefined
   /** Set by `attempt`: what the provider says, asked at the first pull. */

@@ -26,13 +26,14 @@ export async function openRow(generation: Generation, dependencies: GenerationDe
   if (limit !== undefined && endpoint.pricing === undefined && !dependencies.allowUnpriced) {
     throw new Rejection('PRICE_UNKNOWN', { model: `${providerId}/${modelId}`, limit })
   }
-  const asked = request.maxOutputTokens === undefined ? provider.outputAskedFor?.({ ...request, modelId }) : undefined
+  const asked = provider.asksFor?.({ ...request, modelId }) ?? {}
   const demand = demandOf(request, endpoint, asked)
   requireFitting(demand, terms)
   const { outputTokens = demand.outputTokens } = await admitted(generation, demand, dependencies)
+  generation.asked = asked
   generation.inputTokens = demand.inputTokens
   const isPaid = limit !== undefined && (demand.prices?.outputNanos ?? 0n) > 0n
-  const isTooMuch = asked !== undefined && asked > (endpoint.outputLimit ?? asked)
+  const isTooMuch = (asked.outputTokens ?? 0) > (endpoint.outputLimit ?? Infinity)
   generation.maxOutputTokens = !demand.isFixed && (isPaid || isTooMuch) ? Number(outputTokens) : undefined
 }
 

@@ -87,7 +87,7 @@ function attempt(generation: Generation, { timeoutMs }: GenerationDependencies):
 }
 
 function meter(generation: Generation): void {
-  generation.meter = new Meter(generation.endpoint.pricing, generation.inputTokens)
+  generation.meter = new Meter(generation.endpoint.pricing, generation.inputTokens, generation.asked)
 }
 
 async function* one(generate: () => Promise<readonly GenerationEvent[]>): AsyncGenerator<readonly GenerationEvent[]> {

@@ -1440,7 +1440,7 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
   usage?: Usage | undefined;
 
   /**
-   * In nano-dollars; 0 where `cost_known` is false.
+   * In nano-dollars; where `cost_known` is false an estimate, or 0 without a price.
    *
    * @generated from field: int64 cost_nanos = 9;
    */
@@ -1475,7 +1475,7 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
   logProbabilities: { [key: number]: LogProbabilities };
 
   /**
-   * Whether the cost is known: the model has a price, or the provider reported one.
+   * Whether the cost is known: prices say all that decides it, or the provider reported it.
    *
    * @generated from field: bool cost_known = 14;
    */

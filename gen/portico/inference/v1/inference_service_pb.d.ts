@@ -411,7 +411,7 @@ export declare type GenerationFinished = Message<"portico.inference.v1.Generatio
   usage?: Usage | undefined;
 
   /**
-   * In nano-dollars; 0 where `cost_known` is false.
+   * In nano-dollars; where `cost_known` is false an estimate, or 0 without a price.
    *
    * @generated from field: int64 cost_nanos = 4;
    */
@@ -439,7 +439,7 @@ export declare type GenerationFinished = Message<"portico.inference.v1.Generatio
   serviceTier?: string | undefined;
 
   /**
-   * Whether the cost is known: the model has a price, or the provider reported one.
+   * Whether the cost is known: prices say all that decides it, or the provider reported it.
    *
    * @generated from field: bool cost_known = 8;
    */

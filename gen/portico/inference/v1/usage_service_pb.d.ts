@@ -104,7 +104,7 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   usage?: Usage | undefined;
 
   /**
-   * In nano-dollars; 0 where `cost_known` is false.
+   * In nano-dollars; where `cost_known` is false an estimate, or 0 without a price.
    *
    * @generated from field: int64 cost_nanos = 14;
    */

@@ -175,7 +175,7 @@ export class AnthropicMapper implements ProviderMapper {
   #usage(usage: JsonObject | undefined): void {
     if (usage === undefined) return
     this.#tier = textAt(usage.service_tier) || this.#tier
-    this.#writer.push({ type: 'usage', usage: this.#used.note(usage) })
+    this.#writer.push(this.#used.note(usage))
   }
 
   #finish(known?: FinishReason): void {

@@ -1,4 +1,5 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import { type Asked, cachesLong } from '#services/inference/domain/ledger/asked.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { type Exchange, jsonObject, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
 import { countAt } from '../http/json.ts'
@@ -6,6 +7,7 @@ import { unavailable } from '../http/provider-errors.ts'
 import type { Upstream } from '../http/upstream.ts'
 import { headersOf } from './extension.ts'
 import { AnthropicMapper } from './mapper.ts'
+import { pricePercentOf } from './price-percent.ts'
 import { anthropicBody, comesWhole, countBody, maxTokensOf } from './request.ts'
 import { AnthropicTools } from './tools.ts'
 import { anthropicWarnings } from './warnings.ts'
@@ -30,8 +32,9 @@ export class AnthropicProvider implements ModelProvider {
     return streamedAnswer(this.#exchange(request, false, signal))
   }
 
-  outputAskedFor(request: GenerationRequest): number {
-    return maxTokensOf(request)
+  asksFor(request: GenerationRequest): Asked {
+    const outputTokens = request.maxOutputTokens === undefined ? maxTokensOf(request) : undefined
+    return { outputTokens, pricePercent: pricePercentOf(request), cachesLong: cachesLong(request) }
   }
 
   async countTokens(request: GenerationRequest, signal: AbortSignal): Promise<bigint> {

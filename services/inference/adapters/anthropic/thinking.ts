@@ -1,5 +1,5 @@
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
-import { knownOutputLimit } from '#services/inference/domain/known-limits.ts'
+import { knownOutputLimit } from '#services/inference/domain/ledger/known-limits.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
 import { extensionOf } from './extension.ts'

@@ -14,12 +14,16 @@ test('a model has the price of its provider, by the address, else by the id', as
   assert.deepEqual(await prices.find('mine', 'gpt-4o-2024-08-06'), {
     pricing: {
       ...{ inputNanos: 2_500_000_000n, outputNanos: 10_000_000_000n, cacheReadNanos: 1_250_000_000n },
-      ...{ cacheWriteNanos: 2_500_000_000n, listed: true },
+      ...{ cacheWriteNanos: 2_500_000_000n, webSearchNanos: 10_000_000n, fileSearchNanos: 2_500_000n, listed: true },
     },
     contextLength: 128_000,
   })
   const claude = await prices.find('anthropic', 'claude-opus-4-5')
-  assert.equal(claude?.pricing?.cacheWriteNanos, 6_250_000_000n)
+  const { cacheWriteNanos, longCacheWriteNanos, webSearchNanos } = claude?.pricing ?? {}
+  assert.deepEqual(
+    [cacheWriteNanos, longCacheWriteNanos, webSearchNanos],
+    [6_250_000_000n, 10_000_000_000n, 10_000_000n],
+  )
   assert.equal(await prices.find('my-openai', 'gpt-4o'), undefined, 'a name that only resembles one')
   assert.equal(await prices.find('mine', 'nobody-knows'), undefined)
   assert.equal(await prices.find('portico', 'echo'), undefined)

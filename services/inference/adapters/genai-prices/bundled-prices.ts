@@ -74,5 +74,13 @@ function pricesAbove(price: ModelPrice, start: number | undefined): Pricing | un
   const [inputNanos, outputNanos] = [nanos('input_mtok'), nanos('output_mtok')]
   if (inputNanos === undefined || outputNanos === undefined) return undefined
   const cacheReadNanos = nanos('cache_read_mtok') ?? inputNanos
-  return { inputNanos, outputNanos, cacheReadNanos, cacheWriteNanos: nanos('cache_write_mtok') ?? inputNanos }
+  const cacheWriteNanos = nanos('cache_write_mtok') ?? inputNanos
+  const longCacheWriteNanos = nanos('cache_write_1h_mtok')
+  const [webSearches, fileSearches] = [nanos('web_searches_kcount'), nanos('storage_searches_kcount')]
+  return {
+    ...{ inputNanos, outputNanos, cacheReadNanos, cacheWriteNanos },
+    ...(longCacheWriteNanos !== undefined && { longCacheWriteNanos }),
+    ...(webSearches !== undefined && { webSearchNanos: webSearches / 1_000n }),
+    ...(fileSearches !== undefined && { fileSearchNanos: fileSearches / 1_000n }),
+  }
 }

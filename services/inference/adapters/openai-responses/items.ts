@@ -6,6 +6,7 @@ import { unavailable } from '../http/provider-errors.ts'
 import { annotate } from '../openai/annotations.ts'
 import { logProbabilitiesOf } from '../openai/log-probabilities.ts'
 import { OPENAI_FORMAT } from './format.ts'
+import { OwnTools } from './own-tools.ts'
 
 const MAX_ITEMS = 4_096
 /** Items that wait for the caller, as calls of functions do. */
@@ -36,6 +37,7 @@ export class ResponsesItems {
   #count = 0
   /** Whether an item waits for the caller. */
   waiting = false
+  readonly ownTools = new OwnTools()
 
   constructor(providerId: string, writer: PartWriter) {
     this.#providerId = providerId
@@ -85,6 +87,7 @@ export class ResponsesItems {
   end(key: unknown, item: JsonObject): void {
     const live = this.#live(key)
     if (WAITING.has(textAt(item.type))) this.waiting = true
+    this.ownTools.note(item)
     switch (item.type) {
       case 'message':
         this.#message(live, item)

@@ -48,6 +48,7 @@ test('a thought keeps its encrypted form, calls stream beside each other, and an
       usage: {
         ...{ inputTokens: 81n, outputTokens: 60n, cacheReadTokens: 64n, cacheWriteTokens: 5n, reasoningTokens: 32n },
       },
+      billed: { webSearches: 1n },
     },
     { type: 'finished', reason: 'tool-calls', rawReason: 'completed', serviceTier: 'default' },
   ])
@@ -170,4 +171,18 @@ test('an answer fails as it says, wherever it says so, and one without its last 
       },
     )
   }
+})
+
+test('what its own tools did is billed by its kind; opening a page is no search', () => {
+  const items = [
+    { type: 'web_search_call', action: { type: 'search' } },
+    { type: 'web_search_call', action: { type: 'open_page' } },
+    { type: 'web_search_call' },
+    { type: 'file_search_call' },
+    { type: 'code_interpreter_call' },
+  ]
+  const mapper = new ResponsesMapper('p', [])
+  mapper.whole({ status: 'completed', output: items, usage: { input_tokens: 1, output_tokens: 1 } })
+  const billed = mapper.take().flatMap((event) => (event.type === 'usage' ? [event.billed] : []))
+  assert.deepEqual(billed, [{ webSearches: 2n, fileSearches: 1n, otherTools: true }])
 })

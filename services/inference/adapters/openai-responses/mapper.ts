@@ -138,7 +138,8 @@ export class ResponsesMapper implements ProviderMapper {
     const usage = reported && responsesUsage(reported)
     if (usage === undefined) return
     const cost = reportedCost(reported ?? {})
-    this.#writer.push({ type: 'usage', usage, ...(cost === undefined ? {} : { cost }) })
+    const { billed } = this.#items.ownTools
+    this.#writer.push({ type: 'usage', usage, ...(cost && { cost }), ...(billed && { billed }) })
   }
 
   #end(reason: FinishReason, rawReason: string, serviceTier?: string): void {

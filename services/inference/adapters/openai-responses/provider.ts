@@ -1,8 +1,10 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { Asked } from '#services/inference/domain/ledger/asked.ts'
 import { Omissions } from '#services/inference/domain/omissions.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
 import type { Upstream } from '../http/upstream.ts'
+import { askedTier } from '../openai/tiers.ts'
 import { OPENAI_FORMAT } from './format.ts'
 import { ResponsesMapper } from './mapper.ts'
 import { responsesBody, responsesWarnings } from './request.ts'
@@ -23,6 +25,10 @@ export class ResponsesProvider implements ModelProvider {
 
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
     return streamedAnswer(this.#exchange(request, false, signal))
+  }
+
+  asksFor({ serviceTier, speed }: GenerationRequest): Asked {
+    return askedTier(serviceTier || (speed === 'fast' ? 'priority' : undefined))
   }
 
   #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {

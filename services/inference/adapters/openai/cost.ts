@@ -1,4 +1,4 @@
-import type { ReportedCost } from '#services/inference/domain/generation.ts'
+import type { ReportedCost } from '#services/inference/domain/ledger/billed.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
 

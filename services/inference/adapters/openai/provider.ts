@@ -1,5 +1,6 @@
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { Asked } from '#services/inference/domain/ledger/asked.ts'
 import { Omissions } from '#services/inference/domain/omissions.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
@@ -7,6 +8,7 @@ import type { Upstream } from '../http/upstream.ts'
 import type { ChatProfile } from './dialect.ts'
 import { OpenaiMapper } from './mapper.ts'
 import { openaiBody } from './request.ts'
+import { askedTier } from './tiers.ts'
 import { openaiWarnings } from './warnings.ts'
 
 /** A server of OpenAI's chat completions: OpenAI itself, OpenRouter, Ollama, vLLM and the like. */
@@ -27,6 +29,12 @@ export class OpenaiProvider implements ModelProvider {
 
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
     return streamedAnswer(this.#exchange(request, false, signal))
+  }
+
+  asksFor({ serviceTier, speed }: GenerationRequest): Asked {
+    return askedTier(
+      serviceTier || (speed === 'fast' && this.#profile.dialect !== 'compatible' ? 'priority' : undefined),
+    )
   }
 
   #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {

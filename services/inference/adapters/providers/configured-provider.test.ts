@@ -145,10 +145,11 @@ test('one that overflows in the middle of a stream keeps what it said', async ()
   }
 })
 
-test('however a provider is configured, it counts tokens where it can, and says what output it asks for', async () => {
+test('however a provider is configured, it counts tokens where it can, and says what it will ask for', async () => {
   for (const config of [{}, { alwaysStream: true }, { cache: { ttl: '1h' } }]) {
     await using opened = await open({ protocol: 'anthropic', ...config }, answers(200, { input_tokens: 42 }))
     assert.equal(await opened.provider.countTokens?.(generationRequest(), signal), 42n)
-    assert.equal(opened.provider.outputAskedFor?.(generationRequest({ reasoning: { maxTokens: 40_000 } })), 41_024)
+    const asked = opened.provider.asksFor?.(generationRequest({ reasoning: { maxTokens: 40_000 } }))
+    assert.deepEqual([asked?.outputTokens, asked?.cachesLong], [41_024, 'cache' in config])
   }
 })

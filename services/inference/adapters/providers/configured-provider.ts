@@ -12,13 +12,13 @@ export function configured(provider: ModelProvider, { alwaysStream, cache }: Pro
 
 class StreamingProvider implements ModelProvider {
   readonly countTokens: ModelProvider['countTokens']
-  readonly outputAskedFor: ModelProvider['outputAskedFor']
+  readonly asksFor: ModelProvider['asksFor']
   readonly #provider: ModelProvider
 
   constructor(provider: ModelProvider) {
     this.#provider = provider
     this.countTokens = provider.countTokens?.bind(provider)
-    this.outputAskedFor = provider.outputAskedFor?.bind(provider)
+    this.asksFor = provider.asksFor?.bind(provider)
   }
 
   async generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
@@ -34,14 +34,14 @@ class StreamingProvider implements ModelProvider {
 
 class MarkingProvider implements ModelProvider {
   readonly countTokens: ModelProvider['countTokens']
-  readonly outputAskedFor: ModelProvider['outputAskedFor']
+  readonly asksFor: ModelProvider['asksFor']
   readonly #provider: ModelProvider
   readonly #cache: CacheControl
 
   constructor(provider: ModelProvider, cache: CacheControl) {
     this.#provider = provider
     this.countTokens = provider.countTokens?.bind(provider)
-    this.outputAskedFor = provider.outputAskedFor?.bind(provider)
+    this.asksFor = provider.asksFor && ((request) => provider.asksFor?.(this.#marked(request)) ?? {})
     this.#cache = cache
   }
 

@@ -16,13 +16,13 @@ export class TracedProvider implements ModelProvider {
   readonly #provider: ModelProvider
 
   readonly countTokens: ModelProvider['countTokens']
-  readonly outputAskedFor: ModelProvider['outputAskedFor']
+  readonly asksFor: ModelProvider['asksFor']
 
   constructor(providerId: string, provider: ModelProvider) {
     this.#providerId = providerId
     this.#provider = provider
     this.countTokens = provider.countTokens?.bind(provider)
-    this.outputAskedFor = provider.outputAskedFor?.bind(provider)
+    this.asksFor = provider.asksFor?.bind(provider)
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {

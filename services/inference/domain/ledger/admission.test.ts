@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { generationRequest } from '#test/support/generation.ts'
+import type { Part } from '../conversation.ts'
+import type { GenerationRequest } from '../generation.ts'
 import { accountAt, dayOf, EMPTY_ACCOUNT, holding, minuteOf, monthOf, releasing, settling, weekOf } from './account.ts'
 import { admit, highestCost } from './admission.ts'
 import { inputTokensOf } from './estimate.ts'
@@ -56,6 +59,8 @@ test('what was refused elsewhere leaves the account as it was', () => {
 test('costs are rounded up, so that a limit is never passed by a fraction', () => {
   assert.equal(highestCost(DEMAND), 2n)
   assert.equal(highestCost({ ...DEMAND, inputTokens: 0n, outputTokens: 0n }), 0n)
+  assert.equal(highestCost({ ...DEMAND, extraNanos: 7n }), 9n)
+  assert.equal(highestCost({ ...DEMAND, extraNanos: 10n ** 20n }), 10n ** 16n)
 })
 
 test('a rest that pays for less output than providers generate is none', () => {
@@ -64,6 +69,9 @@ test('a rest that pays for less output than providers generate is none', () => {
     admit({ key: EMPTY_ACCOUNT, workspace: EMPTY_ACCOUNT }, { ...DEMAND, prices }, { ...NO_TERMS, limitNanos }, 0)
   const cut = of(16n)
   assert.deepEqual([cut.admitted && cut.outputTokens, of(15n).admitted, of(100n).admitted], [16n, false, true])
+  const besides = { ...DEMAND, prices, extraNanos: 10n }
+  const less = admit({ key: EMPTY_ACCOUNT, workspace: EMPTY_ACCOUNT }, besides, { ...NO_TERMS, limitNanos: 30n }, 0)
+  assert.deepEqual(less.admitted && [less.outputTokens, less.hold.nanos], [20n, 30n])
 })
 
 test('whose limit leaves less decides', () => {
@@ -80,14 +88,32 @@ test('whose limit leaves less decides', () => {
   }
 })
 
-test('input counts a token for 3 bytes of all its texts, tools and media', () => {
+test('input counts a token for 3 bytes of all its texts, tools and files; pictures and addresses count as is usual', () => {
+  const request = (more: Partial<GenerationRequest>) =>
+    Number(inputTokensOf(generationRequest({ messages: [text('')], ...more })))
   const text = (text: string) => ({ role: 'user', parts: [{ type: 'text', text }] }) as const
-  const nothing = { messages: [text('')], tools: [], responseFormat: undefined }
-  const base = inputTokensOf(nothing)
-  assert.equal(inputTokensOf({ ...nothing, messages: [text('x'.repeat(300))] }) - base, 100n)
-  assert.equal(inputTokensOf({ ...nothing, messages: [text('漢'.repeat(100))] }) - base, 100n)
-  const picture = { type: 'image', source: { data: new Uint8Array(300) } } as const
-  assert.equal(inputTokensOf({ ...nothing, messages: [{ role: 'user', parts: [picture] }] }) - base, 100n)
-  const tool = { name: 'look', description: 'x'.repeat(300), parameters: { type: 'object' }, strict: undefined }
-  assert.ok(inputTokensOf({ ...nothing, tools: [tool] }) - base > 100n)
+  const base = request({})
+  const part = (part: Part) => request({ messages: [{ role: 'user', parts: [part] }] }) - base
+  assert.equal(request({ messages: [text('x'.repeat(300))] }) - base, 100)
+  assert.equal(request({ messages: [text('漢'.repeat(100))] }) - base, 100)
+  const data = new Uint8Array(300_000)
+  const url = 'https://example.com/a'
+  assert.equal(part({ type: 'image', source: { data: data.subarray(0, 300) } }), 100)
+  assert.equal(part({ type: 'image', source: { data } }), 1_600)
+  assert.equal(part({ type: 'image', source: { url } }), 1_600)
+  assert.equal(part({ type: 'file', source: { data } }), 100_000)
+  assert.equal(part({ type: 'file', source: { url } }), 30_000)
+  const long = 'x'.repeat(300)
+  const tool = { name: 'look', parameters: undefined, strict: undefined }
+  const extension = { format: 'f', headers: {}, body: { context_management: long } }
+  for (const more of [
+    { tools: [{ ...tool, description: long }] },
+    { tools: [{ ...tool, parameters: { type: 'object', description: long } }] },
+    { tools: [{ ...tool, custom: { syntax: 'lark', grammar: long } }] },
+    { tools: [{ ...tool, namespace: { name: 'n', description: long } }] },
+    { hostedTools: [{ format: 'f', definition: { type: 'web_search', allowed_domains: [long] } }] },
+    { extensions: [extension] },
+  ]) {
+    assert.ok(request(more) - base >= 100, JSON.stringify(more))
+  }
 })

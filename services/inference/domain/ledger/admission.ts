@@ -1,15 +1,18 @@
+import { MAX_COST_NANOS } from '../cost.ts'
 import { type Account, accountAt, type Hold, minuteOf, spentIn, startOfMinute } from './account.ts'
 import type { KeyTerms } from './key-terms.ts'
 
 /** What a request may cost at most. */
 export interface Demand {
-  /** Never too low. */
+  /** What the input is taken for. */
   readonly inputTokens: bigint
   readonly outputTokens: bigint
   /** Whether the request itself says how much output it wants: then it gets no less. */
   readonly isFixed: boolean
   /** Nano-dollars per million tokens, the highest that may count; undefined: unknown, so that nothing is held. */
   readonly prices: Prices | undefined
+  /** What it may cost besides: media whose length nobody knows, and what tools of the provider's read and search; undefined: nothing. */
+  readonly extraNanos?: bigint | undefined
 }
 
 /** Nano-dollars per million tokens. */
@@ -66,10 +69,12 @@ export function admit(
   return refusal === undefined ? paid : { admitted: false, refusal }
 }
 
-/** What a request costs at most, in nano-dollars; 0 where prices are unknown. */
-export function highestCost({ inputTokens, outputTokens, prices }: Omit<Demand, 'isFixed'>): bigint {
+/** What a request costs at most, in nano-dollars, but no more than a cost can be; 0 where prices are unknown. */
+export function highestCost({ inputTokens, outputTokens, prices, extraNanos = 0n }: Omit<Demand, 'isFixed'>): bigint {
   if (prices === undefined) return 0n
-  return (inputTokens * prices.inputNanos + outputTokens * prices.outputNanos + MILLION - 1n) / MILLION
+  const millionths = inputTokens * prices.inputNanos + outputTokens * prices.outputNanos
+  const nanos = (millionths + MILLION - 1n) / MILLION + extraNanos
+  return nanos < MAX_COST_NANOS ? nanos : MAX_COST_NANOS
 }
 
 function afford(
@@ -100,9 +105,9 @@ function afford(
 }
 
 /** How much output a rest pays for, once it has paid for the input. */
-function affordable({ inputTokens, outputTokens, prices }: Demand, leftNanos: bigint): bigint {
+function affordable({ inputTokens, outputTokens, prices, extraNanos = 0n }: Demand, leftNanos: bigint): bigint {
   if (prices === undefined) return outputTokens
-  const rest = leftNanos * MILLION - inputTokens * prices.inputNanos
+  const rest = (leftNanos - extraNanos) * MILLION - inputTokens * prices.inputNanos
   if (rest <= 0n) return 0n
   return prices.outputNanos === 0n ? outputTokens : rest / prices.outputNanos
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import { generationRequest } from '#test/support/generation.ts'
 import { demandOf } from './demand.ts'
 
@@ -25,9 +26,53 @@ test('a request without a maximum may have the output that its provider asks for
     ['gpt-4o', { outputLimit: 8_000 }, undefined, 8_000n],
   ] as const) {
     const endpoint = { providerId: 'p', modelId, pricing, ...limits }
-    const demand = demandOf(generationRequest({ messages }), endpoint, asked)
+    const demand = demandOf(generationRequest({ messages }), endpoint, { outputTokens: asked })
     assert.deepEqual([demand.outputTokens, demand.isFixed], [outputTokens, false], modelId)
-    const fixed = demandOf(generationRequest({ messages, maxOutputTokens: 99_999 }), endpoint, undefined)
+    const fixed = demandOf(generationRequest({ messages, maxOutputTokens: 99_999 }), endpoint, {})
     assert.deepEqual([fixed.outputTokens, fixed.isFixed], [99_999n, true])
   }
+})
+
+const served = {
+  ...{ providerId: 'p', modelId: 'm', contextLength: 200_000 },
+  pricing: { inputNanos: 1_000_000n, outputNanos: 2_000_000n, cacheReadNanos: 1n, cacheWriteNanos: 1_250_000n },
+}
+
+test('the prices that count are the highest that may: of writing to a cache, for an hour too, and of a tier', () => {
+  for (const [asked, inputNanos, outputNanos] of [
+    [{}, 1_250_000n, 2_000_000n],
+    [{ cachesLong: true }, 2_000_000n, 2_000_000n],
+    [{ pricePercent: 250 }, 3_125_000n, 5_000_000n],
+    [{ pricePercent: 50 }, 1_250_000n, 2_000_000n],
+  ] as const) {
+    assert.deepEqual(demandOf(generationRequest(), served, asked).prices, { inputNanos, outputNanos })
+  }
+  const listed = { ...served.pricing, longCacheWriteNanos: 3_000_000n }
+  const { prices } = demandOf(generationRequest(), { ...served, pricing: listed }, { cachesLong: true })
+  assert.equal(prices?.inputNanos, 3_000_000n)
+})
+
+test('what nobody knows of media and of tools that read by themselves is held at its documented most', () => {
+  const url = 'https://example.com/a'
+  const hosted = (definition: object) => ({ hostedTools: [{ format: 'f', definition: { type: 'x', ...definition } }] })
+  const media = (part: object) => ({ messages: [{ role: 'user', parts: [part] }] }) as Partial<GenerationRequest>
+  const extraOf = (more: Partial<GenerationRequest>, modelId = 'm') =>
+    demandOf(generationRequest(more), { ...served, modelId }, {}).extraNanos
+  // At 1.25 nano-dollars a token of input, 2 a token of output, and a cent a search.
+  for (const [more, extra] of [
+    [{}, undefined],
+    [media({ type: 'image', source: { url } }), 10_500n],
+    [media({ type: 'file', source: { data: new Uint8Array(90) } }), undefined],
+    [media({ type: 'file', source: { url } }), ((200_000n - 30_004n) * 5n) / 4n],
+    [media({ type: 'foreign', format: 'f', item: { type: 'document', source: { type: 'url', url } } }), 249_964n],
+    [{ prediction: 'x'.repeat(300) }, 200n],
+    [hosted({ type: 'bash_20250124' }), undefined],
+    [hosted({ type: 'web_fetch_20250910', max_uses: 2 }), 25_000n],
+    [hosted({ type: 'web_search_20250305', max_uses: 2 }), 25_000n + 20_000_000n],
+    [hosted({ type: 'web_search' }), 125_000n + 100_000_000n],
+    [{ extensions: [{ format: 'f', headers: {}, body: { mcp_servers: [{}, {}] } }] }, 250_000n],
+  ] as [Partial<GenerationRequest>, bigint | undefined][]) {
+    assert.equal(extraOf(more), extra, JSON.stringify(more))
+  }
+  assert.equal(extraOf(media({ type: 'image', source: { url } }), 'gpt-4o-mini'), ((48_169n - 1_600n) * 5n + 3n) / 4n)
 })

@@ -1,38 +1,43 @@
-import { pricesAt } from '../cost.ts'
+import { longCachePrice, type Pricing, pricesAt, searchPrice } from '../cost.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { GenerationRequest } from '../generation.ts'
-import { knownOutputLimit } from '../known-limits.ts'
-import type { Demand } from './admission.ts'
+import type { Demand, Prices } from './admission.ts'
+import type { Asked } from './asked.ts'
 import { inputTokensOf } from './estimate.ts'
+import { knownOutputLimit } from './known-limits.ts'
+import { openInputOf } from './open-input.ts'
 
 /** How much a model is taken to generate at most, where nobody says it. */
 const OUTPUT_TOKENS = 32_768
 /** What the input is taken for is rather too much: so much output is always left beside it. */
 const LEAST_ROOM = 4_096
+const MILLION = 1_000_000n
 
-/**
- * What a request may cost at most where it is served. `asked`: the output that its provider asks for where it sets no maximum; undefined: it
- * leaves that to the model.
- */
-export function demandOf(
-  request: Omit<GenerationRequest, 'modelId'>,
-  endpoint: Endpoint,
-  asked: number | undefined,
-): Demand {
-  const { pricing, contextLength } = endpoint
+/** What a request may cost at most where it is served, by what its provider is asked for. */
+export function demandOf(request: Omit<GenerationRequest, 'modelId'>, endpoint: Endpoint, asked: Asked): Demand {
+  const { pricing, contextLength = Infinity } = endpoint
   const { maxOutputTokens } = request
-  const estimate = Number(inputTokensOf(request))
-  const inputTokens = contextLength === undefined ? estimate : Math.min(estimate, contextLength)
-  const prices = pricing && pricesAt(BigInt(inputTokens), pricing)
+  const inputTokens = Math.min(Number(inputTokensOf(request)), contextLength)
+  const outputTokens = maxOutputTokens ?? openOutput(endpoint, inputTokens, asked.outputTokens)
+  const demand = { inputTokens: BigInt(inputTokens), outputTokens: BigInt(outputTokens) }
+  const isFixed = maxOutputTokens !== undefined
+  if (pricing === undefined) return { ...demand, isFixed, prices: undefined }
+  const open = openInputOf(request, endpoint.modelId)
+  const openTokens = Math.min(open.mediaTokens, contextLength - inputTokens) + open.toolTokens
+  const plain = pricesAt(BigInt(inputTokens + openTokens), pricing)
+  const prices = highest(plain, asked)
+  const extra = BigInt(openTokens) * prices.inputNanos + BigInt(open.outputTokens) * prices.outputNanos
+  const extraNanos = (extra + MILLION - 1n) / MILLION + BigInt(open.searches) * searchPrice(plain)
+  return { ...demand, isFixed, prices, ...(extraNanos > 0n && { extraNanos }) }
+}
+
+/** The highest prices that may count: writing to a cache may cost more than input does, and a tier more than its price says. */
+function highest(prices: Omit<Pricing, 'long'>, { pricePercent = 100, cachesLong = false }: Asked): Prices {
+  const percent = BigInt(Math.max(pricePercent, 100))
+  const written = cachesLong ? longCachePrice(prices) : prices.cacheWriteNanos
   return {
-    inputTokens: BigInt(inputTokens),
-    outputTokens: BigInt(maxOutputTokens ?? openOutput(endpoint, inputTokens, asked)),
-    isFixed: maxOutputTokens !== undefined,
-    prices: prices && {
-      // Writing to a cache may cost more than input does.
-      inputNanos: larger(prices.cacheWriteNanos, prices.inputNanos),
-      outputNanos: prices.outputNanos,
-    },
+    inputNanos: (larger(written, prices.inputNanos) * percent) / 100n,
+    outputNanos: (prices.outputNanos * percent) / 100n,
   }
 }
 

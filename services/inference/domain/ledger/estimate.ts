@@ -1,24 +1,33 @@
 import type { JsonObject } from '#shared/json.ts'
-import type { Message, Part } from '../conversation.ts'
+import type { MediaPart, Message, Part } from '../conversation.ts'
 import type { GenerationRequest, Usage } from '../generation.ts'
+import type { Tool } from '../tools.ts'
+import { USUAL_TOKENS } from './media-tokens.ts'
 
 /** A token has at least so many bytes, on the whole: what counts by it is rather too much than too little. */
 const BYTES_OF_TOKEN = 3
 /** What a message, a part or a member costs besides its text. */
 const BYTES_OF_FRAME = 12
+/** What a tool of the provider's own adds to what the model reads: Anthropic says 250 to 750 tokens. */
+const BYTES_OF_HOSTED = 3 * 750
+/** A picture has some 1,600 tokens with most models; its bytes say little of it. */
+const BYTES_OF_PICTURE = 3 * USUAL_TOKENS.image
 
 /** So many tokens a text of so many bytes is taken for. */
 export function tokensOfBytes(bytes: number): bigint {
   return BigInt(Math.ceil(bytes / BYTES_OF_TOKEN))
 }
 
-/** How many tokens the input of a request has at most: one for 3 bytes of its conversation and its tools. */
-export function inputTokensOf(request: Pick<GenerationRequest, 'messages' | 'tools' | 'responseFormat'>): bigint {
+/**
+ * What the input of a request is taken for: a token for 3 bytes of its conversation, its tools, and what is for one kind of provider;
+ * pictures, and what stands at an address, by what is usual. What it may be at most is more (`openInputOf`).
+ */
+export function inputTokensOf(request: Omit<GenerationRequest, 'modelId'>): bigint {
   let bytes = 0
   for (const message of request.messages) bytes += bytesOfMessage(message)
-  for (const { name, description = '', parameters } of request.tools) {
-    bytes += BYTES_OF_FRAME + Buffer.byteLength(name) + Buffer.byteLength(description) + bytesOfJson(parameters)
-  }
+  for (const tool of request.tools) bytes += bytesOfTool(tool)
+  for (const { definition } of request.hostedTools) bytes += BYTES_OF_HOSTED + bytesOfJson(definition)
+  for (const { body } of request.extensions) bytes += bytesOfJson(body)
   if (request.responseFormat?.type === 'json-schema') bytes += bytesOfJson(request.responseFormat.schema)
   if (request.responseFormat?.type === 'grammar') bytes += Buffer.byteLength(request.responseFormat.grammar)
   return tokensOfBytes(bytes)
@@ -61,8 +70,25 @@ function bytesOfPart(part: Part): number {
     case 'foreign':
       return bytesOfJson(part.item)
     default:
-      return 'data' in part.source ? part.source.data.byteLength : Buffer.byteLength(part.source.url)
+      return bytesOfMedia(part)
   }
+}
+
+function bytesOfMedia({ type, source }: MediaPart): number {
+  if ('url' in source) return 3 * USUAL_TOKENS[type]
+  return type === 'image' ? Math.min(source.data.byteLength, BYTES_OF_PICTURE) : source.data.byteLength
+}
+
+function bytesOfTool({ name, description, parameters, custom, namespace }: Tool): number {
+  const texts = bytesOfTexts(
+    name,
+    description,
+    custom?.syntax,
+    custom?.grammar,
+    namespace?.name,
+    namespace?.description,
+  )
+  return BYTES_OF_FRAME + texts + bytesOfJson(parameters)
 }
 
 function bytesOfTexts(...texts: readonly (string | undefined)[]): number {

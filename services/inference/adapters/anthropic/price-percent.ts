@@ -1,0 +1,14 @@
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import { extensionOf } from './extension.ts'
+
+/** Anthropic lists six times the price for its fast mode, and a tenth more where only data centres of the US may serve, as of November 2026. */
+const FAST_PERCENT = 600
+export const US_PERCENT = 110
+
+/** What tokens cost at most, in percent of the plain price; undefined: the plain price. */
+export function pricePercentOf(request: GenerationRequest): number | undefined {
+  const geo = extensionOf(request)?.body?.inference_geo ?? request.providerBody?.inference_geo
+  const isUs = geo === 'us'
+  if (request.speed !== 'fast') return isUs ? US_PERCENT : undefined
+  return isUs ? (FAST_PERCENT * US_PERCENT) / 100 : FAST_PERCENT
+}

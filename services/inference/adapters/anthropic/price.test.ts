@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { generationRequest } from '#test/support/generation.ts'
+import { ANTHROPIC } from './extension.ts'
+import { AnthropicMapper } from './mapper.ts'
+import { AnthropicProvider } from './provider.ts'
+
+const tool = { name: 'find', parameters: { type: 'object' }, strict: undefined }
+
+test('what a request asks for is said with what it may cost: a speed, a region, a cache of an hour', () => {
+  const provider = new AnthropicProvider('p', undefined as never)
+  const inUs = { extensions: [{ format: ANTHROPIC, headers: {}, body: { inference_geo: 'us' } }] }
+  const text = { type: 'text', text: 'x' } as const
+  const kept = { ttl: '1h' }
+  for (const [request, pricePercent, cachesLong] of [
+    [{}, undefined, false],
+    [{ speed: 'fast' }, 600, false],
+    [inUs, 110, false],
+    [{ ...inUs, speed: 'fast' }, 660, false],
+    [{ automaticCache: kept }, undefined, true],
+    [{ messages: [{ role: 'user', parts: [{ ...text, cache: kept }] }] }, undefined, true],
+    [{ tools: [{ ...tool, cache: kept }] }, undefined, true],
+    [{ tools: [{ ...tool, cache: { ttl: '5m' } }] }, undefined, false],
+  ] as const) {
+    const asked = provider.asksFor(generationRequest(request))
+    assert.deepEqual([asked.pricePercent, asked.cachesLong], [pricePercent, cachesLong])
+  }
+})
+
+test('what is billed besides tokens at their plain price comes with the usage', () => {
+  const usage = {
+    ...{ input_tokens: 1, cache_creation_input_tokens: 9, inference_geo: 'us' },
+    ...{ cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 5 } },
+    ...{ server_tool_use: { web_search_requests: 2 }, output_tokens: 1 },
+  }
+  const mapper = new AnthropicMapper('p', [])
+  mapper.whole({ content: [{ type: 'text', text: 'x' }], stop_reason: 'end_turn', usage })
+  const events = mapper.take()
+  const billed = events.flatMap((event) => (event.type === 'usage' ? [event.billed] : []))
+  assert.deepEqual(billed, [{ longCacheWriteTokens: 5n, webSearches: 2n, pricePercent: 110 }])
+})

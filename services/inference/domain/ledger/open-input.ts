@@ -1,0 +1,70 @@
+import type { Part } from '../conversation.ts'
+import type { GenerationRequest } from '../generation.ts'
+import { COSTLY_PICTURES, MOST_TOKENS, USUAL_TOKENS } from './media-tokens.ts'
+
+/** What a request may use besides what its input is taken for. */
+export interface OpenInput {
+  /** What media may have above the usual; never more than fits into the model. */
+  readonly mediaTokens: number
+  /** What the provider's own tools may give the model to read, time after time. */
+  readonly toolTokens: number
+  /** Searches of the web that they may make. */
+  readonly searches: number
+  /** Output that is charged besides what is generated: a prediction that was wrong. */
+  readonly outputTokens: number
+}
+
+/** Tools in a provider's form that the caller runs, or that read nothing. */
+const READS_NOTHING = /^(bash|text_editor|computer|memory|apply_patch|local_shell|tool_search|image_generation)/
+const SEARCHES = /^(web_search|x_search|google_search)/
+/** How often a tool is used where the request sets no `max_uses`; models rarely do so more than ten times in a turn. */
+const USES = 10
+/** No turn has more, whatever is said. */
+const MOST_USES = 1_000
+/** What one use gives to read: ten results of a search, or a page. */
+const TOKENS_OF_USE = 10_000
+const BYTES_OF_TOKEN = 3
+
+/** What a request may use at most besides what `inputTokensOf` says. */
+export function openInputOf(
+  { messages, hostedTools, extensions, prediction = '' }: Omit<GenerationRequest, 'modelId'>,
+  modelId: string,
+): OpenInput {
+  let mediaTokens = 0
+  for (const { parts } of messages) for (const part of parts) mediaTokens += openTokensOf(part, modelId)
+  let [uses, searches] = [0, 0]
+  for (const { definition } of hostedTools) {
+    const type = String(definition.type)
+    if (READS_NOTHING.test(type)) continue
+    const said = typeof definition.max_uses === 'number' ? definition.max_uses : USES
+    const most = Math.min(Math.max(Math.ceil(said), 0), MOST_USES)
+    uses += most
+    if (SEARCHES.test(type)) searches += most
+  }
+  for (const { body } of extensions) uses += USES * (Array.isArray(body?.mcp_servers) ? body.mcp_servers.length : 0)
+  const outputTokens = Math.ceil(Buffer.byteLength(prediction) / BYTES_OF_TOKEN)
+  return { mediaTokens, toolTokens: uses * TOKENS_OF_USE, searches, outputTokens }
+}
+
+function openTokensOf(part: Part, modelId: string): number {
+  switch (part.type) {
+    case 'tool-result':
+      return part.content.reduce((sum, inner) => sum + openTokensOf(inner, modelId), 0)
+    case 'image':
+      return (COSTLY_PICTURES[0].test(modelId) ? COSTLY_PICTURES[1] : MOST_TOKENS.image) - USUAL_TOKENS.image
+    case 'file':
+    case 'audio':
+    case 'video':
+      return 'url' in part.source ? MOST_TOKENS[part.type] - USUAL_TOKENS[part.type] : 0
+    case 'foreign':
+      return namesFile(part.item) ? MOST_TOKENS.file : 0
+    default:
+      return 0
+  }
+}
+
+/** Whether an item of a provider's own stands for a file that lies there, or at an address. */
+function namesFile({ source, file_id: fileId }: Extract<Part, { readonly type: 'foreign' }>['item']): boolean {
+  if (fileId !== undefined) return true
+  return typeof source === 'object' && source !== null && ('file_id' in source || 'url' in source)
+}
