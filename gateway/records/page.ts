@@ -41,7 +41,11 @@ const count = z.string().regex(/^\d{1,9}$/, 'must be an integer, at least 0')
 /** Query of a list that comes in pages by number. */
 export const offsetQuery = {
   offset: count.optional().meta({ description: 'How many to pass over; default: 0' }),
-  limit: count.optional().meta({ description: 'At most so many; default: 50, at most 100' }),
+  limit: z
+    .string()
+    .regex(/^([1-9]\d?|100)$/, 'must be an integer from 1 to 100')
+    .optional()
+    .meta({ description: 'At most so many; default: 50, at most 100' }),
 }
 
 /** How a page is asked for. */

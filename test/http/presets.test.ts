@@ -212,7 +212,15 @@ test('presets and versions are listed in pages, and found by slug and number', a
     assert.deepEqual([status, json.error.code], [404, 404])
     assert.match(json.error.message, /^Resource not found: /)
   }
-  for (const path of ['/presets?limit=x', '/presets?offset=-1', '/presets/a/versions/0', '/presets/a/versions/x'])
+  for (const path of ['/presets', '/presets/a/versions']) {
+    assert.equal((await get(`${path}?limit=100`)).status, 200, path)
+    for (const limit of ['0', '101', '1000', '-1', '1.5', 'x']) {
+      const { status, json } = await get(`${path}?limit=${limit}`)
+      const message = 'Invalid request parameters: limit: must be an integer from 1 to 100'
+      assert.deepEqual([status, json.error], [400, { code: 400, message, param: 'limit' }], `${path} ${limit}`)
+    }
+  }
+  for (const path of ['/presets?offset=-1', '/presets/a/versions/0', '/presets/a/versions/x'])
     assert.equal((await get(path)).status, 400, path)
 })
 
