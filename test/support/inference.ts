@@ -2,14 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { Client, Transport } from '@connectrpc/connect'
 import pino from 'pino'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { reasons } from '#services/identity/reasons.ts'
 import { type Config, readConfig } from '#services/inference/config.ts'
 import { open } from '#services/inference/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { Principal } from '#shared/rpc/call-context.ts'
+import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 
@@ -54,6 +57,33 @@ export async function openInference(
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]()
       if (!keepDirectory) await remove()
+    },
+  }
+}
+
+/** An inference service that a client is connected to. */
+export interface ConnectedInference extends AsyncDisposable {
+  readonly client: Client<typeof InferenceService>
+  readonly directory: string
+  /** Ends service and connection; the folder stays until the end of the test, whatever becomes of that. */
+  stop(): Promise<void>
+}
+
+/** Opens an inference service, and connects a client to it. */
+export async function openConnected(
+  connect: (routes: Routes) => Promise<AsyncDisposable & { readonly transport: Transport }>,
+  config: Partial<Config> = {},
+): Promise<ConnectedInference> {
+  const running = new AsyncDisposableStack()
+  const { remove, directory, routes, ...service } = await openInference({ ...config, keepDirectory: true })
+  running.use(service)
+  const { transport } = running.use(await connect(routes))
+  const stop = (): Promise<void> => running.disposeAsync()
+  return {
+    ...{ client: createClient(InferenceService, transport), directory, stop },
+    async [Symbol.asyncDispose]() {
+      await stop()
+      await remove()
     },
   }
 }

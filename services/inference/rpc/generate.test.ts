@@ -7,7 +7,7 @@ import type { Config } from '#services/inference/config.ts'
 import { systemClock } from '#shared/clock.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
-import { openInference, operator, plain, userMessage } from '#test/support/inference.ts'
+import { openConnected, openInference, operator, plain, userMessage } from '#test/support/inference.ts'
 import { answers, fixture, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { recordSpans } from '#test/support/spans.ts'
@@ -103,9 +103,8 @@ forEachTransport((name, connect) => {
     await using stub = await startStub((response) => {
       if (stub.seen.length === 1) answers(200, fixture('openai-text.json'))(response)
     })
-    const service = await openInference({ ...served(stub), keepDirectory: true })
-    const connection = await connect(service.routes)
-    const client = createClient(InferenceService, connection.transport)
+    await using service = await openConnected(connect, served(stub))
+    const { client } = service
     const { generation } = await client.generate(hello('req_1'), options)
     assert.deepEqual([generation?.costNanos, generation?.outputCostNanos], [389n, 36n])
 
@@ -115,14 +114,12 @@ forEachTransport((name, connect) => {
     controller.abort()
     await assert.rejects(left, (error) => error instanceof ConnectError && error.code === Code.Canceled)
     await stub.hungUp
-    await connection[Symbol.asyncDispose]()
-    await service[Symbol.asyncDispose]()
+    await service.stop()
 
     await using ledger = await SqliteLedger.open(`${service.directory}/inference.sqlite`, systemClock)
     const [whole, gone] = [await ledger.get('wrk_1', 'req_1'), await ledger.get('wrk_1', 'req_2')]
     assert.deepEqual([whole?.status, whole?.costNanos, whole?.usage?.outputTokens], ['completed', 389n, 12n])
     assert.deepEqual([gone?.status, gone?.error, gone?.usage?.estimated], ['aborted', '', true])
-    await service.remove()
   })
 
   test(`${name}: a whole generation that takes too long is a timeout, and ends the provider’s request`, async () => {

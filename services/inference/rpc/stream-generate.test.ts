@@ -12,7 +12,14 @@ import { systemClock } from '#shared/clock.ts'
 import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { openIdentity } from '#test/support/identity.ts'
-import { openInference, operator, plain, userMessage } from '#test/support/inference.ts'
+import {
+  type ConnectedInference,
+  openConnected,
+  openInference,
+  operator,
+  plain,
+  userMessage,
+} from '#test/support/inference.ts'
 import { fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { recordSpans } from '#test/support/spans.ts'
@@ -41,10 +48,10 @@ function served(url: string): Partial<Config> {
   }
 }
 
-/** Closes a service, and reads rows of its ledger. */
-async function rowsOf(service: { directory: string } & AsyncDisposable, ...ids: string[]) {
-  await service[Symbol.asyncDispose]()
-  await using ledger = await SqliteLedger.open(`${service.directory}/inference.sqlite`, systemClock)
+/** Ends a service, and reads rows of its ledger. */
+async function rowsOf({ directory, stop }: ConnectedInference, ...ids: string[]) {
+  await stop()
+  await using ledger = await SqliteLedger.open(`${directory}/inference.sqlite`, systemClock)
   const rows: (Partial<LedgerEntry> | undefined)[] = []
   for (const id of ids) {
     const row = await ledger.get('wrk_1', id)
@@ -59,13 +66,6 @@ async function rowsOf(service: { directory: string } & AsyncDisposable, ...ids: 
 }
 
 forEachTransport((name, connect) => {
-  const open = async (config: Partial<Config> = {}) => {
-    const service = await openInference({ ...config, keepDirectory: true })
-    const connection = await connect(service.routes)
-    const client = createClient(InferenceService, connection.transport)
-    return { service, connection, client }
-  }
-
   test(`${name}: started, the parts and finished come in order, with usage and cost at the end`, async () => {
     await using service = await openInference()
     await using connection = await connect(service.routes)
@@ -123,7 +123,8 @@ forEachTransport((name, connect) => {
 
   test(`${name}: one row of the ledger for each request, with its cost in whole nano-dollars`, async () => {
     await using stub = await startStub(streams(fixture('openai-text.sse')))
-    const { service, connection, client } = await open(served(stub.url))
+    await using service = await openConnected(connect, served(stub.url))
+    const { client } = service
     const request = { ...hello('req_1'), origin: 'responses', sessionId: 'ses_1' }
     const events = await collect(client.streamGenerate({ generation: request }, callOptions({ principal: operator })))
     // 176 fresh input tokens, 1,024 cached ones and 12 of output: 352 + 1.024 + 36 nano-dollars.
@@ -142,7 +143,6 @@ forEachTransport((name, connect) => {
     const { reason, code, metadata } = await refusalOf(repeated)
     assert.deepEqual([reason, code, metadata], ['REQUEST_DUPLICATE', 'AlreadyExists', { request_id: 'req_1' }])
     assert.equal(stub.seen.length, 1)
-    await connection[Symbol.asyncDispose]()
     assert.deepEqual(await rowsOf(service, 'req_1'), [
       {
         workspace: 'wrk_1',
@@ -160,7 +160,6 @@ forEachTransport((name, connect) => {
         ...{ costKnown: true, finishReason: 'stop', rawReason: 'stop', serviceTier: 'default', leftOut: [], error: '' },
       },
     ])
-    await service.remove()
   })
 
   test(`${name}: a caller that hangs up aborts the provider’s request, and the row says so`, async () => {
@@ -169,7 +168,8 @@ forEachTransport((name, connect) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(`data: ${JSON.stringify(chunk)}\n\n`)
     })
-    const { service, connection, client } = await open(served(stub.url))
+    await using service = await openConnected(connect, served(stub.url))
+    const { client } = service
     const controller = new AbortController()
     const options = callOptions({ principal: operator }, { signal: controller.signal })
     const call = async (): Promise<void> => {
@@ -179,18 +179,17 @@ forEachTransport((name, connect) => {
     const left = client.streamGenerate({ generation: hello('req_2') }, callOptions({ principal: operator }))
     for await (const _ of left) break
     while (stub.hangUps < 2) await delay(5)
-    await connection[Symbol.asyncDispose]()
     const cache = { cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n }
     const usage = { inputTokens: 7n, outputTokens: 1n, ...cache, estimated: true }
     const rows = await rowsOf(service, 'req_1', 'req_2')
     for (const row of rows) {
       assert.deepEqual([row?.status, row?.usage, row?.costNanos, row?.error], ['aborted', usage, 17n, ''])
     }
-    await service.remove()
   })
 
   test(`${name}: a failing provider is reported by its reason, and the row is closed as failed`, async () => {
-    const { service, connection, client } = await open()
+    await using service = await openConnected(connect)
+    const { client } = service
     const call = (id: string, text: string) =>
       refusalOf(collect(client.streamGenerate({ generation: hello(id, text) }, callOptions({ principal: operator }))))
     const metadata = (status: string) => ({
@@ -207,12 +206,10 @@ forEachTransport((name, connect) => {
       assert.deepEqual([refusal.reason, refusal.code, refusal.metadata], [reason, code, metadata(status)])
     }
     assert.equal((await call('req_after', '/fail 500 after 2\nHello')).reason, 'PROVIDER_UNAVAILABLE')
-    await connection[Symbol.asyncDispose]()
     const [refused, after] = await rowsOf(service, 'req_402', 'req_after')
     assert.deepEqual([refused?.status, refused?.error, refused?.usage], ['failed', 'PROVIDER_REFUSED', undefined])
     // A token for 3 bytes of what came is more than the echo reported.
     assert.deepEqual([after?.status, after?.usage?.outputTokens, after?.usage?.estimated], ['failed', 3n, true])
-    await service.remove()
   })
 
   test(`${name}: a generation that takes too long is a timeout`, async () => {
@@ -227,7 +224,8 @@ forEachTransport((name, connect) => {
   })
 
   test(`${name}: what cannot be generated is refused by its field, and no row is written`, async () => {
-    const { service, connection, client } = await open()
+    await using service = await openConnected(connect)
+    const { client } = service
     const messages = [userMessage('Hello')]
     const cases: readonly (readonly [Request, string])[] = [
       [{ messages }, 'request_id'],
@@ -280,9 +278,7 @@ forEachTransport((name, connect) => {
       (await refusalOf(collect(client.streamGenerate({ generation: hello('r') })))).reason,
       'PRINCIPAL_MISSING',
     )
-    await connection[Symbol.asyncDispose]()
     assert.deepEqual(await rowsOf(service, 'r'), [undefined])
-    await service.remove()
   })
 
   test(`${name}: a key that was disabled spends nothing`, async () => {
