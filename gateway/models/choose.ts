@@ -22,6 +22,8 @@ function isWanted(model: Model, query: Filter): boolean {
     hasAll(outputModalities, query.output_modalities) &&
     isOneOf(providerId, query.model_authors) &&
     isOneOf(providerId, query.providers) &&
+    (query.zdr !== 'true' || model.retainsNothing) &&
+    (query.distillable === undefined || model.distillable === (query.distillable === 'true')) &&
     (query.context === undefined || (model.contextLength ?? 0n) >= BigInt(query.context)) &&
     isPriced(model.pricing, 'inputNanos', query.min_price, query.max_price) &&
     isPriced(model.pricing, 'outputNanos', query.min_output_price, query.max_output_price)

@@ -130,6 +130,14 @@ export const modelsQuery = z.object({
   max_price: dollars,
   min_output_price: dollars.meta({ description: 'US dollars for a million tokens of output' }),
   max_output_price: dollars,
+  zdr: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: '`true`: only models whose provider retains nothing of what it is sent' }),
+  distillable: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: 'Only models on whose text others may be trained, or only the others' }),
   sort: z.string().optional().meta({
     description:
       '`pricing-low-to-high`, `pricing-high-to-low`, `context-high-to-low`; by anything else, the order of the configuration',

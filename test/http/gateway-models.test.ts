@@ -11,13 +11,13 @@ import { scratchDirectory } from '#test/support/processes.ts'
 const CONFIG = {
   providers: [
     {
-      ...{ id: 'mine', protocol: 'openai', baseURL: 'http://127.0.0.1:9/v1', quantization: 'fp8' },
+      ...{ id: 'mine', protocol: 'openai', baseURL: 'http://127.0.0.1:9/v1', quantization: 'fp8', zdr: true },
       models: [
         {
           ...{ id: 'big', name: 'Big', description: 'A big one', contextLength: 200_000, maxOutputTokens: 8_000 },
           ...{ pricing: { input: 2.5, output: '10', cacheRead: '0.25' }, inputModalities: ['text', 'image'] },
         },
-        { id: 'org/small' },
+        { id: 'org/small', zdr: false, distillable: true },
       ],
     },
     { id: 'anthropic', protocol: 'anthropic', baseURL: 'http://127.0.0.1:9', models: [{ id: 'claude-opus-4-5' }] },
@@ -52,6 +52,9 @@ test('models are listed, filtered, sorted and counted, page by page, through the
   assert.deepEqual(await idsOf(models.list({ inputModalities: 'image', providers: 'mine' })), all.slice(0, 2))
   assert.deepEqual(await idsOf(models.list({ maxPrice: 3 })), ['mine/big', 'portico/echo'])
   assert.deepEqual(await idsOf(models.list({ context: 200_001 })), ['portico/echo'])
+  assert.deepEqual(await idsOf(models.list({ zdr: 'true' })), ['mine/big', 'portico/echo'])
+  assert.deepEqual(await idsOf(models.list({ distillable: 'true' })), ['mine/org/small', 'portico/echo'])
+  assert.deepEqual(await idsOf(models.list({ distillable: 'false' })), ['mine/big', 'anthropic/claude-opus-4-5'])
   assert.deepEqual(await idsOf(models.list({ sort: 'pricing-low-to-high' })), [
     ...['portico/echo', 'mine/big', 'anthropic/claude-opus-4-5', 'mine/org/small'],
   ])

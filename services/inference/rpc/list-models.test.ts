@@ -16,15 +16,16 @@ const ALL = [
   ...['repetition_penalty', 'seed', 'stop', 'logit_bias', 'logprobs', 'top_logprobs', 'prediction', 'reasoning'],
   ...['reasoning_effort', 'include_reasoning', 'verbosity'],
 ]
-const known = (inputModalities: string[], supportedParameters: string[]) => {
-  return { inputModalities, outputModalities: ['text'], supportedParameters, quantization: 'unknown' }
+const known = (inputModalities: string[], supportedParameters: string[], open = false) => {
+  const policy = { quantization: 'unknown', retainsNothing: open, distillable: open }
+  return { inputModalities, outputModalities: ['text'], supportedParameters, ...policy }
 }
 const compatible = known(
   ['text', 'image', 'file', 'audio'],
   ALL.filter((name) => name !== 'top_a'),
 )
 const echo = {
-  ...known(['text', 'image', 'file', 'audio', 'video'], ALL),
+  ...known(['text', 'image', 'file', 'audio', 'video'], ALL, true),
   name: 'portico/echo',
   providerId: 'portico',
   modelId: 'echo',

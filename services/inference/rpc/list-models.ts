@@ -2,7 +2,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import type { Pricing } from '../domain/cost.ts'
-import type { Endpoint } from '../domain/endpoint.ts'
+import { type Endpoint, UNKNOWN_POLICY } from '../domain/endpoint.ts'
 import type { Setting } from '../domain/left-out.ts'
 import { endpointOf, isAllowed, type ModelEntry, type ProviderEntry } from '../domain/model-list.ts'
 import type { PriceList } from '../ports/price-list.ts'
@@ -64,7 +64,7 @@ export function listModels(dependencies: {
 }
 
 function modelToProto({ protocol }: ProviderEntry, model: ModelEntry, endpoint: Endpoint) {
-  const { providerId, modelId, contextLength, outputLimit, pricing, policy, without = [] } = endpoint
+  const { providerId, modelId, contextLength, outputLimit, pricing, policy = UNKNOWN_POLICY, without = [] } = endpoint
   const { displayName, description, inputModalities = MODALITIES[protocol], outputModalities = ['text'] } = model
   const left = new Set<Setting | undefined>(without)
   return {
@@ -73,7 +73,7 @@ function modelToProto({ protocol }: ProviderEntry, model: ModelEntry, endpoint: 
     outputLimit: outputLimit === undefined ? undefined : BigInt(outputLimit),
     ...{ inputModalities: [...inputModalities], outputModalities: [...outputModalities] },
     supportedParameters: Object.keys(PARAMETERS).filter((name) => !left.has(PARAMETERS[name])),
-    quantization: policy?.quantization ?? 'unknown',
+    ...{ quantization: policy.quantization, retainsNothing: policy.retainsNothing, distillable: policy.distillable },
     ...(pricing === undefined ? {} : { pricing: pricingToProto(pricing) }),
   }
 }

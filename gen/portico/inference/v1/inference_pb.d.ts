@@ -1784,6 +1784,20 @@ export declare type Model = Message$1<"portico.inference.v1.Model"> & {
    * @generated from field: string quantization = 12;
    */
   quantization: string;
+
+  /**
+   * Whether its provider retains nothing of what it is sent.
+   *
+   * @generated from field: bool retains_nothing = 13;
+   */
+  retainsNothing: boolean;
+
+  /**
+   * Whether other models may be trained on what it says.
+   *
+   * @generated from field: bool distillable = 14;
+   */
+  distillable: boolean;
 };
 
 /**
