@@ -3,6 +3,7 @@ import { type AuditEntry, AuditEntry_Resource as Resource } from '#gen/portico/i
 import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
+import { workspaceId, workspaceUuid } from '../records/ids.ts'
 import { fromMoment, moment } from '../records/time.ts'
 import { freeObject } from '../shape.ts'
 
@@ -35,7 +36,7 @@ export const auditEntry = z
   .discriminatedUnion('type', [
     z.strictObject({
       ...{ type: z.literal('exchange_accepted'), ...common, policy_id: z.string(), policy_revision: z.int() },
-      ...{ issuer_id: z.string(), issuer_revision: z.int(), key_id: z.string(), workspace_id: z.string() },
+      ...{ issuer_id: z.string(), issuer_revision: z.int(), key_id: z.string(), workspace_id: workspaceId },
       subject: z.string(),
       token_id: z.string().meta({ description: '`jti` of the access token' }),
       expires_at: moment,
@@ -69,8 +70,8 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
       return {
         ...{ type: 'exchange_accepted', ...shared, policy_id: value.policyId, issuer_id: value.issuerId },
         ...{ policy_revision: Number(value.policyRevision), issuer_revision: Number(value.issuerRevision) },
-        ...{ key_id: value.keyId, workspace_id: value.workspaceId, subject: value.subject, token_id: value.tokenId },
-        ...{ expires_at: fromMoment(value.expireTime), client_network: value.clientNetwork },
+        ...{ key_id: value.keyId, workspace_id: workspaceUuid(value.workspaceId), subject: value.subject },
+        ...{ token_id: value.tokenId, expires_at: fromMoment(value.expireTime), client_network: value.clientNetwork },
       }
     }
     case 'exchangeRefused': {

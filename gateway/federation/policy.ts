@@ -2,6 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import { ClaimChecksSchema, type Policy, PolicySettingsSchema } from '#gen/portico/identity/v1/federation_pb.js'
 import type { JsonOf } from '../kinds.ts'
+import { workspaceId, workspaceUuid } from '../records/ids.ts'
 import { fromMoment, moment } from '../records/time.ts'
 import { limitedBy } from '../shape.ts'
 
@@ -64,7 +65,7 @@ export const policy = z
   .strictObject({
     id: z.string(),
     ...fields,
-    workspace_id: z.string().meta({ description: 'Workspace of the key' }),
+    workspace_id: workspaceId.meta({ description: 'Workspace of the key' }),
     enabled: z.boolean(),
     checks,
     revision: z.int().meta({ description: 'Raised by every change' }),
@@ -77,7 +78,7 @@ export const policy = z
 export const warnings = z.array(z.string()).meta({ description: 'What is allowed and yet unwise about it, for people' })
 
 export function fromPolicy(shown: Policy | undefined): JsonOf<typeof policy> {
-  const { policyId, settings, workspaceId, revision, createTime, updateTime } = shown ?? {}
+  const { policyId, settings, workspaceId: workspace = '', revision, createTime, updateTime } = shown ?? {}
   if (policyId === undefined || settings === undefined) throw new Error('identity answered without a policy')
   const { scope, tokenType } = settings.checks ?? {}
   return {
@@ -88,7 +89,7 @@ export function fromPolicy(shown: Policy | undefined): JsonOf<typeof policy> {
     audience: settings.audience,
     condition: settings.condition ?? null,
     key_id: settings.keyId,
-    workspace_id: workspaceId ?? '',
+    workspace_id: workspaceUuid(workspace),
     enabled: settings.enabled,
     checks: {
       ...(scope === undefined ? {} : { scope }),

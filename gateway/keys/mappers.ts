@@ -9,6 +9,7 @@ import {
 import type { Spending } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
+import { workspaceUuid } from '../records/ids.ts'
 import { fromMaybeMoment, fromMoment } from '../records/time.ts'
 import { fromCost, toCost } from '../records/usage.ts'
 import type { KeyBody, key, ownKey } from './schemas.ts'
@@ -84,7 +85,7 @@ export function fromKey(shown: ApiKey | undefined, spending: Spending | undefine
     ...{ hash: apiKey.hash, name: apiKey.name, disabled: apiKey.disabled },
     ...fromCommon(apiKey, spending),
     ...{ created_at: created, updated_at: updated === created ? null : updated },
-    ...{ external_user: null, workspace_id: apiKey.workspaceId },
+    ...{ external_user: null, workspace_id: workspaceUuid(apiKey.workspaceId) },
   }
 }
 
@@ -98,7 +99,11 @@ export function fromOwnKey(
   return {
     ...fromCommon(apiKey, spending),
     ...{ is_free_tier: false, is_management_key: isManager, is_provisioning_key: isManager },
-    ...{ organization_id: organizationId, workspace_id: apiKey.workspaceId, allowed_data_regions: ['global'] },
+    ...{
+      organization_id: organizationId,
+      workspace_id: workspaceUuid(apiKey.workspaceId),
+      allowed_data_regions: ['global'],
+    },
     free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
     rate_limit: { requests: apiKey.terms?.requestsPerMinute ?? -1, interval: '1m', note: 'See requests_per_minute' },
   }

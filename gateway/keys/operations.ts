@@ -7,7 +7,7 @@ import type { Clients } from '../clients.ts'
 import { OF_KEYS, OF_MANAGERS } from '../credentials.ts'
 import { byStatus } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { nameParameter } from '../records/ids.ts'
+import { nameParameter, workspaceUuid } from '../records/ids.ts'
 import { fromKey, fromOwnKey, maskOf, publicField, toKeySettings } from './mappers.ts'
 import { createKeyBody, key, listKeysQuery, ownKey, updateKeyBody } from './schemas.ts'
 
@@ -103,9 +103,10 @@ export const getOwnKey = operation({
 })
 
 /** A management key manages the keys of its own workspace; to it there is no other one. */
-function requireWorkspace(workspaceId: string | undefined, call: Call): void {
-  if (workspaceId === undefined || workspaceId === call.requirePrincipal().workspaceId) return
-  throw new Rejection('WORKSPACE_NOT_FOUND', { workspace_id: workspaceId.slice(0, 64) })
+function requireWorkspace(named: string | undefined, call: Call): void {
+  const { workspaceId } = call.requirePrincipal()
+  if (named === undefined || named === workspaceId || named.toLowerCase() === workspaceUuid(workspaceId)) return
+  throw new Rejection('WORKSPACE_NOT_FOUND', { workspace_id: named.slice(0, 64) })
 }
 
 /** Management keys are the operator's: here there are none. */

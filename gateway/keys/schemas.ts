@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
 import { CreateApiKeyRequestSchema } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { workspaceId } from '../records/ids.ts'
 import { moment } from '../records/time.ts'
 import { limitedBy } from '../shape.ts'
 
@@ -32,7 +33,9 @@ const settings = {
   }),
 }
 
-const workspace = z.string().meta({ description: "That of the management key, as a key's `workspace_id` names it" })
+const workspace = z.string().meta({
+  description: "That of the management key, as a key's `workspace_id` names it, or as the operator does (`wrk_…`)",
+})
 
 /** Body of keys.create. */
 export const createKeyBody = z
@@ -94,7 +97,7 @@ export const key = z
     created_at: moment,
     updated_at: moment.nullable().meta({ description: 'Null: never since it was created' }),
     external_user: z.null(),
-    workspace_id: z.string(),
+    workspace_id: workspaceId,
   })
   .meta({ id: 'ApiKey' })
 
@@ -106,7 +109,7 @@ export const ownKey = z
     is_management_key: z.boolean(),
     is_provisioning_key: z.boolean().meta({ description: 'An older name of is_management_key' }),
     organization_id: z.string(),
-    workspace_id: z.string(),
+    workspace_id: workspaceId,
     allowed_data_regions: z.array(z.literal('global')),
     free_model_daily_requests: z
       .strictObject({ limit: z.literal(0), remaining: z.literal(0), used: z.literal(0) })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Preset, Preset_Status, type PresetVersion } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
-import { workspaceUuid } from '../records/ids.ts'
+import { workspaceId, workspaceUuid } from '../records/ids.ts'
 import { fromMaybeMoment, fromMoment, moment } from '../records/time.ts'
 
 /** A version of a preset. */
@@ -32,7 +32,7 @@ const members = {
   created_at: moment,
   updated_at: moment,
   creator_user_id: z.string().meta({ description: 'Id of the key that created it' }),
-  workspace_id: z.uuid(),
+  workspace_id: workspaceId,
   designated_version_id: z.uuid().meta({ description: 'The version that requests are served with' }),
 }
 

@@ -36,7 +36,10 @@ export const nameParameter = (field: string, description: string) =>
 /** Of the ids of workspaces; made once, at random. */
 const NAMESPACE = Buffer.from('b7a0a9c2f1d54e0d9a3c6d5b8e4f7102', 'hex')
 
-/** The UUID of a workspace where one is shown: it follows from the id, so that it never changes (RFC 9562, version 5). */
+/** Id of a workspace, as it is shown. */
+export const workspaceId = z.uuid().meta({ description: 'The same for as long as the workspace is there' })
+
+/** The UUID by which all of `/api/v1` shows a workspace: it follows from the id, so that it never changes (RFC 9562, version 5). */
 export function workspaceUuid(workspaceId: string): string {
   const bytes = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(workspaceId)]), 'buffer').subarray(0, 16)
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x50

@@ -6,6 +6,7 @@ import {
 } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
+import { workspaceUuid } from '../records/ids.ts'
 import { fromSetTime } from '../records/time.ts'
 import { fromCost } from '../records/usage.ts'
 import type { activityItem, generationRecord } from './schemas.ts'
@@ -67,7 +68,7 @@ export function fromGenerationRecord(record: GenerationRecord | undefined, works
     not_applied: record.leftOut,
     preset_id: record.preset?.presetId ?? null,
     api_key_id: record.apiKeyId ?? null,
-    workspace_id: workspaceId,
+    workspace_id: workspaceUuid(workspaceId),
     ...{ api_type: 'completions', data_region: 'global', is_byok: false },
     ...NOTHING,
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { GetGenerationRequestSchema, ListActivityRequestSchema } from '#gen/portico/inference/v1/usage_service_pb.js'
+import { workspaceId } from '../records/ids.ts'
 import { cost } from '../records/usage.ts'
 import { limitedBy } from '../shape.ts'
 
@@ -98,7 +99,7 @@ export const generationRecord = z
     not_applied: z.array(z.string()).meta({ description: 'Members that did not reach the model as they were meant' }),
     preset_id: text,
     api_key_id: text,
-    workspace_id: z.string(),
+    workspace_id: workspaceId,
     api_type: z.literal('completions'),
     data_region: z.literal('global'),
     is_byok: z.literal(false),

@@ -4,6 +4,7 @@ import test from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
 import * as errors from '@openrouter/sdk/models/errors'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import type { Json } from '#test/support/responses.ts'
 
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
@@ -71,6 +72,38 @@ test('only management keys manage keys, and they are none of those that are mana
   await assert.rejects(keys.list({ workspaceId: 'wrk_other' }), { statusCode: 404 })
   const { data } = await manager(portico).list()
   assert.deepEqual((await keys.list({ workspaceId: data[0]?.workspaceId ?? '' })).data, data)
+})
+
+test('a workspace is one UUID wherever it is shown; the operator’s name of it is taken, too', async () => {
+  await using portico = await openPortico()
+  const send = async (path: string, key: string, body?: object): Promise<Json> => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const request = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) }
+    const answer = await portico.fetch(`/api/v1${path}`, request)
+    const json = (await answer.json()) as Json
+    assert.ok(answer.ok, JSON.stringify(json))
+    return json
+  }
+  const manage = (path: string, body?: object) => send(path, PORTICO_KEYS.management, body)
+  const { data: preset } = await manage('/presets/a/responses', {})
+  const workspace = preset.workspace_id as string
+  assert.match(workspace, /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  const { id } = await send('/chat/completions', PORTICO_KEYS.api, {
+    ...{ model: 'portico/echo', messages: [{ role: 'user', content: 'Hi' }] },
+  })
+  const shown = [
+    (await send('/key', PORTICO_KEYS.api)).data,
+    (await send(`/generation?id=${id}`, PORTICO_KEYS.api)).data,
+    ...(await manage('/keys')).data,
+  ]
+  const { apiKeys } = await portico.identity.listApiKeys({}, portico.operator)
+  const named = apiKeys[0]?.workspaceId ?? assert.fail()
+  assert.match(named, /^wrk_/)
+  for (const name of [workspace, workspace.toUpperCase(), named]) {
+    shown.push((await manage('/keys', { name: 'a', workspace_id: name })).data)
+    shown.push(...(await manage(`/keys?workspace_id=${name}`)).data)
+  }
+  assert.deepEqual([...new Set(shown.map(({ workspace_id }) => workspace_id))], [workspace])
 })
 
 test('a key sees itself, and what it may spend', async () => {
