@@ -37,7 +37,7 @@ export const createChatCompletion = operation({
       model,
       describe: describeTo(call, headers, model),
     }
-    const request = { generation: toGenerationRequest(body, id, headers), streamed: body.stream === true }
+    const request = { headers, generation: toGenerationRequest(body, id, headers), streamed: body.stream === true }
     return answerGeneration(clients, call, request, {
       fromGeneration: (generation) => fromGeneration(seed, generation),
       fromFailure: (failure) => failedCompletion(seed, failure),

@@ -3,7 +3,8 @@ import type { Call } from '../call.ts'
 import type { Clients } from '../clients.ts'
 import type { PublicError } from '../errors/public-error.ts'
 import { type EventAnswer, type WholeAnswer, whole } from '../kinds.ts'
-import { asked, type GenerationInit } from './call.ts'
+import { asked, type GenerationHeaders, type GenerationInit } from './call.ts'
+import { cacheNotApplied } from './response-cache.ts'
 import { type StreamWriter, streamedAnswer } from './streamed-answer.ts'
 
 /** How a dialect shows a generation, whole as an `Answer`; `Failure` is what it says of one that broke off. */
@@ -21,14 +22,24 @@ export interface Presentation<Answer, Failure> {
   readonly writer: () => Pick<StreamWriter<Failure>, 'fold' | 'frames'>
 }
 
+/** What a client wants. */
+interface Wanted {
+  readonly headers: GenerationHeaders
+  readonly generation: GenerationInit
+  readonly streamed: boolean
+}
+
 /** Asks for a generation as the client did, whole or as a stream, and shows it in the client's dialect. */
 export function answerGeneration<Answer, Failure>(
   { inference }: Clients,
   call: Call,
-  { generation, streamed }: { readonly generation: GenerationInit; readonly streamed: boolean },
+  { headers, generation, streamed }: Wanted,
   { fromGeneration, fromFailure, writer, ...failures }: Presentation<Answer, Failure>,
 ): WholeAnswer<Answer> | EventAnswer {
-  const request = asked(generation, call)
+  const uncached = cacheNotApplied(headers)
+  const { notApplied = [] } = generation
+  const all = uncached.length === 0 ? generation : { ...generation, notApplied: [...notApplied, ...uncached] }
+  const request = asked(all, call)
   if (streamed) {
     return streamedAnswer(inference.streamGenerate(request, call.options()), { ...writer(), ...failures })
   }

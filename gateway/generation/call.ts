@@ -9,6 +9,7 @@ import type { Clock } from '#shared/clock.ts'
 import { timedText } from '#shared/ids.ts'
 import type { Call } from '../call.ts'
 import { limitedBy } from '../shape.ts'
+import { cacheHeaders } from './response-cache.ts'
 
 /** What the inference service is asked for. */
 export type GenerationInit = Exclude<MessageInitShape<typeof GenerationRequestSchema>, GenerationRequest>
@@ -23,6 +24,7 @@ export const generationHeaders = {
     .meta({ description: 'Groups the requests of one conversation; the member session_id takes precedence' }),
   'x-openrouter-metadata': optional('`enabled`: the answer says how it was made, in `openrouter_metadata`'),
   'x-openrouter-experimental-metadata': optional('An older name of X-OpenRouter-Metadata'),
+  ...cacheHeaders,
   'http-referer': optional('Address of the application'),
   'x-openrouter-title': optional('Name of the application'),
   'x-title': optional('An older name of X-OpenRouter-Title'),

@@ -47,7 +47,11 @@ export const createMessage = operation({
     const { text, requestId } = generationOf(call)
     const seed = { id: `msg_${text}`, speed: body.speed ?? null }
     const describe = describeTo(call, headers, body.model)
-    const request = { generation: toGenerationRequest(body, requestId, headers), streamed: body.stream === true }
+    const request = {
+      headers,
+      generation: toGenerationRequest(body, requestId, headers),
+      streamed: body.stream === true,
+    }
     return answerGeneration<MessageObject, object>(clients, call, request, {
       fromGeneration(generation) {
         const message = fromGeneration(seed, generation)

@@ -4,6 +4,7 @@ import type { CreatePresetVersionRequestSchema } from '#gen/portico/inference/v1
 import { Rejection } from '#shared/rejection.ts'
 import { OF_MANAGERS } from '../credentials.ts'
 import { type GenerationInit, toIdentity } from '../generation/call.ts'
+import { cacheSettings } from '../generation/response-cache.ts'
 import { sharedSettings } from '../generation/settings.ts'
 import { type Operation, operation } from '../operation.ts'
 import { jsonProblem } from '../records/json.ts'
@@ -35,14 +36,16 @@ const SECRET = 'must be left out: whoever may use a preset can read it'
 /** They are checked as the specification says, and not kept. */
 const { user, session_id, trace, debug } = sharedSettings
 const identity = { user, session_id, trace, debug }
+/** Members beside those that say how an answer is made; those of the cache mean something in presets only. */
+const beside = { ...identity, ...cacheSettings }
 
 /** Makes the operation that creates presets of the bodies of a dialect. */
 export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S>): Operation {
   const { path, id, body, system, toSettings, toSystem, publicField } = dialect
-  const looked = new Set([...Object.keys(body.shape), ...Object.keys(identity)])
+  const looked = new Set([...Object.keys(body.shape), ...Object.keys(beside)])
   const kept = new Set([...looked].filter((name) => name !== system && !(name in identity)))
   const configOf = (given: object): Config => pick(given, kept) as Config
-  const checked = guarded(body.safeExtend(identity), (value) => {
+  const checked = guarded(body.safeExtend(beside), (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
     return jsonProblem(configOf(value), DEPTH)
   })
@@ -67,7 +70,9 @@ export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S
       const said = pick(given as object, looked) as z.output<S>
       const systemPrompt = toSystem(said)
       const prompt = systemPrompt === '' ? {} : { systemPrompt }
-      const settings = { ...toSettings(said), ...toIdentity(said, {}) }
+      const { notApplied = [], ...made } = toSettings(said)
+      const uncached = (given as { cache_enabled?: unknown }).cache_enabled === true ? ['cache_enabled'] : []
+      const settings = { ...made, ...toIdentity(said, {}), notApplied: [...notApplied, ...uncached] }
       return presets.createPresetVersion({ slug, config: configOf(said), settings, ...prompt }, call.options())
     },
     present: (created) => ({ data: fromDesignated(created) }),

@@ -39,7 +39,11 @@ export const createResponse = operation({
     const seconds = (): number => Math.floor(facade.clock.now() / 1_000)
     const describe = describeTo(call, headers, body.model)
     const seed = { id: `resp_${text}`, createdAt: seconds(), model: body.model, echo: requestEcho(body), describe }
-    const request = { generation: toGenerationRequest(body, requestId, headers), streamed: body.stream === true }
+    const request = {
+      headers,
+      generation: toGenerationRequest(body, requestId, headers),
+      streamed: body.stream === true,
+    }
     return answerGeneration(clients, call, request, {
       fromGeneration: (generation) => fromGeneration(seed, generation, seconds()),
       fromFailure: (failure) => failedResponse(seed, failure),

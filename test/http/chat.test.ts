@@ -135,6 +135,15 @@ test('what was asked for and not applied is named where the request asks how it 
   ])
   const chunks = await streamChat(portico, request, headers)
   assert.deepEqual(chunks.at(-1)?.openrouter_metadata, metadata)
+  const cached = { ...headers, 'x-openrouter-cache': 'true', 'x-openrouter-cache-ttl': '999999' }
+  const { pipeline } = (await askChat(portico, say('/length 1'), cached)).openrouter_metadata
+  assert.deepEqual(
+    pipeline.map(({ name }: Json) => name),
+    ['x-openrouter-cache'],
+  )
+  for (const wrong of [{ 'x-openrouter-cache': 'yes' }, { 'x-openrouter-cache-ttl': '5m' }]) {
+    assert.equal((await postChat(portico, say('Hi'), { ...headers, ...wrong } as Record<string, string>)).status, 400)
+  }
   assert.equal(chunks.filter((chunk) => 'openrouter_metadata' in chunk).length, 1)
 })
 

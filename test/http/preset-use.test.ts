@@ -3,7 +3,7 @@ import test from 'node:test'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { create, created, send } from '#test/support/presets.ts'
 import { answers, fixture, type ProviderStub, startStub } from '#test/support/provider-stub.ts'
-import { openWith } from '#test/support/responses.ts'
+import { type Json, openWith } from '#test/support/responses.ts'
 
 /** What each dialect calls what the test sets and asks. */
 const DIALECTS = {
@@ -216,3 +216,26 @@ function choiceOf(dialect: string): (name: string) => object {
     ? (name) => ({ type: 'function', name })
     : (name) => ({ type: 'function', function: { name } })
 }
+
+test('a preset keeps that answers shall be cached, and says to who asks that they are not', async () => {
+  await using both = await openBoth()
+  for (const [dialect, { ask }] of Object.entries(DIALECTS)) {
+    const cache = { cache_enabled: true, cache_ttl_seconds: 86_400 }
+    const { designated_version: version } = await created(both.portico, 'cached', dialect, cache)
+    assert.deepEqual(version.config, cache)
+    for (const cache_ttl_seconds of [0, 86_401, 'x']) {
+      assert.equal((await create(both.portico, 'wrong', dialect, { cache_ttl_seconds })).status, 400)
+    }
+    const answer = await both.portico.fetch(`/api/v1/${dialect}`, {
+      method: 'POST',
+      headers: {
+        ...{ authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' },
+        'x-openrouter-metadata': 'enabled',
+      },
+      body: JSON.stringify({ model: 'openai/gpt', preset: 'cached', max_tokens: 10, ...ask }),
+    })
+    const { openrouter_metadata: metadata } = (await answer.json()) as Json
+    const names = metadata.pipeline.map(({ name }: Json) => name)
+    assert.deepEqual(names, ['cache_enabled'], dialect)
+  }
+})

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+
+const flag = (description: string) => z.enum(['true', 'false']).optional().meta({ description })
+
+/**
+ * Headers by which a request wants an answer that was kept of an equal one (gateway facts 6.4). None is kept here: they are checked, and
+ * named as not applied.
+ */
+export const cacheHeaders = {
+  'x-openrouter-cache': flag('Named as not applied: no answers are kept'),
+  'x-openrouter-cache-ttl': z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a number of seconds')
+    .optional()
+    .meta({ description: 'How long an answer may be kept, in seconds' }),
+  'x-openrouter-cache-clear': flag('Named as not applied: no answers are kept'),
+}
+
+/** The same, as a preset says it. */
+export const cacheSettings = {
+  cache_enabled: z.boolean().nullish().meta({ description: 'Kept, and named as not applied: no answers are kept' }),
+  cache_ttl_seconds: z.int().min(1).max(86_400).nullish(),
+}
+
+const ASKING = ['x-openrouter-cache', 'x-openrouter-cache-clear'] as const
+
+/** Those headers of a request that ask for something. */
+export function cacheNotApplied(
+  headers: {
+    readonly [name in (typeof ASKING)[number]]?: string | undefined
+  },
+): readonly string[] {
+  return ASKING.filter((name) => headers[name] === 'true')
+}
