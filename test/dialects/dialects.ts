@@ -36,7 +36,7 @@ export interface Dialect {
   readonly stops: boolean
   /** A conversation with a picture, a file and a call that was answered; two tools, a schema, limits. */
   readonly request: Json
-  post(portico: Portico, body: Json, headers: Record<string, string>): Promise<Response>
+  post(portico: Pick<Portico, 'fetch'>, body: Json, headers: Record<string, string>): Promise<Response>
   /** The whole answer that a stream amounts to, as clients put it together. */
   fold(text: string): Json
   read(answer: Json): Answer
