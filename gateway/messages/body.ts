@@ -20,6 +20,7 @@ const thinking = guarded(
         display,
       }),
       z.looseObject({ type: z.literal('adaptive'), display }),
+      z.looseObject({ type: z.literal('between_tools') }),
       z.looseObject({ type: z.literal('disabled') }),
     ],
     typeErrors(),

@@ -83,6 +83,7 @@ function toReasoning({ thinking, output_config: output }: MessageSettings): Gene
   const effort = output?.effort ?? undefined
   if (thinking == null) return effort === undefined ? undefined : { effort }
   if (thinking.type === 'disabled') return { effort: 'none' }
+  if (thinking.type === 'between_tools') return { ...given('effort', effort) }
   const summary = thinking.display === 'omitted' ? {} : { summary: 'auto' }
   if (thinking.type === 'adaptive') return { ...given('effort', effort), ...summary }
   return { ...given('effort', effort), maxTokens: thinking.budget_tokens, ...summary }

@@ -18,7 +18,8 @@ export function requireTools({ input }: Pick<Generation, 'input'>): void {
   }
   const known =
     choice.mode === 'named'
-      ? tools.some(({ name }) => name === choice.name)
+      ? tools.some(({ name }) => name === choice.name) ||
+        hostedTools.some(({ definition }) => definition.name === choice.name)
       : hostedTools.some(({ definition }) => definition.type === choice.name)
   check(known, 'tool_choice.name', 'must be one of the tools')
 }

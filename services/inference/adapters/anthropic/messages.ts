@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { CacheControl, MediaPart, Message, Part } from '#services/inference/domain/conversation.ts'
 import { isForeign } from '#services/inference/domain/left-out.ts'
 import { base64, fromUrl } from '../http/data-url.ts'
@@ -5,6 +6,8 @@ import { objectAt } from '../http/json.ts'
 import { callIdOf } from './call-ids.ts'
 import { ANTHROPIC } from './extension.ts'
 import { type AnthropicTools, inputOfCustom } from './tools.ts'
+
+const PDF = 'application/pdf'
 
 type Block = Record<string, unknown>
 
@@ -65,12 +68,30 @@ function blockOf(part: Part, tools: AnthropicTools | undefined): Block | undefin
       const content = blocksOf(part.content, tools)
       return { type: 'tool_result', tool_use_id: callIdOf(part.callId), content, ...failed }
     }
+    default:
+      return untakenIn(part) === undefined ? mediaBlock(part) : undefined
+  }
+}
+
+/** What of a part the API does not take, in words; undefined: nothing. */
+export function untakenIn(part: Part): string | undefined {
+  switch (part.type) {
     case 'audio':
     case 'video':
-      return undefined
+      return part.type
+    case 'file':
+      return isReadable(part) ? undefined : `file of the type ${part.mime?.slice(0, 64) || 'unknown'}`
+    case 'tool-result':
+      return part.content.map(untakenIn).find((kind) => kind !== undefined)
     default:
-      return mediaBlock(part)
+      return undefined
   }
+}
+
+/** Whether a file is a text or a PDF; what only the provider fetches may be one. */
+function isReadable({ source, mime }: MediaPart): boolean {
+  const inline = 'url' in source ? fromUrl(source.url) : { source, mime }
+  return 'url' in inline.source || (mime || inline.mime) === PDF || isUtf8(inline.source.data)
 }
 
 function mediaBlock(part: MediaPart): Block {
@@ -79,7 +100,7 @@ function mediaBlock(part: MediaPart): Block {
   const title = part.type === 'file' && part.name ? { title: part.name } : {}
   const type = part.type === 'image' ? 'image' : 'document'
   if ('url' in inline.source) return { type, source: { type: 'url', url: inline.source.url }, ...title }
-  if (type === 'document' && mime !== 'application/pdf') {
+  if (type === 'document' && mime !== PDF) {
     const data = Buffer.from(inline.source.data).toString('utf8')
     return { type, source: { type: 'text', media_type: 'text/plain', data }, ...title }
   }

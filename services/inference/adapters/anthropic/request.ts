@@ -4,6 +4,7 @@ import { providerBodyFor } from '#services/inference/domain/left-out.ts'
 import { objectAt } from '../http/json.ts'
 import { extensionOf } from './extension.ts'
 import { anthropicMessages, anthropicSystem } from './messages.ts'
+import { samplingOf } from './sampling.ts'
 import { thinkingOf } from './thinking.ts'
 import { AnthropicTools } from './tools.ts'
 import { ANTHROPIC_WITHOUT } from './warnings.ts'
@@ -33,19 +34,13 @@ export function anthropicBody(
   whole = false,
   tools = new AnthropicTools(request),
 ): Record<string, unknown> {
-  const { sampling, user, speed } = request
-  const { thinking } = thinkingOf(request)
-  // Thinking models take no temperature and no top_k.
-  const free = thinking === undefined || thinking.type === 'disabled' ? sampling : undefined
+  const { user, speed } = request
   return given({
     ...extraMembers(request),
     ...inputMembers(request, tools),
     stream: !whole,
     max_tokens: maxTokensOf(request),
-    temperature: free?.temperature === undefined ? undefined : Math.min(free.temperature, 1),
-    top_p: free?.topP,
-    top_k: free?.topK,
-    stop_sequences: sampling === undefined || sampling.stop.length === 0 ? undefined : sampling.stop,
+    ...samplingOf(request).members,
     output_config: outputConfig(request),
     metadata: user ? { user_id: user } : undefined,
     service_tier: tierOf(request),

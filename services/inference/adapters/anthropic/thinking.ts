@@ -17,6 +17,11 @@ interface Thinking {
   readonly budget: number
 }
 
+/** Whether the request demands a call of a tool: the API lets no model think then. */
+export function demandsCall({ toolChoice }: GenerationRequest): boolean {
+  return toolChoice !== undefined && toolChoice.mode !== 'auto' && toolChoice.mode !== 'none'
+}
+
 /** How the model is asked to think: as the caller says in the API's own words, else as the request says. */
 export function thinkingOf(request: GenerationRequest): Thinking {
   const { reasoning, modelId, maxOutputTokens } = request
@@ -30,7 +35,9 @@ export function thinkingOf(request: GenerationRequest): Thinking {
   if (reasoning === undefined) return nothing
   const { effort, maxTokens, summary } = reasoning
   if (effort === 'none') return { ...nothing, thinking: { type: 'disabled' } }
-  if (maxTokens || (effort && BY_BUDGET.test(modelId))) {
+  const byBudget = BY_BUDGET.test(modelId)
+  if (demandsCall(request)) return { ...nothing, effort: effort && !byBudget ? (EFFORTS[effort] ?? effort) : undefined }
+  if (maxTokens || (effort && byBudget)) {
     const wanted = maxTokens || (BUDGETS[effort ?? ''] ?? 24_000)
     // Without a maximum the model's own is one, and something is left for the answer.
     const most =

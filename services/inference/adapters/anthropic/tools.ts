@@ -1,8 +1,9 @@
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { Called } from '#services/inference/domain/parts.ts'
-import type { Tool } from '#services/inference/domain/tools.ts'
+import type { Tool, ToolChoice } from '#services/inference/domain/tools.ts'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { listAt, objectAt, textAt } from '../http/json.ts'
 import { ANTHROPIC, extensionOf } from './extension.ts'
 
@@ -28,6 +29,7 @@ export class AnthropicTools {
   members(): Record<string, unknown> {
     const { tools, hostedTools, toolChoice, parallelToolCalls } = this.#request
     const own = hostedTools.filter(({ format }) => format === ANTHROPIC).map(({ definition }) => definition)
+    checkChoice(toolChoice, tools, own)
     if (tools.length + own.length === 0) return {}
     const more = new Map(listAt(extensionOf(this.#request)?.body?.tools).map((tool) => [objectAt(tool)?.name, tool]))
     const searched = searches(this.#request)
@@ -83,6 +85,21 @@ export class AnthropicTools {
         return { type: 'auto' }
     }
   }
+}
+
+/** A call that the request demands, and the API cannot make, is refused. */
+function checkChoice(choice: ToolChoice | undefined, tools: readonly Tool[], own: readonly JsonObject[]): void {
+  const named = choice !== undefined && 'name' in choice ? choice.name : undefined
+  const known: Readonly<Record<ToolChoice['mode'], boolean>> = {
+    auto: true,
+    none: true,
+    required: tools.length + own.length > 0,
+    named: tools.some(({ name }) => name === named) || own.some(({ name }) => name === named),
+    hosted: own.some(({ type }) => type === named),
+  }
+  if (choice === undefined || known[choice.mode]) return
+  const problem = 'demands a tool that this provider does not have'
+  throw new Rejection('REQUEST_INVALID', { field: 'tool_choice', problem })
 }
 
 /** Whether the model can search for tools: else a deferred one would never be found. */

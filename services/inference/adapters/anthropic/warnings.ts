@@ -1,11 +1,12 @@
-import type { Message, Part } from '#services/inference/domain/conversation.ts'
+import type { Message } from '#services/inference/domain/conversation.ts'
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
 import { foreignLeftOut, OPEN_MODELS_ONLY, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
 import { ANTHROPIC } from './extension.ts'
-import { thinkingOf } from './thinking.ts'
+import { untakenIn } from './messages.ts'
+import { samplingOf } from './sampling.ts'
+import { demandsCall, thinkingOf } from './thinking.ts'
 import { searches } from './tools.ts'
 
-const THINKING = 'A model that thinks takes no such setting: it was left out'
 const SUMMARY = 'This provider decides itself how it shows what the model thinks'
 const TIERS: ReadonlySet<string> = new Set(['auto', 'default', 'priority'])
 
@@ -18,11 +19,12 @@ export const ANTHROPIC_WITHOUT: readonly Setting[] = [
 
 /** What of a request the messages API has no member for, or other bounds. */
 export function anthropicWarnings(request: GenerationRequest): Warning[] {
-  const { sampling, reasoning, responseFormat, serviceTier = 'auto', tools, messages } = request
+  const { reasoning, responseFormat, serviceTier = 'auto', tools, messages } = request
   const warnings = [
     ...settingsLeftOut(request, ANTHROPIC_WITHOUT),
     ...foreignLeftOut(request, ANTHROPIC),
     ...mediaLeftOut(messages),
+    ...samplingOf(request).warnings,
   ]
   const warn = (field: string, holds: boolean, message: string): void => {
     if (holds) warnings.push({ field, message })
@@ -40,24 +42,18 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
   const between = messages.findIndex(({ role }, i) => role === 'system' && i > first)
   warn(`messages[${between}]`, first >= 0 && between > 0, 'It was moved before the conversation')
   const { thinking } = thinkingOf(request)
-  if (thinking === undefined || thinking.type === 'disabled') {
-    warn('sampling.temperature', (sampling?.temperature ?? 0) > 1, 'Lowered to 1')
-  } else {
-    warn('sampling.temperature', sampling?.temperature !== undefined, THINKING)
-    warn('sampling.top_p', sampling?.topP !== undefined, THINKING)
-    warn('sampling.top_k', sampling?.topK !== undefined, THINKING)
-  }
   if (reasoning === undefined) return warnings
   warn('reasoning.summary', reasoning.summary !== undefined && thinking?.type !== 'adaptive', SUMMARY)
   const wanted = reasoning.maxTokens !== undefined || (reasoning.effort !== undefined && reasoning.effort !== 'none')
-  warn('reasoning', wanted && thinking === undefined, 'max_output_tokens leaves no room to think: it was left out')
+  const why = demandsCall(request) ? 'a call is demanded' : 'max_output_tokens leaves no room'
+  warn('reasoning', wanted && thinking === undefined, `The model does not think: ${why}`)
   return warnings
 }
 
 /** A long conversation about sounds needs no more. */
 const MAX_WARNINGS = 64
 
-/** The API takes neither sound nor video. */
+/** The API takes neither sound nor video, and of files texts and PDF alone. */
 function mediaLeftOut(messages: readonly Message[]): Warning[] {
   const warnings: Warning[] = []
   for (const [i, { parts }] of messages.entries()) {
@@ -70,9 +66,4 @@ function mediaLeftOut(messages: readonly Message[]): Warning[] {
     }
   }
   return warnings
-}
-
-function untakenIn(part: Part): 'audio' | 'video' | undefined {
-  if (part.type === 'audio' || part.type === 'video') return part.type
-  return part.type === 'tool-result' ? part.content.map(untakenIn).find((kind) => kind !== undefined) : undefined
 }

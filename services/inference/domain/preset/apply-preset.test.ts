@@ -137,6 +137,22 @@ test('hosted tools are united by type, where there may be several by their names
   assert.deepEqual(merged({ hostedTools: [one] }, { hostedTools: advisors }).hostedTools, [advisors[0], one])
 })
 
+test('a hosted tool that has a name is known by it, whatever its type is dated and whoever runs it', () => {
+  const format = 'anthropic-claude-v1'
+  const [older, newer, bash] = [
+    hosted('web_search_20250305', { name: 'web_search' }, format),
+    hosted('web_search_20260209', { name: 'web_search' }, format),
+    hosted('bash_20250124', { name: 'bash' }, format),
+  ]
+  assert.deepEqual(merged({ hostedTools: [newer] }, { hostedTools: [older, bash] }).hostedTools, [newer, bash])
+  const sets = ['a', 'b'].map((mcp_server_name) => hosted('mcp_toolset', { mcp_server_name }, format))
+  assert.deepEqual(merged({ hostedTools: sets.slice(1) }, { hostedTools: sets }).hostedTools, sets)
+  const own = merged({ tools: [tool('bash')] }, { hostedTools: [bash] })
+  assert.deepEqual([own.tools, own.hostedTools], [[tool('bash')], []])
+  const theirs = merged({ hostedTools: [bash] }, { tools: [tool('bash')] })
+  assert.deepEqual([theirs.tools, theirs.hostedTools], [[], [bash]])
+})
+
 test('a choice that allows some tools holds for those of the preset', () => {
   const preset = {
     tools: [tool('a'), tool('b')],

@@ -30,6 +30,7 @@ export const PRESET_MEMBERS = [
 export type PresetSettings = Pick<GenerationRequest, (typeof PRESET_MEMBERS)[number]>
 
 type Request = Omit<GenerationRequest, 'modelId'>
+type Offered = Pick<Request, 'tools' | 'hostedTools'>
 
 /**
  * A request with what a preset says where the request says nothing (gateway facts 3.8): meaning by meaning, whichever interface either
@@ -37,7 +38,7 @@ type Request = Omit<GenerationRequest, 'modelId'>
  * are for requests that do not begin with some.
  */
 export function withPreset(request: Request, settings: PresetSettings, systemPrompt: string | undefined): Request {
-  const { tools, hostedTools } = allowedOf(settings, request.toolChoice)
+  const { tools, hostedTools } = withoutNamesakes(allowedOf(settings, request.toolChoice), request)
   return {
     ...request,
     messages: withInstructions(request.messages, systemPrompt),
@@ -82,7 +83,7 @@ function united<T>(preset: readonly T[], request: readonly T[], nameOf: (tool: T
 }
 
 /** The preset's tools, as far as a choice allows them; those of the request are there because it does. */
-function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Pick<Request, 'tools' | 'hostedTools'> {
+function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Offered {
   const { tools, hostedTools } = settings
   const allowed = choice !== undefined && 'allowed' in choice ? choice.allowed : undefined
   if (allowed === undefined) return { tools, hostedTools }
@@ -92,16 +93,28 @@ function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Pi
   }
 }
 
+/** The preset's tools without those whose name the request gives to a tool of another kind. */
+function withoutNamesakes({ tools, hostedTools }: Offered, request: Offered): Offered {
+  const names = new Set(request.tools.map(({ name }) => name))
+  const hostedNames = new Set(request.hostedTools.map(({ definition }) => definition.name))
+  return {
+    tools: tools.filter(({ name }) => !hostedNames.has(name)),
+    hostedTools: hostedTools.filter(({ definition }) => !names.has(String(definition.name))),
+  }
+}
+
 function toolName({ namespace, name }: Tool): string {
   return JSON.stringify([namespace?.name, name])
 }
 
-/** Most hosted tools are there once; of some, such as servers of MCP, there are several with names of their own. */
+/**
+ * Most hosted tools are there once; of some, such as servers of MCP, there are several with names of their own. Where tools have names, whose
+ * types have dates, those say which they are.
+ */
 function hostedName({ format, definition }: HostedTool): string {
-  const { type, server_label: label, parameters } = definition
-  const named =
-    typeof parameters === 'object' && parameters !== null && 'name' in parameters ? parameters.name : undefined
-  return JSON.stringify([format, type, label ?? named])
+  const { type, name, server_label: label, mcp_server_name: server, parameters } = definition
+  const named = isObject(parameters) ? parameters.name : undefined
+  return JSON.stringify([format, name ?? type, label ?? server ?? named])
 }
 
 function merged(preset: JsonObject | undefined, request: JsonObject | undefined): JsonObject | undefined {

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { Sampling } from '#services/inference/domain/sampling.ts'
+import { generationRequest } from '#test/support/generation.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { ANTHROPIC } from './extension.ts'
+import { anthropicBody } from './request.ts'
+import { anthropicWarnings } from './warnings.ts'
+
+const tool = { name: 'find', parameters: undefined, strict: undefined }
+const search = { type: 'web_search_20250305', name: 'web_search' }
+const own = { format: ANTHROPIC, definition: search }
+const others = { format: 'openai-responses-v1', definition: { type: 'web_search' } }
+
+/** The body of a request, and what is said of what it lacks. */
+function sent(request: Partial<GenerationRequest>) {
+  const whole = generationRequest({ modelId: 'claude-sonnet-5-5', ...request })
+  return { body: anthropicBody(whole), left: anthropicWarnings(whole).map(({ field }) => field) }
+}
+
+function drawn(more: Partial<Sampling>): Sampling {
+  const unset = { temperature: undefined, topP: undefined, topK: undefined, frequencyPenalty: undefined }
+  return { ...unset, presencePenalty: undefined, seed: undefined, stop: [], ...more }
+}
+
+test('where a call is demanded the model does not think, which the API would refuse, and this is said', () => {
+  const asked = { tools: [tool], reasoning: { effort: 'high' } }
+  for (const toolChoice of [{ mode: 'required' }, { mode: 'named', name: 'find' }] as const) {
+    const { body, left } = sent({ ...asked, toolChoice })
+    assert.deepEqual([body.thinking, body.output_config, left], [undefined, { effort: 'high' }, ['reasoning']])
+    const budget = sent({ ...asked, toolChoice, modelId: 'claude-sonnet-4-5', reasoning: { maxTokens: 2_000 } })
+    assert.deepEqual(
+      [budget.body.thinking, budget.body.output_config, budget.left],
+      [undefined, undefined, ['reasoning']],
+    )
+  }
+  assert.deepEqual(sent({ ...asked, toolChoice: { mode: 'auto' } }).body.thinking, { type: 'adaptive' })
+  // Whoever says it in the API's own words gets its answer.
+  const thinking = { type: 'adaptive' }
+  const extensions = [{ format: ANTHROPIC, headers: {}, body: { thinking } }]
+  assert.deepEqual(sent({ ...asked, extensions, toolChoice: { mode: 'required' } }).body.thinking, thinking)
+})
+
+test('a call that is demanded and cannot be made is refused', () => {
+  for (const [toolChoice, hostedTools] of [
+    [{ mode: 'required' }, [others]],
+    [{ mode: 'hosted', name: 'web_search' }, [others]],
+    [{ mode: 'hosted', name: 'web_search' }, [others, own]],
+    [{ mode: 'named', name: 'web_search' }, [others]],
+  ] as const) {
+    const refused = reasonOfRejection('REQUEST_INVALID', {
+      field: 'tool_choice',
+      problem: 'demands a tool that this provider does not have',
+    })
+    assert.throws(() => sent({ toolChoice, hostedTools }), refused)
+  }
+  const toolChoice = { mode: 'named', name: 'web_search' } as const
+  assert.deepEqual(sent({ toolChoice, hostedTools: [own] }).body.tool_choice, { type: 'tool', name: 'web_search' })
+  assert.equal(sent({ toolChoice: { mode: 'auto' }, hostedTools: [others] }).body.tools, undefined)
+})
+
+test('stop texts of white space, which the API would refuse, are left out and named', () => {
+  const some = sent({ sampling: drawn({ stop: ['\n', 'END', ' '] }) })
+  assert.deepEqual([some.body.stop_sequences, some.left], [['END'], ['sampling.stop']])
+  const none = sent({ sampling: drawn({ stop: ['\n\n'] }) })
+  assert.deepEqual([none.body.stop_sequences, none.left], [undefined, ['sampling.stop']])
+})
+
+test('later models take a temperature alone; one that is beside it is left out, and named unless it changes nothing', () => {
+  for (const [modelId, topP, taken, left] of [
+    ['claude-sonnet-4-5-20250929', 0.5, undefined, ['sampling.top_p']],
+    ['claude-opus-4-1', 1, undefined, []],
+    ['claude-sonnet-4-20250514', 0.5, 0.5, []],
+    ['claude-3-7-sonnet-latest', 0.5, 0.5, []],
+    ['glm-5', 0.5, 0.5, []],
+  ] as const) {
+    const both = sent({ modelId, sampling: drawn({ temperature: 0.25, topP }) })
+    assert.deepEqual([both.body.temperature, both.body.top_p, both.left], [0.25, taken, left], modelId)
+    assert.equal(sent({ modelId, sampling: drawn({ topP }) }).body.top_p, topP)
+  }
+})
+
+test('files that are neither text nor PDF are left out and named', () => {
+  const file = (mime: string | undefined, ...bytes: number[]) =>
+    ({ type: 'file', source: { data: Uint8Array.from(bytes) }, mime }) as const
+  const text = { type: 'text', text: 'x' } as const
+  const archive = file('application/zip', 0x50, 0x4b, 0xff, 0xfe)
+  const linked = { type: 'file', source: { url: 'https://a.test/a.docx' } } as const
+  const inline = { type: 'file', source: { url: 'data:application/zip;base64,UEv//g==' } } as const
+  const parts = [text, file('application/json', 0x7b, 0x7d), archive, file('application/pdf', 0xff), linked, inline]
+  const { body, left } = sent({ messages: [{ role: 'user', parts }] })
+  const [{ content } = assert.fail()] = body.messages as { content: { type: string; source?: { type: string } }[] }[]
+  assert.deepEqual(
+    content.map(({ type, source }) => source?.type ?? type),
+    ['text', 'text', 'base64', 'url'],
+  )
+  assert.deepEqual(left, ['messages[0].parts[2]', 'messages[0].parts[5]'])
+})

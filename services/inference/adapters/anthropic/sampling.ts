@@ -1,0 +1,35 @@
+import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
+import { thinkingOf } from './thinking.ts'
+
+const THINKING = 'A model that thinks takes no such setting: it was left out'
+/** Earlier models, and those of other makers, take both a temperature and a `top_p`; later ones of Claude refuse them together. */
+const TAKES_BOTH = /^(?!claude-)|^claude-(3-|(opus|sonnet)-4-(0|20\d{6})(-|$))/
+
+interface Drawn {
+  /** Of the body; undefined ones are not there. */
+  readonly members: Readonly<Record<string, unknown>>
+  readonly warnings: readonly Warning[]
+}
+
+/** How the answer is drawn, as far as the API takes it, and what it does not. */
+export function samplingOf(request: GenerationRequest): Drawn {
+  const { temperature, topP, topK, stop = [] } = request.sampling ?? {}
+  const warnings: Warning[] = []
+  const warn = (field: string, message: string): void => void warnings.push({ field: `sampling.${field}`, message })
+  const stops = stop.filter((text) => text.trim() !== '')
+  if (stops.length < stop.length) warn('stop', 'Texts of white space alone end no answer here: they were left out')
+  const stop_sequences = stops.length === 0 ? undefined : stops
+  const { thinking } = thinkingOf(request)
+  if (thinking !== undefined && thinking.type !== 'disabled') {
+    if (temperature !== undefined) warn('temperature', THINKING)
+    if (topP !== undefined) warn('top_p', THINKING)
+    if (topK !== undefined) warn('top_k', THINKING)
+    return { members: { stop_sequences }, warnings }
+  }
+  if (temperature !== undefined && temperature > 1) warn('temperature', 'Lowered to 1')
+  const both = temperature !== undefined && topP !== undefined && !TAKES_BOTH.test(request.modelId)
+  if (both && topP < 1) warn('top_p', 'This model takes no such setting beside a temperature: it was left out')
+  const top_p = both ? undefined : topP
+  const lowered = temperature === undefined ? undefined : Math.min(temperature, 1)
+  return { members: { temperature: lowered, top_p, top_k: topK, stop_sequences }, warnings }
+}
