@@ -1,6 +1,7 @@
 // `node bench/chat.ts [--share X] [--rounds N] [json | streams | memory …]`: chat completions of Portico, with its ledger and a key that has
 // limits, beside a bare undici proxy, a bare Express server and Portkey's gateway of npm, which is installed into a temporary folder. All
-// are asked in turns, through one upstream. --share makes everything shorter, to try things. Linux only.
+// are asked in turns, through one upstream. --share makes rounds shorter, to try things, but never the warm-up: what runs is compiled on
+// the way, and each side by other code. Linux only.
 import { parseArgs } from 'node:util'
 import { casesOf } from './chat/cases.ts'
 import { compare } from './chat/compare.ts'
@@ -38,5 +39,5 @@ if (asked('memory')) await measureMemory(Math.ceil(MEMORY_REQUESTS * share), rou
 async function warmUp(side: Side, prompt: string, stream: boolean): Promise<void> {
   const { requests, connections } = WARM_UP
   await using client = new LoadClient(side.server.url, connections)
-  await client.load(Math.ceil(requests * share), connections, () => side.request(prompt, stream))
+  await client.load(requests, connections, () => side.request(prompt, stream))
 }

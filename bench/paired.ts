@@ -1,11 +1,13 @@
 // `node bench/paired.ts --base DIR [--rounds N] [--warm N] [--at N] [CASE …]`: has Portico of another work tree (an older commit) and of this one do
 // the same, in turns, and prints how much CPU time each took and the ratio of the two. Writes nothing but temporary folders.
 import { parseArgs } from 'node:util'
-import { type BenchCase, CASES } from './cases.ts'
+import { CASES as ALONE, type BenchCase } from './cases.ts'
+import { CHAT_CASES } from './chat/paired-cases.ts'
 import { LoadClient, median } from './harness/load.ts'
 import type { BenchServer } from './harness/server.ts'
 import { startPair } from './servers.ts'
 
+const CASES = [...ALONE, ...CHAT_CASES]
 const USAGE = `Usage: node bench/paired.ts --base DIR [--rounds N] [--warm N] [--at N] [CASE …]
 Cases: ${CASES.map(({ name }) => `'${name}'`).join(', ')}`
 

@@ -1,7 +1,7 @@
-import { MANAGEMENT_KEY } from '../cases.ts'
-import type { BenchRequest } from '../harness/load.ts'
+import { type BenchRequest, LoadClient } from '../harness/load.ts'
 import { type BenchServer, startServer } from '../harness/server.ts'
 import { breakGround } from '../servers.ts'
+import { limitedKey } from './limited-key.ts'
 import { portkeyHeaders, startPortkey } from './portkey.ts'
 
 export type SideName = 'upstream' | 'undici proxy' | 'Express' | 'Portkey' | 'Portico'
@@ -17,14 +17,6 @@ export interface Side {
 /** Sides that dispose of their servers. */
 export interface Sides extends AsyncDisposable {
   readonly sides: readonly Side[]
-}
-
-/** As high as may be: every limit is counted, and none is reached. */
-const TERMS = {
-  limit: 1e9,
-  requests_per_minute: 2 ** 31 - 1,
-  tokens_per_minute: 1e12,
-  concurrent_requests: 2 ** 31 - 1,
 }
 
 /** Starts all sides, each in a process of its own. */
@@ -54,7 +46,8 @@ export async function startPorticoSide(): Promise<AsyncDisposable & { readonly p
 
 async function porticoSide(ground: Awaited<ReturnType<typeof breakGround>>): Promise<Side> {
   const portico = ground.use(await ground.startPortico('data', {}))
-  return side('Portico', portico, { authorization: `Bearer ${await limitedKey(portico)}` })
+  await using client = new LoadClient(portico.url, 1)
+  return side('Portico', portico, { authorization: `Bearer ${await limitedKey(client)}` })
 }
 
 function side(
@@ -71,15 +64,4 @@ function side(
       return { method: 'POST', path, headers, body }
     },
   }
-}
-
-/** Creates a key for inference that has limits of every kind. */
-async function limitedKey({ url }: BenchServer): Promise<string> {
-  const answer = await fetch(`${url}/api/v1/keys`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${MANAGEMENT_KEY}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'of the bench', ...TERMS }),
-  })
-  if (answer.status !== 201) throw new Error(`A key was not made: ${answer.status} ${await answer.text()}`)
-  return ((await answer.json()) as { readonly key: string }).key
 }
