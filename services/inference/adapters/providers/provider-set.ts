@@ -21,7 +21,7 @@ const ANTHROPIC_VERSION = '2023-06-01'
 export class ProviderSet implements AsyncDisposable {
   readonly byId: ReadonlyMap<string, ModelProvider>
   readonly #timeoutMs: number
-  #agent: Agent | undefined
+  #agent: Promise<Agent> | undefined
 
   constructor(providers: readonly ProviderConfig[], timeoutMs: number, logger: Logger) {
     this.#timeoutMs = timeoutMs
@@ -52,19 +52,24 @@ export class ProviderSet implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#agent?.destroy()
+    await (await this.#agent)?.destroy()
   }
 
   /** A start without providers, and each until its first generation, does without the client. */
-  async #connections(): Promise<Agent> {
+  #connections(): Promise<Agent> {
+    // Once: an import that was made before costs a request as much as a tenth of all else.
+    this.#agent ??= this.#connect()
+    return this.#agent
+  }
+
+  async #connect(): Promise<Agent> {
     const { Agent } = await import('undici')
-    this.#agent ??= new Agent({
+    return new Agent({
       allowH2: false,
       pipelining: 1,
       connect: { timeout: CONNECT_TIMEOUT_MS },
       headersTimeout: this.#timeoutMs,
       bodyTimeout: this.#timeoutMs,
     })
-    return this.#agent
   }
 }
