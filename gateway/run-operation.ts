@@ -45,7 +45,8 @@ export function runOperation(operation: Operation, facade: Facade, exchanges: Ex
     if (headerOnly && request.method === 'HEAD') return sendEventHeaders(response)
     const body = readBody === undefined ? undefined : await readBody(request)
     const input: Input = { params, query, headers, body, call, facade }
-    if (publicField !== undefined) call.publicField = (field) => publicField(field, input)
+    const fieldName = publicField && ((field: string) => publicField(field, input))
+    call.publicField = fieldName
     await send(response, input, await operation.handle(facade.clients, input))
   }
 }

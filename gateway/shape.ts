@@ -29,6 +29,20 @@ export function typeErrors(describe?: (type: string) => string): { error: (issue
   }
 }
 
+/** Takes what is wrong with a value, and with which of its members. */
+export interface Problems {
+  addIssue(issue: { readonly code: 'custom'; readonly path?: readonly PropertyKey[]; readonly message: string }): void
+}
+
+/** For `check`: what `superRefine` does, which would have each value live until all garbage is collected (ADR 25). */
+export function refinedBy<T>(find: (value: T, problems: Problems) => void): z.core.CheckFn<T> {
+  return ({ value, issues }) =>
+    find(value, {
+      addIssue: ({ code, path = [], message }) =>
+        void issues.push({ code, path: [...path], message, input: value, continue: true }),
+    })
+}
+
 /** A schema for what is dear to check: a value in which `problem` finds one is not looked at. */
 export function guarded<S extends z.ZodType>(schema: S, problem: (value: unknown) => string | undefined) {
   return z.preprocess((value, context) => {

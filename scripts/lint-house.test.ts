@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { blindCasts, fullFolders } from './lint-house.ts'
+import { blindCasts, fullFolders, lastingFunctions } from './lint-house.ts'
 
 test('a folder holds at most 20 files, those of subfolders and tests not counted', () => {
   const files = Array.from({ length: 20 }, (_, i) => `gateway/file${i}.ts`)
@@ -14,4 +14,25 @@ test('a cast by way of unknown is refused outside of adapters and tests', () => 
   for (const path of ['services/x/adapters/mongo/a.ts', 'services/x/rpc/a.test.ts', 'test/support/a.ts']) {
     assert.deepEqual(blindCasts(path, text), [])
   }
+})
+
+test('a function is not written as the value of an assignment to a member', () => {
+  const refused = [
+    'call.name = (field) => field',
+    'this.#wake = () => {',
+    'a[0].run ??= async (x): Promise<void> => {',
+    'a.b = function () {',
+  ]
+  for (const text of refused) {
+    const problem = 'gateway/a.ts:2: a function assigned to a member; give it a name first'
+    assert.deepEqual(lastingFunctions('gateway/a.ts', `const a = 1\n${text}`), [problem], text)
+  }
+  const taken = [
+    'const wake = () => {}\nthis.#wake = wake',
+    'readonly #onAbort = (): void => {',
+    'a.timer = later(() => b)',
+    'a.b = c === (() => d)',
+  ]
+  for (const text of taken) assert.deepEqual(lastingFunctions('gateway/a.ts', text), [], text)
+  assert.deepEqual(lastingFunctions('bench/a.ts', 'a.b = () => c'), [])
 })

@@ -1,4 +1,5 @@
-// Refuses what Biome has no rule for: folders with too many files, and casts by way of `unknown`. Usage: lint-house.ts
+// Refuses what Biome has no rule for: folders with too many files, casts by way of `unknown`, and functions that live too long. Usage:
+// lint-house.ts
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -26,6 +27,19 @@ export function blindCasts(path: string, text: string): string[] {
   )
 }
 
+/**
+ * Where a function is written as the value of an assignment to a member, as lines for people. V8 makes it among the old objects, so that all it
+ * can see lives until those are collected (ADR 25).
+ */
+export function lastingFunctions(path: string, text: string): string[] {
+  if (!/^(services|gateway)\/.*\.ts$/.test(path) || path.endsWith('.test.ts')) return []
+  const assigned = /[\w\])]\.#?\w+ (?:\?\?|\|\|)?= (?:async )?(?:\([^=]*\)(?:: [^=]+)? =>|\w+ =>|function\b)/g
+  return [...text.matchAll(assigned)].map(
+    ({ index }) =>
+      `${path}:${text.slice(0, index).split('\n').length}: a function assigned to a member; give it a name first`,
+  )
+}
+
 if (import.meta.main) {
   process.chdir(fileURLToPath(new URL('..', import.meta.url)))
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'])
@@ -35,7 +49,11 @@ if (import.meta.main) {
     .split('\n')
     .filter((path) => path !== '' && !path.startsWith('gen/') && !gone.has(path))
   const source = files.filter((path) => path.endsWith('.ts') && path !== 'scripts/lint-house.ts')
-  const problems = [...fullFolders(files), ...source.flatMap((path) => blindCasts(path, readFileSync(path, 'utf8')))]
+  const inSource = (path: string): string[] => {
+    const text = readFileSync(path, 'utf8')
+    return [...blindCasts(path, text), ...lastingFunctions(path, text)]
+  }
+  const problems = [...fullFolders(files), ...source.flatMap(inSource)]
   for (const problem of problems) process.stderr.write(`${problem}\n`)
   if (problems.length > 0) process.exitCode = 1
 }

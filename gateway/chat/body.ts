@@ -12,7 +12,7 @@ import {
   sharedSettings,
   verbosity,
 } from '../generation/settings.ts'
-import { freeObject, limitedBy, mustBe } from '../shape.ts'
+import { freeObject, limitedBy, mustBe, refinedBy } from '../shape.ts'
 import { messages } from './messages.ts'
 import { responseFormat, toolChoice, tools } from './tools.ts'
 
@@ -95,11 +95,13 @@ type Refuse = (path: (string | number)[], message: string) => void
  * The body of `POST /api/v1/chat/completions` (gateway facts 2.1). Unknown members are ignored. What would change the answer and
  * cannot be honoured is refused.
  */
-export const createChatBody = members.superRefine((body, context) => {
-  const refuse: Refuse = (path, message) => void context.addIssue({ code: 'custom', path, message })
-  if (body.messages == null && body.prompt == null) refuse(['messages'], 'is required')
-  refuseContradictions(body, refuse)
-})
+export const createChatBody = members.check(
+  refinedBy((body, context) => {
+    const refuse: Refuse = (path, message) => void context.addIssue({ code: 'custom', path, message })
+    if (body.messages == null && body.prompt == null) refuse(['messages'], 'is required')
+    refuseContradictions(body, refuse)
+  }),
+)
 
 /** The body of a preset in this form: what a conversation consists of is read for its system messages alone. */
 export const presetBody = z.object({ ...settings, messages: z.unknown().optional() })

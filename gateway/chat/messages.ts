@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { JSON_LIMITS, JsonGauge } from '../http/json-gauge.ts'
-import { guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
+import { guarded, limitedBy, mustBe, refinedBy, typeErrors } from '../shape.ts'
 import { anyContent, assistantContent, file, systemContent } from './parts.ts'
 
 const name = z.string().nullish()
@@ -89,24 +89,26 @@ const ARGUMENTS = { ...JSON_LIMITS, members: 50_000 }
 const all = z
   .array(message)
   .min(1)
-  .superRefine((values, context) => {
-    let { members } = ARGUMENTS
-    for (const [i, value] of values.entries()) {
-      if (value.role !== 'assistant') continue
-      for (const [j, call] of (value.tool_calls ?? []).entries()) {
-        if (call.type !== 'function') continue
-        const gauge = new JsonGauge({ ...ARGUMENTS, members })
-        try {
-          gauge.add(Buffer.from(call.function.arguments))
-        } catch {
-          const message = `are nested more than ${ARGUMENTS.depth} levels deep, have more than ${ARGUMENTS.members} members with those before, or a number of more than ${ARGUMENTS.scalar} characters`
-          const path = [i, 'tool_calls', j, 'function', 'arguments']
-          return context.addIssue({ code: 'custom', path, message })
+  .check(
+    refinedBy((values, context) => {
+      let { members } = ARGUMENTS
+      for (const [i, value] of values.entries()) {
+        if (value.role !== 'assistant') continue
+        for (const [j, call] of (value.tool_calls ?? []).entries()) {
+          if (call.type !== 'function') continue
+          const gauge = new JsonGauge({ ...ARGUMENTS, members })
+          try {
+            gauge.add(Buffer.from(call.function.arguments))
+          } catch {
+            const message = `are nested more than ${ARGUMENTS.depth} levels deep, have more than ${ARGUMENTS.members} members with those before, or a number of more than ${ARGUMENTS.scalar} characters`
+            const path = [i, 'tool_calls', j, 'function', 'arguments']
+            return context.addIssue({ code: 'custom', path, message })
+          }
+          members -= gauge.members
         }
-        members -= gauge.members
       }
-    }
-  })
+    }),
+  )
 
 /** Most parts of all messages together: to check and pass on more would keep every other request waiting. */
 const MAX_PARTS_TOGETHER = 50_000

@@ -3,7 +3,7 @@ import { GenerationRequestSchema, JsonSchemaFormatSchema, ToolSchema } from '#ge
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { cacheControl } from '../generation/settings.ts'
 import { countMembers } from '../records/json.ts'
-import { freeObject, guarded, limitedBy, mustBe, objectProblem, typeErrors } from '../shape.ts'
+import { freeObject, guarded, limitedBy, mustBe, objectProblem, refinedBy, typeErrors } from '../shape.ts'
 
 const name = limitedBy(ToolSchema.field.name, z.string().min(1))
 const errors = typeErrors((type) => `tools of the type "${type.slice(0, 64)}" are not supported`)
@@ -61,9 +61,8 @@ function listProblem(value: unknown): string | undefined {
   return Array.isArray(value) && value.length > MAX_CHECKED ? `has more than ${MAX_CHECKED} items` : undefined
 }
 
-const offered = z
-  .array(z.discriminatedUnion('type', [functionTool, customTool, hostedTool], errors))
-  .superRefine((all, context) => {
+const offered = z.array(z.discriminatedUnion('type', [functionTool, customTool, hostedTool], errors)).check(
+  refinedBy((all, context) => {
     let members = 0
     for (const [i, tool] of all.entries()) {
       const free = tool.type === 'function' ? tool.function.parameters : tool.type === 'custom' ? undefined : tool
@@ -74,7 +73,8 @@ const offered = z
     if (members > MAX_CHECKED) {
       context.addIssue({ code: 'custom', message: `their parameters have more than ${MAX_CHECKED} members` })
     }
-  })
+  }),
+)
 
 /** Tools that are offered. */
 export const tools = guarded(limitedBy(GenerationRequestSchema.field.tools, offered), listProblem)

@@ -29,7 +29,8 @@ export function describeTo(
   requested: string,
 ): ((served: Served) => RouterMetadata) | undefined {
   if (!wantsRouterMetadata(headers)) return undefined
-  call.describeFailure = (error) => ofFailure(requested, error)
+  const describeFailure = (error: unknown): object => ofFailure(requested, error)
+  call.describeFailure = describeFailure
   const { publicField = (field) => field } = call
   return (served) => toRouterMetadata(requested, served, publicField)
 }

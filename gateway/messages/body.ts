@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { GenerationRequestSchema, ReasoningSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { routingSettings } from '../generation/routing.ts'
 import { serviceTier, sharedSettings, speed } from '../generation/settings.ts'
-import { freeObject, guarded, limitedBy, objectProblem, typeErrors } from '../shape.ts'
+import { freeObject, guarded, limitedBy, objectProblem, type Problems, refinedBy, typeErrors } from '../shape.ts'
 import { blocksProblem, message, system } from './blocks.ts'
 import { toolChoice, tools } from './tools.ts'
 
@@ -97,20 +97,20 @@ const members = z.object({
 
 function consistent(
   { models, fallbacks }: { readonly models?: unknown; readonly fallbacks?: unknown },
-  context: z.RefinementCtx,
+  problems: Problems,
 ): void {
   if (models == null || fallbacks == null) return
-  context.addIssue({ code: 'custom', path: ['fallbacks'], message: 'must not be given together with models' })
+  problems.addIssue({ code: 'custom', path: ['fallbacks'], message: 'must not be given together with models' })
 }
 
 /** Names of the members that mean something here; the others are Anthropic's. */
 export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(Object.keys(members.shape))
 
 /** The body of `POST /api/v1/messages` (gateway facts 2.2, 3.3). */
-export const createMessageBody = guarded(members.loose().superRefine(consistent), (value) => unknownProblem(value))
+export const createMessageBody = guarded(members.loose().check(refinedBy(consistent)), (value) => unknownProblem(value))
 
 /** The body of `POST /api/v1/presets/{slug}/messages`: what is said, by whom, and how it is sent, is ignored (gateway facts 3.3). */
-export const presetBody = z.object({ ...settings, model: members.shape.model.optional() }).superRefine(consistent)
+export const presetBody = z.object({ ...settings, model: members.shape.model.optional() }).check(refinedBy(consistent))
 
 /** A checked body of `POST /api/v1/messages`, and whatever else its client sent. */
 export type CreateMessageBody = z.output<typeof members>

@@ -4,7 +4,7 @@ import { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_serv
 import { sentMetadata } from '../records/free.ts'
 import { messageID, name } from '../records/ids.ts'
 import { agentAttachment, delivery, mention } from '../records/prompt.ts'
-import { limitedBy } from '../shape.ts'
+import { limitedBy, refinedBy } from '../shape.ts'
 
 const file = z
   .strictObject({
@@ -46,11 +46,13 @@ export const promptBody = z
     delivery: delivery.nullish(),
     resume: z.boolean().nullish(),
   })
-  .superRefine(({ prompt: wrapped, ...body }, context) => {
-    const twice = wrapped == null ? undefined : SAID.find((member) => body[member] != null)
-    if (twice !== undefined) {
-      context.addIssue({ code: 'custom', path: [twice], message: 'must not be set together with prompt' })
-    } else if (wrapped == null && body.text === undefined) {
-      context.addIssue({ code: 'custom', path: ['text'], message: 'is required' })
-    }
-  })
+  .check(
+    refinedBy(({ prompt: wrapped, ...body }, context) => {
+      const twice = wrapped == null ? undefined : SAID.find((member) => body[member] != null)
+      if (twice !== undefined) {
+        context.addIssue({ code: 'custom', path: [twice], message: 'must not be set together with prompt' })
+      } else if (wrapped == null && body.text === undefined) {
+        context.addIssue({ code: 'custom', path: ['text'], message: 'is required' })
+      }
+    }),
+  )

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { objectProblem } from '../shape.ts'
+import { objectProblem, refinedBy } from '../shape.ts'
 
 /** Whose the items of server tools are. */
 export const OPENROUTER = 'openrouter'
@@ -67,8 +67,10 @@ function kept<T extends z.ZodType<string>>(type: T, description: string) {
   return z
     .looseObject({ type })
     .meta({ description })
-    .superRefine((value, context) => {
-      const message = objectProblem(value)
-      if (message !== undefined) context.addIssue({ code: 'custom', message })
-    })
+    .check(
+      refinedBy((value, context) => {
+        const message = objectProblem(value)
+        if (message !== undefined) context.addIssue({ code: 'custom', message })
+      }),
+    )
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { JSON_LIMITS, JsonGauge } from '../http/json-gauge.ts'
-import { guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
+import { guarded, limitedBy, mustBe, refinedBy, typeErrors } from '../shape.ts'
 import { foreignItem } from './hosted.ts'
 import { phase } from './output.ts'
 import { assistantContent, resultContent, systemContent, userContent } from './parts.ts'
@@ -107,20 +107,22 @@ const ARGUMENTS = { ...JSON_LIMITS, members: 50_000 }
 const items = z
   .array(item)
   .min(1)
-  .superRefine((values, context) => {
-    let { members } = ARGUMENTS
-    for (const [i, value] of values.entries()) {
-      if (value.type !== 'function_call') continue
-      const gauge = new JsonGauge({ ...ARGUMENTS, members })
-      try {
-        gauge.add(Buffer.from(value.arguments))
-      } catch {
-        const message = `are nested more than ${ARGUMENTS.depth} levels deep, have more than ${ARGUMENTS.members} members with those before, or a number of more than ${ARGUMENTS.scalar} characters`
-        return context.addIssue({ code: 'custom', path: [i, 'arguments'], message })
+  .check(
+    refinedBy((values, context) => {
+      let { members } = ARGUMENTS
+      for (const [i, value] of values.entries()) {
+        if (value.type !== 'function_call') continue
+        const gauge = new JsonGauge({ ...ARGUMENTS, members })
+        try {
+          gauge.add(Buffer.from(value.arguments))
+        } catch {
+          const message = `are nested more than ${ARGUMENTS.depth} levels deep, have more than ${ARGUMENTS.members} members with those before, or a number of more than ${ARGUMENTS.scalar} characters`
+          return context.addIssue({ code: 'custom', path: [i, 'arguments'], message })
+        }
+        members -= gauge.members
       }
-      members -= gauge.members
-    }
-  })
+    }),
+  )
 
 /** Most parts of all items together: to check and pass on more would keep every other request waiting. */
 const MAX_PARTS_TOGETHER = 50_000

@@ -70,7 +70,8 @@ class ImportJob {
     await this.#send()
     const [begun, info] = [this.#begun(), this.#info as ImportedInfo]
     const request = { import: begun, session: toImportedSession(info), directory: this.#directory }
-    this.#call.publicField = (field) => (field === 'directory' ? 'location.directory' : ofInfo(field))
+    const fieldName = (field: string): string => (field === 'directory' ? 'location.directory' : ofInfo(field))
+    this.#call.publicField = fieldName
     return await this.#session.commitSessionImport(request, this.#call.options())
   }
 
@@ -110,7 +111,8 @@ class ImportJob {
     const { text, data } = this.#content
     this.#content = undefined
     if (data === undefined) return replace(text)
-    this.#call.publicField = (field) => (field === 'data' ? `messages.${path}` : field)
+    const fieldName = (field: string): string => (field === 'data' ? `messages.${path}` : field)
+    this.#call.publicField = fieldName
     const kept = await this.#session.putImportedContent({ import: begun, data }, this.#call.options())
     replace(placeFor(kept.contentHash, BigInt(data.length)))
   }
@@ -132,7 +134,8 @@ class ImportJob {
     this.#places = []
     this.#bytes = 0
     if (messages.length === 0) return
-    this.#call.publicField = (field) => publicField(field, places)
+    const fieldName = (field: string): string => publicField(field, places)
+    this.#call.publicField = fieldName
     await this.#session.appendImportedMessages({ import: this.#begun(), messages }, this.#call.options())
   }
 }

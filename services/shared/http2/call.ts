@@ -93,12 +93,13 @@ export class Http2Call {
 
   #news(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#wake = () => {
+      const wake = (): void => {
         this.#wake = undefined
         if (this.#failure === undefined) resolve()
         else reject(this.#failure)
       }
-      if (this.#failure !== undefined) this.#wake()
+      this.#wake = wake
+      if (this.#failure !== undefined) wake()
     })
   }
 

@@ -28,7 +28,8 @@ export class LocalStream<O extends DescMessage> implements AsyncIterableIterator
     this.#handler = handler
     this.#input = input
     this.#context = context
-    context.onEnd = () => this.#release()
+    const release = (): void => this.#release()
+    context.onEnd = release
   }
 
   [Symbol.asyncIterator](): this {

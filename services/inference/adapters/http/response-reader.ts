@@ -126,10 +126,11 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   #more(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error)
     return new Promise((resolve, reject) => {
-      this.#wake = () => {
+      const wake = (): void => {
         if (this.#failure === undefined) resolve()
         else reject(this.#failure.error)
       }
+      this.#wake = wake
     })
   }
 
