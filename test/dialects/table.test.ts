@@ -108,15 +108,15 @@ for (const dialect of DIALECTS) {
         const { body, answer } = await ask(dialect, upstream, dialect.request, streamed)
         const { leftOut, ...said } = dialect.read(answer)
         assert.deepEqual(said, { ...EXPECTED, stop: dialect.reasons.tools })
+        // The API of responses has no such setting: there the answer is ended here.
         const stops = dialect.stops && upstream.protocol !== 'openai-responses'
         assert.deepEqual(upstream.reached(body), {
           ...{ system: true, images: 1, files: 1, results: ['nothing'], tools: ['list', 'read'], schema: true },
           ...{ stop: stops ? ['END'] : [], maxTokens: 500 },
         })
-        const named = dialect.stops && !stops
         assert.equal(
           leftOut.some((field) => field.includes('stop')),
-          named,
+          false,
           leftOut.join(),
         )
       })

@@ -105,6 +105,22 @@ test('a grammar for the answer reaches a provider that takes one; elsewhere it i
   assert.deepEqual(await named({ model: 'openai/gpt-5.5' }), ['response_format.grammar'])
 })
 
+test('a text ends an answer also where the provider has no such setting, whole and streamed', async () => {
+  await using stub = await startStub((response) => {
+    const streamed = Object(stub.seen.at(-1)?.body).stream === true
+    const answer = streamed ? streams(fixture('responses-text.sse')) : answers(200, fixture('responses-text.json'))
+    answer(response)
+  })
+  await using portico = await openPortico({ OPENAI_API_KEY: 'sk-up', OPENAI_BASE_URL: `${stub.url}/v1` })
+  const request = { ...hello, model: 'openai/gpt-5.5', stop: ['end'] }
+  const [choice] = (await askChat(portico, request)).choices
+  assert.deepEqual([choice.message.content, choice.message.refusal, choice.finish_reason], ['Leases ', null, 'stop'])
+  const chunks = await streamChat(portico, request)
+  assert.equal(foldChunks(chunks).content, 'Leases ')
+  assert.equal(chunks.at(-2)?.choices[0].finish_reason, 'stop')
+  assert.equal(chunks.at(-1)?.usage.completion_tokens > 0, true)
+})
+
 test('thought, words and picture of a provider come whole and streamed, with what they cost', async () => {
   const details = [
     { type: 'reasoning.text', text: 'Let me see.', signature: 'c2ln', format: 'anthropic-claude-v1', index: 0 },

@@ -6,7 +6,9 @@ import { unavailable } from '../http/provider-errors.ts'
 import { annotate } from '../openai/annotations.ts'
 import { logProbabilitiesOf } from '../openai/log-probabilities.ts'
 import { OPENAI_FORMAT } from './format.ts'
+import { phaseOf, textsOf } from './item-words.ts'
 import { OwnTools } from './own-tools.ts'
+import { Stopper } from './stop-texts.ts'
 
 const MAX_ITEMS = 4_096
 /** Items that wait for the caller, as calls of functions do. */
@@ -17,9 +19,6 @@ const WAITING = new Set([
 
 /** What stands in an item where: the content part of that number, the call, the summary or the raw words of a thought. */
 type Place = number | 'call' | 'summary' | 'thought'
-
-/** What a model says words for. */
-const PHASES: ReadonlySet<unknown> = new Set(['commentary', 'final_answer'])
 
 /** An item that has begun: its parts, and how many annotations each of them has. */
 interface LiveItem {
@@ -33,15 +32,23 @@ interface LiveItem {
 export class ResponsesItems {
   readonly #providerId: string
   readonly #writer: PartWriter
+  readonly #stopper: Stopper
   readonly #items = new Map<unknown, LiveItem>()
   #count = 0
   /** Whether an item waits for the caller. */
   waiting = false
   readonly ownTools = new OwnTools()
 
-  constructor(providerId: string, writer: PartWriter) {
+  /** `stop`: texts that end the answer. */
+  constructor(providerId: string, writer: PartWriter, stop: readonly string[]) {
     this.#providerId = providerId
     this.#writer = writer
+    this.#stopper = new Stopper(writer, stop)
+  }
+
+  /** The text before which the answer ended: what comes after it is passed over. Undefined: none was met. */
+  get stopText(): string | undefined {
+    return this.#stopper.met
   }
 
   /** How many items there were. */
@@ -51,6 +58,7 @@ export class ResponsesItems {
 
   /** An item begins; a call shows its tool at once. */
   begin(key: unknown, item: JsonObject): void {
+    if (this.stopText !== undefined) return
     const live = this.#live(key)
     live.phase = phaseOf(item)
     const calls = item.type === 'function_call' || item.type === 'custom_tool_call'
@@ -59,10 +67,7 @@ export class ResponsesItems {
 
   /** A text of an item grows. */
   extend(key: unknown, place: Place, kind: GrowingKind, delta: string, logProbabilities?: unknown): void {
-    if (delta === '') return
-    const part = this.#part(this.#live(key), place, kind)
-    const tokens = logProbabilities === undefined ? undefined : logProbabilitiesOf(logProbabilities)
-    this.#writer.extend(part, delta, tokens)
+    if (delta !== '') this.#grow(this.#live(key), place, kind, delta, logProbabilities)
   }
 
   /** The next paragraph of a summary begins. */
@@ -85,9 +90,10 @@ export class ResponsesItems {
 
   /** An item is complete: what did not come in deltas is added. */
   end(key: unknown, item: JsonObject): void {
+    this.ownTools.note(item)
+    if (this.stopText !== undefined) return
     const live = this.#live(key)
     if (WAITING.has(textAt(item.type))) this.waiting = true
-    this.ownTools.note(item)
     switch (item.type) {
       case 'message':
         this.#message(live, item)
@@ -116,7 +122,7 @@ export class ResponsesItems {
   }
 
   #close(key: unknown, live: LiveItem): void {
-    for (const part of live.parts.values()) this.#writer.end(part)
+    for (const part of live.parts.values()) this.#stopper.end(part)
     this.#items.delete(key)
   }
 
@@ -135,7 +141,9 @@ export class ResponsesItems {
   }
 
   #grow(live: LiveItem, place: Place, kind: GrowingKind, text: string, logProbabilities?: unknown): void {
-    if (text !== '') this.#writer.extend(this.#part(live, place, kind), text, logProbabilitiesOf(logProbabilities))
+    if (text === '' || this.stopText !== undefined) return
+    const tokens = logProbabilities === undefined ? undefined : logProbabilitiesOf(logProbabilities)
+    this.#stopper.extend(this.#part(live, place, kind), text, tokens)
   }
 
   /** A thought without a word has nothing but its encrypted form. */
@@ -185,16 +193,4 @@ export class ResponsesItems {
     this.#items.set(key, live)
     return live
   }
-}
-
-function phaseOf({ type, phase }: JsonObject): string | undefined {
-  return type === 'message' && PHASES.has(phase) ? textAt(phase) : undefined
-}
-
-/** The texts of a list of parts, a paragraph each. */
-function textsOf(parts: unknown): string {
-  return listAt(parts)
-    .map((part) => textAt(objectAt(part)?.text))
-    .filter((text) => text !== '')
-    .join('\n\n')
 }

@@ -151,6 +151,67 @@ test('deltas that are read without being parsed say the same, whatever stands be
   assert.equal(Object(parts[2]).text, texts.join(''))
 })
 
+test('an answer ends before a text that ends it, however it comes', () => {
+  const delta = (delta: string, more: object = {}) => ({
+    ...{ type: 'response.output_text.delta', output_index: 1, content_index: 0, delta, ...more },
+  })
+  const thought = { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0, delta: 'The END is near' }
+  const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
+  const message = (text: string) => ({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] })
+  const completed = (...output: object[]) => ({ type: 'response.completed', response: { status: 'completed', output } })
+  const stop = ['END', 'aab', 'a\n', '']
+  for (const [texts, left, met] of [
+    [['One. E', 'N', 'D two'], 'One. ', 'END'],
+    [['EN', 'EEND'], 'ENE', 'END'],
+    [['aaaa', 'bc'], 'aa', 'aab'],
+    [['x', 'a', '\n', 'more'], 'x', 'a\n'],
+    [['no EN', ' aa'], 'no EN aa', undefined],
+  ] as const) {
+    const text = texts.join('')
+    for (const events of [
+      [thought, ...texts.map((text) => delta(text)), completed(call)],
+      [thought, ...texts.map((text, i) => delta(text, { sequence_number: i })), completed(call)],
+      [thought, delta(text), completed(call)],
+      [thought, { type: 'response.output_item.done', output_index: 1, item: message(text) }, completed(call)],
+      [completed({ type: 'reasoning', content: [{ text: 'The END is near' }] }, message(text), call)],
+    ]) {
+      const mapper = new ResponsesMapper('p', [], stop)
+      for (const event of events) mapper.push(JSON.stringify(event))
+      const happened = mapper.take()
+      const parts: { text: string }[] = []
+      for (const event of happened) if (event.type === 'part-ended') parts[event.index] = Object(event.part)
+      assert.deepEqual([parts[0]?.text, parts[1]?.text], ['The END is near', left])
+      const grown = happened.flatMap((event) =>
+        event.type === 'part-extended' && event.index === 1 ? [event.text] : [],
+      )
+      assert.equal(grown.join(''), left)
+      const { reason, stopText } = Object(happened.at(-1))
+      // Without items of their own, those of the last event are not looked at.
+      const calls = met === undefined && parts.length > 2
+      assert.deepEqual([reason, stopText], [calls ? 'tool-calls' : 'stop', met])
+      if (met !== undefined) assert.equal(parts.length, 2)
+    }
+  }
+})
+
+test('log probabilities stay with the tokens that are left', () => {
+  const delta = (delta: string) => ({
+    ...{ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta },
+    logprobs: [{ token: delta, logprob: -1, bytes: [], top_logprobs: [] }],
+  })
+  const mapper = new ResponsesMapper('p', [], ['END'])
+  for (const text of ['One', 'EN', 'E', ' two', 'EN', 'D']) mapper.push(JSON.stringify(delta(text)))
+  const grown = mapper.take().flatMap((event) => {
+    return event.type === 'part-extended'
+      ? [[event.text, ...(event.logProbabilities ?? []).map(({ token }) => token)]]
+      : []
+  })
+  assert.deepEqual(grown, [
+    ['One', 'One'],
+    ['ENE two', 'EN', 'E', ' two'],
+  ])
+})
+
 test('an answer fails as it says, wherever it says so, and one without its last event was cut', () => {
   const failed = (error: object) => said({ type: 'response.failed', response: { status: 'failed', error } })
   for (const [text, reason, code] of [

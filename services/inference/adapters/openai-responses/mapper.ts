@@ -22,10 +22,11 @@ export class ResponsesMapper implements ProviderMapper {
   #started = false
   done = false
 
-  constructor(providerId: string, warnings: readonly Warning[]) {
+  /** `stop`: texts that end the answer. */
+  constructor(providerId: string, warnings: readonly Warning[], stop: readonly string[] = []) {
     this.#providerId = providerId
     this.#warnings = warnings
-    this.#items = new ResponsesItems(providerId, this.#writer)
+    this.#items = new ResponsesItems(providerId, this.#writer, stop)
   }
 
   whole(response: JsonObject): void {
@@ -38,7 +39,9 @@ export class ResponsesMapper implements ProviderMapper {
     const text = this.#template.match(data)
     if (text !== undefined) this.#grow(text)
     else if (data !== '[DONE]') this.#event(data)
-    if (this.#writer.full && !this.done) this.#end('length', '')
+    if (this.done) return
+    if (this.#writer.full) this.#end('length', '')
+    else if (this.#items.stopText !== undefined) this.#end('stop', 'stop')
   }
 
   #event(data: string): void {
@@ -131,7 +134,8 @@ export class ResponsesMapper implements ProviderMapper {
     }
     this.#usage(objectAt(response.usage))
     const why = textAt(objectAt(response.incomplete_details)?.reason)
-    this.#end(reasonOf(status, why, this.#items.waiting), why || status, wordAt(response.service_tier))
+    const reason = this.#items.stopText === undefined ? reasonOf(status, why, this.#items.waiting) : 'stop'
+    this.#end(reason, why || status, wordAt(response.service_tier))
   }
 
   #usage(reported: JsonObject | undefined): void {
@@ -146,7 +150,12 @@ export class ResponsesMapper implements ProviderMapper {
     this.#start()
     this.#items.endAll()
     this.done = true
-    this.#writer.finish(reason, rawReason, serviceTier === undefined ? {} : { serviceTier })
+    const { stopText } = this.#items
+    const details = {
+      ...(stopText === undefined ? {} : { stopText }),
+      ...(serviceTier === undefined ? {} : { serviceTier }),
+    }
+    this.#writer.finish(reason, rawReason, details)
   }
 }
 

@@ -43,7 +43,7 @@ export class ResponsesProvider implements ModelProvider {
         signal,
       })
     }
-    const mapper = new ResponsesMapper(this.#providerId, omissions.warnings)
+    const mapper = new ResponsesMapper(this.#providerId, omissions.warnings, request.sampling?.stop)
     return { providerId: this.#providerId, ask, mapper, signal, origin: request.origin }
   }
 }

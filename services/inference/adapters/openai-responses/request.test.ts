@@ -178,7 +178,7 @@ test('every setting that the API has is sent, others are named, and thoughts are
       'sampling.frequency_penalty',
     ],
     ...['sampling.logit_bias', 'sampling.min_p', 'sampling.presence_penalty', 'sampling.repetition_penalty'],
-    ...['sampling.seed', 'sampling.stop', 'sampling.top_a', 'sampling.top_k'],
+    ...['sampling.seed', 'sampling.top_a', 'sampling.top_k'],
   ])
 })
 

@@ -21,7 +21,7 @@ const MARKABLE = /^(ft:)?gpt-(5\.([6-9]|\d\d)|[6-9]|\d\d)/
 /** Settings that the API has no member for. */
 export const RESPONSES_WITHOUT: readonly Setting[] = [
   ...(['sampling.top_k', 'sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty', 'sampling.seed'] as const),
-  ...(['sampling.frequency_penalty', 'sampling.presence_penalty', 'sampling.logit_bias', 'sampling.stop'] as const),
+  ...(['sampling.frequency_penalty', 'sampling.presence_penalty', 'sampling.logit_bias'] as const),
   ...(['reasoning.max_tokens', 'prediction', ...OPEN_MODELS_ONLY] as const),
 ]
 

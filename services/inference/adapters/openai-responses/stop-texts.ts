@@ -1,0 +1,130 @@
+import type { LogProbability } from '#services/inference/domain/generation.ts'
+import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
+
+/** A piece of a text that may go on. */
+interface Piece {
+  readonly text: string
+  readonly tokens: readonly LogProbability[]
+  /** The stop text before which the whole ends here; undefined: it goes on. */
+  readonly met?: string | undefined
+}
+
+/** Writes the texts of an answer, which ends before the first of some texts that one of them comes to hold: the API has no such setting. */
+export class Stopper {
+  readonly #writer: PartWriter
+  readonly #stop: readonly string[]
+  readonly #watched = new Map<OpenPart, StopTexts>()
+  /** The text before which the answer ended; undefined: none was met. */
+  met: string | undefined
+
+  constructor(writer: PartWriter, stop: readonly string[]) {
+    this.#writer = writer
+    this.#stop = stop
+  }
+
+  /** Passes on what of a text is no beginning of one that ends the answer. */
+  extend(part: OpenPart, text: string, tokens?: readonly LogProbability[]): void {
+    if (part.kind !== 'text' || this.#stop.length === 0) this.#writer.extend(part, text, tokens)
+    else {
+      const watch = this.#watched.get(part) ?? new StopTexts(this.#stop)
+      this.#watched.set(part, watch)
+      const piece = watch.push(text, tokens)
+      this.#pass(part, piece)
+      this.met = piece.met
+    }
+  }
+
+  end(part: OpenPart): void {
+    const watch = this.#watched.get(part)
+    if (watch !== undefined && this.met === undefined) this.#pass(part, watch.end())
+    this.#watched.delete(part)
+    this.#writer.end(part)
+  }
+
+  #pass(part: OpenPart, { text, tokens }: Piece): void {
+    if (text !== '') this.#writer.extend(part, text, tokens)
+  }
+}
+
+/**
+ * Ends a text before the first of some texts that it comes to hold. What may be the beginning of one is kept back, and
+ * with log probabilities all that came with it.
+ */
+class StopTexts {
+  readonly #seekers: readonly Seeker[]
+  #text = ''
+  #tokens: LogProbability[] = []
+
+  constructor(texts: readonly string[]) {
+    this.#seekers = texts.filter((text) => text !== '').map((text) => new Seeker(text))
+  }
+
+  push(delta: string, tokens: readonly LogProbability[] = []): Piece {
+    this.#text += delta
+    for (const token of tokens) this.#tokens.push(token)
+    for (let at = 0; at < delta.length; at++) {
+      const met = this.#step(delta.charCodeAt(at))
+      if (met === undefined) continue
+      const text = this.#text.slice(0, this.#text.length - (delta.length - at - 1) - met.length)
+      return { text, tokens: this.#within(text.length), met }
+    }
+    const held = this.#seekers.reduce((most, { found }) => Math.max(most, found), 0)
+    if (held > 0 && this.#tokens.length > 0) return { text: '', tokens: [] }
+    return this.#release(this.#text.length - held)
+  }
+
+  /** What was kept back: nothing more comes. */
+  end(): Piece {
+    return this.#release(this.#text.length)
+  }
+
+  /** The longest of the texts that end here. */
+  #step(letter: number): string | undefined {
+    let met: string | undefined
+    for (const seeker of this.#seekers) {
+      if (seeker.step(letter) && (met?.length ?? 0) < seeker.text.length) met = seeker.text
+    }
+    return met
+  }
+
+  #release(length: number): Piece {
+    const piece = { text: this.#text.slice(0, length), tokens: this.#tokens }
+    this.#text = this.#text.slice(length)
+    this.#tokens = []
+    return piece
+  }
+
+  #within(length: number): LogProbability[] {
+    let end = 0
+    return this.#tokens.filter(({ token }) => {
+      end += token.length
+      return end <= length
+    })
+  }
+}
+
+/** Looks for a text letter by letter, each once however it repeats itself (Knuth, Morris and Pratt). */
+class Seeker {
+  readonly text: string
+  /** How much of the text stands at the end of what came. */
+  found = 0
+  /** By how much of the text was found: how much of it is still found where its next letter is another one. */
+  readonly #shorter: Int32Array
+
+  constructor(text: string) {
+    this.text = text
+    this.#shorter = new Int32Array(text.length + 1)
+    for (let at = 1, length = 0; at < text.length; at++) {
+      while (length > 0 && text[at] !== text[length]) length = this.#shorter[length] ?? 0
+      if (text[at] === text[length]) length++
+      this.#shorter[at + 1] = length
+    }
+  }
+
+  /** Whether the text is complete with this letter; then it is looked for no more. */
+  step(letter: number): boolean {
+    while (this.found > 0 && this.text.charCodeAt(this.found) !== letter) this.found = this.#shorter[this.found] ?? 0
+    if (this.text.charCodeAt(this.found) === letter) this.found++
+    return this.found === this.text.length
+  }
+}
