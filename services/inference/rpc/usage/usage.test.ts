@@ -35,8 +35,8 @@ function served({ url: baseUrl }: ProviderStub): Partial<Config> {
   return { providers: [provider], defaultModel: 'p/gpt' }
 }
 
-async function open(connect: Connect, config: Partial<Config> = {}) {
-  const stub = await startStub(answers(200, fixture('openai-text.json')))
+async function open(connect: Connect, config: Partial<Config> = {}, answer = fixture('openai-text.json')) {
+  const stub = await startStub(answers(200, answer))
   const service = await openInference({ ...served(stub), ...config })
   const connection = await connect(service.routes)
   const inference = createClient(InferenceService, connection.transport)
@@ -158,6 +158,22 @@ forEachTransport((name, connect) => {
     await ask({}, { requestsPerMinute: 100 })
     const sent = stub.seen.map(({ body }) => (body as Record<string, number>).max_tokens)
     assert.deepEqual(sent, [32_768, 32_768, 70_000, undefined])
+  })
+
+  test(`${name}: a tier that no price is for is held and charged by an estimate, which says so`, async () => {
+    const answer = { ...JSON.parse(fixture('openai-text.json')), service_tier: 'priority' }
+    await using service = await open(connect, {}, JSON.stringify(answer))
+    const tier = { serviceTier: 'priority', maxOutputTokens: 100 }
+    const plain = await refusalOf(service.ask({ maxOutputTokens: 100 }, { limitNanos: 1n }))
+    const dearer = await refusalOf(service.ask(tier, { limitNanos: 1n }))
+    const needed = [plain, dearer].map(({ metadata }) => Number(/cost ([\d.]+)/.exec(metadata.problem ?? '')?.[1]))
+    assert.ok(Math.abs((needed[1] ?? 0) / (needed[0] ?? 1) - 2.5) < 0.02, String(needed))
+    const { generation } = await service.ask(tier, { limitNanos: 10n ** 9n })
+    const { inputTokens = 0n, outputTokens = 0n } = generation?.usage ?? {}
+    assert.equal(generation?.costKnown, false)
+    assert.equal(generation?.costNanos, ((inputTokens + 2n * outputTokens) * 5n + 1n) / 2n)
+    const { keys } = await service.usage.getKeyUsage({ keyIds: ['key_1'] }, byKey)
+    assert.equal(keys[0]?.spending?.totalNanos, generation?.costNanos)
   })
 
   test(`${name}: a model without a price is used where the setting allows it`, async () => {
