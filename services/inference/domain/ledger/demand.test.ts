@@ -22,6 +22,11 @@ test('a request without a maximum may have the output that its provider asks for
     ['gpt-4', { contextLength: 8_192 }, undefined, 7_188n],
     ['claude-3-opus-20240229', {}, 32_000, 4_096n],
     ['claude-opus-4-1', {}, 201_024, 32_000n],
+    ['anthropic/claude-opus-4.1', {}, undefined, 32_000n],
+    ['us.anthropic.claude-opus-4-20250514-v1:0', {}, undefined, 32_000n],
+    ['anthropic/claude-3.5-haiku', {}, undefined, 8_192n],
+    ['claude-opus-4-5-20251101', {}, undefined, 64_000n],
+    ['deepseek-chat', {}, undefined, 8_192n],
     ['claude-opus-4-6', {}, 201_024, 128_000n],
     ['gpt-4o', { outputLimit: 8_000 }, undefined, 8_000n],
   ] as const) {

@@ -11,16 +11,20 @@ const OUTPUT_LIMITS: readonly (readonly [RegExp, number])[] = [
   [/^o\d/, 100_000],
   [/^gpt-[5-9]/, 128_000],
   [/^claude-3-(opus|sonnet|haiku)/, 4_096],
-  [/^claude-3-5-/, 8_192],
-  [/^claude-opus-4(-[01])?(-20\d{6})?$/, 32_000],
-  [/^claude-opus-4-([6-9]|\d\d)(-|$)/, 128_000],
+  [/^claude-3[-.]5-/, 8_192],
+  [/^claude-opus-4([-.][01])?(-20\d{6}.*)?$/, 32_000],
+  [/^claude-opus-4[-.]([6-9]|\d\d)(-|$)/, 128_000],
   [/^claude-/, 64_000],
   [/^gemini-(1\.5|2\.0)/, 8_192],
   [/^gemini-/, 65_536],
+  [/^deepseek-reasoner/, 65_536],
+  [/^command-r/, 4_096],
+  [/^(command-|deepseek-chat|gemma|llama-4-)/, 8_192],
+  [/^kimi-k2/, 16_384],
 ]
 
-/** The most output of a model, whoever serves it (`openai/gpt-4o` is `gpt-4o`); undefined: unknown. */
+/** The most output of a model, whoever serves it (`openai/gpt-4o`, `us.anthropic.claude-…`); undefined: unknown. */
 export function knownOutputLimit(modelId: string): number | undefined {
-  const name = modelId.slice(modelId.lastIndexOf('/') + 1)
+  const name = modelId.replace(/^.*(\/|anthropic\.)/, '')
   return OUTPUT_LIMITS.find(([pattern]) => pattern.test(name))?.[1]
 }
