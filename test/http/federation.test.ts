@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { providerConfig } from '#test/support/provider-config.ts'
+import { answers, startStub } from '#test/support/provider-stub.ts'
 import { newTokenKey, signToken, type TokenKey } from '#test/support/subject-tokens.ts'
 import { postToken, tokenForm } from '#test/support/token-form.ts'
 
@@ -76,6 +78,57 @@ test('a token is exchanged for one that acts as the key of the policy, until the
   await portico.identity.updateApiKey({ keyId, disabled: true, updateMask }, portico.operator)
   assert.equal((await ask('/api/v1/responses')).status, 401)
   assert.equal((await exchange(portico, policyId)).json.error, 'invalid_grant')
+})
+
+test('an access token may do whatever its target key may below /api/v1, and what it uses is used by that key', async () => {
+  const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
+  const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
+  await using stub = await startStub(answers(200, { id: 'c', object: 'chat.completion', created: 1, choices, usage }))
+  const models = [{ id: 'gpt', pricing: { input: 1, output: 2 } }]
+  const provider = { id: 'priced', protocol: 'openai', baseURL: `${stub.url}/v1`, apiKey: 'sk-upstream', models }
+  await using portico = await openPortico({ PORTICO_CONFIG: providerConfig([provider]) })
+  const { policyId } = await register(portico)
+  const token = (await exchange(portico, policyId)).json.access_token as string
+  const ask = async (path: string, bearer: string, body?: object): Promise<Answer> => {
+    const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
+    const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+    const answer = await portico.fetch(`/api/v1${path}`, { headers, ...sent })
+    return { status: answer.status, json: await answer.json() }
+  }
+  const model = 'priced/gpt'
+  const messages = [{ role: 'user', content: 'Hi' }]
+  const counted = await ask('/messages/count_tokens', token, { model, messages })
+  assert.equal(counted.status, 200)
+  const ids: string[] = []
+  for (const [path, body] of [
+    ['/responses', { model, input: 'Hi' }],
+    ['/chat/completions', { model, messages }],
+    ['/messages', { model, messages, max_tokens: 10 }],
+  ] as const) {
+    const { status, json } = await ask(path, token, body)
+    assert.equal(status, 200, path)
+    ids.push(`gen-${json.id.replace(/^[a-z]+[-_]/, '')}`)
+  }
+  const reads = [
+    '/key',
+    '/models',
+    '/models/count',
+    '/models/user',
+    '/model/priced/gpt',
+    '/models/priced/gpt/endpoints',
+  ]
+  for (const path of [...reads, '/providers', '/presets', ...ids.map((id) => `/generation?id=${id}`)]) {
+    const { status, json } = await ask(path, token)
+    assert.equal(status, 200, path)
+    assert.deepEqual(json, (await ask(path, PORTICO_KEYS.api)).json, path)
+    if (path === '/key') assert.equal(json.data.usage, 3 * 7e-6)
+    if (path.startsWith('/generation')) assert.equal(json.data.total_cost, 7e-6)
+  }
+  for (const path of ['/keys', '/credits', '/activity']) assert.equal((await ask(path, token)).status, 403, path)
+  const { json: keys } = await ask('/keys', PORTICO_KEYS.management)
+  const { json: activity } = await ask(`/activity?api_key_hash=${keys.data[0].hash}`, PORTICO_KEYS.management)
+  const cost = activity.data.reduce((sum: number, { usage }: { usage: number }) => sum + usage, 0)
+  assert.equal(Number(cost.toFixed(9)), 2.1e-5)
 })
 
 test('56, 64: what is not accepted gets one answer, and a policy that is paused, changed or gone refuses at once', async () => {
