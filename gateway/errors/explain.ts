@@ -1,25 +1,31 @@
 import type { Logger } from 'pino'
 import type { Call } from '../call.ts'
+import { errorTypeOf } from './error-type.ts'
 import { type PublicError, publicError } from './public-error.ts'
 
-/**
- * What the client of a call sees of an error, with what the call itself knows: the id of its generation where Anthropic's envelope has it, and
- * how far it came. An internal error says nothing but the reference that it is logged with.
- */
+/** What the client of a call sees of an error; an internal one is logged, with the reference that the client gets. */
 export function explain({ logger }: { readonly logger: Logger }, call: Call, error: unknown): PublicError {
   const shown = publicError(call.family, error, call.publicField)
   if (shown.ref !== undefined) {
     call.ref = shown.ref
     logger.error({ requestId: call.requestId, ref: shown.ref, err: error }, 'Internal error')
   }
-  const { generationId, describeFailure } = call
-  const named = call.family === 'messages' && generationId !== undefined
-  const described = shown.status === 500 ? undefined : describeFailure?.(error)
-  if (!named && described === undefined) return shown
-  const body = {
-    ...shown.body,
-    ...(named ? { request_id: generationId } : {}),
+  const { generationId } = call
+  return generationId === undefined ? shown : { ...shown, body: bodyOf(call, generationId, error, shown) }
+}
+
+/** The error of a request for a generation: a canonical type (gateway facts 5.2), or an id, as its dialect has it, and how far it came. */
+function bodyOf({ family, describeFailure }: Call, id: string, error: unknown, { status, body }: PublicError) {
+  const described = status === 500 ? undefined : describeFailure?.(error)
+  return {
+    ...body,
+    ...(family === 'messages'
+      ? { request_id: id }
+      : { error: typed(body.error as object, errorTypeOf(error, status)) }),
     ...(described === undefined ? {} : { openrouter_metadata: described }),
   }
-  return { ...shown, body }
+}
+
+function typed({ metadata, ...said }: { readonly metadata?: object }, errorType: string): object {
+  return { ...said, metadata: { error_type: errorType, ...metadata } }
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { openFacade, TEST_KEYS, type TestFacade } from '#test/support/facade.ts'
-import { gatewayError } from '#test/support/gateway-error.ts'
+import { generationError } from '#test/support/gateway-error.ts'
 import { sendBytes } from '#test/support/raw-socket.ts'
 import { stubSession } from '#test/support/stub-session.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -12,7 +12,7 @@ const MEMBERS = 500_000
 const many = (count: number, item: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => item(i)).join()
 const instance = (message: string) => ({ _tag: 'InvalidRequestError', message, kind: 'Payload' })
-const gateway = (problem: string) => gatewayError(400, `Invalid request parameters: ${problem}`)
+const gateway = (problem: string) => generationError(400, `Invalid request parameters: ${problem}`)
 
 /** A facade that counts what gets through to the services. */
 async function counting(): Promise<TestFacade & { readonly through: () => number }> {

@@ -12,7 +12,7 @@ const invalid = 'Invalid request parameters'
 const url = 'messages.0.content.1.image_url.url'
 const typed = (error_type: string) => ({ metadata: { provider_name: 'openai', error_type } })
 
-/** Errors: what the service says with them, what a client gets, and which type a stream says that it is where the error itself says none. */
+/** Errors: what the service says with them, and what a client gets; `type`: the error's type, where it follows from the status. */
 const ERRORS: Readonly<Record<string, { said: Record<string, string>; error: Json; type?: string }>> = {
   MODEL_NOT_FOUND: {
     said: { model: 'm' },
@@ -106,7 +106,7 @@ for (const [reason, { said, error, type }] of Object.entries(ERRORS)) {
     })
     for (const stream of [false, true]) {
       const answer = await post(facade, { stream })
-      assert.deepEqual(await answer.json(), { error })
+      assert.deepEqual(await answer.json(), { error: { metadata: { error_type: type }, ...error } })
       assert.equal(answer.status, error.code)
     }
     begins = true
@@ -140,7 +140,7 @@ test('a failure of Portico itself says nothing of itself', async () => {
   const answer = await post(facade, {})
   assert.deepEqual(
     [answer.status, await answer.json()],
-    [500, { error: { code: 500, message: 'Internal Server Error' } }],
+    [500, { error: { code: 500, message: 'Internal Server Error', metadata: { error_type: 'server' } } }],
   )
 })
 

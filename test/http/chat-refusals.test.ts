@@ -3,7 +3,7 @@ import test from 'node:test'
 import { createChatBody } from '#gateway/chat/body.ts'
 import { firstProblem, STOP_AT_FIRST } from '#gateway/http/first-problem.ts'
 import { askChat, postChat } from '#test/support/chat.ts'
-import { gatewayError } from '#test/support/gateway-error.ts'
+import { gatewayError, generationError } from '#test/support/gateway-error.ts'
 import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'
 import type { Json } from '#test/support/responses.ts'
 
@@ -98,7 +98,7 @@ test('400: what cannot be honoured is refused by its path, whole and streamed', 
     for (const stream of [false, true]) {
       const answer = await postChat(portico, { ...base, stream, ...more })
       const body = await answer.json()
-      assert.deepEqual(body, gatewayError(400, `Invalid request parameters: ${problem}`))
+      assert.deepEqual(body, generationError(400, `Invalid request parameters: ${problem}`))
       assert.equal(answer.status, 400)
       assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
     }
@@ -124,11 +124,13 @@ test('who calls is checked as on every route of the gateway', async () => {
     const answer = await portico.fetch('/api/v1/chat/completions', init)
     return [answer.status, await answer.json()]
   }
-  const error = (code: number, message: string) => [code, gatewayError(code, message)]
-  assert.deepEqual(await statusOf(), error(401, 'Missing Authentication header'))
-  assert.deepEqual(await statusOf('Bearer wrong'), error(401, 'Invalid API key'))
+  assert.deepEqual(await statusOf(), [401, gatewayError(401, 'Missing Authentication header')])
+  assert.deepEqual(await statusOf('Bearer wrong'), [401, gatewayError(401, 'Invalid API key')])
   const management = `Bearer ${PORTICO_KEYS.management}`
-  assert.deepEqual(await statusOf(management), error(403, 'Management keys cannot perform this operation'))
+  assert.deepEqual(await statusOf(management), [
+    403,
+    generationError(403, 'Management keys cannot perform this operation'),
+  ])
 })
 
 /** The path and message of the first problem of a body. */

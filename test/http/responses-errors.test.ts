@@ -90,7 +90,7 @@ for (const reason of REASONS) {
       })
     for (const stream of [false, true]) {
       const answer = await post(stream)
-      assert.deepEqual(await answer.json(), { error })
+      assert.deepEqual(await answer.json(), { error: { metadata: { error_type: late[1] }, ...error } })
       assert.equal(answer.status, (error as { code: number }).code)
     }
     begins = true

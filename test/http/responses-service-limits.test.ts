@@ -4,7 +4,7 @@ import test from 'node:test'
 import { hasOption } from '@bufbuild/protobuf'
 import { file_portico_inference_v1_inference as file } from '#gen/portico/inference/v1/inference_pb.js'
 import { limit } from '#gen/portico/options/v1/limit_pb.js'
-import { gatewayError } from '#test/support/gateway-error.ts'
+import { generationError } from '#test/support/gateway-error.ts'
 import { openPortico } from '#test/support/portico.ts'
 import { type Json, post } from '#test/support/responses.ts'
 
@@ -169,7 +169,8 @@ const BEYOND_REACH = [
     (name) => `GenerationRequest.${name}`,
   ),
   ...['preferences', 'max_input_nanos', 'max_output_nanos'].map((name) => `Routing.${name}`),
-  ...['logit_bias', 'min_p', 'repetition_penalty', 'top_a'].map((name) => `Sampling.${name}`),
+  ...['cleared', 'logit_bias', 'min_p', 'repetition_penalty', 'top_a'].map((name) => `Sampling.${name}`),
+  ...['hosted_types', 'names'].map((name) => `AllowedTools.${name}`),
   ...['ProviderExtension.headers', 'TextPart.sources', 'ToolNamespace.name'],
   'GenerationRequest.request_id',
   'GenerationRequest.provider_headers',
@@ -185,7 +186,7 @@ test('the service alone decides how much a request may hold, and its error names
     assert.equal(good.status, 200, `${limit}: ${(await good.text()).slice(0, 500)}`)
     for (const stream of [false, true]) {
       const answer = await post(portico, { ...base, ...passed, stream }, headers?.passed)
-      assert.deepEqual(await answer.json(), gatewayError(400, `Invalid request parameters: ${problem}`))
+      assert.deepEqual(await answer.json(), generationError(400, `Invalid request parameters: ${problem}`))
       assert.equal(answer.status, 400)
       assert.deepEqual(portico.rejections.splice(0), ['REQUEST_INVALID'], limit)
     }
@@ -199,7 +200,7 @@ test('a name of a model is measured before it is looked up', async () => {
     [513, characters(512), 'REQUEST_INVALID'],
   ] as const) {
     const answer = await post(portico, { model: x(size), input: 'Hello' })
-    assert.deepEqual(await answer.json(), gatewayError(400, `Invalid request parameters: model: ${problem}`))
+    assert.deepEqual(await answer.json(), generationError(400, `Invalid request parameters: model: ${problem}`))
     assert.deepEqual(portico.rejections.splice(0), [reason])
   }
 })

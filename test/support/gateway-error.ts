@@ -5,3 +5,11 @@ export function gatewayError(code: number, message: string): { readonly error: o
   const param = INVALID.exec(message)?.[1]
   return { error: { code, message, ...(param === undefined ? {} : { param }) } }
 }
+
+const TYPES: Readonly<Record<number, string>> = { 403: 'permission_denied', 404: 'not_found', 413: 'payload_too_large' }
+
+/** The body of an error of an operation that generates: it says of which type it is. */
+export function generationError(code: number, message: string): { readonly error: object } {
+  const { error } = gatewayError(code, message)
+  return { error: { ...error, metadata: { error_type: TYPES[code] ?? 'invalid_request' } } }
+}
