@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { JsonObject } from '#shared/json.ts'
 import { PartWriter } from './parts.ts'
 
 const LIMIT = 1_000_000
@@ -23,6 +24,28 @@ test('half a character that stays alone becomes a replacement character, in a de
   writer.end(part)
   assert.deepEqual([deltasOf(writer).join(''), part.text], ['\ufffdx\ufffd\ufffd', '\ufffdx\ufffd\ufffd'])
 })
+
+test('an item, or a note, that is nested deeper than a request may say it is left out, and the answer goes on', () => {
+  const writer = new PartWriter()
+  const part = writer.start('text')
+  assert.deepEqual(
+    [30, 31].map((levels) => writer.note(part, 'citations', deep(levels))),
+    [true, false],
+  )
+  for (const levels of [30, 31, 20_000]) {
+    writer.whole('foreign', { type: 'foreign', format: 'f', item: deep(levels) })
+  }
+  writer.end(part)
+  const ended = writer.take().filter(({ type }) => type === 'part-ended')
+  assert.deepEqual([ended.length, writer.full], [2, false])
+})
+
+/** An object with so many levels. */
+function deep(levels: number): JsonObject {
+  let object: JsonObject = {}
+  for (let i = 1; i < levels; i++) object = { a: object }
+  return object
+}
 
 test('what an answer holds is bounded: texts of any part, proofs, hidden thoughts, and parts themselves', () => {
   const sizes: Record<string, (writer: PartWriter) => void> = {

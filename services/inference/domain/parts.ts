@@ -1,6 +1,7 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { Part } from './conversation.ts'
 import type { FinishDetails, FinishReason, GenerationEvent, LogProbability, Source } from './generation.ts'
+import { isTooDeep } from './nesting.ts'
 import { type Called, type GrowingKind, MAX_NAME, type OpenPart, openPart, wholePart } from './open-part.ts'
 
 export type { Called, GrowingKind, OpenPart }
@@ -90,8 +91,9 @@ export class PartWriter {
     this.#events.push({ type: 'finished', reason: this.#full ? 'length' : reason, rawReason: raw, ...details })
   }
 
-  /** Notes what a provider says of a part besides, in a list of that name; false: there is no room for it. */
+  /** Notes what a provider says of a part besides, in a list of that name; false: there is no room for it, or it is nested too deep. */
   note(part: OpenPart, list: string, item: JsonObject): boolean {
+    if (isTooDeep(item)) return false
     const size = Math.max(JSON.stringify(item).length, PART_CHARACTERS)
     if (this.#claim(size) < size) return false
     const known = part.metadata?.[list]
@@ -104,10 +106,10 @@ export class PartWriter {
     this.#events.push({ type: 'source', source: { partIndex: part.index, ...source } })
   }
 
-  /** A part that comes whole. */
+  /** A part that comes whole; an item that is nested too deep is left out. */
   whole(kind: 'image' | 'file' | 'reasoning' | 'foreign', part: Part): void {
     if (part.type === 'reasoning' && !this.#fits(part.encrypted ?? '')) return
-    if (part.type === 'foreign' && !this.#fits(JSON.stringify(part.item))) return
+    if (part.type === 'foreign' && (isTooDeep(part.item) || !this.#fits(JSON.stringify(part.item)))) return
     const index = this.#number()
     this.#events.push({ type: 'part-started', index, kind })
     this.#events.push({ type: 'part-ended', index, part })

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue } from '#shared/json.ts'
+import { isTooDeep } from '#services/inference/domain/nesting.ts'
+import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
 import { ANTHROPIC } from './extension.ts'
 
@@ -17,7 +18,7 @@ const OF_USAGE: ReadonlySet<string> = new Set([
 const OF_BLOCK: ReadonlySet<string> = new Set([
   ...['type', 'text', 'citations', 'thinking', 'signature', 'id', 'name', 'input'],
 ])
-/** Characters of all such members together, as JSON. What is longer is left out. */
+/** Characters of all such members together, as JSON. What is longer, or nested too deep, is left out. */
 const MAX_CHARACTERS = 100_000
 
 /** What an answer says that has a meaning for this API alone, betas among it: clients of the same API get it as it came. */
@@ -44,12 +45,18 @@ export function besidesOf(block: JsonObject): JsonObject | undefined {
 }
 
 function merged(known: JsonObject, said: JsonObject, placed: ReadonlySet<string>): JsonObject {
-  const more = Object.entries(said).filter((member): member is [string, JsonValue] => {
-    return member[1] != null && !placed.has(member[0])
+  const more = Object.entries(said).filter(([name, value]) => {
+    return value !== null && !placed.has(name) && name !== '__proto__' && !isTooDeep(value)
   })
   if (more.length === 0) return known
-  const all = { ...known, ...Object.fromEntries(more) }
-  return JSON.stringify(all).length > MAX_CHARACTERS ? known : all
+  const all = { ...known }
+  let room = MAX_CHARACTERS - JSON.stringify(known).length
+  for (const [name, value] of more) {
+    room -= JSON.stringify(value).length
+    if (room < 0) break
+    all[name] = value
+  }
+  return all
 }
 
 function ofKind(said: JsonObject): JsonObject | undefined {

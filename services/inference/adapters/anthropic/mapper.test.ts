@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { AnthropicMapper } from './mapper.ts'
 
@@ -12,6 +13,21 @@ test('a reason that is a member of every object is as unknown as any other', () 
     mapper.whole({ content: [{ type: 'text', text: 'a' }], stop_reason: word })
     assert.deepEqual(mapper.take().at(-1), { type: 'finished', reason: 'other', rawReason: word })
   }
+})
+
+test('what else an answer says is bounded: what is too long, or nested too deep, is left out', () => {
+  let deep: JsonObject = {}
+  for (let i = 0; i < 200; i++) deep = { deep }
+  const mapper = new AnthropicMapper('p', [])
+  const besides = { diagnostics: { a: 1 }, deep, ...JSON.parse('{"__proto__":{"x":1}}') }
+  const call = { type: 'tool_use', id: 'c', name: 'f', input: {}, caller: { type: 'direct' }, deep }
+  mapper.whole({ ...besides, content: [call], stop_reason: 'end_turn', long: 'x'.repeat(200_000) })
+  const events = mapper.take()
+  const kept = { 'anthropic-claude-v1': { caller: { type: 'direct' } } }
+  const parts = events.flatMap((event) => (event.type === 'part-ended' ? [event.part.providerMetadata] : []))
+  assert.deepEqual(parts, [kept])
+  const ended = events.find((event) => event.type === 'finished')
+  assert.deepEqual(ended?.providerMetadata, { 'anthropic-claude-v1': { diagnostics: { a: 1 } } })
 })
 
 test('so is such a word of an error', () => {

@@ -17,7 +17,7 @@ export interface OpenBlock {
  */
 export function collect(open: OpenBlock, { type: _, partial_json: json, ...said }: JsonObject): number {
   open.json += textAt(json)
-  const more = Object.entries(said).filter(([, value]) => value != null)
+  const more = Object.entries(said).filter(([name, value]) => value !== null && name !== '__proto__')
   for (const [name, value] of more) open.block[name] = value
   return open.json.length + (more.length === 0 ? 0 : JSON.stringify(open.block).length)
 }
