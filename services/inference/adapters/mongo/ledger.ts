@@ -74,6 +74,7 @@ export class MongoLedger implements Ledger {
     const [now, name, process] = [this.#clock.now(), randomText(16), this.#lease.process]
     const { book, rows } = this.#collections
     this.#own.begin(opening, name)
+    let isSent = false
     try {
       const entry = { name, requestId, process }
       const admission = await reserve(book, { workspace, apiKeyId, demand, terms, now, entry })
@@ -83,6 +84,7 @@ export class MongoLedger implements Ledger {
       }
       // Nobody waits for it any more.
       if (!this.#own.has(name)) throw storeUnavailable('A row was opened too late')
+      isSent = true
       await rows.insertOne(toRow(opening, { demand, hold: admission.hold, name, process, now }), {
         maxTimeMS: MAX_TIME_MS,
       })
@@ -92,7 +94,8 @@ export class MongoLedger implements Ledger {
       return admission
     } catch (error) {
       // Whatever is held or open by now is nobody's: it is settled as soon as the store can be written.
-      this.#own.failed(opening, this.#clock.monotonic(), name)
+      if (isSent) this.#own.failed(opening, name, this.#clock.monotonic())
+      else this.#own.forget(opening, name)
       if (!isDuplicate(error)) throw error
       await this.settle()
       throw new Rejection('REQUEST_DUPLICATE', { request_id: requestId })
@@ -100,8 +103,11 @@ export class MongoLedger implements Ledger {
   }
 
   abandon(workspace: string, requestId: string, wasAsked: boolean): void {
-    if (wasAsked) this.#own.forget({ workspace, requestId })
-    else this.#own.failed({ workspace, requestId }, this.#clock.monotonic())
+    const row = { workspace, requestId }
+    const name = this.#own.nameOf(row)
+    // Of one that is still being opened, `open` says what became of it.
+    if (wasAsked || name === undefined) this.#own.forget(row)
+    else this.#own.failed(row, name, this.#clock.monotonic())
   }
 
   async close(closings: readonly LedgerClosing[]): Promise<void> {

@@ -38,8 +38,7 @@ export class OwnHolds {
   }
 
   /** Its opening has failed, and may be done all the same, for some time to come. */
-  failed({ workspace, requestId }: RowId, time: number, name = this.#nameOf({ workspace, requestId })): void {
-    if (name === undefined) return
+  failed({ workspace, requestId }: RowId, name: string, time: number): void {
     this.forget({ workspace, requestId }, name)
     this.#unasked.set({ workspace, requestId, name }, time)
   }

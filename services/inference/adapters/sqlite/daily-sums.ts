@@ -3,9 +3,9 @@ import { dayOf } from '#services/inference/domain/ledger/account.ts'
 import type { ActivityQuery, ActivitySum } from '#services/inference/ports/ledger.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { sumOf } from './activity-rows.ts'
+import { COUNTED } from './ledger-rows.ts'
 
-const COUNTS = ['requests', 'input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens']
-const NAMES = [...COUNTS, 'reasoning_tokens', 'cost_nanos'] as const
+const NAMES = ['requests', ...COUNTED] as const
 const ADD = `INSERT INTO daily_sums VALUES (?, ?, ?, ?, ?${', ?'.repeat(NAMES.length)})
   ON CONFLICT DO UPDATE SET ${NAMES.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`
 const READ = `SELECT provider_id, model_id, NULL AS value, ${NAMES.map((name) => `sum(${name}) AS ${name}`).join(', ')}
@@ -14,9 +14,20 @@ const READ = `SELECT provider_id, model_id, NULL AS value, ${NAMES.map((name) =>
 
 type Row = Readonly<Record<string, unknown>>
 
+/** What rows that are closed count, and where. */
+interface Counted {
+  readonly workspace: string
+  readonly apiKeyId: string
+  readonly providerId: string
+  readonly modelId: string
+  readonly finishedAt: number
+  /** As in COUNTED. */
+  readonly counts: readonly bigint[]
+}
+
 interface Added {
   readonly place: readonly SQLInputValue[]
-  /** As in NAMES. */
+  requests: number
   readonly counts: bigint[]
 }
 
@@ -32,26 +43,36 @@ export class DailySums {
     this.#file = file
   }
 
-  /** Adds a row that is closed, or takes it away (-1), as the last thing that a job does. */
-  add(row: Row, times: 1 | -1 = 1): void {
-    const place = [row.workspace, dayOf(Number(row.finished_at)), row.api_key_id, row.provider_id, row.model_id]
-    const name = JSON.stringify(place)
+  /** Adds a row that is closed, as one of the last things that a job does. */
+  add(row: Counted): void {
+    const added = this.#addedAt(row)
+    added.requests++
+    for (const [i, count] of row.counts.entries()) added.counts[i] = (added.counts[i] ?? 0n) + count
+  }
+
+  /** Likewise, takes one away that is closed anew. */
+  remove(row: Counted): void {
+    const added = this.#addedAt(row)
+    added.requests--
+    for (const [i, count] of row.counts.entries()) added.counts[i] = (added.counts[i] ?? 0n) - count
+  }
+
+  #addedAt({ workspace, finishedAt, apiKeyId, providerId, modelId }: Counted): Added {
+    const day = dayOf(finishedAt)
+    const name = `${workspace}\n${day}\n${apiKeyId}\n${providerId}\n${modelId}`
     let added = this.#added.get(name)
     if (added === undefined) {
-      added = { place: place as Added['place'], counts: NAMES.map(() => 0n) }
+      added = { place: [workspace, day, apiKeyId, providerId, modelId], requests: 0, counts: COUNTED.map(() => 0n) }
       this.#added.set(name, added)
     }
-    for (const [i, name] of NAMES.entries()) {
-      const count = name === 'requests' ? 1n : ((row[name] as bigint | null) ?? 0n)
-      added.counts[i] = (added.counts[i] ?? 0n) + BigInt(times) * count
-    }
+    return added
   }
 
   /** Writes what was added. */
   write(): void {
     if (this.#added.size === 0) return
     const add = this.#file().statement(ADD)
-    for (const { place, counts } of this.#added.values()) add.run(...place, ...counts)
+    for (const { place, requests, counts } of this.#added.values()) add.run(...place, requests, ...counts)
     this.#added.clear()
   }
 

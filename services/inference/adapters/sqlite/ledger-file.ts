@@ -18,6 +18,8 @@ import {
   CLOSE,
   type CloseCall,
   CORRECT,
+  COUNTED,
+  countsOf,
   entryOf,
   lostClosingOf,
   OPEN,
@@ -146,43 +148,48 @@ export class LedgerFile {
   #close(calls: readonly CloseCall[], now: number): void {
     const close = this.#file.statement(CLOSE)
     close.setReadBigInts(true)
-    const changes = calls.flatMap(({ workspace, requestId, values, spent }): Closed[] => {
-      const row = close.get(...values)
-      if (row === undefined) return this.#correct({ workspace, requestId, values, spent }, now)
+    const changes = calls.flatMap((call): Closed[] => {
+      const row = close.get(...call.values)
+      if (row === undefined) return this.#correct(call, now)
       const hold = {
         nanos: row.held_nanos as bigint,
         inputTokens: row.input_estimate as bigint,
         minute: Number(row.held_minute),
       }
-      const change = (account: Account): Account => settling(account, hold, spent, now)
-      return [{ row, change }]
+      return [{ call, row, change: (account) => settling(account, hold, call.spent, now) }]
     })
-    for (const { row, before, change } of changes) {
-      const [workspace, apiKeyId] = [row.workspace as string, row.api_key_id as string]
-      if (before !== undefined) this.#sums.add(before, -1)
-      this.#sums.add(row)
-      for (const owner of [apiKeyId, WORKSPACE]) {
+    for (const { call, row, before, change } of changes) {
+      const { workspace } = call
+      const place = {
+        ...{ workspace, apiKeyId: row.api_key_id as string },
+        ...{ providerId: row.provider_id as string, modelId: row.model_id as string },
+      }
+      if (before !== undefined) this.#sums.remove({ ...place, ...before })
+      this.#sums.add({ ...place, finishedAt: now, counts: countsOf(call) })
+      for (const owner of [place.apiKeyId, WORKSPACE]) {
         this.#accounts.set(workspace, owner, change(this.#accounts.get(workspace, owner)))
       }
     }
   }
 
   /** A row that was taken for lost, and was not. */
-  #correct({ workspace, requestId, values, spent }: CloseCall, now: number): Closed[] {
-    const before = this.#row(workspace, requestId)
-    if (before?.error !== PROCESS_LOST) return []
-    const correct = this.#file.statement(CORRECT)
-    correct.setReadBigInts(true)
-    const row = correct.get(...values) ?? before
-    const change = (account: Account): Account => correcting(account, spentOf(before), spent, now)
-    return [{ row, before, change }]
+  #correct(call: CloseCall, now: number): Closed[] {
+    const row = this.#row(call.workspace, call.requestId)
+    if (row?.error !== PROCESS_LOST) return []
+    this.#file.statement(CORRECT).run(...call.values)
+    const before = {
+      finishedAt: Number(row.finished_at),
+      counts: COUNTED.map((name) => (row[name] as bigint | null) ?? 0n),
+    }
+    return [{ call, row, before, change: (account) => correcting(account, spentOf(row), call.spent, now) }]
   }
 }
 
 /** A row that is closed, and what becomes of its accounts. */
 interface Closed {
+  readonly call: CloseCall
   readonly row: Row
-  /** As it was closed before, where it was. */
-  readonly before?: Row
+  /** What it counted, where it was closed before. */
+  readonly before?: { readonly finishedAt: number; readonly counts: readonly bigint[] }
   readonly change: (account: Account) => Account
 }

@@ -17,32 +17,24 @@ const CLOSED = [
   ...['estimated', 'cost_nanos', 'cost_known', 'finish_reason', 'raw_reason', 'service_tier', 'left_out'],
   ...['first_part_ms', 'error', 'finished_at'],
 ]
-const RETURNED = [
-  ...[
-    'workspace',
-    'api_key_id',
-    'provider_id',
-    'model_id',
-    'held_nanos',
-    'held_minute',
-    'input_estimate',
-    'finished_at',
-  ],
+/** What is summed of rows that are closed. */
+export const COUNTED = [
   ...['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens', 'cost_nanos'],
-]
+] as const
+const COUNTED_AT = COUNTED.map((name) => CLOSED.indexOf(name))
 
 /** Inserts a row of `OpenCall.values`, and what it holds. */
 export const OPEN = `INSERT INTO ledger (${OPENED.join(', ')}, status, cost_nanos, error)
   VALUES (${OPENED.map(() => '?').join(', ')}, 'open', 0, '') ON CONFLICT DO NOTHING`
 
-/** Closes a row with `CloseCall.values`; returns what it held and what it counts, nothing where it was not open. */
+/** Closes a row with `CloseCall.values`; returns what it held and where it counts, nothing where it was not open. */
 export const CLOSE = `UPDATE ledger SET ${CLOSED.map((name) => `${name} = ?`).join(', ')}
   WHERE workspace = ? AND request_id = ? AND status = 'open'
-  RETURNING ${RETURNED.join(', ')}`
+  RETURNING api_key_id, provider_id, model_id, held_nanos, held_minute, input_estimate`
 
 /** Likewise, a row that was closed as one of a process that is gone. */
 export const CORRECT = `UPDATE ledger SET ${CLOSED.map((name) => `${name} = ?`).join(', ')}
-  WHERE workspace = ? AND request_id = ? RETURNING ${RETURNED.join(', ')}`
+  WHERE workspace = ? AND request_id = ?`
 
 /** An opening on its way to the thread: names of members would be sent with each. */
 export interface OpenCall {
@@ -100,6 +92,11 @@ export function toCloseCall(closing: LedgerClosing, now: number): CloseCall {
     values,
     spent: { nanos: costNanos, inputTokens: inputTokens ?? 0n, outputTokens: outputTokens ?? 0n },
   }
+}
+
+/** What a closing counts, as in COUNTED. */
+export function countsOf({ values }: CloseCall): bigint[] {
+  return COUNTED_AT.map((at) => (values[at] as bigint | null) ?? 0n)
 }
 
 /** The entry that a row is; it has to be read with bigints. */

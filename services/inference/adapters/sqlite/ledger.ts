@@ -19,6 +19,9 @@ import { type AbandonedRow, toCloseCall, toOpenCall } from './ledger-rows.ts'
 import { ThreadClient } from './thread-client.ts'
 import type { Method } from './thread-messages.ts'
 
+/** More than run at once. */
+const MOST_ABANDONED = 10_000
+
 /**
  * The ledger in a SQLite file that this process owns. A thread of its own writes it, so that the event loop never waits for the disk;
  * what is called in one turn goes there together, and what comes while a commit runs is in the next one. When the thread ends, whatever
@@ -60,6 +63,8 @@ export class SqliteLedger implements Ledger {
   }
 
   abandon(workspace: string, requestId: string, wasAsked: boolean): void {
+    // First are those that were under way when the thread ended; what comes while there is none was not even begun.
+    if (this.#abandoned.size >= MOST_ABANDONED) return
     const row = { workspace, requestId, wasAsked }
     this.#abandoned.set(idOf(row), row)
   }
