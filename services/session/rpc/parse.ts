@@ -15,6 +15,8 @@ const { least: MIN_AGENT_LENGTH, most: MAX_AGENT_LENGTH } = limitOf(SessionSchem
 const { most: MAX_RULES } = limitOf(PermissionRulesetSchema.field.rules)
 const MAX_MODEL_LENGTH = 256
 const MAX_RULE_LENGTH = 4_096
+/** What one access may take to be judged grows with it. */
+const MAX_RULES_LENGTH = 65_536
 
 /** A session id. */
 export const parseSessionId = idParser('session_id', 'ses')
@@ -56,6 +58,8 @@ export function parseModel({ providerId, modelId, variant = '' }: ModelRefMessag
 export function parseRules(ruleset: PermissionRuleset | undefined): readonly PermissionRule[] | undefined {
   if (ruleset === undefined) return undefined
   check(ruleset.rules.length <= MAX_RULES, 'permissions', `must have at most ${MAX_RULES} rules`)
+  const length = ruleset.rules.reduce((sum, { action, resource }) => sum + action.length + resource.length, 0)
+  check(length <= MAX_RULES_LENGTH, 'permissions', `patterns must have at most ${MAX_RULES_LENGTH} characters together`)
   return ruleset.rules.map(({ action, resource, effect }) => {
     const fits = action.length <= MAX_RULE_LENGTH && resource.length <= MAX_RULE_LENGTH
     check(fits, 'permissions', `patterns must have at most ${MAX_RULE_LENGTH} characters`)

@@ -1,8 +1,8 @@
 import type { PreparedCall, ToolAccess } from '../domain/agent.ts'
 import type { StructuredError } from '../domain/message.ts'
 import { CORRECTED, REJECTED } from '../domain/next-action.ts'
-import type { Effect, PermissionAnswer, PermissionRequest } from '../domain/permission/permission.ts'
-import { evaluateAccess } from '../domain/permission/permission-rules.ts'
+import type { PermissionAnswer, PermissionRequest } from '../domain/permission/permission.ts'
+import { isApproved, type Judgement, judgeAccess } from '../domain/permission/permission-rules.ts'
 import type { RunContext } from './run-context.ts'
 import type { StepPlan } from './step-plan.ts'
 
@@ -25,40 +25,38 @@ export async function requestPermission(
   { accesses, savePatterns }: PreparedCall,
   signal: AbortSignal,
 ): Promise<StructuredError | undefined> {
-  const effects = await Promise.all(accesses.map((access) => evaluate(run, plan, access)))
-  if (effects.includes('deny')) return DENIED
-  for (const [i, access] of accesses.entries()) {
-    if (effects[i] === 'allow') continue
-    const refused = await ask(run, plan, { messageId, callId, access, savePatterns }, signal)
+  const rules = { agent: plan.agent.permissions, session: run.session.permissions ?? [] }
+  const judged = accesses.map((access) => ({ access, judgement: judgeAccess(rules, access) }))
+  if (judged.some(({ judgement }) => judgement.effect === 'deny')) return DENIED
+  for (const { access, judgement } of judged) {
+    if (judgement.effect === 'allow' || (await isSaved(run, access, judgement))) continue
+    const refused = await ask(run, { messageId, callId, access, judgement, savePatterns }, signal)
     if (refused !== undefined) return refused
   }
   return undefined
 }
 
-async function evaluate(
+/** Whether an earlier answer holds for this access, too. */
+async function isSaved(
   { store, tenure, session }: RunContext,
-  { agent }: StepPlan,
   access: ToolAccess,
-): Promise<Effect> {
-  const rules = { agent: agent.permissions, session: session.permissions ?? [] }
-  const effect = evaluateAccess({ ...rules, approvals: [] }, access)
-  // Approvals make an `ask` an `allow`, and change nothing else.
-  if (effect !== 'ask') return effect
+  judgement: Judgement,
+): Promise<boolean> {
   const approvals = await store.savedApprovals(tenure.lease.workspace, session.location.projectId)
-  return evaluateAccess({ ...rules, approvals }, access)
+  return isApproved(approvals, access, judgement)
 }
 
 interface Question {
   readonly messageId: string
   readonly callId: string
   readonly access: ToolAccess
+  readonly judgement: Judgement
   readonly savePatterns: readonly string[]
 }
 
 async function ask(
   run: RunContext,
-  plan: StepPlan,
-  { messageId, callId, access, savePatterns }: Question,
+  { messageId, callId, access, judgement, savePatterns }: Question,
   signal: AbortSignal,
 ): Promise<StructuredError | undefined> {
   const { owned, clock, newId, session, permissionTimeoutMs } = run
@@ -69,7 +67,7 @@ async function ask(
     ...{ timeCreated: now, timeExpires: now + permissionTimeoutMs },
   }
   await owned.askPermission(request)
-  const answer = await run.slot.rest(() => waitForAnswer(run, plan, request, access, signal))
+  const answer = await run.slot.rest(() => waitForAnswer(run, request, () => isSaved(run, access, judgement), signal))
   if (answer === undefined) return UNANSWERED
   if (answer.reply !== 'reject') return undefined
   return answer.message === '' ? REFUSED : { type: CORRECTED, message: `The user refused the call: ${answer.message}` }
@@ -78,9 +76,8 @@ async function ask(
 /** The answer; undefined when nobody gave one in time. An `always` to another request may answer this one too. */
 async function waitForAnswer(
   run: RunContext,
-  plan: StepPlan,
   { id, timeCreated, timeExpires }: PermissionRequest,
-  access: ToolAccess,
+  isSavedNow: () => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<PermissionAnswer | undefined> {
   const { owned, tenure, watchers } = run
@@ -90,7 +87,7 @@ async function waitForAnswer(
     return await watchers.until(tenure.lease, 'permission', AbortSignal.any([signal, late.signal]), async () => {
       const answer = await owned.permissionAnswer(id)
       if (answer !== undefined) return answer
-      if ((await evaluate(run, plan, access)) !== 'allow') return undefined
+      if (!(await isSavedNow())) return undefined
       await owned.closePermission(id, 'always')
       return owned.permissionAnswer(id)
     })

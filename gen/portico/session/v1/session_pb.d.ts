@@ -197,7 +197,7 @@ export declare const ForkOriginSchema: GenMessage<ForkOrigin>;
  */
 export declare type PermissionRuleset = Message<"portico.session.v1.PermissionRuleset"> & {
   /**
-   * In order; the last one that matches wins. Patterns have at most 4,096 characters.
+   * In order; the last one that matches wins. Patterns have at most 4,096 characters, and 65,536 together.
    *
    * @generated from field: repeated portico.catalog.v1.PermissionRule rules = 1;
    */

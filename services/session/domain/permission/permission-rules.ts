@@ -1,4 +1,5 @@
 import type { ToolAccess } from '../agent.ts'
+import { matchesGlob } from './glob.ts'
 import type { Effect, PermissionRule } from './permission.ts'
 
 /** Rules that an access is judged by. */
@@ -6,8 +7,13 @@ export interface Rules {
   readonly agent: readonly PermissionRule[]
   /** Stand after the agent's. */
   readonly session: readonly PermissionRule[]
-  /** What earlier `always` answers saved: stand last, and never lift a denial. */
-  readonly approvals: readonly PermissionRule[]
+}
+
+/** What the rules say of an access. */
+export interface Judgement {
+  readonly effect: Effect
+  /** Resources of which the rules say to ask, where the whole is `ask`. */
+  readonly asking: readonly string[]
 }
 
 /**
@@ -15,16 +21,27 @@ export interface Rules {
  * (instance facts 3.13). A guarded file may hold the agent's own rules, so they can deny a change of it but
  * not allow one: that needs a rule of the session for each resource, or an approval of this very path, word for word.
  */
-export function evaluateAccess({ agent, session, approvals }: Rules, access: ToolAccess): Effect {
+export function judgeAccess({ agent, session }: Rules, access: ToolAccess): Judgement {
   const { action, resources, guardedPath } = access
   // An access to nothing in particular is one to anything.
   const all = resources.length === 0 ? ['*'] : resources
-  const is = (effect: Effect, rules: readonly PermissionRule[]) => (resource: string) =>
-    effectOf(rules, action, resource) === effect
-  if (all.some(is('deny', [...agent, ...session]))) return 'deny'
-  if (guardedPath === undefined) return all.some(is('ask', [...agent, ...session, ...approvals])) ? 'ask' : 'allow'
-  const approved = approvals.some((rule) => rule.action === action && rule.resource === guardedPath)
-  return approved || all.every(is('allow', session)) ? 'allow' : 'ask'
+  const rules = [...agent, ...session]
+  const effects = all.map((resource) => effectOf(rules, action, resource))
+  if (effects.includes('deny')) return { effect: 'deny', asking: [] }
+  const allowed = (resource: string, i: number): boolean =>
+    guardedPath === undefined ? effects[i] === 'allow' : effectOf(session, action, resource) === 'allow'
+  const asking = all.filter((resource, i) => !allowed(resource, i))
+  return { effect: asking.length === 0 ? 'allow' : 'ask', asking }
+}
+
+/** Whether what earlier `always` answers saved makes the `ask` of a judgement an `allow`. */
+export function isApproved(
+  approvals: readonly PermissionRule[],
+  { action, guardedPath }: ToolAccess,
+  { asking }: Judgement,
+): boolean {
+  if (guardedPath === undefined) return asking.every((resource) => effectOf(approvals, action, resource) === 'allow')
+  return approvals.some((rule) => rule.action === action && rule.resource === guardedPath)
 }
 
 /** The last rule that matches wins; where none does, somebody is asked. */
@@ -42,26 +59,4 @@ export function matches(pattern: string, text: string): boolean {
   const given = text.replaceAll('\\', '/')
   if (wanted.endsWith(' *') && matchesGlob(wanted.slice(0, -2), given)) return true
   return matchesGlob(wanted, given)
-}
-
-// Goes back to the last star only: no pattern makes it slow, whoever wrote it.
-function matchesGlob(pattern: string, text: string): boolean {
-  let p = 0
-  let t = 0
-  let star = -1
-  let resume = 0
-  while (t < text.length) {
-    if (pattern[p] === '*') {
-      star = p++
-      resume = t
-    } else if (p < pattern.length && (pattern[p] === '?' || pattern[p] === text[t])) {
-      p++
-      t++
-    } else if (star >= 0) {
-      p = star + 1
-      t = ++resume
-    } else return false
-  }
-  while (pattern[p] === '*') p++
-  return p === pattern.length
 }

@@ -65,6 +65,7 @@ forEachTransport((name, connect) => {
       [{ permissions: { rules: Array(1_001).fill(rule) } }, 'permissions'],
       [{ permissions: { rules: [{ action: 'a', resource: 'b' }] } }, 'permissions'],
       [{ permissions: { rules: [{ ...rule, resource: 'x'.repeat(4_097) }] } }, 'permissions'],
+      [{ permissions: { rules: Array(17).fill({ ...rule, resource: 'x'.repeat(4_000) }) } }, 'permissions'],
     ]
     for (const [request, field] of cases) {
       const call = service.client.createSession({ sessionId: 'ses_a', ...request }, service.as())

@@ -1,0 +1,57 @@
+/**
+ * Whether a pattern matches a whole text: `*` is any run of characters, `?` is one. However long both are and whoever wrote
+ * them, it takes a few milliseconds.
+ */
+export function matchesGlob(pattern: string, text: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return text.length === first.length && fitsAt(first, text, 0)
+  const end = text.length - last.length
+  if (first.length > end || !fitsAt(first, text, 0) || !fitsAt(last, text, end)) return false
+  let from = first.length
+  for (const piece of rest) {
+    // V8's own search is the faster one, but looks at no more than the last 250 characters to skip ahead.
+    const isPlain = piece.length <= 250 && !piece.includes('?')
+    const at = isPlain ? text.indexOf(piece, from) : indexOfWild(piece, text, from)
+    if (at < 0 || at + piece.length > end) return false
+    from = at + piece.length
+  }
+  return true
+}
+
+function fitsAt(piece: string, text: string, at: number): boolean {
+  for (let i = 0; i < piece.length; i++) if (piece[i] !== '?' && piece[i] !== text[at + i]) return false
+  return true
+}
+
+/**
+ * The first place from `from` on where a piece fits, or -1: the Shift-And algorithm (Baeza-Yates and Gonnet 1992). Bit i of
+ * the state is set where the first i + 1 characters of the piece fit up to here.
+ */
+function indexOfWild(piece: string, text: string, from: number): number {
+  const words = Math.ceil(piece.length / 32)
+  const elsewhere = new Uint32Array(words)
+  const places = new Map<number, Uint32Array>()
+  for (const wild of [true, false]) {
+    for (let i = 0; i < piece.length; i++) {
+      if ((piece[i] === '?') !== wild) continue
+      const code = piece.charCodeAt(i)
+      const mask = wild ? elsewhere : (places.get(code) ?? elsewhere.slice())
+      mask[i >>> 5] = (mask[i >>> 5] ?? 0) | (1 << (i & 31))
+      if (!wild) places.set(code, mask)
+    }
+  }
+  const state = new Uint32Array(words)
+  const top = 1 << ((piece.length - 1) & 31)
+  for (let at = from; at < text.length; at++) {
+    const mask = places.get(text.charCodeAt(at)) ?? elsewhere
+    let carry = 1
+    for (let w = 0; w < words; w++) {
+      const word = state[w] ?? 0
+      state[w] = ((word << 1) | carry) & (mask[w] ?? 0)
+      carry = word >>> 31
+    }
+    if (((state[words - 1] ?? 0) & top) !== 0) return at - piece.length + 1
+  }
+  return -1
+}
