@@ -1,8 +1,8 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { z } from 'zod'
 
-/** Milliseconds since the epoch. */
-export const time = z.int().min(0).meta({ description: 'Milliseconds since the epoch' })
+/** Milliseconds since the epoch, to the end of the year 9999: protobuf knows no later time. */
+export const time = z.int().min(0).max(253_402_300_799_999).meta({ description: 'Milliseconds since the epoch' })
 
 export function fromTime(at: Timestamp): number
 export function fromTime(at: Timestamp | undefined): number | undefined

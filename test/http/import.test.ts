@@ -54,6 +54,26 @@ test('session.import keeps messages of every kind, with every member, and what b
   assert.deepEqual(fork.data.time, { created, updated: created })
 })
 
+test('a session whose last run ended in the future is imported as if it had just ended, and goes on', async () => {
+  await using portico = await openPortico()
+  const late = 253_402_300_799_999
+  const time = { created: late, idle: late, viewed: late, archived: late }
+  const before = Date.now()
+  const answer = await portico.post(IMPORT, { info: { ...info, time }, messages: [] })
+  assert.equal(answer.status, 200, await answer.clone().text())
+  const { data } = (await answer.json()) as { data: Transfer['info'] }
+  const { idle = 0, viewed } = data.time
+  assert.ok(idle >= before && idle <= Date.now() && viewed === idle)
+  assert.equal((await portico.post('/api/session/ses_1/prompt', { text: 'hi' })).status, 200)
+  assert.equal((await portico.post('/api/experimental/session/ses_1/wait', {})).status, 204)
+  const [first] = ((await (await portico.fetch('/api/session')).json()) as { data: Transfer['info'][] }).data
+  assert.ok((first?.time.idle ?? 0) > idle)
+  for (const beyond of [late + 1, Number.MAX_SAFE_INTEGER]) {
+    const body = { info: { ...info, id: 'ses_2', time: { ...time, idle: beyond } }, messages: [] }
+    assert.equal((await refused(portico.post(IMPORT, body)))[0], 400)
+  }
+})
+
 test('an export that is imported elsewhere is exported the same, but for its place and the time of the import', async () => {
   await using first = await openPortico()
   await using second = await openPortico()

@@ -3,7 +3,7 @@ import type { HandlerContext } from '@connectrpc/connect'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { type Principal, principalOf } from '#shared/rpc/call-context.ts'
-import { check, parsePageSize } from '#shared/rpc/parse.ts'
+import { check, MAX_TIME, parsePageSize } from '#shared/rpc/parse.ts'
 import type { By } from '../domain/audit.ts'
 import { hasFederation } from '../domain/organization.ts'
 import type { Slice } from '../ports/federation-store.ts'
@@ -45,9 +45,6 @@ export function parseSlice({ offset, pageSize }: { readonly offset: number; read
   check(offset >= 0, 'offset', 'must not be negative')
   return { offset, limit: parsePageSize(pageSize, 50, 100) }
 }
-
-/** The end of the year 9999, the last that a protobuf timestamp can name. */
-const MAX_TIME = 253_402_300_799_999
 
 /** When a key expires, in milliseconds since the epoch; undefined: never. */
 export function parseExpiry(time: Timestamp | undefined, now: number): number | undefined {

@@ -39,6 +39,9 @@ export function idParser(field: string, prefix: string): (id: string) => string 
   }
 }
 
+/** The end of the year 9999, the last that a protobuf timestamp can name, in milliseconds since the epoch. */
+export const MAX_TIME = 253_402_300_799_999
+
 /** How many items a page has: 0 is the default, too many are taken as the maximum. */
 export function parsePageSize(pageSize: number, byDefault: number, most: number): number {
   check(pageSize >= 0, 'page_size', 'must not be negative')

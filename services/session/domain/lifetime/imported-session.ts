@@ -6,10 +6,12 @@ import { newState } from '../session-state.ts'
 /** What an import says of its session. */
 export type ImportedSession = Omit<Session, 'location' | 'timeUpdated'>
 
-/** Makes a session of an import, with its session-created event; it is listed as of now. */
+/** Makes a session of an import, with its session-created event; it is listed as of now, and no run of it ended later. */
 export function importedSession(imported: ImportedSession, location: Session['location']): CreateSession {
   return (now, newId, seq) => {
-    const session: Session = { ...imported, location, timeUpdated: now }
+    const past = (time: number | undefined) => time && Math.min(time, now)
+    const times = { timeUpdated: now, timeIdle: past(imported.timeIdle), timeViewed: past(imported.timeViewed) }
+    const session: Session = { ...imported, location, ...times }
     const revision = new Revision(newState(session, now, seq), now, now, newId)
     revision.event({ type: 'session-created', session })
     return { session, revision }

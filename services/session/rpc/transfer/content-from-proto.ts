@@ -1,4 +1,4 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import {
   type ToolContent as ToolContentMessage,
   type ToolFile,
@@ -25,7 +25,7 @@ import type {
   ToolPart,
 } from '#services/session/domain/message.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
-import { check, parseText } from '#shared/rpc/parse.ts'
+import { check, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
 import { defined } from '../defined.ts'
 import { states } from '../message/part-to-proto.ts'
 
@@ -52,7 +52,10 @@ export function errorFromProto({ type, message, status, responseBody }: ErrorMes
 
 /** Milliseconds since the epoch. */
 export function timeFromProto(at: Timestamp | undefined): number | undefined {
-  return at === undefined ? undefined : Number(at.seconds) * 1_000 + Math.floor(at.nanos / 1e6)
+  if (at === undefined) return undefined
+  const time = timestampMs(at)
+  check(time >= 0 && time <= MAX_TIME, 'time', 'must be from 1970 to the end of the year 9999')
+  return time
 }
 
 /** A part of an imported step. */
