@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, openSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { createLogger } from '#shared/telemetry/logging.ts'
 import { withRequestId } from '#shared/telemetry/request-scope.ts'
@@ -77,4 +80,15 @@ test('once a flush has ended all lines are written, in order', async () => {
     numbers,
     Array.from({ length: 100 }, (_, n) => n),
   )
+})
+
+test('a log on a full disk stops nobody', { skip: !existsSync('/dev/full') }, async () => {
+  const program = `import { createLogger } from ${JSON.stringify(new URL('logging.ts', import.meta.url).href)}
+    const logger = createLogger({ service: 'session', level: 'info' })
+    const timer = setInterval(() => logger.info('x'.repeat(2_000)), 1)
+    setTimeout(() => process.stderr.write('still here', () => process.exit(7)), 200)`
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['ignore', full, 'pipe'] })
+  const [[status], said] = await Promise.all([once(child, 'close'), text(child.stderr as Readable)])
+  assert.deepEqual({ status, said }, { status: 7, said: 'still here' })
 })

@@ -10,6 +10,9 @@ export type { Logger } from 'pino'
 /** From the most talkative to none. */
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
+/** Characters of lines that are not written yet, or cannot be. */
+const MOST_WAITING = 8 * 1_048_576
+
 export type LogLevel = (typeof logLevels)[number]
 
 /** The variable that sets the level, default `info`; spread it into the schema of an entry file. */
@@ -36,9 +39,27 @@ export function createLogger(options: {
       serializers: { err: (error) => redactValue(stdSerializers.err(error)) },
       mixin: requestFields,
     },
-    // With a length of 0 a flush would wait for nothing.
-    options.destination ?? pino.destination({ fd: 1, sync: false, minLength: 1 }),
+    options.destination ?? standardOutput(),
   )
+}
+
+/** Lines that cannot be written wait, and the next ones are dropped: a full disk below the log stops nobody. */
+function standardOutput(): DestinationStream {
+  // With a length of 0 a flush would wait for nothing.
+  const output = pino.destination({ fd: 1, sync: false, minLength: 1, maxLength: MOST_WAITING })
+  const flush = output.flushSync.bind(output)
+  let fails = false
+  output.on('error', () => {
+    fails = true
+  })
+  output.on('write', () => {
+    fails = false
+  })
+  // It repeats what fails until it succeeds, and nothing else turns meanwhile.
+  const flushUnlessItFails = (): void => {
+    if (!fails) flush()
+  }
+  return Object.assign(output, { flushSync: flushUnlessItFails })
 }
 
 function requestFields(): Record<string, string> {
