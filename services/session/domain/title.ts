@@ -4,6 +4,9 @@ import type { Prompt } from './message.ts'
 const MAX_INPUT_LENGTH = 4_000
 const MAX_TITLE_LENGTH = 100
 
+const LEADING = /["'“”‘’`*#\s]/
+const TRAILING = /["'“”‘’`*\s]/
+
 /** What a title is found from; empty: nothing was said. */
 export function titleInput({ text, files }: Prompt): string {
   const said = text.trim()
@@ -13,7 +16,18 @@ export function titleInput({ text, files }: Prompt): string {
 
 /** The title in what a model answered: its first line that says something, without quotation marks. Undefined: there is none. */
 export function titleIn(answer: string): string | undefined {
-  const lines = answer.split('\n').map((line) => line.trim().replace(/^["'“”‘’`*#\s]+|["'“”‘’`*\s]+$/g, ''))
-  const title = lines.find((line) => line !== '')
-  return title?.slice(0, MAX_TITLE_LENGTH).toWellFormed()
+  for (const line of answer.split('\n')) {
+    const title = withoutMarks(line)
+    if (title !== '') return title.slice(0, MAX_TITLE_LENGTH).toWellFormed()
+  }
+  return undefined
+}
+
+// Not by a regular expression: to look for the end of a line, one begins anew at each of many spaces.
+function withoutMarks(line: string): string {
+  let from = 0
+  let to = line.length
+  while (from < to && LEADING.test(line[from] ?? '')) from++
+  while (to > from && TRAILING.test(line[to - 1] ?? '')) to--
+  return line.slice(from, to)
 }

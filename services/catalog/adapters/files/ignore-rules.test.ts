@@ -13,6 +13,14 @@ function assertExcluded(rules: IgnoreRules, yes: string, no: string): void {
   for (const path of no.split(' ').filter(Boolean)) assert.ok(!excluded(path), `${path} is not excluded`)
 }
 
+test('a line of more than 1,024 characters is left out, but for the spaces at its end', () => {
+  const long = `a${' '.repeat(200_000)}b\n${'y'.repeat(1_025)}\n${'z'.repeat(1_024)}\n`
+  for (const base of ['', 'sub']) {
+    const rules = rulesOf({ [base]: `${long}x${' '.repeat(200_000)}` })
+    assertExcluded(rules, `sub/x sub/${'z'.repeat(1_024)}`, `sub/${'y'.repeat(1_025)}`)
+  }
+})
+
 test('the lines of an ignore file mean what gitignore(5) says', () => {
   const cases: readonly (readonly [text: string, yes: string, no: string])[] = [
     ['*.log', 'a.log b/c.log', 'a.logs A.LOG'],

@@ -3,6 +3,7 @@ import ignore, { type Ignore } from 'ignore'
 const MAX_RULES = 1000
 // Each costs a factor of the path's depth: a line must not keep the process busy, whoever wrote it.
 const MAX_SPANS = 3
+const MAX_LENGTH = 1_024
 
 /** What the ignore files (gitignore(5)) from a location down to one of its directories exclude. Never changes. */
 export class IgnoreRules {
@@ -14,13 +15,10 @@ export class IgnoreRules {
 
   /**
    * These rules and, standing after them, the first 1,000 of an ignore file in a directory (`base`, relative to the location;
-   * empty there). A line with more than three `**` is left out.
+   * empty there). A line with more than three `**`, or 1,024 characters, is left out.
    */
   with(text: string, base: string): IgnoreRules {
-    const lines = text
-      .split(/\r?\n/)
-      .filter((line) => line.trim() !== '' && !line.startsWith('#') && line.split('**').length <= MAX_SPANS + 1)
-      .slice(0, MAX_RULES)
+    const lines = text.split(/\r?\n/).map(withoutTrailingSpaces).filter(isRule).slice(0, MAX_RULES)
     if (lines.length === 0) return this
     const own = lines.map((pattern) => ({ pattern: base === '' ? pattern : below(base, pattern) }))
     return new IgnoreRules(
@@ -34,12 +32,24 @@ export class IgnoreRules {
   }
 }
 
+function isRule(line: string): boolean {
+  const says = line !== '' && !line.startsWith('#')
+  return says && line.length <= MAX_LENGTH && line.split('**').length <= MAX_SPANS + 1
+}
+
 /** A line of an ignore file in a directory, as it would stand in the location's. */
 function below(base: string, line: string): string {
   const negation = line.startsWith('!') ? '!' : ''
-  const pattern = line.slice(negation.length).replace(/(?<!\\)\s+$/, '')
+  const pattern = line.slice(negation.length)
   const directory = base.replace(/[\\*?[\]!# ]/g, '\\$&')
   // Only a slash at the beginning or within ties a pattern to the file's own directory.
   const tied = pattern.replace(/\/$/, '').includes('/')
   return `${negation}/${directory}/${tied ? pattern.replace(/^\//, '') : `**/${pattern}`}`
+}
+
+/** A line up to its trailing spaces, of which one after a backslash stays. No regular expression: many spaces would make it slow. */
+function withoutTrailingSpaces(line: string): string {
+  let end = line.length
+  while (end > 0 && /\s/.test(line[end - 1] ?? '') && line[end - 2] !== '\\') end--
+  return line.slice(0, end)
 }

@@ -4,7 +4,7 @@ const TALE = 'the quick brown fox jumps over the lazy dog while portico counts e
 
 /** The words of a text, one by one, each with the white space around it; together they are the text. */
 export function* wordsOf(text: string): Generator<string> {
-  for (const [word] of text.matchAll(/\s*\S+\s*/g)) yield word
+  for (const [word] of text.matchAll(/\s*\S+\s*|\s+/g)) yield word
 }
 
 /** How many words a text has; they are not made, since a question may have millions. */
