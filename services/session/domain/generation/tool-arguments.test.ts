@@ -33,3 +33,16 @@ test('arguments may have 50,000 members and items, not more', () => {
   const problem = 'The arguments of the call have more than 50000 members and items'
   assert.deepEqual(parseArguments(items(50_000)), { problem })
 })
+
+test('arguments have nothing that an import of the session would refuse', () => {
+  for (const [text, what] of [
+    ['{"a":["\\ud83d"]}', 'a string with a lone surrogate'],
+    ['{"a":{"\\ude00":1}}', 'a member whose name has a lone surrogate or NUL'],
+    ['{"a\\u0000":1}', 'a member whose name has a lone surrogate or NUL'],
+    ['{"a":[{"__proto__":{}}]}', 'a member called __proto__'],
+    ['{"a":-1e999}', 'a number that is too large'],
+  ] as const) {
+    assert.deepEqual(parseArguments(text), { problem: `The arguments of the call have ${what}` }, text)
+  }
+  assert.deepEqual(parseArguments('{"a":"\\ud83d\\ude00\\u0000"}'), { input: { a: '😀\0' } })
+})

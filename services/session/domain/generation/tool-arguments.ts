@@ -22,8 +22,13 @@ export function parseArguments(text: string): ParsedArguments {
     if (isDeeperThan(value, MAX_DEPTH)) {
       return { problem: `The arguments of the call are nested more than ${MAX_DEPTH} levels deep` }
     }
-    if (membersOf(value) <= MAX_MEMBERS) return { input: value as JsonObject }
-    return { problem: `The arguments of the call have more than ${MAX_MEMBERS} members and items` }
+    if (membersOf(value) > MAX_MEMBERS) {
+      return { problem: `The arguments of the call have more than ${MAX_MEMBERS} members and items` }
+    }
+    const problem = problemIn(value)
+    return problem === undefined
+      ? { input: value as JsonObject }
+      : { problem: `The arguments of the call have ${problem}` }
   } catch {
     return NO_OBJECT
   }
@@ -39,4 +44,18 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 function membersOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   return Object.values(value).reduce((sum: number, member) => sum + 1 + membersOf(member), 0)
+}
+
+/** What no request could bring in, and so no import of the session either. */
+function problemIn(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a number that is too large'
+  if (typeof value === 'string') return value.isWellFormed() ? undefined : 'a string with a lone surrogate'
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, member] of Object.entries(value)) {
+    if (name === '__proto__') return 'a member called __proto__'
+    if (!name.isWellFormed() || name.includes('\0')) return 'a member whose name has a lone surrogate or NUL'
+    const problem = problemIn(member)
+    if (problem !== undefined) return problem
+  }
+  return undefined
 }

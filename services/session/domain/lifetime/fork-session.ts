@@ -41,7 +41,7 @@ export function forkedSession(source: Session, fork: ForkOrigin, id: string, eve
 export function forkTitle(title: string | undefined): string | undefined {
   if (title === undefined) return undefined
   const number = Number(FORK_MARK.exec(title)?.[1] ?? 0) + 1
-  return `${title.replace(FORK_MARK, '').slice(0, MAX_TITLE_LENGTH)} (fork #${number})`
+  return `${title.replace(FORK_MARK, '').slice(0, MAX_TITLE_LENGTH).toWellFormed()} (fork #${number})`
 }
 
 /** What of some messages a fork has: those that are settled, under ids that follow from its first event and their places. */
