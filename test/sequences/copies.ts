@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WireMessage } from '#test/support/instance-client.ts'
+import { Client } from './client.ts'
 import { RULES } from './commands.ts'
 import { type Asked, asking, type Info } from './history.ts'
 import { sendInput } from './inputs.ts'
@@ -85,8 +86,13 @@ async function refuseImport(session: SessionClient, { info, messages }: Transfer
 }
 
 async function exported(session: SessionClient, asked: Asked = asking()): Promise<Transfer | undefined> {
-  const path = `/api/experimental/session/${session.history.sessionId}/export`
-  const answer = await session.client.ask('GET', path, undefined, undefined, asked)
+  const { history } = session
+  const path = `/api/experimental/session/${history.sessionId}/export`
+  const found: string[] = []
+  const answer = await new Client(session.scene, found).ask('GET', path, undefined, undefined, asked)
+  // An export that has begun is cut off when its session is removed.
+  const isCut = (problem: string) => history.removal !== undefined && problem.startsWith(`GET ${path} failed`)
+  history.problems.push(...found.filter((problem) => !isCut(problem)))
   return session.expect(200, answer) ? (answer.body as { data: Transfer }).data : undefined
 }
 
