@@ -41,7 +41,10 @@ const usage = {
   ...{ inputTokens: 1n, outputTokens: 2n, cacheReadTokens: 3n, cacheWriteTokens: 4n, reasoningTokens: 5n },
   estimated: true,
 }
-const end = { rawReason: 'stop_sequence', costNanos: 7n, outputCostNanos: 5n, costKnown: true, stopText: 'END' }
+const end = {
+  ...{ rawReason: 'stop_sequence', costNanos: 7n, outputCostNanos: 5n, costKnown: true, stopText: 'END' },
+  providerMetadata: { f: { container: 'c' } },
+}
 
 const begin = (index: number, kind: PartKind): MeteredEvent => ({ type: 'part-started', index, kind })
 const whole = (index: number, part: Part): MeteredEvent => ({ type: 'part-ended', index, part })

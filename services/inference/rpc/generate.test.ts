@@ -81,7 +81,7 @@ forEachTransport((name, connect) => {
         ...{ partIndex: 0, url: 'https://example.com/lease', title: 'Leases', start: 0, end: 6 },
         citedText: 'A lease is a right for a time.',
       },
-      { partIndex: 0, fileId: 'file_1' },
+      { partIndex: 0, start: 3, fileId: 'file_1' },
     ])
     const annotations = generation?.parts[0]?.providerMetadata?.annotations
     assert.equal(Array.isArray(annotations) && annotations.length, 2)
