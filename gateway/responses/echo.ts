@@ -1,5 +1,18 @@
+import {
+  type AppliedPreset,
+  type GenerationRequest,
+  type ResponseFormat,
+  type ToolChoice,
+  ToolChoice_Mode,
+  type Tool as ToolMessage,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import { given } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
+import { NATIVE } from './hosted.ts'
+import { isMessage } from './input.ts'
 import type { Echo } from './response.ts'
+
+type Tool = NonNullable<CreateResponseBody['tools']>[number]
 
 /** What a response says of its request, with every member that it has (gateway facts 1.4). */
 export function requestEcho(body: CreateResponseBody): Echo {
@@ -35,7 +48,7 @@ export function requestEcho(body: CreateResponseBody): Echo {
 }
 
 /** Functions have every member; others are as the request gave them. */
-function echoTool(tool: NonNullable<CreateResponseBody['tools']>[number]): Echo['tools'][number] {
+function echoTool(tool: Tool): Echo['tools'][number] {
   if (tool.type !== 'function') return tool
   const { name, description, parameters, strict, defer_loading } = tool
   return {
@@ -46,4 +59,117 @@ function echoTool(tool: NonNullable<CreateResponseBody['tools']>[number]): Echo[
     strict: strict ?? null,
     ...(defer_loading === true ? { defer_loading } : {}),
   }
+}
+
+/** The same with what a preset says where the request says nothing. */
+export function presetEcho(body: CreateResponseBody, { settings, systemPrompt }: AppliedPreset): Echo {
+  if (settings === undefined) return requestEcho(body)
+  const kept = fromSettings(settings)
+  const own = Object.fromEntries(Object.entries(body).filter(([, value]) => value != null))
+  if (own.service_tier === 'auto') delete own.service_tier
+  const text = {
+    ...kept.text,
+    ...Object.fromEntries(Object.entries(body.text ?? {}).filter(([, value]) => value != null)),
+  }
+  const instructions = isInstructed(body) ? {} : given('instructions', systemPrompt)
+  return requestEcho({ ...body, ...kept, ...instructions, ...own, tools: united(kept.tools, body.tools ?? []), text })
+}
+
+/** Whether a request begins with instructions of its own, so that those of its preset do not count. */
+function isInstructed({ instructions, input }: CreateResponseBody): boolean {
+  if (instructions) return true
+  const [first] = typeof input === 'string' ? [] : input
+  return first !== undefined && isMessage(first) && (first.role === 'system' || first.role === 'developer')
+}
+
+/** Settings of a preset as a body says them. */
+function fromSettings(settings: GenerationRequest) {
+  const { sampling, reasoning, toolChoice } = settings
+  const own = settings.extensions.find(({ format }) => format === NATIVE)?.body
+  const tools = [...fromTools(settings.tools), ...settings.hostedTools.map(({ definition }) => definition as Tool)]
+  return {
+    ...given('temperature', sampling?.temperature),
+    ...given('top_p', sampling?.topP),
+    ...given('presence_penalty', sampling?.presencePenalty),
+    ...given('frequency_penalty', sampling?.frequencyPenalty),
+    ...given('top_logprobs', sampling?.topLogProbabilities),
+    ...given('parallel_tool_calls', settings.parallelToolCalls),
+    ...given('max_output_tokens', settings.maxOutputTokens),
+    ...given('service_tier', settings.serviceTier as CreateResponseBody['service_tier']),
+    ...given('truncation', own?.truncation as CreateResponseBody['truncation']),
+    ...given('reasoning', reasoning as CreateResponseBody['reasoning']),
+    ...given('tool_choice', toolChoice && fromChoice(toolChoice, settings.tools)),
+    tools,
+    text: {
+      ...given('format', fromFormat(settings.responseFormat)),
+      ...given('verbosity', settings.verbosity as 'low' | undefined),
+    },
+  }
+}
+
+/** Tools in their order; those of one namespace stand together, where the first of them stood. */
+function fromTools(tools: readonly ToolMessage[]): Tool[] {
+  const groups = new Map<string, ReturnType<typeof fromTool>[]>()
+  return tools.flatMap((tool): Tool[] => {
+    const { namespace } = tool
+    if (namespace === undefined) return [fromTool(tool)]
+    const known = groups.get(namespace.name)
+    known?.push(fromTool(tool))
+    if (known !== undefined) return []
+    const inside = [fromTool(tool)]
+    groups.set(namespace.name, inside)
+    return [{ type: 'namespace', name: namespace.name, ...given('description', namespace.description), tools: inside }]
+  })
+}
+
+function fromTool({ name, description, parameters, strict, custom, deferred }: ToolMessage) {
+  const common = { name, ...given('description', description), ...(deferred ? { defer_loading: true } : {}) }
+  if (custom === undefined) {
+    return { type: 'function', ...common, ...given('parameters', parameters), ...given('strict', strict) } as const
+  }
+  const { syntax, grammar = '' } = custom
+  const format = { type: 'grammar', syntax: syntax as 'lark', definition: grammar } as const
+  return { type: 'custom', ...common, ...(syntax ? { format } : {}) } as const
+}
+
+function fromChoice({ mode, name = '', definition }: ToolChoice, tools: readonly ToolMessage[]): Echo['tool_choice'] {
+  const custom = tools.some((tool) => tool.name === name && tool.custom !== undefined)
+  switch (mode) {
+    case ToolChoice_Mode.NAMED:
+      return { type: custom ? 'custom' : 'function', name }
+    case ToolChoice_Mode.HOSTED:
+      return (definition ?? { type: name }) as Echo['tool_choice']
+    case ToolChoice_Mode.REQUIRED:
+      return 'required'
+    case ToolChoice_Mode.NONE:
+      return 'none'
+    default:
+      return 'auto'
+  }
+}
+
+function fromFormat(said: ResponseFormat | undefined): Echo['text']['format'] | undefined {
+  switch (said?.format.case) {
+    case 'jsonObject':
+      return { type: 'json_object' }
+    case 'jsonSchema': {
+      const { name, schema = {}, strict, description } = said.format.value
+      return { type: 'json_schema', name, schema, ...given('strict', strict), ...given('description', description) }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** The preset's tools in their order, those of the request in their place where they have the same name, then its other ones. */
+function united(preset: readonly Tool[], request: readonly Tool[]): Tool[] {
+  const own = new Map(request.map((tool) => [keyOf(tool), tool]))
+  const known = new Set(preset.map(keyOf))
+  return [...preset.map((tool) => own.get(keyOf(tool)) ?? tool), ...request.filter((tool) => !known.has(keyOf(tool)))]
+}
+
+function keyOf(tool: Tool): string {
+  const callable = tool.type === 'function' || tool.type === 'custom'
+  const { name, server_label: label } = tool as Readonly<Record<string, unknown>>
+  return JSON.stringify(callable ? ['call', name] : [tool.type, name ?? label])
 }

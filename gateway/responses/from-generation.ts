@@ -1,4 +1,4 @@
-import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
+import { type AppliedPreset, FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Served } from '../generation/router-metadata.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
 import { fromCost } from '../records/usage.ts'
@@ -17,6 +17,8 @@ export interface ResponseSeed {
   readonly model: string
   /** What it says of its request. */
   readonly echo: Echo
+  /** The same with what a preset says where the request says nothing; undefined: none is named. */
+  readonly echoWith?: ((preset: AppliedPreset) => Echo) | undefined
   /** Says how the answer was made; undefined: nobody asks. */
   readonly describe?: ((served: Served) => RouterMetadata) | undefined
 }
@@ -48,7 +50,12 @@ export function fromGeneration(seed: ResponseSeed, generation: Generation, compl
       tokens: logProbabilities[index]?.tokens,
     })
   })
-  return toResponse(seed, model, output, ended)
+  return toResponse(withPreset(seed, generation.preset), model, output, ended)
+}
+
+/** A seed whose response says what its preset says. */
+export function withPreset(seed: ResponseSeed, preset: AppliedPreset | undefined): ResponseSeed {
+  return preset === undefined || seed.echoWith === undefined ? seed : { ...seed, echo: seed.echoWith(preset) }
 }
 
 /** A response that failed before anything was generated. */

@@ -1,3 +1,4 @@
+import type { AppliedPreset } from '#gen/portico/inference/v1/inference_pb.js'
 import { OF_USERS } from '../credentials.ts'
 import { answerGeneration } from '../generation/answer.ts'
 import { GENERATION_REASONS, generationOf } from '../generation/call.ts'
@@ -6,7 +7,7 @@ import { jsonOrEvents } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { createResponseBody } from './body.ts'
 import { chooseDialect, responsesHeaders } from './dialect.ts'
-import { requestEcho } from './echo.ts'
+import { presetEcho, requestEcho } from './echo.ts'
 import { responseEvent } from './events.ts'
 import { CUT_OFF, responseFailure, STOPPING } from './failure.ts'
 import { failedResponse, fromGeneration } from './from-generation.ts'
@@ -38,7 +39,8 @@ export const createResponse = operation({
     const { text, requestId } = generationOf(call)
     const seconds = (): number => Math.floor(facade.clock.now() / 1_000)
     const describe = describeTo(call, headers, body.model)
-    const seed = { id: `resp_${text}`, createdAt: seconds(), model: body.model, echo: requestEcho(body), describe }
+    const echoes = { echo: requestEcho(body), echoWith: (preset: AppliedPreset) => presetEcho(body, preset) }
+    const seed = { id: `resp_${text}`, createdAt: seconds(), model: body.model, ...echoes, describe }
     const request = {
       headers,
       generation: toGenerationRequest(body, requestId, headers),

@@ -1,7 +1,7 @@
 import { type GenerationHeaders, type GenerationInit, toIdentity } from '../generation/call.ts'
 import type { CreateResponseBody } from './body.ts'
 import { toMessages } from './to-messages.ts'
-import { toSettings } from './to-settings.ts'
+import { namesPreset, toSettings } from './to-settings.ts'
 
 /** What the inference service is asked for. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
 export function toGenerationRequest(
@@ -14,6 +14,8 @@ export function toGenerationRequest(
     origin: 'responses',
     messages: toMessages(body),
     ...toSettings(body),
+    // The answer repeats what it was asked with.
+    ...(namesPreset(body) ? { showPreset: true } : {}),
     ...toIdentity({ ...body, user: body.user ?? body.safety_identifier }, headers),
   }
 }

@@ -137,6 +137,54 @@ for (const [dialect, { ask, tool }] of Object.entries(DIALECTS)) {
   })
 }
 
+test('a response says what it was asked with, its preset included, whole and streamed', async () => {
+  await using portico = await openPortico()
+  const schema = { type: 'object', properties: {} }
+  await created(portico, 'p', 'chat/completions', {
+    ...{ model: 'portico/echo', temperature: 0.25, max_tokens: 33, top_p: 0.5, parallel_tool_calls: false },
+    messages: [{ role: 'system', content: 'Be brief.' }],
+    response_format: { type: 'json_schema', json_schema: { name: 'n', schema, strict: true } },
+    tools: [DIALECTS['chat/completions'].tool('kept'), DIALECTS['chat/completions'].tool('common')],
+    tool_choice: { type: 'function', function: { name: 'kept' } },
+    ...{ reasoning: { effort: 'low' }, verbosity: 'high', service_tier: 'flex' },
+  })
+  const { tool } = DIALECTS.responses
+  const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
+  const ask = async (more: object, stream: boolean): Promise<Record<string, unknown>> => {
+    const body = JSON.stringify({ model: '@preset/p', input: 'Hi', service_tier: 'auto', stream, ...more })
+    const text = await (await portico.fetch('/api/v1/responses', { method: 'POST', headers, body })).text()
+    if (!stream) return JSON.parse(text)
+    const said = text.split('\n').filter((line) => line.startsWith('data: {'))
+    const [first, last] = [said[0], said.at(-1)].map((line) => JSON.parse(line?.slice(6) ?? '').response)
+    assert.deepEqual(first.tools, last.tools)
+    return last
+  }
+  for (const stream of [false, true]) {
+    const kept = await ask({}, stream)
+    assert.deepEqual(
+      [kept.temperature, kept.top_p, kept.max_output_tokens, kept.parallel_tool_calls, kept.instructions],
+      [0.25, 0.5, 33, false, 'Be brief.'],
+    )
+    assert.deepEqual(kept.text, { format: { type: 'json_schema', name: 'n', schema, strict: true }, verbosity: 'high' })
+    assert.deepEqual(
+      [kept.tool_choice, kept.reasoning],
+      [
+        { type: 'function', name: 'kept' },
+        { effort: 'low', summary: null },
+      ],
+    )
+    const format = { type: 'text' }
+    const said = { temperature: 0, tools: [tool('own'), tool('common')], tool_choice: 'auto', text: { format } }
+    const own = await ask({ ...said, instructions: 'Be long.' }, stream)
+    assert.deepEqual([own.temperature, own.top_p, own.tool_choice, own.instructions], [0, 0.5, 'auto', 'Be long.'])
+    assert.deepEqual(own.text, { format, verbosity: 'high' })
+    assert.deepEqual(
+      (own.tools as { name: string }[]).map(({ name }) => name),
+      ['kept', 'common', 'own'],
+    )
+  }
+})
+
 test('whoever asks for text gets text, also where the preset says JSON', async () => {
   await using both = await openBoth()
   const { portico, stub } = both

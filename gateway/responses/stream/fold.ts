@@ -10,6 +10,7 @@ import {
   type ResponseSeed,
   type ResponseState,
   toResponse,
+  withPreset,
 } from '../from-generation.ts'
 import type { ResponseObject } from '../response.ts'
 import type { ResponsesFrames, SpecifiedEnd } from './frames.ts'
@@ -28,7 +29,7 @@ const IN_PROGRESS: ResponseState = {
  * by the functions that make those of a whole generation.
  */
 export class ResponsesFold {
-  readonly #seed: ResponseSeed
+  #seed: ResponseSeed
   readonly #frames: ResponsesFrames
   readonly #seconds: () => number
   readonly #queue: ItemQueue
@@ -86,6 +87,7 @@ export class ResponsesFold {
 
   #served(started: GenerationStarted): void {
     this.#metadata = this.#seed.describe?.(started)
+    this.#seed = withPreset(this.#seed, started.preset)
     this.#start(started.model)
   }
 

@@ -52,7 +52,7 @@ export function eventToProto(event: MeteredEvent, served: Served): EventMessage 
     case 'started': {
       const { providerId, modelId } = served.endpoint
       const warnings = [...served.warnings, ...event.warnings].map((warning) => ({ ...warning }))
-      const preset = served.preset === undefined ? {} : { preset: { ...served.preset } }
+      const preset = served.preset === undefined ? {} : { preset: { ...served.preset, ...served.shownPreset } }
       const value = { model: `${providerId}/${modelId}`, providerId, warnings, ...preset }
       return create(GenerationEventSchema, { event: { case: 'started', value } })
     }

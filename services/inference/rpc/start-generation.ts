@@ -34,7 +34,14 @@ export function toGeneration(
   const principal = principalOf(context)
   check(message !== undefined, 'generation', 'is missing')
   const who = { principal, authenticated: isAuthenticated(context), caller: context.signal, terms: parseTerms(terms) }
-  const { model, responseFormat } = message
+  const { model, responseFormat, showPreset } = message
   const wantsText = responseFormat !== undefined && responseFormat.format.case === undefined
-  return new Generation({ ...who, form, model, request: parseGeneration(message), wantsText })
+  return new Generation({
+    ...who,
+    form,
+    model,
+    request: parseGeneration(message),
+    wantsText,
+    showPreset: showPreset === true,
+  })
 }

@@ -20,10 +20,11 @@ export async function applyPreset(
   const found = await presets.inUse(input.principal.workspaceId, slug)
   if (found?.status !== 'active') throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
   const { presetId, version, systemPrompt } = found
-  const { model, settings } = readSettings(found)
+  const { model, settings, message } = readSettings(found)
   const left = input.wantsText ? { ...settings, responseFormat: undefined } : settings
   const request = withPreset(input.request, left, systemPrompt)
   generation.input = { ...input, model: named.model ?? model, request }
   generation.preset = { presetId, slug, version }
+  if (input.showPreset) generation.shownPreset = { settings: message, systemPrompt }
   generation.warnings = notAppliedWarnings(request)
 }

@@ -1,3 +1,4 @@
+import type { GenerationRequest as GenerationMessage } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { Principal } from '#shared/rpc/call-context.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
@@ -34,6 +35,8 @@ export interface GenerationDependencies {
   readonly readSettings: (stored: Pick<PresetInUse, 'versionId' | 'settings'>) => {
     readonly model: string | undefined
     readonly settings: PresetSettings
+    /** The same as a message, which nobody may change. */
+    readonly message: GenerationMessage
   }
   readonly keeper: RowKeeper
   readonly clock: Clock
@@ -60,6 +63,8 @@ export interface GenerationInput {
   readonly request: Omit<GenerationRequest, 'modelId'>
   /** Whether the request itself says that the answer is text, whatever its preset says. */
   readonly wantsText: boolean
+  /** Whether the answer shall say what its preset says. */
+  readonly showPreset: boolean
 }
 
 /** What an answer says of how it was made, besides what its events say. */
@@ -69,6 +74,14 @@ export interface Served {
   readonly warnings: readonly Warning[]
   /** Undefined: no preset was named. */
   readonly preset?: AppliedPreset | undefined
+  /** Undefined: the request does not ask for it. */
+  readonly shownPreset?: ShownPreset | undefined
+}
+
+/** What a preset says, as an answer shows it. */
+interface ShownPreset {
+  readonly settings: GenerationMessage
+  readonly systemPrompt: string | undefined
 }
 
 /** One generation on its way through the steps; each step reads what those before it have set. */
@@ -79,6 +92,8 @@ export class Generation {
   warnings: Warning[]
   /** Set by `applyPreset`; undefined: none was named. */
   preset: AppliedPreset | undefined
+  /** Set by `applyPreset`; undefined: the request does not ask for it. */
+  shownPreset: ShownPreset | undefined
   /** Set by `resolveModel`: where the model is served, in order of preference. */
   endpoints!: readonly [Endpoint, ...Endpoint[]]
   /** Set by `chooseEndpoint`. */

@@ -1295,6 +1295,13 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
    * @generated from field: optional bool exclude_thoughts = 29;
    */
   excludeThoughts?: boolean | undefined;
+
+  /**
+   * Whether the answer says what its preset says; absent: it does not.
+   *
+   * @generated from field: optional bool show_preset = 30;
+   */
+  showPreset?: boolean | undefined;
 };
 
 /**
@@ -1542,6 +1549,20 @@ export declare type AppliedPreset = Message$1<"portico.inference.v1.AppliedPrese
    * @generated from field: int32 version = 3;
    */
   version: number;
+
+  /**
+   * What it says, as in CreatePresetVersionRequest; absent: the request did not ask for it.
+   *
+   * @generated from field: portico.inference.v1.GenerationRequest settings = 4;
+   */
+  settings?: GenerationRequest | undefined;
+
+  /**
+   * Absent: none, or the request did not ask for it.
+   *
+   * @generated from field: optional string system_prompt = 5;
+   */
+  systemPrompt?: string | undefined;
 };
 
 /**

@@ -28,10 +28,11 @@ export function toStoredSettings(message: GenerationMessage): JsonObject {
 export function fromStoredSettings(stored: JsonObject): {
   readonly model: string | undefined
   readonly settings: PresetSettings
+  readonly message: GenerationMessage
 } {
   const kept = fromJson(GenerationRequestSchema, stored, { ignoreUnknownFields: true })
   const request = parseGeneration({ ...kept, requestId, messages })
-  return { model: kept.model, settings: request }
+  return { model: kept.model, settings: request, message: kept }
 }
 
 function pick<T extends object, const K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {
