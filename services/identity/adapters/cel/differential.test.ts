@@ -5,7 +5,7 @@ import { ConditionWriter } from '#test/support/generated-conditions.ts'
 import { CelConditions } from './cel-conditions.ts'
 
 /** How many accepted conditions are compared; `npm run soak:conditions` compares 100,000. */
-const CONDITIONS = Number(process.env.PORTICO_TEST_RUNS ?? '10000')
+const CONDITIONS = Number(process.env.PORTICO_TEST_RUNS ?? '3000')
 const SEED = Number(process.env.PORTICO_TEST_SEED ?? '1')
 
 test('an accepted condition says of any claims what another implementation of CEL says of them', () => {

@@ -5,7 +5,7 @@ import { OUR_ISSUER, openExchange } from '#test/support/exchange.ts'
 import { isGood, TokenMutator } from '#test/support/mutated-tokens.ts'
 
 /** How many tokens; `npm run soak:tokens` takes 1,000,000. */
-const TOKENS = Number(process.env.PORTICO_TEST_RUNS ?? '20000')
+const TOKENS = Number(process.env.PORTICO_TEST_RUNS ?? '5000')
 /** Their algorithms; to sign by RSA takes five times as long. */
 const SHARES = { ES256: 0.85, RS256: 0.15 } as const
 const SEED = Number(process.env.PORTICO_TEST_SEED ?? '1')
