@@ -162,7 +162,8 @@ class EventWriter {
     if (this.#flush !== undefined) clearImmediate(this.#flush)
     this.#flush = undefined
     if (this.#collected === '' || this.#response.destroyed || this.#response.writableEnded) return
-    this.#slow = !this.#response.write(this.#collected)
+    // As bytes: what node:http writes around a text would have it be encoded with the slowest of its writers.
+    this.#slow = !this.#response.write(Buffer.from(this.#collected))
     this.#collected = ''
   }
 }

@@ -19,6 +19,41 @@ export function wrapSteps<T>(source: AsyncIterable<T>, wrap: (step: StreamStep<T
   }
 }
 
+/**
+ * What `map` makes of each item of a stream that `open` opens at the first pull. A generator would do the same at several times the cost, which
+ * counts where there is an item for each word of each stream.
+ */
+export class MappedStream<T, U> implements AsyncIterableIterator<U, undefined> {
+  readonly #open: () => Promise<AsyncIterable<T>>
+  readonly #map: (item: T) => U
+  #opened: Promise<AsyncIterator<T>> | undefined
+  #iterator: AsyncIterator<T> | undefined
+
+  constructor(open: () => Promise<AsyncIterable<T>>, map: (item: T) => U) {
+    this.#open = open
+    this.#map = map
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<U, undefined>> {
+    if (this.#iterator === undefined) {
+      this.#opened ??= this.#open().then((stream) => stream[Symbol.asyncIterator]())
+      this.#iterator = await this.#opened
+    }
+    const { done, value } = await this.#iterator.next()
+    return done === true ? { done, value: undefined } : { done: false, value: this.#map(value) }
+  }
+
+  async return(): Promise<IteratorResult<U, undefined>> {
+    const iterator = await this.#opened?.catch(() => undefined)
+    await iterator?.return?.()
+    return { done: true, value: undefined }
+  }
+}
+
 /** The only message of a request whose answer is a stream. */
 export async function onlyMessage<T>(input: AsyncIterable<T>): Promise<T> {
   for await (const message of input) return message

@@ -134,12 +134,11 @@ interface Read {
   readonly broken?: Failure
 }
 
-async function next(events: SseReader): Promise<Read> {
-  try {
-    return { batch: await events.next() }
-  } catch (error) {
-    return { broken: { error } }
-  }
+function next(events: SseReader): Promise<Read> {
+  return events.next().then(
+    (batch) => ({ batch }),
+    (error: unknown) => ({ broken: { error } }),
+  )
 }
 
 function end(mapper: ProviderMapper, signal: AbortSignal, { broken }: Read): Failure | undefined {
