@@ -68,12 +68,17 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
   ],
   'Anthropic’s own, which goes there and comes from there as it is': [
     ...['Messages.ContentBlock.citations[]', 'Messages.ContentBlock.input', 'Messages.ContentBlock[]'],
-    'Messages.Event.delta.citation',
+    ...['Messages.Event.delta.citation', 'Messages.Event.delta.container', 'Messages.Event.delta.stop_details'],
+    ...['Messages.Event[]', 'Messages.Message.container', 'Messages.Message.stop_details', 'Messages.Message[]'],
+    ...['Messages.Usage.cache_creation', 'Messages.Usage.iterations[]', 'Messages.Usage.server_tool_use'],
+    'Messages.Usage[]',
     ...['messages.create', 'messages.countTokens'].flatMap(anthropics),
   ],
   'OpenAI’s own tools and items, which go there and come from there as they are': [
     ...['responses.create.input[][]', 'responses.create.input[].tools[][]', 'responses.create.tools[][]'],
     ...['Response.OutputItem[]', 'Response.tools[][]', 'chat.completions.create.tools[][]'],
+    ...['ToolChoice.tools[][]', 'ToolChoice[]', 'ToolChoiceOutput.tools[][]', 'ToolChoiceOutput[]'],
+    'responses.create.x_search_filter',
   ],
   'Each server tool has settings of its own': ['Plugin.tools[].parameters', 'Plugin.x_search'],
   'Ids of a trace, beside which anything goes into the span': [
