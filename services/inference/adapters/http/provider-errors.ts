@@ -44,11 +44,12 @@ export function unavailable(provider: string, message: string, cause?: unknown):
   return new Rejection('PROVIDER_UNAVAILABLE', { provider, message: shorten(message) }, { cause })
 }
 
-/** One line of at most 500 characters, without control characters. */
+/** One line of at most 500 characters, without control characters, and without what looks like a key. */
 function shorten(message: string): string {
   const line = message
     .slice(0, 4 * MAX_MESSAGE)
     .replace(/\p{Cc}+/gu, ' ')
+    .replace(/\bsk-[\w*.-]{4,}/g, 'sk-***')
     .trim()
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE - 1)}…` : line
 }

@@ -49,17 +49,26 @@ test('every status has its reason, with the provider’s message and the wait th
   }
 })
 
-test('a 200 that is no event stream is no answer', async () => {
-  for (const [body, message] of [
-    [{ error: { message: 'out of order' } }, 'out of order'],
-    [{ choices: [] }, 'The answer is not an event stream'],
+test('a 200 that is no event stream is no answer; what it refuses by a known word is refused, and the key stays here', async () => {
+  const filtered = { status: '400', code: 'content_filter', error_type: 'content_policy_violation' }
+  for (const [body, reason, more] of [
+    [{ error: { message: `out of order: ${key}` } }, 'PROVIDER_UNAVAILABLE', { message: 'out of order: ***' }],
+    [{ choices: [] }, 'PROVIDER_UNAVAILABLE', { message: 'The answer is not an event stream' }],
+    [{ error: { code: 'content_filter', message: 'no' } }, 'PROVIDER_REFUSED', { ...filtered, message: 'no' }],
   ] as const) {
     await using opened = await open(answers(200, body))
-    await assert.rejects(
-      eventsOf(opened.provider),
-      reasonOfRejection('PROVIDER_UNAVAILABLE', { provider: 'p', message }),
-    )
+    await assert.rejects(eventsOf(opened.provider), reasonOfRejection(reason, { provider: 'p', ...more }))
   }
+})
+
+test('what looks like a key in an error that a stream or a whole answer brings is not passed on', async () => {
+  const error = { code: 429, message: 'key sk-proj-1234****5678 is out' }
+  const shown = { provider: 'p', status: '429', message: 'key sk-*** is out' }
+  await using streamed = await open(streams(`data: ${JSON.stringify({ error })}\n\n`))
+  await assert.rejects(eventsOf(streamed.provider), reasonOfRejection('PROVIDER_RATE_LIMITED', shown))
+  await using whole = await open(answers(200, { error }))
+  const answer = whole.provider.generate(generationRequest(), signal)
+  await assert.rejects(answer, reasonOfRejection('PROVIDER_RATE_LIMITED', shown))
 })
 
 test('a server that is not there is unavailable', async () => {

@@ -1,5 +1,6 @@
 import type { Agent } from 'undici'
 import type { ApiKey } from './api-key.ts'
+import { typeOfWord } from './error-types.ts'
 import { objectAt } from './json.ts'
 import { rejectionForStatus, unavailable } from './provider-errors.ts'
 import { type ResponseHead, ResponseReader } from './response-reader.ts'
@@ -100,18 +101,14 @@ export class Upstream {
   #refusal(status: number, body: string, retryAfter: string): Error {
     const { providerId, key } = this.#options
     const { message: given, code } = saidBy(body)
-    if (status < 300) {
-      return given === ''
-        ? unavailable(providerId, 'The answer is not an event stream')
-        : unavailable(providerId, given)
-    }
-    const withoutKeys = (text: string): string => {
-      let left = text
-      for (const secret of key?.used ?? []) left = left.replaceAll(secret, '***')
-      return left.replace(/\bsk-[\w*.-]{4,}/g, 'sk-***')
-    }
-    const message = given === '' ? `Status ${status}` : withoutKeys(given)
-    return rejectionForStatus(providerId, status, message, { retryAfter, code: withoutKeys(code) })
+    const withoutKeys = (text: string): string =>
+      (key?.used ?? []).reduce((left, secret) => left.replaceAll(secret, '***'), text)
+    const message = withoutKeys(given)
+    const [isSuccess, refuses] = [status < 300, typeOfWord(code) !== undefined]
+    if (isSuccess && !refuses) return unavailable(providerId, message || 'The answer is not an event stream')
+    // Some servers say 200 whatever they say.
+    const said = isSuccess ? 400 : status
+    return rejectionForStatus(providerId, said, message || `Status ${status}`, { retryAfter, code: withoutKeys(code) })
   }
 }
 
