@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Message } from '#services/inference/domain/conversation.ts'
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { Sampling } from '#services/inference/domain/sampling.ts'
 import { generationRequest } from '#test/support/generation.ts'
@@ -71,6 +72,7 @@ test('later models take a temperature alone; one that is beside it is left out, 
   for (const [modelId, topP, taken, left] of [
     ['claude-sonnet-4-5-20250929', 0.5, undefined, ['sampling.top_p']],
     ['claude-opus-4-1', 1, undefined, []],
+    ['claude-sonnet-4-6', 0.5, undefined, ['sampling.top_p']],
     ['claude-sonnet-4-20250514', 0.5, 0.5, []],
     ['claude-3-7-sonnet-latest', 0.5, 0.5, []],
     ['glm-5', 0.5, 0.5, []],
@@ -79,6 +81,70 @@ test('later models take a temperature alone; one that is beside it is left out, 
     assert.deepEqual([both.body.temperature, both.body.top_p, both.left], [0.25, taken, left], modelId)
     assert.equal(sent({ modelId, sampling: drawn({ topP }) }).body.top_p, topP)
   }
+})
+
+test('the latest models decide themselves how they draw and how long they think; what says otherwise is left out and named', () => {
+  for (const modelId of [
+    'claude-opus-4-7',
+    'claude-opus-4-8',
+    'claude-sonnet-5',
+    'claude-opus-5-5',
+    'claude-fable-5-1',
+  ]) {
+    const all = sent({ modelId, sampling: drawn({ temperature: 0.5, topP: 0.5, topK: 3, stop: ['END'] }) })
+    const { temperature, top_p, top_k, stop_sequences } = all.body
+    assert.deepEqual([temperature, top_p, top_k, stop_sequences], [undefined, undefined, undefined, ['END']])
+    assert.deepEqual(all.left, ['sampling.temperature', 'sampling.top_p', 'sampling.top_k'])
+    assert.deepEqual(sent({ modelId, sampling: drawn({ temperature: 1, topP: 1 }) }).left, [])
+    const thinking = sent({ modelId, reasoning: { effort: 'low', maxTokens: 2_000 } })
+    assert.deepEqual([thinking.body.thinking, thinking.body.output_config], [{ type: 'adaptive' }, { effort: 'low' }])
+    assert.deepEqual(thinking.left, ['reasoning.max_tokens'])
+  }
+  const earlier = sent({ modelId: 'claude-sonnet-4-6', reasoning: { maxTokens: 2_000 } })
+  assert.deepEqual(earlier.body.thinking, { type: 'enabled', budget_tokens: 2_000 })
+})
+
+test('instructions between turns stay where models take them, and go before the conversation where they do not', () => {
+  const say = (role: 'system' | 'user' | 'assistant' | 'tool', ...texts: string[]) =>
+    ({ role, parts: texts.map((text) => ({ type: 'text', text }) as const) }) as const
+  const addition = { type: 'tool_addition', tool: { name: 'find' } }
+  const searching = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
+  const messages: Message[] = [
+    say('system', 'Be brief.'),
+    say('user', 'a'),
+    say('system', 'b'),
+    { role: 'system', parts: [{ type: 'foreign', format: ANTHROPIC, item: addition }] },
+    say('assistant', 'c'),
+    say('system', 'misplaced'),
+    say('user', 'd'),
+    { role: 'assistant', parts: [{ type: 'foreign', format: ANTHROPIC, item: searching }] },
+    say('system', 'e'),
+  ]
+  const text = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }))
+  const placed = {
+    system: text('Be brief.', 'misplaced'),
+    messages: [
+      { role: 'user', content: text('a') },
+      { role: 'system', content: [...text('b'), addition] },
+      { role: 'assistant', content: text('c') },
+      { role: 'user', content: text('d') },
+      { role: 'assistant', content: [searching] },
+      { role: 'system', content: text('e') },
+    ],
+  }
+  const beta = {
+    format: ANTHROPIC,
+    headers: { 'anthropic-beta': 'x,mid-conversation-system-2026-04-07' },
+    body: undefined,
+  }
+  for (const request of [{ modelId: 'claude-opus-4-8' }, { modelId: 'claude-sonnet-5', extensions: [beta] }]) {
+    const { body, left } = sent({ ...request, messages })
+    assert.deepEqual({ system: body.system, messages: body.messages }, placed)
+    assert.deepEqual(left, ['messages[5]'])
+  }
+  const moved = sent({ modelId: 'claude-opus-4-7', messages })
+  assert.deepEqual(moved.body.system, [...text('Be brief.', 'b'), addition, ...text('misplaced', 'e')])
+  assert.deepEqual(moved.left, ['messages[2]'])
 })
 
 test('files that are neither text nor PDF are left out and named', () => {

@@ -11,32 +11,45 @@ const PDF = 'application/pdf'
 
 type Block = Record<string, unknown>
 
-/** System texts as blocks, wherever they stood. */
-export function anthropicSystem(messages: readonly Message[]): Block[] {
-  return messages.filter(({ role }) => role === 'system').flatMap(({ parts }) => blocksOf(parts, undefined))
-}
-
 /** Asks to cache what comes before. */
 function markerOf({ ttl }: CacheControl): Block {
   return { type: 'ephemeral', ...(ttl ? { ttl } : {}) }
 }
 
-/** The conversation as the messages API wants it: users and assistants only, results of tools being the user's. */
-export function anthropicMessages(messages: readonly Message[], tools: AnthropicTools): Block[] {
-  const merged: { role: string; content: Block[] }[] = []
-  for (const { role, parts } of messages) {
-    if (role === 'system') continue
-    const speaker = role === 'assistant' ? 'assistant' : 'user'
-    const content = blocksOf(parts, tools)
-    const last = merged.at(-1)
-    if (last?.role === speaker) for (const part of content) last.content.push(part)
-    else if (content.length > 0) merged.push({ role: speaker, content })
+interface Turn {
+  readonly role: 'user' | 'assistant' | 'system'
+  readonly content: Block[]
+}
+
+/**
+ * The conversation as the messages API wants it, results of tools being the user's, and the instructions that stand before it.
+ * `staying`: those that stand in it.
+ */
+export function anthropicConversation(
+  messages: readonly Message[],
+  tools: AnthropicTools,
+  staying: ReadonlySet<Message>,
+): { readonly system: Block[]; readonly messages: readonly Turn[] } {
+  const system: Block[] = []
+  const turns: Turn[] = []
+  for (const message of messages) {
+    const content = blocksOf(message.parts, tools)
+    const role = message.role === 'tool' ? 'user' : message.role
+    const last = turns.at(-1)
+    if (role === 'system' && (!staying.has(message) || last === undefined)) push(system, content)
+    else if (last?.role === role) push(last.content, content)
+    else if (content.length > 0) turns.push({ role, content })
   }
-  return merged
+  return { system, messages: turns }
+}
+
+/** One by one: a list may be too long for one call. */
+function push(blocks: Block[], more: readonly Block[]): void {
+  for (const block of more) blocks.push(block)
 }
 
 /** What a part says in the API's own words never replaces what it says in ours. */
-function blocksOf(parts: readonly Part[], tools: AnthropicTools | undefined): Block[] {
+function blocksOf(parts: readonly Part[], tools: AnthropicTools): Block[] {
   return parts.flatMap((part) => {
     const block = blockOf(part, tools)
     if (block === undefined) return []
@@ -47,7 +60,7 @@ function blocksOf(parts: readonly Part[], tools: AnthropicTools | undefined): Bl
 }
 
 /** Texts without a word, and thoughts without proof, are refused by the API: they are left out. */
-function blockOf(part: Part, tools: AnthropicTools | undefined): Block | undefined {
+function blockOf(part: Part, tools: AnthropicTools): Block | undefined {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -61,7 +74,7 @@ function blockOf(part: Part, tools: AnthropicTools | undefined): Block | undefin
     case 'tool-call': {
       const { callId, name, namespace, custom } = part
       const input = custom ? inputOfCustom(part.arguments) : inputOf(part.arguments)
-      return { type: 'tool_use', id: callIdOf(callId), name: tools?.nameOf(name, namespace) ?? name, input }
+      return { type: 'tool_use', id: callIdOf(callId), name: tools.nameOf(name, namespace), input }
     }
     case 'tool-result': {
       const failed = part.failed ? { is_error: true } : {}

@@ -81,7 +81,7 @@ test('an error event is rejected by its type, before and after the first word', 
 
 test('the body: system apart, results as the user’s, thoughts with their proof, cache markers, structured output', () => {
   const request = generationRequest({
-    modelId: 'claude-sonnet-5-5',
+    modelId: 'claude-sonnet-4-6',
     messages: [
       { role: 'system', parts: [{ type: 'text', text: 'Be brief.', cache: {} }] },
       {
@@ -127,7 +127,7 @@ test('the body: system apart, results as the user’s, thoughts with their proof
     user: 'u',
   })
   assert.deepEqual(anthropicBody(request), {
-    model: 'claude-sonnet-5-5',
+    model: 'claude-sonnet-4-6',
     stream: true,
     max_tokens: 32_000,
     system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
@@ -185,9 +185,11 @@ test('thinking: by effort where the model decides itself, by a budget below the 
   assert.deepEqual(thinking({ modelId: 'claude-sonnet-4-5-20250929', reasoning }), budget)
   const large = { maxTokens: 40_000 }
   const most = { thinking: { type: 'enabled', budget_tokens: 40_000 }, output: undefined, max: 41_024 }
-  assert.deepEqual(thinking({ modelId: 'claude-opus-5', reasoning: large }), most)
+  assert.deepEqual(thinking({ modelId: 'claude-sonnet-4-6', reasoning: large }), most)
+  const free = { thinking: { type: 'adaptive' }, output: undefined, max: 32_000 }
+  assert.deepEqual(thinking({ modelId: 'claude-opus-5', reasoning: large }), free)
   const none = { thinking: undefined, output: undefined, max: 500 }
-  assert.deepEqual(thinking({ modelId: 'claude-opus-5', reasoning: large, maxOutputTokens: 500 }), none)
+  assert.deepEqual(thinking({ modelId: 'claude-sonnet-4-6', reasoning: large, maxOutputTokens: 500 }), none)
   const off = { thinking: { type: 'disabled' }, output: undefined, max: 32_000 }
   assert.deepEqual(thinking({ reasoning: { ...reasoning, effort: 'none' } }), off)
 })

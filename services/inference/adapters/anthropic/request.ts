@@ -3,7 +3,8 @@ import { knownOutputLimit } from '#services/inference/domain/ledger/known-limits
 import { providerBodyFor } from '#services/inference/domain/left-out.ts'
 import { objectAt } from '../http/json.ts'
 import { extensionOf } from './extension.ts'
-import { anthropicMessages, anthropicSystem } from './messages.ts'
+import { stayingInstructions } from './instructions.ts'
+import { anthropicConversation } from './messages.ts'
 import { samplingOf } from './sampling.ts'
 import { thinkingOf } from './thinking.ts'
 import { AnthropicTools } from './tools.ts'
@@ -57,11 +58,12 @@ export function countBody(request: GenerationRequest): Record<string, unknown> {
 /** What the model reads. */
 function inputMembers(request: GenerationRequest, tools: AnthropicTools): Record<string, unknown> {
   const { messages, modelId, responseFormat } = request
-  const system = anthropicSystem(messages)
+  const conversation = anthropicConversation(messages, tools, stayingInstructions(request))
+  const { system } = conversation
   if (responseFormat?.type === 'json-object') system.push({ type: 'text', text: JSON_ONLY })
   return {
     model: modelId,
-    messages: anthropicMessages(messages, tools),
+    messages: conversation.messages,
     system: system.length === 0 ? undefined : system,
     ...tools.members(),
     thinking: thinkingOf(request).thinking,

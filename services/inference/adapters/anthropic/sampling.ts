@@ -1,9 +1,9 @@
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
+import { models } from './models.ts'
 import { thinkingOf } from './thinking.ts'
 
 const THINKING = 'A model that thinks takes no such setting: it was left out'
-/** Earlier models, and those of other makers, take both a temperature and a `top_p`; later ones of Claude refuse them together. */
-const TAKES_BOTH = /^(?!claude-)|^claude-(3-|(opus|sonnet)-4-(0|20\d{6})(-|$))/
+const DECIDING = 'This model decides itself: it was left out'
 
 interface Drawn {
   /** Of the body; undefined ones are not there. */
@@ -19,6 +19,12 @@ export function samplingOf(request: GenerationRequest): Drawn {
   const stops = stop.filter((text) => text.trim() !== '')
   if (stops.length < stop.length) warn('stop', 'Texts of white space alone end no answer here: they were left out')
   const stop_sequences = stops.length === 0 ? undefined : stops
+  if (models.decides(request.modelId)) {
+    if (temperature !== undefined && temperature !== 1) warn('temperature', DECIDING)
+    if (topP !== undefined && topP !== 1) warn('top_p', DECIDING)
+    if (topK !== undefined) warn('top_k', DECIDING)
+    return { members: { stop_sequences }, warnings }
+  }
   const { thinking } = thinkingOf(request)
   if (thinking !== undefined && thinking.type !== 'disabled') {
     if (temperature !== undefined) warn('temperature', THINKING)
@@ -27,7 +33,7 @@ export function samplingOf(request: GenerationRequest): Drawn {
     return { members: { stop_sequences }, warnings }
   }
   if (temperature !== undefined && temperature > 1) warn('temperature', 'Lowered to 1')
-  const both = temperature !== undefined && topP !== undefined && !TAKES_BOTH.test(request.modelId)
+  const both = temperature !== undefined && topP !== undefined && !models.takesBoth(request.modelId)
   if (both && topP < 1) warn('top_p', 'This model takes no such setting beside a temperature: it was left out')
   const top_p = both ? undefined : topP
   const lowered = temperature === undefined ? undefined : Math.min(temperature, 1)

@@ -3,10 +3,9 @@ import { knownOutputLimit } from '#services/inference/domain/ledger/known-limits
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
 import { extensionOf } from './extension.ts'
+import { models } from './models.ts'
 
 const MIN_BUDGET = 1_024
-/** Models that think by a budget of tokens; later ones decide themselves, by effort. */
-const BY_BUDGET = /^claude-(3-|(opus|sonnet|haiku)-4-([015]|20\d{6})(-|$))/
 const BUDGETS: Readonly<Record<string, number>> = { minimal: 1_024, low: 4_096, medium: 10_000, high: 16_000 }
 const EFFORTS: Readonly<Record<string, string>> = { minimal: 'low' }
 
@@ -35,9 +34,9 @@ export function thinkingOf(request: GenerationRequest): Thinking {
   if (reasoning === undefined) return nothing
   const { effort, maxTokens, summary } = reasoning
   if (effort === 'none') return { ...nothing, thinking: { type: 'disabled' } }
-  const byBudget = BY_BUDGET.test(modelId)
+  const byBudget = models.thinksByBudget(modelId)
   if (demandsCall(request)) return { ...nothing, effort: effort && !byBudget ? (EFFORTS[effort] ?? effort) : undefined }
-  if (maxTokens || (effort && byBudget)) {
+  if ((maxTokens && !models.decides(modelId)) || (effort && byBudget)) {
     const wanted = maxTokens || (BUDGETS[effort ?? ''] ?? 24_000)
     // Without a maximum the model's own is one, and something is left for the answer.
     const most =
@@ -47,8 +46,8 @@ export function thinkingOf(request: GenerationRequest): Thinking {
     if (maxOutputTokens !== undefined && budget >= maxOutputTokens) return nothing
     return { ...nothing, thinking: { type: 'enabled', budget_tokens: budget }, budget }
   }
-  if (!effort) return nothing
+  if (!effort && !maxTokens) return nothing
   // These models keep their thoughts to themselves unless they are asked for them.
   const display = summary === undefined ? {} : { display: 'summarized' }
-  return { ...nothing, thinking: { type: 'adaptive', ...display }, effort: EFFORTS[effort] ?? effort }
+  return { ...nothing, thinking: { type: 'adaptive', ...display }, effort: effort && (EFFORTS[effort] ?? effort) }
 }

@@ -2,6 +2,7 @@ import type { Message } from '#services/inference/domain/conversation.ts'
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
 import { foreignLeftOut, OPEN_MODELS_ONLY, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
 import { ANTHROPIC } from './extension.ts'
+import { stayingInstructions } from './instructions.ts'
 import { untakenIn } from './messages.ts'
 import { samplingOf } from './sampling.ts'
 import { demandsCall, thinkingOf } from './thinking.ts'
@@ -39,12 +40,15 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
   const deferred = tools.some((tool) => tool.deferred === true)
   warn('tools', deferred && !searches(request), 'Nothing searches for deferred tools: all are shown')
   const first = messages.findIndex(({ role }) => role !== 'system')
-  const between = messages.findIndex(({ role }, i) => role === 'system' && i > first)
+  const staying = stayingInstructions(request)
+  const between = messages.findIndex((message, i) => message.role === 'system' && i > first && !staying.has(message))
   warn(`messages[${between}]`, first >= 0 && between > 0, 'It was moved before the conversation')
   const { thinking } = thinkingOf(request)
   if (reasoning === undefined) return warnings
   warn('reasoning.summary', reasoning.summary !== undefined && thinking?.type !== 'adaptive', SUMMARY)
   const wanted = reasoning.maxTokens !== undefined || (reasoning.effort !== undefined && reasoning.effort !== 'none')
+  const unlimited = thinking?.type === 'adaptive' && reasoning.maxTokens !== undefined
+  warn('reasoning.max_tokens', unlimited, 'This model decides itself how long it thinks: it was left out')
   const why = demandsCall(request) ? 'a call is demanded' : 'max_output_tokens leaves no room'
   warn('reasoning', wanted && thinking === undefined, `The model does not think: ${why}`)
   return warnings
