@@ -97,6 +97,7 @@ interface Unapplied {
   readonly plugins?: readonly { readonly id: string; readonly enabled?: boolean | undefined }[] | null | undefined
   readonly stop_server_tools_when?: readonly unknown[] | null | undefined
   readonly max_tool_calls?: number | null | undefined
+  readonly debug?: { readonly echo_upstream_body?: boolean | null | undefined } | null | undefined
   readonly reasoning?:
     | { readonly mode?: string | null | undefined; readonly context?: string | null | undefined }
     | null
@@ -113,6 +114,7 @@ export function notApplied(body: Unapplied): string[] {
     plugins: body.plugins?.some(({ enabled }) => enabled !== false) === true,
     stop_server_tools_when: body.stop_server_tools_when != null,
     max_tool_calls: body.max_tool_calls != null,
+    'debug.echo_upstream_body': body.debug?.echo_upstream_body === true,
     'reasoning.mode': body.reasoning?.mode === 'pro',
     'reasoning.context': body.reasoning?.context === 'current_turn',
   }

@@ -93,10 +93,8 @@ export const trace = guarded(
   objectProblem,
 )
 
-/** What of an upstream's exchange is shown: nothing. */
-export const debug = z.object({
-  echo_upstream_body: z.literal(false, { error: 'echoing upstream bodies is not supported' }).nullish(),
-})
+/** What of an upstream's exchange shall be shown; nothing is. */
+export const debug = z.object({ echo_upstream_body: z.boolean().nullish() })
 
 /** Members of a body that every dialect has, with the same meaning. */
 export const sharedSettings = {

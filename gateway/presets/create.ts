@@ -70,7 +70,7 @@ export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S
       const said = pick(given as object, looked) as z.output<S>
       const systemPrompt = toSystem(said)
       const prompt = systemPrompt === '' ? {} : { systemPrompt }
-      const { notApplied = [], ...made } = toSettings(said)
+      const { notApplied = [], ...made } = toSettings({ ...said, debug: undefined })
       const uncached = (given as { cache_enabled?: unknown }).cache_enabled === true ? ['cache_enabled'] : []
       const settings = { ...made, ...toIdentity(said, {}), notApplied: [...notApplied, ...uncached] }
       return presets.createPresetVersion({ slug, config: configOf(said), settings, ...prompt }, call.options())

@@ -67,7 +67,7 @@ const REFUSED: readonly (readonly [Json, string])[] = [
     { tool_choice: { type: 'openrouter:datetime' }, tools: [tool] },
     'tool_choice.type: tools of the type "openrouter:datetime" are not supported',
   ],
-  [{ debug: { echo_upstream_body: true } }, 'debug.echo_upstream_body: echoing upstream bodies is not supported'],
+  [{ debug: { echo_upstream_body: 1 } }, 'debug.echo_upstream_body: must be a boolean'],
 ]
 
 const part = (content: object): Json => ({ messages: [{ role: 'user', content: [content] }] })

@@ -105,12 +105,20 @@ test('a request that asks for it learns how its answer was made, and what was no
   const request = {
     ...{ model, input: 'Hello', models: ['a/b'], tools: [{ type: 'web_search' }] },
     ...{ provider: { sort: 'price' }, truncation: 'auto', include: ['file_search_call.results'] },
-    x_search_filter: {},
+    ...{ x_search_filter: {}, debug: { echo_upstream_body: true } },
   }
   const headers = { 'x-openrouter-metadata': 'enabled' }
   const whole = (await (await post(portico, request, headers)).json()) as Json
   const { pipeline, summary, ...metadata } = whole.openrouter_metadata as Json
-  const names = ['models', 'x_search_filter', 'provider.sort', 'tools.0', 'include', 'truncation']
+  const names = [
+    'models',
+    'debug.echo_upstream_body',
+    'x_search_filter',
+    'provider.sort',
+    'tools.0',
+    'include',
+    'truncation',
+  ]
   assert.deepEqual(
     (pipeline as Json[]).map(({ name }) => name),
     names,

@@ -105,7 +105,7 @@ test('400: what would change the answer and cannot be done is refused, not passe
       { tool_choice: { type: 'custom', name: 'f' }, tools: [{ type: 'function', name: 'f' }] },
       'tool_choice: there is no tool "f"',
     ],
-    [{ debug: { echo_upstream_body: true } }, 'debug.echo_upstream_body: echoing upstream bodies is not supported'],
+    [{ debug: { echo_upstream_body: 1 } }, 'debug.echo_upstream_body: must be a boolean'],
     [
       { input: [{ type: 'item_reference', id: 'msg_1' }] },
       'input.0.type: nothing is stored here: send the item itself, as clients do with "store: false"',

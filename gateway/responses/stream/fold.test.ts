@@ -153,6 +153,9 @@ test('a picture is an item of its own', () => {
   const of = { response_id: ID, output_index: 0 }
   assert.deepEqual(events, [
     { type: 'response.output_item.added', ...of, item: { ...item, result: null, status: 'in_progress' } },
+    ...['in_progress', 'generating', 'completed'].map((stage) => {
+      return { type: `response.image_generation_call.${stage}`, item_id: item.id, output_index: 0 }
+    }),
     { type: 'response.output_item.done', ...of, item },
   ])
   assert.deepEqual(output, [item])

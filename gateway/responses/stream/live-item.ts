@@ -66,7 +66,7 @@ export class LiveItem {
     const part = this.#whole ?? partSoFar(this.#started, this.#text)
     if (!this.#added) this.#add(part)
     const item = fromPart(this.#place, part, status, { sources: this.#sources, tokens: this.#tokens })
-    if (this.#delta !== undefined || this.#started.kind === Kind.FOREIGN)
+    if (this.#delta !== undefined || this.#started.kind === Kind.FOREIGN || this.#started.kind === Kind.IMAGE)
       this.#narrator.end(this.#frames, this.#place, item)
     this.#frames.shared('response.output_item.done', this.#members(item))
     return item

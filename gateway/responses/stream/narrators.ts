@@ -139,7 +139,14 @@ const foreign: Narrator = {
 /** A picture comes whole. */
 const picture: Narrator = {
   begin: () => undefined,
-  end: () => {},
+  end(frames, place, item) {
+    const at = ofItem(place, item)
+    for (const stage of ['in_progress', 'generating'] as const) {
+      frames.schema(`response.image_generation_call.${stage}`, at)
+    }
+    const isWhole = item.type === 'image_generation_call' && item.status === 'completed'
+    if (isWhole) frames.schema('response.image_generation_call.completed', at)
+  },
 }
 
 /** By the kind of the part; a kind without one has no form in a response. */
