@@ -77,6 +77,23 @@ test('a job that throws undoes only itself, and gets back what it threw', async 
   assert.deepEqual(store.ids(), [1, 3])
 })
 
+test('a job that undoes itself has no savepoint; when it throws its neighbours are kept', async (t) => {
+  await using opened = await openFile()
+  const { file, ids } = opened
+  const statement = t.mock.method(file, 'statement')
+  const insert = (id: number): Promise<void> => {
+    return file.write(() => void file.statement('INSERT INTO parent VALUES (?)').run(id), { undoesItself: true })
+  }
+  const results = await Promise.allSettled([insert(1), insert(1), insert(2)])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  assert.deepEqual(ids(), [1, 2])
+  const savepoints = statement.mock.calls.filter(({ arguments: [sql] }) => sql.includes('SAVEPOINT'))
+  assert.equal(savepoints.length, 0)
+})
+
 test('when the commit fails every job of the turn rejects and nothing is kept; the next turn works', async () => {
   await using store = await openFile()
   const orphan = store.file.write(() => store.file.statement('INSERT INTO child VALUES (1, 99)').run())

@@ -33,6 +33,9 @@ const GET = 'SELECT * FROM ledger WHERE workspace = ? AND request_id = ?'
 const LEFT = "SELECT * FROM ledger WHERE status = 'open'"
 const NOTE = "UPDATE ledger SET noted_tokens = ? WHERE workspace = ? AND request_id = ? AND status = 'open'"
 
+/** Most jobs open a row each. */
+const ONE_STATEMENT = { undoesItself: true } as const
+
 type Row = Readonly<Record<string, unknown>>
 
 /** The file of the ledger, as the thread that owns it sees it. What is called at once is written in one commit. */
@@ -62,7 +65,7 @@ export class LedgerFile {
       this.#accounts.set(workspace, apiKeyId, holding(key, hold, now))
       this.#accounts.set(workspace, WORKSPACE, holding(whole, hold, now))
       return admission
-    })
+    }, ONE_STATEMENT)
   }
 
   close(calls: readonly CloseCall[], now: number): Promise<void> {
@@ -122,9 +125,9 @@ export class LedgerFile {
   }
 
   /** A job that SQLite fails may have taken the whole transaction with it. */
-  async #write<T>(job: () => T): Promise<T> {
+  async #write<T>(job: () => T, options?: typeof ONE_STATEMENT): Promise<T> {
     try {
-      return await this.#file.write(job)
+      return await this.#file.write(job, options)
     } catch (error) {
       if (!(error instanceof Rejection)) {
         this.#accounts.forget()

@@ -7,6 +7,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** Next to nothing of what it makes outlives a commit: with more room it would only hold more garbage. */
+const LIMITS = { maxYoungGenerationSizeMb: 6 }
+
 /** The thread that owns the file of the ledger, from its start to its end. What is called in one turn goes there together. */
 export class ThreadClient {
   readonly #worker: Worker
@@ -22,7 +25,7 @@ export class ThreadClient {
   constructor(path: string) {
     try {
       const code = new URL('./ledger-thread.ts', import.meta.url)
-      this.#worker = new Worker(code, { workerData: { path }, name: 'ledger' })
+      this.#worker = new Worker(code, { workerData: { path }, name: 'ledger', resourceLimits: LIMITS })
     } catch (cause) {
       throw new StoreThreadEnded(`The thread of the ledger cannot be started: ${cause}`, { cause })
     }
