@@ -73,11 +73,16 @@ function textOr<B extends z.ZodType>(of: B) {
 /** Instructions. */
 export const system = textOr(z.discriminatedUnion('type', [text], typeErrors()))
 
-/** One turn of a conversation. */
-export const message = z.object({
-  role: z.enum(['user', 'assistant', 'system']),
-  content: textOr(block),
-})
+/** One turn of a conversation. Instructions between others may say more, or how the next answer is made alone: that goes to Anthropic as it is. */
+export const message = z.discriminatedUnion(
+  'role',
+  [
+    z.object({ role: z.literal('user'), content: textOr(block) }),
+    z.object({ role: z.literal('assistant'), content: textOr(block) }),
+    z.looseObject({ role: z.literal('system'), content: textOr(block).nullish() }),
+  ],
+  typeErrors(),
+)
 
 /** A block of a type that means something to every provider. */
 export type KnownBlock = z.output<(typeof KNOWN)[number]>

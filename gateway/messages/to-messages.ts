@@ -2,7 +2,8 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import type { InputMessage, System } from './blocks.ts'
-import { type Part, textPart, toPart } from './to-part.ts'
+import { type Part, passedOn, textPart, toPart } from './to-part.ts'
+import { ANTHROPIC } from './to-settings.ts'
 
 type Message = MessageInitShape<typeof MessageSchema>
 
@@ -20,11 +21,11 @@ export function toMessages(body: Conversation): Message[] {
   if (!turns.some(({ role }) => role !== Message_Role.SYSTEM)) {
     throw new Rejection('BODY_INVALID', { field: 'messages', problem: 'must have content' })
   }
-  return turns.map(({ role, at, content, from, to }) => {
+  return turns.map(({ role, at, content, from, to, more }) => {
     const parts: Part[] = []
     if (typeof content === 'string') parts.push(textPart(content))
     else for (let i = from; i < to; i++) parts.push(toPart(content[i] as (typeof content)[number], `${at}.${i}`))
-    return { role, parts }
+    return { role, parts, ...(more === undefined ? {} : { providerMetadata: { [ANTHROPIC]: passedOn(more, at) } }) }
   })
 }
 
@@ -40,17 +41,21 @@ interface Turn {
   readonly role: Message_Role
   /** Path of the content. */
   readonly at: string
-  readonly content: InputMessage['content']
+  readonly content: Content
   readonly from: number
   to: number
+  /** Further members, for Anthropic alone; undefined: none. */
+  readonly more?: object
 }
+
+type Content = NonNullable<InputMessage['content']>
 
 const ROLES = { user: Message_Role.USER, assistant: Message_Role.ASSISTANT, system: Message_Role.SYSTEM } as const
 
 /** Content without a block says nothing, and is left out. */
 function turnsOf({ system, messages }: Conversation): Turn[] {
   const turns: Turn[] = []
-  const add = (role: Message_Role, at: string, content: InputMessage['content']): void => {
+  const add = (role: Message_Role, at: string, content: Content): void => {
     if (typeof content === 'string') {
       if (content !== '') turns.push({ role, at, content, from: 0, to: 1 })
       return
@@ -67,6 +72,14 @@ function turnsOf({ system, messages }: Conversation): Turn[] {
     }
   }
   if (system != null) add(Message_Role.SYSTEM, 'system', system)
-  for (const [i, { role, content }] of messages.entries()) add(ROLES[role], `messages.${i}.content`, content)
+  for (const [i, { role, content, ...rest }] of messages.entries()) {
+    const at = `messages.${i}.content`
+    const more = Object.fromEntries(Object.entries(rest).filter(([, value]) => value != null))
+    if (Object.keys(more).length === 0) add(ROLES[role], at, content ?? '')
+    else {
+      const to = typeof content === 'string' ? 1 : (content?.length ?? 0)
+      turns.push({ role: ROLES[role], at, content: content ?? [], from: 0, to, more })
+    }
+  }
   return turns
 }

@@ -134,7 +134,7 @@ function foreign(item: object, field: string): Part {
 }
 
 /** What goes on as it is. Rejects with BODY_INVALID where it cannot. */
-function passedOn(value: object, field: string): Struct {
+export function passedOn(value: object, field: string): Struct {
   const problem = objectProblem(value)
   if (problem !== undefined) throw new Rejection('BODY_INVALID', { field, problem })
   return value as Struct

@@ -156,4 +156,28 @@ test('what only Anthropic says of an answer comes out as it said it, whole and s
   assert.deepEqual([seen.container, seen.messages[1]?.content], ['container_1', content])
 })
 
+test('what instructions between turns say besides goes to Anthropic, also where they say nothing else', async () => {
+  const message = { content: [{ type: 'text', text: 'x' }], stop_reason: 'end_turn' }
+  await using stub = await startStub(answers(200, message))
+  await using portico = await openAnthropic(stub)
+  const turns = [
+    { role: 'user', content: 'a' },
+    { role: 'system', content: 'Hurry.', clear_at: 'next_user_message' },
+    { role: 'assistant', content: 'b' },
+    { role: 'user', content: 'c' },
+    { role: 'system', output_config: { effort: 'low' } },
+  ]
+  await ask(portico, { ...hello, model: 'anthropic/claude-opus-5-5', messages: turns })
+  const text = (said: string) => [{ type: 'text', text: said }]
+  assert.deepEqual(Object(stub.seen.at(-1)?.body).messages, [
+    { role: 'user', content: text('a') },
+    { ...turns[1], content: text('Hurry.') },
+    { role: 'assistant', content: text('b') },
+    { role: 'user', content: text('c') },
+    turns[4],
+  ])
+  const wordless = await post(portico, { ...hello, messages: [{ role: 'user' }] })
+  assert.equal(wordless.status, 400)
+})
+
 const TOOLS = ['list', 'now'].map((name) => ({ name, input_schema: { type: 'object', properties: {} } }))

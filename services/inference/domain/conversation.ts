@@ -111,6 +111,8 @@ export type Part = TextPart | MediaPart | ReasoningPart | ToolCallPart | ToolRes
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly parts: readonly Part[]
+  /** By the kind of provider ({@link ReasoningPart.format}), further members for that kind; undefined: none. */
+  readonly providerMetadata?: JsonObject | undefined
 }
 
 /** The text of parts, one after the other; other kinds are left out. */

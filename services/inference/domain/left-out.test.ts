@@ -39,6 +39,13 @@ test('what is opaque goes to the kind of provider that made it, or to any where 
   assert.deepEqual(fieldsOf(foreignLeftOut(request, undefined)), none)
 })
 
+test('what a message says to one kind of provider is named for the others', () => {
+  const hurry = { role: 'system', parts: [], providerMetadata: { b: { clear_at: 'never' } } } as const
+  const request = generationRequest({ messages: [{ role: 'user', parts: [{ type: 'text', text: 'a' }] }, hurry] })
+  assert.deepEqual(fieldsOf(foreignLeftOut(request, 'a')), ['messages[1]'])
+  assert.deepEqual(fieldsOf(foreignLeftOut(request, 'b')), [])
+})
+
 test('what is said in one provider’s own words and asked of all is not left out', () => {
   const said = (output_config: object): string[] => {
     const body = { thinking: { type: 'adaptive' }, output_config } as never

@@ -74,7 +74,11 @@ export function foreignLeftOut(request: GenerationRequest, format: string | unde
     const message = 'It is for another kind of provider: it was left out'
     for (const name of membersLeftOut(extension, request)) warnings.push({ field: `extensions[${i}].${name}`, message })
   }
-  for (const [i, { parts }] of request.messages.entries()) {
+  for (const [i, { parts, providerMetadata }] of request.messages.entries()) {
+    if (providerMetadata !== undefined && !Object.keys(providerMetadata).includes(format ?? '')) {
+      const message = 'What it says to another kind of provider was left out'
+      warnings.push({ field: `messages[${i}]`, message })
+    }
     for (const [j, part] of parts.entries()) {
       if (!isForeign(part, format)) continue
       const what = part.type === 'foreign' ? 'it was left out' : 'its proof was left out'

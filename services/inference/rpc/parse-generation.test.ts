@@ -79,11 +79,13 @@ const whole = {
   attribution: { referer: 'https://app', title: 'App', categories: 'cli', userAgent: 'app/1' },
   automaticCache: cacheControl,
   excludeThoughts: false,
+  showPreset: true,
 } satisfies MessageInitShape<typeof GenerationRequestSchema>
 
 test('whatever a request says reaches the domain, none of it left behind', () => {
   for (const { localName } of GenerationRequestSchema.fields) assert.ok(localName in whole, localName)
-  const { model: _, automaticCache, toolChoice, responseFormat, messages, tools, ...rest } = whole
+  // What a request is asked with, not what it says, is read apart.
+  const { model: _1, showPreset: _2, automaticCache, toolChoice, responseFormat, messages, tools, ...rest } = whole
   const { cacheControl: cache, ...tool } = tools[0] as (typeof tools)[0]
   assert.deepEqual(plain(parseGeneration(create(GenerationRequestSchema, whole))), {
     ...rest,

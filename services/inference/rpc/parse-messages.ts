@@ -32,7 +32,9 @@ export function parseMessages(messages: readonly MessageMessage[]): Message[] {
     checkMessage(message, `messages[${i}]`)
     const role = roles.fromProto(message.role)
     check(role !== undefined, `messages[${i}].role`, 'is not known')
-    return { role, parts: message.parts.map((part, j) => parsePart(part, `messages[${i}].parts[${j}]`)) }
+    const parts = message.parts.map((part, j) => parsePart(part, `messages[${i}].parts[${j}]`))
+    const { providerMetadata } = message
+    return { role, parts, ...(providerMetadata === undefined ? {} : { providerMetadata }) }
   })
 }
 

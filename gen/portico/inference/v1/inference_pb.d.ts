@@ -25,6 +25,13 @@ export declare type Message = Message$1<"portico.inference.v1.Message"> & {
    * @generated from field: repeated portico.inference.v1.Part parts = 2;
    */
   parts: Part[];
+
+  /**
+   * By ReasoningPart.format, further members of the message for providers of that kind; absent: none.
+   *
+   * @generated from field: google.protobuf.Struct provider_metadata = 3;
+   */
+  providerMetadata?: JsonObject | undefined;
 };
 
 /**

@@ -118,7 +118,7 @@ test('instructions between turns stay where models take them, and go before the 
     say('system', 'misplaced'),
     say('user', 'd'),
     { role: 'assistant', parts: [{ type: 'foreign', format: ANTHROPIC, item: searching }] },
-    say('system', 'e'),
+    { ...say('system', 'e'), providerMetadata: { [ANTHROPIC]: { clear_at: 'next_user_message' } } },
   ]
   const text = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }))
   const placed = {
@@ -129,7 +129,7 @@ test('instructions between turns stay where models take them, and go before the 
       { role: 'assistant', content: text('c') },
       { role: 'user', content: text('d') },
       { role: 'assistant', content: [searching] },
-      { role: 'system', content: text('e') },
+      { clear_at: 'next_user_message', role: 'system', content: text('e') },
     ],
   }
   const beta = {

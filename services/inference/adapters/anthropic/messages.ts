@@ -18,7 +18,8 @@ function markerOf({ ttl }: CacheControl): Block {
 
 interface Turn {
   readonly role: 'user' | 'assistant' | 'system'
-  readonly content: Block[]
+  /** Undefined: it says how the answer is made, and no word. */
+  readonly content?: Block[]
 }
 
 /**
@@ -36,9 +37,11 @@ export function anthropicConversation(
     const content = blocksOf(message.parts, tools)
     const role = message.role === 'tool' ? 'user' : message.role
     const last = turns.at(-1)
+    const more = objectAt(message.providerMetadata?.[ANTHROPIC])
     if (role === 'system' && (!staying.has(message) || last === undefined)) push(system, content)
-    else if (last?.role === role) push(last.content, content)
-    else if (content.length > 0) turns.push({ role, content })
+    else if (last?.role === role && last.content !== undefined && more === undefined) push(last.content, content)
+    else if (content.length > 0) turns.push({ ...more, role, content })
+    else if (more !== undefined) turns.push({ ...more, role })
   }
   return { system, messages: turns }
 }

@@ -25,6 +25,7 @@ export function openaiMessages(messages: readonly Message[], context: ChatContex
   return messages.flatMap(({ role, parts }) => {
     if (role === 'assistant') return [assistant(parts, context)]
     if (role === 'tool') return results(parts, context)
+    if (parts.length === 0) return []
     return [{ role, content: contentOf(parts, context) }]
   })
 }
