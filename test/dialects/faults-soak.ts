@@ -16,9 +16,12 @@ import { UPSTREAMS } from './upstreams.ts'
 
 const REQUESTS = Number(process.argv[2] ?? 10_000)
 const WARM_UP = Math.max(200, REQUESTS / 10)
-const AT_ONCE = 64
-/** What does not come is waited for longer than what comes may take on a busy machine. */
-const PATIENCE = { PORTICO_GENERATION_TIMEOUT_SECONDS: '20', PORTICO_PROVIDER_TIMEOUT_SECONDS: '6' }
+const AT_ONCE = 100
+/** What does not come is waited for longer than what comes may take on a busy machine, and every failure keeps its status. */
+const PATIENCE = {
+  ...{ PORTICO_GENERATION_TIMEOUT_SECONDS: '15', PORTICO_PROVIDER_TIMEOUT_SECONDS: '5' },
+  PORTICO_KEEP_ALIVE_MS: '60000',
+}
 /** An endless answer is read until it has 32 MiB or more: one of so many requests gets it. */
 const ENDLESS_EVERY = 100
 const ENDLESS = 'an endless answer'
