@@ -1,4 +1,3 @@
-import { errorTypeOf } from '../errors/error-type.ts'
 import type { PublicError } from '../errors/public-error.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
 import type { ChatError } from './completion.ts'
@@ -10,14 +9,11 @@ export interface ChatFailure {
   readonly openrouter_metadata?: RouterMetadata
 }
 
-/** Says what broke a generation off, with the code and the message that the error would have had before the first byte. */
-export function chatFailure(error: unknown, { status, body }: Pick<PublicError, 'status' | 'body'>): ChatFailure {
-  const { error: shown, ...beside } = body
-  const { message, metadata } = shown as { readonly message: string; readonly metadata?: object }
-  return {
-    error: { code: status, message, metadata: { ...metadata, error_type: errorTypeOf(error, status) } },
-    ...beside,
-  }
+/** Says what broke a generation off, as the error would have said it before the first byte. */
+export function chatFailure(_: unknown, { body }: Pick<PublicError, 'body'>): ChatFailure {
+  const { error, ...beside } = body
+  const { code, message, metadata } = error as ChatError
+  return { error: { code, message, metadata }, ...beside }
 }
 
 const INTERNAL: ChatError = { code: 500, message: 'Internal Server Error', metadata: { error_type: 'server' } }

@@ -1,4 +1,3 @@
-import { errorTypeOf } from '../errors/error-type.ts'
 import type { PublicError } from '../errors/public-error.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
 
@@ -22,17 +21,14 @@ const CODES: Readonly<Record<string, string>> = {
 }
 
 /** Says what broke a generation off, with the message that the error would have had before the first byte. */
-export function responseFailure(
-  error: unknown,
-  { status, body }: Pick<PublicError, 'status' | 'body'>,
-): ResponseFailure {
-  const errorType = errorTypeOf(error, status)
-  const { error: shown, openrouter_metadata: metadata } = body as {
-    readonly error: { readonly message: string }
+export function responseFailure(_: unknown, { body }: Pick<PublicError, 'body'>): ResponseFailure {
+  const { error, openrouter_metadata: metadata } = body as {
+    readonly error: { readonly message: string; readonly metadata: { readonly error_type: string } }
     readonly openrouter_metadata?: RouterMetadata
   }
+  const errorType = error.metadata.error_type
   const described = metadata === undefined ? {} : { metadata }
-  return { code: CODES[errorType] ?? 'server_error', message: shown.message, errorType, ...described }
+  return { code: CODES[errorType] ?? 'server_error', message: error.message, errorType, ...described }
 }
 
 /** The generation ended without its last event. */
