@@ -58,10 +58,9 @@ const toolResult = z.looseObject({
 })
 
 const KNOWN = [text, image, document, thinking, redactedThinking, toolUse, toolResult] as const
-const block = z.union([
-  z.discriminatedUnion('type', KNOWN, typeErrors()),
-  other(KNOWN.map(({ shape }) => shape.type.value)),
-])
+const block = z
+  .union([z.discriminatedUnion('type', KNOWN, typeErrors()), other(KNOWN.map(({ shape }) => shape.type.value))])
+  .meta({ id: 'Messages.InputBlock' })
 
 function textOr<B extends z.ZodType>(of: B) {
   return z.union(
