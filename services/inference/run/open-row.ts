@@ -45,7 +45,7 @@ export async function openFreeRow(generation: Generation, dependencies: Generati
 async function admitted(
   { input, endpoint, terms, preset }: Generation,
   demand: Demand,
-  { ledger, clock }: GenerationDependencies,
+  { ledger, closer, clock }: GenerationDependencies,
 ): Promise<Extract<Admission, { readonly admitted: true }>> {
   const { workspaceId: workspace, apiKeyId } = input.principal
   const { requestId, sessionId = '', origin, user = '', metadata, attribution } = input.request
@@ -54,6 +54,7 @@ async function admitted(
     ...{ workspace, requestId, apiKeyId, origin, sessionId, user, providerId, modelId, preset, attribution, metadata },
     streamed: input.form === 'streamed',
   }
+  closer.flush()
   const admission = await ledger.open(opening, demand, terms).catch((error: unknown) => {
     if (isStoreUnavailable(error)) ledger.abandon(workspace, requestId, false)
     throw error

@@ -40,6 +40,16 @@ test('rows that end within a few milliseconds are closed in one write', async ()
   assert.deepEqual(calls, [['a', 'b', 'c']])
 })
 
+test('rows that wait are closed at once when another one is opened', async () => {
+  const { calls, ledger } = openLedger()
+  await using closer = new RowCloser(ledger, silentLogger)
+  for (const id of ['a', 'b']) void closer.close(closingOf(id))
+  closer.flush()
+  assert.deepEqual(calls, [['a', 'b']])
+  closer.flush()
+  assert.equal(calls.length, 1)
+})
+
 test('while the store is away the write is tried again, and rows that end meanwhile do not wait for it', async () => {
   const { calls, ledger } = openLedger(async (call) => {
     if (call === 1) throw storeUnavailable('away')

@@ -30,8 +30,7 @@ export class RowCloser implements AsyncDisposable {
   /** Resolves as soon as whoever reads the ledger waits for the close, in any process. */
   async close(closing: LedgerClosing): Promise<void> {
     this.#waiting.push(closing)
-    // Rows of many requests are closed together: that belongs to none of them.
-    this.#timer ??= detached(() => setTimeout(() => this.#flush(), GROUP_MS))
+    this.#timer ??= detached(() => setTimeout(() => this.flush(), GROUP_MS))
     try {
       await this.#ledger.announce([closing])
     } catch (err) {
@@ -43,13 +42,13 @@ export class RowCloser implements AsyncDisposable {
 
   /** Waits for the closes that are under way in a workspace, in any process, for at most some seconds. */
   async settled(workspace: string): Promise<void> {
-    this.#flush()
+    this.flush()
     await this.#within(READ_MS)
     await this.#ledger.awaitAnnounced(workspace)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#flush()
+    this.flush()
     await this.#within(STOP_MS)
   }
 
@@ -61,13 +60,18 @@ export class RowCloser implements AsyncDisposable {
     clearTimeout(timer)
   }
 
-  #flush(): void {
+  /**
+   * Closes now what waits. Whoever opens a row has that done first: then SQLite closes them in the same commit, and what they held is free before
+   * the row is admitted.
+   */
+  flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const closings = this.#waiting
     this.#waiting = []
     if (closings.length === 0) return
-    const write = this.#write(closings).finally(() => this.#writes.delete(write))
+    // Rows of many requests are closed together: that belongs to none of them.
+    const write = detached(() => this.#write(closings)).finally(() => this.#writes.delete(write))
     this.#writes.add(write)
   }
 
