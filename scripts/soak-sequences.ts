@@ -17,6 +17,8 @@ const say = (text: string): void =>
   void process.stdout.write(`${((performance.now() - begun) / 1_000).toFixed(0)} s  ${text}\n`)
 const needsMongo = scenario === undefined ? mongodb > 0 : process.env.PORTICO_SEQUENCE_STORE === 'mongodb'
 const mongo = needsMongo ? await startMongo(scratch) : undefined
+// Where test/support looks for it.
+if (mongo?.uri !== undefined) process.env.PORTICO_TEST_MONGODB_URI = mongo.uri
 
 async function play(where: string, options: Pick<Search, 'sequences' | 'together' | 'mongo' | 'kills'>): Promise<void> {
   if (options.sequences === 0) return
