@@ -20,7 +20,7 @@ const document = JSON.parse(JSON.stringify(openapiDocument())) as {
 const anthropics = (operation: string): string[] =>
   [
     ...['[]', '.container', '.context_management', '.mcp_servers[][]', '.safeguards[][]', '.system[][]', '.thinking[]'],
-    ...['.messages[].content[].content[].source.content', '.messages[].content[].content[][]'],
+    ...['.messages[][]', '.messages[].content[].content[].source.content', '.messages[].content[].content[][]'],
     ...['.messages[].content[].input', '.messages[].content[].source.content', '.messages[].content[][]'],
     ...['.tools[].input_schema', '.tools[][]', '.output_config.format.schema', '.output_format.schema'],
   ].map((member) => `${operation}${member}`)
