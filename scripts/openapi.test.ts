@@ -20,9 +20,8 @@ const document = JSON.parse(JSON.stringify(openapiDocument())) as {
 const anthropics = (operation: string): string[] =>
   [
     ...['[]', '.container', '.context_management', '.mcp_servers[][]', '.safeguards[][]', '.system[][]', '.thinking[]'],
-    ...['.messages[][]', '.messages[].content[].content[].source.content', '.messages[].content[].content[][]'],
-    ...['.messages[].content[].input', '.messages[].content[].source.content', '.messages[].content[][]'],
-    ...['.tools[].input_schema', '.tools[][]', '.output_config.format.schema', '.output_format.schema'],
+    ...['.messages[][]', '.tools[].input_schema', '.tools[][]', '.output_config.format.schema'],
+    '.output_format.schema',
   ].map((member) => `${operation}${member}`)
 
 /** Members that the contract leaves free, and why. */
@@ -68,6 +67,8 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
   ],
   'Anthropic’s own, which goes there and comes from there as it is': [
     ...['Messages.ContentBlock.citations[]', 'Messages.ContentBlock.input', 'Messages.ContentBlock[]'],
+    ...['Messages.InputBlock.content[].source.content', 'Messages.InputBlock.content[][]'],
+    ...['Messages.InputBlock.input', 'Messages.InputBlock.source.content', 'Messages.InputBlock[]'],
     ...['Messages.Event.delta.citation', 'Messages.Event.delta.container', 'Messages.Event.delta.stop_details'],
     ...['Messages.Event[]', 'Messages.Message.container', 'Messages.Message.stop_details', 'Messages.Message[]'],
     ...['Messages.Usage.cache_creation', 'Messages.Usage.iterations[]', 'Messages.Usage.server_tool_use'],
