@@ -51,6 +51,21 @@ test('after a usage that cannot be true the one before it still counts', () => {
   assert.deepEqual([meter.implausible, last.usage], [true, usual])
 })
 
+test('an output that nobody can have written in so few tokens is estimated', () => {
+  const text: GenerationEvent = { type: 'part-extended', index: 0, text: 'x'.repeat(12_000) }
+  for (const [outputTokens, expected] of [
+    [0n, { ...usual, outputTokens: 4_000n, estimated: true }],
+    [1n, { ...usual, outputTokens: 4_000n, estimated: true }],
+    [6n, { ...usual, outputTokens: 6n }],
+  ] as const) {
+    const meter = new Meter(dear, 7n)
+    meter.take([text])
+    const [last] = meter.take([{ type: 'usage', usage: { ...usual, outputTokens } }, finished])
+    assert.equal(last?.type, 'finished')
+    assert.deepEqual([last.usage, meter.implausible], [expected, 'estimated' in expected])
+  }
+})
+
 test('the largest usage that is believed costs what fits into the ledger', () => {
   const { meter, last } = metered({ ...usual, inputTokens: 1_000_000_000n, outputTokens: 1_000_000_000n })
   assert.equal(meter.implausible, false)

@@ -20,6 +20,8 @@ export type MeteredEvent =
 
 /** A hundred times what any model takes or gives. */
 const MAX_TOKENS = 1_000_000_000n
+/** The longest tokens of models are runs of about a hundred spaces. */
+const MOST_BYTES_OF_TOKEN = 2_000
 
 /**
  * Measures one generation while its events pass. A usage that cannot be true counts as none reported; where none was, it is estimated by what
@@ -133,7 +135,10 @@ export class Meter {
     }
     if (last === undefined) return events
     this.#end = last
-    const usage = this.#usage ?? estimatedUsage(undefined, this.#inputTokens, this.#outputBytes)
+    const reported = this.#usage
+    const isTrue = reported !== undefined && Number(reported.outputTokens) * MOST_BYTES_OF_TOKEN >= this.#outputBytes
+    if (reported !== undefined && !isTrue) this.#implausible = true
+    const usage = isTrue ? reported : estimatedUsage(reported, this.#inputTokens, this.#outputBytes)
     this.#usage = usage
     const { costNanos, costKnown } = this
     events.push({ ...last, usage, costNanos, outputCostNanos: this.#outputCostNanos, costKnown })

@@ -121,7 +121,7 @@ export class AnthropicMapper implements ProviderMapper {
       return
     }
     const part = this.#open(block)
-    this.#blocks.set(index, { part, block, json: '' })
+    this.#blocks.set(index, { part, block, json: '', size: 0 })
     if (part === undefined) return
     const said = textAt(block.text) || textAt(block.thinking)
     if (said !== '') this.#writer.extend(part, said)

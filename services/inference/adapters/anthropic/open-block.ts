@@ -9,17 +9,22 @@ export interface OpenBlock {
   readonly block: JsonObject
   /** What a block that comes whole grew by: JSON of an input. */
   json: string
+  /** Characters of its other members that came since it began, as JSON. */
+  size: number
 }
 
 /**
  * Adds to a block that is passed on whole JSON of its input, or what else a delta says of it, which is the last word. Returns how many
- * characters it has grown to.
+ * characters came for it.
  */
 export function collect(open: OpenBlock, { type: _, partial_json: json, ...said }: JsonObject): number {
   open.json += textAt(json)
-  const more = Object.entries(said).filter(([name, value]) => value !== null && name !== '__proto__')
-  for (const [name, value] of more) open.block[name] = value
-  return open.json.length + (more.length === 0 ? 0 : JSON.stringify(open.block).length)
+  for (const [name, value] of Object.entries(said)) {
+    if (value === null || name === '__proto__') continue
+    open.block[name] = value
+    open.size += name.length + JSON.stringify(value).length
+  }
+  return open.json.length + open.size
 }
 
 /** A block as it is when it has ended. */

@@ -58,6 +58,6 @@ export class AnthropicProvider implements ModelProvider {
       return this.#upstream.post('/v1/messages', { headers: headersOf(request), body, whole, signal })
     }
     const mapper = new AnthropicMapper(this.#providerId, anthropicWarnings(request), tools)
-    return { providerId: this.#providerId, ask, mapper, signal, origin: request.origin }
+    return { providerId: this.#providerId, ask, mapper, signal, upstream: this.#upstream, origin: request.origin }
   }
 }

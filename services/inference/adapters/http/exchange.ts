@@ -4,7 +4,7 @@ import { objectAt } from './json.ts'
 import { isOverflow, OVERFLOW, unavailable } from './provider-errors.ts'
 import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
-import { isEventStream } from './upstream.ts'
+import { isEventStream, type Upstream } from './upstream.ts'
 
 /** The longest whole answer; a longer one would take too long to parse. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024
@@ -30,6 +30,7 @@ export interface Exchange {
   readonly providerId: string
   readonly ask: () => Promise<ResponseReader>
   readonly mapper: ProviderMapper
+  readonly upstream: Pick<Upstream, 'withoutSecrets'>
   /** Which interface the request came by. */
   readonly origin: string
   /** Whether a stream is collected for a client that wants a whole answer. */
@@ -55,6 +56,8 @@ export async function wholeAnswer(exchange: Exchange): Promise<readonly Generati
   try {
     mapper.whole(jsonObject(await reader.text(MAX_WHOLE_BYTES, { whole: true }), providerId, 'an answer'))
     return mapper.take()
+  } catch (error) {
+    throw exchange.upstream.withoutSecrets(error)
   } finally {
     reader.close()
   }
@@ -80,7 +83,7 @@ export async function* streamedAnswer(exchange: Exchange): AsyncGenerator<readon
       const happened = mapper.take()
       if (mapper.done) reader.release()
       if (happened.length > 0) yield happened
-      if (failure !== undefined) throw failure.error
+      if (failure !== undefined) throw exchange.upstream.withoutSecrets(failure.error)
     }
   } finally {
     if (!mapper.done) reader.close()

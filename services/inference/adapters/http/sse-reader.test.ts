@@ -19,6 +19,7 @@ function readerOf(pieces: readonly Buffer[]): ResponseReader {
 }
 
 const { signal } = new AbortController()
+const upstream = { withoutSecrets: (error: unknown) => error }
 
 async function dataOf(pieces: readonly Buffer[]): Promise<string[]> {
   const reader = new SseReader(readerOf(pieces), 'p')
@@ -34,6 +35,7 @@ async function eventsOf(pieces: readonly Buffer[], mapper: ProviderMapper): Prom
     ask: async () => readerOf(pieces),
     mapper,
     signal,
+    upstream,
     origin: '',
   }))
     events.push(...batch)
@@ -73,6 +75,7 @@ test('what one read brought is one batch', async () => {
     ask: async () => reader,
     mapper: new OpenaiMapper('p', []),
     signal,
+    upstream,
     origin: '',
   }))
     batches.push(batch)
@@ -152,6 +155,7 @@ for (const [name, chunk, open] of [
             ask: async () => reader,
             mapper: open(),
             signal,
+            upstream,
             origin: '',
           }))
             events.push(...batch)

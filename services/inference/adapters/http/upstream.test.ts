@@ -11,13 +11,21 @@ import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { ProviderSet } from '../providers/provider-set.ts'
 
-const key = 'sk-very-secret-key'
+const key = 'very-secret-key'
+const header = 'secret-of-a-header'
 const signal = new AbortController().signal
 const chunk = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`
 
 async function open(answer: (response: ServerResponse) => unknown, timeoutMs = 3_600_000) {
   const stub = await startStub(answer)
-  const config = { id: 'p', protocol: 'openai', baseUrl: stub.url, apiKey: key, headers: {}, models: [] } as const
+  const config = {
+    id: 'p',
+    protocol: 'openai',
+    baseUrl: stub.url,
+    apiKey: key,
+    headers: { 'X-Team': header },
+    models: [],
+  } as const
   const set = new ProviderSet([config], timeoutMs, silentLogger)
   return {
     stub,
@@ -32,7 +40,7 @@ async function open(answer: (response: ServerResponse) => unknown, timeoutMs = 3
 test('every status has its reason, with the provider’s message and the wait that it asks for, and never the key', async () => {
   const cases = [
     [400, { error: { message: 'bad\nfield' } }, {}, 'PROVIDER_REFUSED', 'bad field'],
-    [401, { error: `key ${key} is wrong` }, {}, 'PROVIDER_REFUSED', 'key *** is wrong'],
+    [401, { error: `key ${key} of ${header} is wrong` }, {}, 'PROVIDER_REFUSED', 'key *** of *** is wrong'],
     [401, { error: { message: 'key sk-proj-1234****5678 is wrong' } }, {}, 'PROVIDER_REFUSED', 'key sk-*** is wrong'],
     [404, { message: 'no such model' }, {}, 'PROVIDER_REFUSED', 'no such model'],
     [429, { detail: 'slow down' }, { 'retry-after': '7' }, 'PROVIDER_RATE_LIMITED', 'slow down'],
@@ -62,8 +70,8 @@ test('a 200 that is no event stream is no answer; what it refuses by a known wor
 })
 
 test('what looks like a key in an error that a stream or a whole answer brings is not passed on', async () => {
-  const error = { code: 429, message: 'key sk-proj-1234****5678 is out' }
-  const shown = { provider: 'p', status: '429', message: 'key sk-*** is out' }
+  const error = { code: 429, message: `key sk-proj-1234****5678 is out, ${key}, ${header}` }
+  const shown = { provider: 'p', status: '429', message: 'key sk-*** is out, ***, ***' }
   await using streamed = await open(streams(`data: ${JSON.stringify({ error })}\n\n`))
   await assert.rejects(eventsOf(streamed.provider), reasonOfRejection('PROVIDER_RATE_LIMITED', shown))
   await using whole = await open(answers(200, { error }))

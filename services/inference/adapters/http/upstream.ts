@@ -1,4 +1,5 @@
 import type { Agent } from 'undici'
+import { Rejection } from '#shared/rejection.ts'
 import type { ApiKey } from './api-key.ts'
 import { typeOfWord } from './error-types.ts'
 import { objectAt } from './json.ts'
@@ -6,6 +7,8 @@ import { rejectionForStatus, unavailable } from './provider-errors.ts'
 import { type ResponseHead, ResponseReader } from './response-reader.ts'
 
 const MAX_ERROR_BYTES = 64 * 1024
+/** Characters of a configured header below which it is a word and no secret. */
+const LEAST_SECRET = 12
 const EVENT_STREAM = 'text/event-stream'
 const OURS = new Set([
   ...['authorization', 'x-api-key', 'api-key', 'host', 'content-length', 'content-type', 'content-encoding', 'accept'],
@@ -99,16 +102,27 @@ export class Upstream {
   }
 
   #refusal(status: number, body: string, retryAfter: string): Error {
-    const { providerId, key } = this.#options
+    const { providerId } = this.#options
     const { message: given, code } = saidBy(body)
-    const withoutKeys = (text: string): string =>
-      (key?.used ?? []).reduce((left, secret) => left.replaceAll(secret, '***'), text)
-    const message = withoutKeys(given)
+    const message = this.#masked(given)
     const [isSuccess, refuses] = [status < 300, typeOfWord(code) !== undefined]
     if (isSuccess && !refuses) return unavailable(providerId, message || 'The answer is not an event stream')
     // Some servers say 200 whatever they say.
     const said = isSuccess ? 400 : status
-    return rejectionForStatus(providerId, said, message || `Status ${status}`, { retryAfter, code: withoutKeys(code) })
+    return rejectionForStatus(providerId, said, message || `Status ${status}`, { retryAfter, code: this.#masked(code) })
+  }
+
+  /** An error that an answer of this server brought, without the keys and headers of the configuration: servers repeat them. */
+  withoutSecrets(error: unknown): unknown {
+    if (!(error instanceof Rejection)) return error
+    const metadata = Object.entries(error.metadata).map(([name, text]) => [name, this.#masked(text)])
+    return new Rejection(error.reason, Object.fromEntries(metadata), { cause: error.cause })
+  }
+
+  #masked(text: string): string {
+    const { key, headers } = this.#options
+    const values = Object.values(headers).filter(({ length }) => length >= LEAST_SECRET)
+    return [...(key?.used ?? []), ...values].reduce((left, secret) => left.replaceAll(secret, '***'), text)
   }
 }
 

@@ -44,6 +44,6 @@ export class ResponsesProvider implements ModelProvider {
       })
     }
     const mapper = new ResponsesMapper(this.#providerId, omissions.warnings, request.sampling?.stop)
-    return { providerId: this.#providerId, ask, mapper, signal, origin: request.origin }
+    return { providerId: this.#providerId, ask, mapper, signal, upstream: this.#upstream, origin: request.origin }
   }
 }

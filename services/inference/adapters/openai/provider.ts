@@ -44,6 +44,6 @@ export class OpenaiProvider implements ModelProvider {
       return await this.#upstream.post('/chat/completions', { headers: request.providerHeaders, body, whole, signal })
     }
     const mapper = new OpenaiMapper(this.#providerId, omissions.warnings, new FlatTools(request.tools))
-    return { providerId: this.#providerId, ask, mapper, signal, origin: request.origin }
+    return { providerId: this.#providerId, ask, mapper, signal, upstream: this.#upstream, origin: request.origin }
   }
 }

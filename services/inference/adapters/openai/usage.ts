@@ -2,16 +2,16 @@ import type { Usage } from '#services/inference/domain/generation.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { countAt, objectAt } from '../http/json.ts'
 
-/** Usage as chat completions report it; undefined when the numbers are missing. */
+/** Usage as chat completions report it; undefined when one of the numbers is missing. */
 export function openaiUsage(usage: JsonObject): Usage | undefined {
   const inputTokens = countAt(usage.prompt_tokens)
   const outputTokens = countAt(usage.completion_tokens)
-  if (inputTokens === undefined && outputTokens === undefined) return undefined
+  if (inputTokens === undefined || outputTokens === undefined) return undefined
   const input = objectAt(usage.prompt_tokens_details)
   const output = objectAt(usage.completion_tokens_details)
   return {
-    inputTokens: inputTokens ?? 0n,
-    outputTokens: outputTokens ?? 0n,
+    inputTokens,
+    outputTokens,
     // DeepSeek names its cache hits beside the details.
     cacheReadTokens: countAt(input?.cached_tokens) ?? countAt(usage.prompt_cache_hit_tokens) ?? 0n,
     cacheWriteTokens: countAt(input?.cache_write_tokens) ?? 0n,
