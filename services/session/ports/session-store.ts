@@ -36,6 +36,8 @@ export interface SessionReads {
   request(id: string): Maybe<KnownRequest | undefined>
   /** Requests without an answer, expired ones too, oldest first. */
   waitingRequests(): Maybe<readonly PermissionRequest[]>
+  /** Their ids. */
+  waitingRequestIds(): Maybe<readonly string[]>
   /** What an owner that is gone left unfinished: steps that are not completed, requests without an answer. */
   leftovers(): Maybe<{ readonly steps: readonly AssistantMessage[]; readonly requests: readonly PermissionRequest[] }>
 }

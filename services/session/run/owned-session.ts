@@ -75,6 +75,15 @@ export class OwnedSession {
     return this.#revise(nothing, (revision) => askPermission(revision, request))
   }
 
+  /** Ids of the requests that nobody has answered, be their time over. */
+  waitingRequests(): Promise<ReadonlySet<string>> {
+    return this.#store.inspect(
+      this.#owner.lease,
+      (reads) => reads.waitingRequestIds(),
+      (_, ids) => new Set(ids),
+    )
+  }
+
   /**
    * The answer to a request; undefined while nobody has answered it, be its time over. One that was closed has the reply
    * that it was closed with.

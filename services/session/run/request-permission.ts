@@ -1,9 +1,11 @@
-import type { PreparedCall, ToolAccess } from '../domain/agent.ts'
+import { Places } from '#shared/places.ts'
+import type { PreparedCall } from '../domain/agent.ts'
 import type { StructuredError } from '../domain/message.ts'
 import { CORRECTED, REJECTED } from '../domain/next-action.ts'
-import type { PermissionAnswer, PermissionRequest } from '../domain/permission/permission.ts'
-import { isApproved, type Judgement, judgeAccess } from '../domain/permission/permission-rules.ts'
+import type { PermissionAnswer, PermissionRequest, PermissionRule } from '../domain/permission/permission.ts'
+import { isApproved, judgeAccess } from '../domain/permission/permission-rules.ts'
 import type { RunContext } from './run-context.ts'
+import type { SharedWatch } from './shared-watch.ts'
 import type { StepPlan } from './step-plan.ts'
 
 const DENIED: StructuredError = { type: 'permission.denied', message: 'The permission rules do not allow this call' }
@@ -13,89 +15,117 @@ const UNANSWERED: StructuredError = {
 }
 const REFUSED: StructuredError = { type: REJECTED, message: 'The user refused the call' }
 
-/**
- * Sees to it that a tool call may run: evaluates the rules (instance facts 3.13), and where they say so
- * asks, one access after the other. Returns why it must not run, or undefined when it may.
- */
-export async function requestPermission(
-  run: RunContext,
-  plan: StepPlan,
-  messageId: string,
-  callId: string,
-  { accesses, savePatterns }: PreparedCall,
-  signal: AbortSignal,
-): Promise<StructuredError | undefined> {
-  const rules = { agent: plan.agent.permissions, session: run.session.permissions ?? [] }
-  const judged = accesses.map((access) => ({ access, judgement: judgeAccess(rules, access) }))
-  if (judged.some(({ judgement }) => judgement.effect === 'deny')) return DENIED
-  for (const { access, judgement } of judged) {
-    if (judgement.effect === 'allow' || (await isSaved(run, access, judgement))) continue
-    const refused = await ask(run, { messageId, callId, access, judgement, savePatterns }, signal)
-    if (refused !== undefined) return refused
+/** So many requests of a step are written or read at once: a thousand calls must not crowd out the store's other users. */
+const REQUESTS_AT_ONCE = 16
+
+/** What all calls of a step that wait for an answer look at. */
+interface Seen {
+  /** Ids of the session's requests that nobody has answered. */
+  readonly waiting: ReadonlySet<string>
+  readonly approvals: readonly PermissionRule[]
+}
+
+/** Asks for the permissions that the tool calls of one step need. */
+export class StepPermissions {
+  readonly #run: RunContext
+  readonly #plan: StepPlan
+  readonly #messageId: string
+  readonly #places = new Places(REQUESTS_AT_ONCE)
+  readonly #seen: SharedWatch<Seen>
+
+  constructor(run: RunContext, plan: StepPlan, messageId: string) {
+    this.#run = run
+    this.#plan = plan
+    this.#messageId = messageId
+    this.#seen = run.watchers.share('permission', async () => ({
+      waiting: await run.owned.waitingRequests(),
+      approvals: await this.#approvals(),
+    }))
   }
-  return undefined
-}
 
-/** Whether an earlier answer holds for this access, too. */
-async function isSaved(
-  { store, tenure, session }: RunContext,
-  access: ToolAccess,
-  judgement: Judgement,
-): Promise<boolean> {
-  const approvals = await store.savedApprovals(tenure.lease.workspace, session.location.projectId)
-  return isApproved(approvals, access, judgement)
-}
-
-interface Question {
-  readonly messageId: string
-  readonly callId: string
-  readonly access: ToolAccess
-  readonly judgement: Judgement
-  readonly savePatterns: readonly string[]
-}
-
-async function ask(
-  run: RunContext,
-  { messageId, callId, access, judgement, savePatterns }: Question,
-  signal: AbortSignal,
-): Promise<StructuredError | undefined> {
-  const { owned, clock, newId, session, permissionTimeoutMs } = run
-  const now = clock.now()
-  const request: PermissionRequest = {
-    ...{ id: newId('per'), sessionId: session.id, messageId, callId, savePatterns },
-    ...{ action: access.action, resources: access.resources },
-    ...{ timeCreated: now, timeExpires: now + permissionTimeoutMs },
+  /**
+   * Sees to it that a tool call may run: evaluates the rules (instance facts 3.13), and where they say so
+   * asks, one access after the other. Returns why it must not run, or undefined when it may.
+   */
+  async request(
+    callId: string,
+    { accesses, savePatterns }: PreparedCall,
+    signal: AbortSignal,
+  ): Promise<StructuredError | undefined> {
+    const rules = { agent: this.#plan.agent.permissions, session: this.#run.session.permissions ?? [] }
+    const judged = accesses.map((access) => ({ access, judgement: judgeAccess(rules, access) }))
+    if (judged.some(({ judgement }) => judgement.effect === 'deny')) return DENIED
+    for (const { access, judgement } of judged) {
+      if (judgement.effect === 'allow') continue
+      const isSaved = (approvals: readonly PermissionRule[]) => isApproved(approvals, access, judgement)
+      const asked = { callId, savePatterns, action: access.action, resources: access.resources }
+      const refused = isSaved(await this.#approvals()) ? undefined : await this.#ask(asked, isSaved, signal)
+      if (refused !== undefined) return refused
+    }
+    return undefined
   }
-  await owned.askPermission(request)
-  const answer = await run.slot.rest(() => waitForAnswer(run, request, () => isSaved(run, access, judgement), signal))
-  if (answer === undefined) return UNANSWERED
-  if (answer.reply !== 'reject') return undefined
-  return answer.message === '' ? REFUSED : { type: CORRECTED, message: `The user refused the call: ${answer.message}` }
-}
 
-/** The answer; undefined when nobody gave one in time. An `always` to another request may answer this one too. */
-async function waitForAnswer(
-  run: RunContext,
-  { id, timeCreated, timeExpires }: PermissionRequest,
-  isSavedNow: () => Promise<boolean>,
-  signal: AbortSignal,
-): Promise<PermissionAnswer | undefined> {
-  const { owned, tenure, watchers } = run
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(), timeExpires - timeCreated)
-  try {
-    return await watchers.until(tenure.lease, 'permission', AbortSignal.any([signal, late.signal]), async () => {
-      const answer = await owned.permissionAnswer(id)
-      if (answer !== undefined) return answer
-      if (!(await isSavedNow())) return undefined
-      await owned.closePermission(id, 'always')
-      return owned.permissionAnswer(id)
+  /** What earlier answers allow in the project for good. */
+  #approvals(): Promise<readonly PermissionRule[]> {
+    const { store, tenure, session } = this.#run
+    return store.savedApprovals(tenure.lease.workspace, session.location.projectId)
+  }
+
+  async #ask(
+    asked: Pick<PermissionRequest, 'callId' | 'savePatterns' | 'action' | 'resources'>,
+    isSaved: (approvals: readonly PermissionRule[]) => boolean,
+    signal: AbortSignal,
+  ): Promise<StructuredError | undefined> {
+    const { owned, clock, newId, session, slot, permissionTimeoutMs } = this.#run
+    const request = await this.#inTurn(signal, async () => {
+      const now = clock.now()
+      const request: PermissionRequest = {
+        ...{ id: newId('per'), sessionId: session.id, messageId: this.#messageId, ...asked },
+        ...{ timeCreated: now, timeExpires: now + permissionTimeoutMs },
+      }
+      await owned.askPermission(request)
+      return request
     })
-  } catch (error) {
-    if (!late.signal.aborted || signal.aborted) throw error
-  } finally {
-    clearTimeout(timer)
+    const answer = await slot.rest(() => this.#waitForAnswer(request, isSaved, signal))
+    if (answer === undefined) return UNANSWERED
+    if (answer.reply !== 'reject') return undefined
+    return answer.message === ''
+      ? REFUSED
+      : { type: CORRECTED, message: `The user refused the call: ${answer.message}` }
   }
-  // An answer that came at the last moment counts.
-  return (await owned.closePermission(id, 'reject')) ? undefined : owned.permissionAnswer(id)
+
+  /** The answer; undefined when nobody gave one in time. An `always` to another request may answer this one too. */
+  async #waitForAnswer(
+    { id, timeCreated, timeExpires }: PermissionRequest,
+    isSaved: (approvals: readonly PermissionRule[]) => boolean,
+    signal: AbortSignal,
+  ): Promise<PermissionAnswer | undefined> {
+    const { owned, tenure } = this.#run
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), timeExpires - timeCreated)
+    const either = AbortSignal.any([signal, late.signal])
+    try {
+      return await this.#seen.until(tenure.lease, either, ({ waiting, approvals }) => {
+        if (!waiting.has(id)) return this.#inTurn(either, () => owned.permissionAnswer(id))
+        if (!isSaved(approvals)) return undefined
+        return this.#inTurn(either, async () => {
+          await owned.closePermission(id, 'always')
+          return owned.permissionAnswer(id)
+        })
+      })
+    } catch (error) {
+      if (!late.signal.aborted || signal.aborted) throw error
+    } finally {
+      clearTimeout(timer)
+    }
+    // An answer that came at the last moment counts.
+    return this.#inTurn(signal, async () =>
+      (await owned.closePermission(id, 'reject')) ? undefined : owned.permissionAnswer(id),
+    )
+  }
+
+  async #inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    using _ = await this.#places.take(signal)
+    return await work()
+  }
 }

@@ -6,6 +6,7 @@ import { STEP_ABORTED } from '../domain/settle-aborted.ts'
 import { endTools } from './end-tools.ts'
 import { generate } from './generate.ts'
 import { StoreFault } from './patient-port.ts'
+import { StepPermissions } from './request-permission.ts'
 import { type RunContext, RunFailure } from './run-context.ts'
 import { planStep, type StepPlan } from './step-plan.ts'
 import { StepRecorder } from './step-recorder.ts'
@@ -41,10 +42,13 @@ async function doToolCalls(run: RunContext, plan: StepPlan, step: StepRecorder):
   if (parts.length === 0) return
   const broken = new AbortController()
   const signal = AbortSignal.any([run.tenure.signal, broken.signal])
-  const places = new Places(CALLS_AT_ONCE)
+  const shared = {
+    places: new Places(CALLS_AT_ONCE),
+    permissions: new StepPermissions(run, plan, step.draft.message.id),
+  }
   const calls = parts.map((part) => () => {
     const attributes = { 'gen_ai.tool.name': part.name }
-    return inSpan('session.tool', { attributes }, () => doToolCall(run, plan, step, part, places, signal)).catch(
+    return inSpan('session.tool', { attributes }, () => doToolCall(run, plan, step, part, shared, signal)).catch(
       (error: unknown) => {
         broken.abort(error)
         throw error

@@ -1,7 +1,6 @@
-import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import type { ChangeKind } from '../domain/change.ts'
 import type { SessionStore } from '../ports/session-store.ts'
-import { pause } from './pause.ts'
+import { SharedWatch, type WatchedSession } from './shared-watch.ts'
 
 interface Listener {
   readonly kind: ChangeKind
@@ -40,39 +39,18 @@ export class SessionWatchers implements Disposable {
     }
   }
 
-  /** Asks now, and again whenever something of that kind may have changed in the session, until there is an answer. Throws the signal's reason. */
-  async until<T>(
-    { workspace, sessionId }: { readonly workspace: string; readonly sessionId: string },
-    kind: ChangeKind,
-    signal: AbortSignal,
-    ask: () => Promise<T | undefined>,
-  ): Promise<T> {
-    let changed = Promise.withResolvers<void>()
-    using _ = this.watch(workspace, sessionId, kind, () => changed.resolve())
-    for (;;) {
-      signal.throwIfAborted()
-      changed = Promise.withResolvers()
-      const answer = await withStoreTime(ask)
-      if (answer !== undefined) return answer
-      await changedOr(changed.promise, this.#pollMs, signal)
-    }
+  /** What is read of sessions for those who wait for it; what they wait for changes with writes of that kind. */
+  share<R>(kind: ChangeKind, read: (session: WatchedSession) => Promise<R>): SharedWatch<R> {
+    return new SharedWatch({
+      read,
+      watch: ({ workspace, sessionId }, notify) => this.watch(workspace, sessionId, kind, notify),
+      pollMs: this.#pollMs,
+    })
   }
 
   [Symbol.dispose](): void {
     this.#source[Symbol.dispose]()
     this.#listeners.clear()
-  }
-}
-
-/** Waits for the change, but not longer than until the next poll. */
-async function changedOr(changed: Promise<void>, pollMs: number, signal: AbortSignal): Promise<void> {
-  const woken = new AbortController()
-  const poll = pause(pollMs, AbortSignal.any([signal, woken.signal]))
-  try {
-    await Promise.race([changed, poll])
-  } finally {
-    woken.abort()
-    await poll.catch(() => {})
   }
 }
 

@@ -8,7 +8,7 @@ import type { ToolEvent, ToolOutput } from '../domain/tool-run.ts'
 import type { BlobHold } from '../ports/blob-store.ts'
 import { locationProblem } from './location-problem.ts'
 import { holdingBlobs } from './removal/holding-blobs.ts'
-import { requestPermission } from './request-permission.ts'
+import type { StepPermissions } from './request-permission.ts'
 import { isPassing, type RunContext, runCall, tryPeer } from './run-context.ts'
 import { isGenerationGone, type StepPlan } from './step-plan.ts'
 import type { StepRecorder } from './step-recorder.ts'
@@ -30,13 +30,13 @@ export async function doToolCall(
   plan: StepPlan,
   step: StepRecorder,
   part: ToolPart,
-  places: Places,
+  { places, permissions }: { readonly places: Places; readonly permissions: StepPermissions },
   signal: AbortSignal,
 ): Promise<void> {
   if (plan.lastStep) return step.settle(part.callId, failed(NO_MORE))
   const prepared = await prepare(run, plan, part, places, signal)
   if ('error' in prepared) return step.settle(part.callId, failed(prepared.error))
-  const refused = await requestPermission(run, plan, step.draft.message.id, part.callId, prepared, signal)
+  const refused = await permissions.request(part.callId, prepared, signal)
   if (refused !== undefined) return step.settle(part.callId, failed(refused))
   using _ = await places.take(signal)
   await run.slot.hold(signal)

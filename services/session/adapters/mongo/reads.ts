@@ -1,8 +1,8 @@
-import type { ClientSession, Filter } from 'mongodb'
+import type { ClientSession, Document, Filter } from 'mongodb'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
-import type { KnownItem, WaitingInput, WaitingInputs } from '#services/session/domain/inbox.ts'
-import { type AdmissionReads, type Delivery, MOST_WAITING, type TakenId } from '#services/session/domain/inbox.ts'
+import type { AdmissionReads, Delivery, KnownItem, TakenId } from '#services/session/domain/inbox.ts'
+import { MOST_WAITING, type WaitingInput, type WaitingInputs } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
@@ -64,10 +64,8 @@ export class MongoReads implements SessionReads {
   async sessionIfAny(): Promise<Session | undefined> {
     await this.#transaction?.flush()
     const _id = keyOf(this.#workspace, this.#sessionId)
-    const record = await this.#collections.sessions.findOne<SessionRecord>(
-      { _id },
-      { ...this.#options, projection: { grams: 0 } },
-    )
+    const options = { ...this.#options, projection: { grams: 0 } }
+    const record = await this.#collections.sessions.findOne<SessionRecord>({ _id }, options)
     return record === null ? undefined : toSession(record)
   }
 
@@ -102,13 +100,12 @@ export class MongoReads implements SessionReads {
   async admissionReads(id: string): Promise<AdmissionReads> {
     const { inbox } = this.#collections
     const waiting = { ...this.#own(), state: 'waiting' } as const
-    const limit = MOST_WAITING
     // Beside the transaction, so that it takes no time. It knows nothing of what others admit at the same moment.
-    const counted = inbox.countDocuments(waiting, { limit, maxTimeMS: MAX_TIME_MS })
+    const counted = inbox.countDocuments(waiting, { limit: MOST_WAITING, maxTimeMS: MAX_TIME_MS })
     const [taken, count] = await Promise.all([this.takenId(id), counted])
     if (count < NEARLY_FULL) return { taken, full: false }
     await this.#transaction?.flush()
-    const exactly = await inbox.countDocuments(waiting, { ...this.#options, limit })
+    const exactly = await inbox.countDocuments(waiting, { ...this.#options, limit: MOST_WAITING })
     return { taken, full: exactly === MOST_WAITING }
   }
 
@@ -123,7 +120,7 @@ export class MongoReads implements SessionReads {
     await this.#transaction?.flush()
     const own = { ...this.#own(), state: 'waiting', kind: 'move' } as const
     const cursor = this.#collections.inbox.find<InboxRecord>(own, { ...this.#options, sort: { seq: 1 } })
-    return { ...(await this.admissionReads(id)), moves: (await cursor.toArray()).map(toWaitingInput) }
+    return { ...(await this.admissionReads(id)), moves: await cursor.map(toWaitingInput).toArray() }
   }
 
   async inbox(afterSeq: number, limit: number): Promise<WaitingInput[]> {
@@ -154,10 +151,11 @@ export class MongoReads implements SessionReads {
   }
 
   async waitingRequests(): Promise<PermissionRequest[]> {
-    await this.#transaction?.flush()
-    const filter = { ...this.#own(), reply: null }
-    const cursor = this.#collections.requests.find(filter, { ...this.#options, sort: { seq: 1 } })
-    return (await cursor.toArray()).map(toRequest)
+    return (await this.#unanswered<RequestRecord>({})).map(toRequest)
+  }
+
+  async waitingRequestIds(): Promise<string[]> {
+    return (await this.#unanswered<Pick<RequestRecord, 'id'>>({ _id: 0, id: 1 })).map(({ id }) => id)
   }
 
   async leftovers(): Promise<{ steps: AssistantMessage[]; requests: PermissionRequest[] }> {
@@ -170,6 +168,12 @@ export class MongoReads implements SessionReads {
 
   async #waiting(delivery: Delivery, afterSeq: number, limit: number): Promise<WaitingInput[]> {
     return (await this.#find(delivery, afterSeq, limit).toArray()).map(toWaitingInput)
+  }
+
+  async #unanswered<T extends Pick<RequestRecord, 'id'>>(projection: Document): Promise<T[]> {
+    await this.#transaction?.flush()
+    const cursor = this.#collections.requests.find<T>({ ...this.#own(), reply: null }, this.#options)
+    return cursor.project<T>(projection).sort({ seq: 1 }).toArray()
   }
 
   #find(delivery: Delivery, afterSeq: number, limit: number) {
@@ -190,7 +194,7 @@ export class MongoReads implements SessionReads {
   async #messages(filter: Filter<Keyed<MessageRecord>>, afterSeq = 0): Promise<StoredMessage[]> {
     await this.#transaction?.flush()
     const own = { ...this.#own(afterSeq), ...filter }
-    const records = await this.#collections.messages.find(own, { ...this.#options, sort: { seq: 1 } }).toArray()
-    return readStored(this.#collections, records, this.#options)
+    const found = this.#collections.messages.find(own, { ...this.#options, sort: { seq: 1 } })
+    return readStored(this.#collections, await found.toArray(), this.#options)
   }
 }

@@ -111,6 +111,14 @@ export class SqliteReads implements SessionReads {
     return this.#all<RequestRecord>('requests', 'reply IS NULL ORDER BY seq').map(toRequest)
   }
 
+  waitingRequestIds(): string[] {
+    const sql = 'SELECT id FROM requests WHERE workspace = ? AND sessionId = ? AND reply IS NULL ORDER BY seq'
+    return this.#file
+      .statement(sql)
+      .all(this.#workspace, this.#sessionId)
+      .map(({ id }) => id as string)
+  }
+
   leftovers(): { steps: AssistantMessage[]; requests: PermissionRequest[] } {
     const steps = this.#messages('unfinished = 1 ORDER BY seq')
     return { steps: steps.map(({ message }) => message as AssistantMessage), requests: this.waitingRequests() }

@@ -62,3 +62,28 @@ test('a server that stops ends each wait, and says why', async () => {
   await call
   await service[Symbol.asyncDispose]()
 })
+
+test('however many wait for a session, the store is asked once for all of them', async () => {
+  await using service = await openSessionRpc(connectHttp2)
+  await service.client.createSession({ sessionId }, service.as())
+  await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a' }, service.as())
+  const lease = await service.store.acquireLease('owner', 3_600_000)
+  assert.ok(lease)
+  await service.store.promote(lease, 'idle')
+  const gate = Promise.withResolvers<void>()
+  const { inspect } = service.store
+  let reads = 0
+  service.store.inspect = async (key, read, view) => {
+    reads++
+    await gate.promise
+    return inspect(key, read, view)
+  }
+  const waiting = Array.from({ length: 200 }, () => service.client.waitSession({ sessionId }, service.as()))
+  // What came before on the connection has come to the store by then.
+  await service.client.getSession({ sessionId }, service.as())
+  assert.equal(reads, 1)
+  gate.resolve()
+  await service.store.endRun(lease, 'succeeded')
+  await Promise.all(waiting)
+  assert.ok(reads <= 3, `${reads} reads`)
+})

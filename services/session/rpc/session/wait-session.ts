@@ -11,14 +11,13 @@ export function waitSession(dependencies: {
   readonly watchers: SessionWatchers
 }): ServiceImpl<typeof SessionService>['waitSession'] {
   const { store, watchers } = dependencies
+  const idleness = watchers.share('run', (session) =>
+    store.inspect(session, nothing, ({ state, leaseNow }) => !isBusy(state, leaseNow)),
+  )
   return async ({ sessionId }, context) => {
     const { workspaceId: workspace } = principalOf(context)
     const signal = AbortSignal.any([context.signal, drainSignalOf(context)])
-    const key = { workspace, sessionId }
-    await watchers.until(key, 'run', signal, async () => {
-      const isIdle = await store.inspect(key, nothing, ({ state, leaseNow }) => !isBusy(state, leaseNow))
-      return isIdle ? 'idle' : undefined
-    })
+    await idleness.until({ workspace, sessionId }, signal, (isIdle) => (isIdle ? 'idle' : undefined))
     return {}
   }
 }
