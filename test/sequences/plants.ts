@@ -215,9 +215,9 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   },
   {
     title: 'what is denied runs',
-    file: 'services/session/run/request-permission.ts',
-    from: "if (effects.includes('deny')) return DENIED",
-    to: "if (effects.includes('deny')) return undefined",
+    file: 'services/session/run/permission/step-permissions.ts',
+    from: "judgement.effect === 'deny')) return DENIED",
+    to: "judgement.effect === 'deny')) return undefined",
     does: [prompt('steer', 'denied')],
     problem: /ran though it is denied/,
   },
