@@ -120,7 +120,13 @@ export function eventCases(test: StoreTest): void {
   test('a position that nobody gave is answered `missed`, and live events follow', async ({ store }) => {
     const [event] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
     const { position } = event as { position: string }
-    for (const wrong of ['', 'x', '99999999', `${position}0`, position.slice(1), '826900'.padEnd(100, '0')]) {
+    // Yet to come, by a number or by a time; and one that is written in another way.
+    const forged = [/\d{15}$/, /(?<=^82)[0-9A-F]{8}/].map((part) =>
+      position.replace(part, (old) => old.replaceAll(/./g, '9')),
+    )
+    const wrongs = ['', 'x', '99999999', `${position}0`, position.slice(1), '826900'.padEnd(100, '0'), ...forged]
+    for (const wrong of new Set([...wrongs, position.toLowerCase()])) {
+      if (wrong === position) continue
       await using reader = await tail(store, wrong)
       await reader.expect('missed')
       await store.createSession(W, newSession(`ses_${wrong}`))

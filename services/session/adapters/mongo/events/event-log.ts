@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type EventRecord, isDeletion, isKept } from '#services/session/adapters/common/event-record.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { changesAfter, isKnown, isLost, type Place } from '../change-stream.ts'
+import { changesAfter, endOfLog, isKnown, isLost, type Place } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'
 import { EventFeed } from './event-feed.ts'
 import { EventTexts } from './event-texts.ts'
 
-const PLACE = /^(?:[0-9A-F]{2}){1,500}$/i
+const PLACE = /^(?:[0-9A-F]{2}){1,500}$/
 /** How long a reader that catches up waits for more before it looks whether the feed has it, in milliseconds. */
 const CATCH_UP_MS = 50
 const RETRY_MS = 1_000
@@ -48,7 +48,7 @@ export class MongoEventLog implements AsyncDisposable {
       const feed = await this.#open()
       const { ring } = feed
       const end = { number: ring.end, place: ring.last }
-      const known = position === undefined || ring.has(position) || (await this.#isKnown(position))
+      const known = position === undefined || ring.has(position) || (await this.#isKnown(position, ring.last))
       const cursor: Cursor = known && position !== undefined ? { number: undefined, place: position } : end
       yield { type: 'ready', position: cursor.place }
       if (!known) yield { type: 'missed' }
@@ -128,8 +128,11 @@ export class MongoEventLog implements AsyncDisposable {
     return !isDeletion(record) && (await this.#texts.isRemoved(record))
   }
 
-  async #isKnown(position: string): Promise<boolean> {
-    return PLACE.test(position) && (await isKnown(this.#collections.db, 'events', position))
+  /** The server takes a place that is yet to come for one that it knows. */
+  async #isKnown(position: string, last: Place): Promise<boolean> {
+    const { db } = this.#collections
+    if (!PLACE.test(position) || (position > last && position > (await endOfLog(db, 'events')))) return false
+    return isKnown(db, 'events', position)
   }
 
   /** Reads from the server up to where the feed's ring begins. */
