@@ -2233,7 +2233,7 @@ export declare const SessionService: GenService<{
   /**
    * Appends settled messages, in order, all or none. Without any it only extends the time. Rejects with MESSAGE_EXISTS when the
    * id of one names something already, SESSION_EXISTS when a session of the same id has come into being, STORE_UNAVAILABLE
-   * when the time is over.
+   * when the time is over, or another import of the same id has begun.
    *
    * @generated from rpc portico.session.v1.SessionService.AppendImportedMessages
    */

@@ -93,15 +93,6 @@ export async function giveUpStaged(
   await hiddenSessions.updateMany({ ...filter, ...STAGED }, { $set: { kind: 'removal', until: 0 } }, options)
 }
 
-/** Whether something is staged under an id. */
-export async function isStaged(
-  { hiddenSessions }: Collections,
-  own: Pick<HiddenDocument, 'workspace' | 'sessionId'>,
-  session: ClientSession,
-): Promise<boolean> {
-  return (await hiddenSessions.findOne({ ...own, ...STAGED }, { session, maxTimeMS: MAX_TIME_MS })) !== null
-}
-
 /** Whether a record is of a session that is there, or will be, and not of one that is being removed. */
 export async function isOwned(
   { sessions, hiddenSessions }: Collections,

@@ -16,15 +16,7 @@ import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
 import type { MongoBatch } from '../batch.ts'
 import { keyOf, type StoreParts } from '../collections.ts'
 import type { MongoJob } from '../queue.ts'
-import {
-  giveUpStaged,
-  type HiddenDocument,
-  hiddenDocument,
-  isLive,
-  isStaged,
-  keepFor,
-  readBase,
-} from './hidden-sessions.ts'
+import { giveUpStaged, type HiddenDocument, hiddenDocument, isLive, keepFor, readBase } from './hidden-sessions.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
@@ -104,9 +96,7 @@ export class MongoStaging implements SessionStaging {
     const options = { ...LIMIT, session: batch.session }
     const found = await collections.hiddenSessions.findOne({ ...isLive(key), workspace, sessionId }, options)
     if (found !== null) return found
-    const lost =
-      (await batch.found()) !== undefined || (await isStaged(collections, { workspace, sessionId }, batch.session))
-    throw lost ? sessionExists({ sessionId }) : stagingOver()
+    throw (await batch.found()) !== undefined ? sessionExists({ sessionId }) : stagingOver()
   }
 
   async #requireSource(batch: MongoBatch, { workspace, source }: StagedSession): Promise<void> {

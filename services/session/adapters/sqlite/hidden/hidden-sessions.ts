@@ -122,12 +122,6 @@ export class HiddenSessions {
     this.#file.statement(sql).run(workspace, id)
   }
 
-  /** Whether something is staged under an id. */
-  isStaged(workspace: string, id: string): boolean {
-    const sql = `SELECT 1 FROM hiddenSessions WHERE workspace = ? AND id = ? AND ${STAGED}`
-    return this.#file.statement(sql).get(workspace, id) !== undefined
-  }
-
   /** Whether there is a removal to take. */
   mayTake(now: number): boolean {
     return this.#file.statement(OLDEST).get(now) !== undefined

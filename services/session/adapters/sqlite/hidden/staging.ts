@@ -94,7 +94,7 @@ export class SqliteStaging implements SessionStaging {
     const { workspace, sessionId } = staged
     if (readState(file, workspace, sessionId) !== undefined) throw sessionExists({ sessionId })
     const row = hidden.staged(staged, clock.now())
-    if (row !== undefined) return row
-    throw hidden.isStaged(workspace, sessionId) ? sessionExists({ sessionId }) : stagingOver()
+    if (row === undefined) throw stagingOver()
+    return row
   }
 }
