@@ -124,7 +124,7 @@ test('MongoDB: two processes let through what a limit pays for, never more when 
   assert.deepEqual([lost.length, lost.every((row) => row?.usage?.estimated)], [cut, true])
 })
 
-test('MongoDB: who has an answer of one process finds its row and its cost in another', {
+test('MongoDB: who has an answer of one process finds its row and its cost in another, and may ask again there', {
   skip: skipWithoutMongo,
 }, async (t) => {
   const database = freshDatabaseName()
@@ -147,5 +147,10 @@ test('MongoDB: who has an answer of one process finds its row and its cost in an
     assert.equal(found.generation?.costNanos, COST_NANOS)
     const sum = BigInt(i) * COST_NANOS
     assert.deepEqual([keys[0]?.spending?.totalNanos, spending?.totalNanos], [sum, sum])
+  }
+  // Nor does a request that was answered stand in the way of the next one.
+  for (let i = 21; i <= 40; i++) {
+    const generation = { requestId: `req_${i}`, model: 'priced/gpt', messages: [userMessage('Hello')] }
+    await (i % 4 < 2 ? a : b).inference.generate({ generation, terms: { concurrentRequests: 1 } }, options)
   }
 })

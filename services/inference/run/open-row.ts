@@ -54,13 +54,25 @@ async function admitted(
     ...{ workspace, requestId, apiKeyId, origin, sessionId, user, providerId, modelId, preset, attribution, metadata },
     streamed: input.form === 'streamed',
   }
+  const open = () =>
+    ledger.open(opening, demand, terms).catch((error: unknown) => {
+      if (isStoreUnavailable(error)) ledger.abandon(workspace, requestId, false)
+      throw error
+    })
   closer.flush()
-  const admission = await ledger.open(opening, demand, terms).catch((error: unknown) => {
-    if (isStoreUnavailable(error)) ledger.abandon(workspace, requestId, false)
-    throw error
-  })
+  let admission = await open()
+  if (!admission.admitted && isOfHolds(admission.refusal)) {
+    // Who has an answer may ask again at once, though its row, and what it held, is being closed still, in whatever process.
+    await closer.settled(workspace)
+    admission = await open()
+  }
   if (!admission.admitted) throw rejectionOf(admission.refusal, clock.now())
   return admission
+}
+
+/** Whether what other requests hold may be why a request is refused. */
+function isOfHolds(refusal: Refusal): boolean {
+  return refusal.kind !== 'rate' || refusal.rate !== 'requests_per_minute'
 }
 
 /** Refuses what would be too much for a minute of its own: it would be too fast whenever it came. */

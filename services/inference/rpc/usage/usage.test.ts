@@ -136,6 +136,13 @@ forEachTransport((name, connect) => {
     assert.equal(stub.seen.length, 1)
   })
 
+  test(`${name}: who has an answer may ask again at once, whatever the last request held`, async () => {
+    await using service = await open(connect)
+    const terms = { concurrentRequests: 1, limitNanos: 100_000n, tokensPerMinute: 100_000n }
+    for (let n = 0; n < 20; n++) await service.ask({}, terms)
+    assert.equal(service.stub.seen.length, 20)
+  })
+
   test(`${name}: input that would be too much for a minute of its own is refused for good, not for now`, async () => {
     await using service = await open(connect)
     const terms = { tokensPerMinute: 100n }

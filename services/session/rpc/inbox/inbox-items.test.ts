@@ -83,6 +83,16 @@ forEachTransport((name, connect) => {
     assert.deepEqual(short(await list(service)), [['msg_1', 'STEER', 'prompt']])
   })
 
+  test(`a list ends before it grows too large as JSON (${name})`, async () => {
+    await using service = await withSession(connect)
+    // Each is 6 MiB of JSON.
+    const text = '\u0001'.repeat(1_048_576)
+    for (let n = 0; n < 9; n++) {
+      await service.client.promptSession({ sessionId, messageId: `msg_${n}`, text, parked: true }, service.as())
+    }
+    assert.equal((await list(service)).length, 6)
+  })
+
   test(`the longest list is whole (${name})`, async () => {
     await using service = await withSession(connect)
     const admissions = Array.from({ length: 1_000 }, (_, n) =>

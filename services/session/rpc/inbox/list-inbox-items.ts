@@ -1,17 +1,18 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { type InboxItem, MOST_WAITING } from '#services/session/domain/inbox.ts'
-import { bytesOf } from '#services/session/domain/messages/size.ts'
+import { jsonBytesOf } from '#services/session/domain/messages/size.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { readWithContents } from '../blob-contents.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
 
-/** What one list says and its files, in bytes: a response must stay below the 64 MiB of a message between processes. */
+/** What one list says, as JSON, and its files, in bytes: a response must stay below the 64 MiB of a message between processes. */
 const MAX_PAGE_BYTES = 40 * 1_048_576
-/** So many are read at once: what waits may be large. */
+/** So many are read at once while they are small; the first ones show how large they are. */
 const BATCH = 20
+const FIRST_BATCH = 2
 
 /** Lists what waits in the inbox of a session; the list ends early rather than grow too large. */
 export function listInboxItems(dependencies: {
@@ -32,18 +33,21 @@ async function readItems(store: SessionStore, workspace: string, sessionId: stri
   const items: InboxItem[] = []
   let bytes = 0
   let afterSeq = 0
+  let limit = FIRST_BATCH
   for (;;) {
     const batch = await store.inspect(
       { workspace, sessionId },
-      (reads) => reads.inbox(afterSeq, BATCH),
+      (reads) => reads.inbox(afterSeq, limit),
       (_, waiting) => waiting,
     )
     for (const { seq, item } of batch) {
-      bytes += bytesOf(item) + blobsOfItem(item).reduce((sum, { size }) => sum + size, 0)
+      bytes += jsonBytesOf(item) + blobsOfItem(item).reduce((sum, { size }) => sum + size, 0)
       if (items.length === MOST_WAITING || (items.length > 0 && bytes > MAX_PAGE_BYTES)) return items
       items.push(item)
       afterSeq = seq
     }
-    if (batch.length < BATCH) return items
+    if (batch.length < limit) return items
+    const fitting = ((MAX_PAGE_BYTES - bytes) * items.length) / bytes
+    limit = Math.min(Math.max(Math.ceil(fitting), 1), BATCH)
   }
 }
