@@ -19,6 +19,8 @@ import {
   listModels as listGatewayModels,
   listGatewayProviders,
   listUserModels,
+  retrieveModel,
+  retrieveModelById,
 } from './models/operations.ts'
 import { exchangeToken, getServerMetadata, listSigningKeys } from './oauth/operations.ts'
 import type { Operation } from './operation.ts'
@@ -61,7 +63,7 @@ import { getCredits, getGeneration, listActivity } from './usage/operations.ts'
 
 /**
  * Every operation that is served: the route table, the OpenAPI document, and what the tests walk. Paths are tried in this order:
- * those that are called most come first, and `active` before what takes any session id.
+ * those that are called most come first, and `active` before what takes any session id, and `count` and `user` before what takes any model id.
  */
 export const OPERATIONS: readonly Operation[] = [
   ...[listSessions, createSession, listActiveSessions, getSession, switchAgent, switchModel, moveSession],
@@ -84,6 +86,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[listPresets, getPreset, listPresetVersions, getPresetVersion],
   ...[getGeneration, listActivity, getCredits],
   ...[listGatewayModels, countModels, listUserModels, listEndpoints, getModel, listGatewayProviders],
+  ...[retrieveModel, retrieveModelById],
   ...[getOwnKey, listKeys, createKey, getKey, updateKey, deleteKey],
   ...[exchangeToken, listSigningKeys, getServerMetadata],
   ...[listIssuers, createIssuer, getIssuer, updateIssuer, deleteIssuer],

@@ -78,12 +78,14 @@ async function byMode(facade: Facade, auth: Config['auth'], call: Call, request:
   }
 }
 
-/** What Anthropic's clients send a key in stands for the usual header on the paths that are theirs. */
-function authorizationOf({ family }: Call, { headers }: Request): string | undefined {
+const MODELS = /^(?:\/api)?\/v1\/models(?:$|\/)/
+
+/** What Anthropic's clients send a key in stands for the usual header on the paths that they call. */
+function authorizationOf({ family }: Call, { headers, path }: Request): string | undefined {
   const { authorization, 'x-api-key': key } = headers
   // Clients send an empty one where they were given another credential.
   const isLeftOut = key === undefined || (key === '' && authorization !== undefined)
-  if (family !== 'messages' || isLeftOut) return authorization
+  if (isLeftOut || (family !== 'messages' && !MODELS.test(path))) return authorization
   const bearer = `Bearer ${String(key)}`
   if (authorization === undefined || authorization === bearer) return bearer
   throw new Rejection('HEADER_INVALID', { field: 'x-api-key', problem: 'must be the key of the header authorization' })

@@ -1,6 +1,6 @@
 import type { LongPricing, Model, Pricing, Provider } from '#gen/portico/inference/v1/inference_pb.js'
 import type { JsonOf } from '../kinds.ts'
-import type { model, modelEndpoints, modelPage, provider } from './schemas.ts'
+import type { model, modelEndpoints, modelPage, provider, retrievedModel } from './schemas.ts'
 
 const UNKNOWN = '-1'
 /** Of nano-dollars for a million tokens, as dollars for one. */
@@ -52,6 +52,15 @@ export function fromModel(shown: Model): JsonOf<typeof model> {
     ...{ per_request_limits: null, supported_parameters: shown.supportedParameters },
     ...{ default_parameters: null, supported_voices: null },
     links: { details: `/api/v1/models/${path}/endpoints` },
+  }
+}
+
+/** A model as the clients of each dialect look for it. */
+export function fromRetrieved(shown: Model): JsonOf<typeof retrievedModel> {
+  return {
+    ...({ id: shown.name, object: 'model', created: 0, owned_by: shown.providerId } as const),
+    ...({ type: 'model', display_name: shown.displayName, created_at: '1970-01-01T00:00:00Z' } as const),
+    data: fromModel(shown),
   }
 }
 

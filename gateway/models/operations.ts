@@ -7,8 +7,17 @@ import { OF_KEYS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { nameParameter } from '../records/ids.ts'
 import { chooseModels } from './choose.ts'
-import { fromEndpoints, fromModel, fromPage, fromProvider } from './mappers.ts'
-import { model, modelEndpoints, modelPage, modelsQuery, outputQuery, provider, userQuery } from './schemas.ts'
+import { fromEndpoints, fromModel, fromPage, fromProvider, fromRetrieved } from './mappers.ts'
+import {
+  model,
+  modelEndpoints,
+  modelPage,
+  modelsQuery,
+  outputQuery,
+  provider,
+  retrievedModel,
+  userQuery,
+} from './schemas.ts'
 
 const common = { method: 'get', family: 'gateway', credentials: OF_KEYS } as const
 const PATH = '/api/v1/models'
@@ -18,6 +27,7 @@ const ofModel = z.object({
   author: nameParameter('author', 'Provider, as the first part of the id of a model'),
   slug: nameParameter('slug', 'The rest of the id'),
 })
+const byId = z.object({ id: nameParameter('id', 'Id of a model, with its slashes encoded') })
 
 export const listModels = operation({
   ...{ ...common, id: 'models.list', path: PATH },
@@ -63,8 +73,26 @@ export const getModel = operation({
   summary: 'One model',
   answer: z.strictObject({ data: model }),
   errors: ['ROUTE_NOT_FOUND'],
-  handle: (clients, { params, call }) => findModel(clients, params, call),
+  handle: (clients, { params, call }) => findModel(clients, nameOf(params), call),
   present: (found) => ({ data: fromModel(found) }),
+})
+
+export const retrieveModel = operation({
+  ...{ ...common, id: 'models.retrieve', path: `${PATH}/{author}/{slug}`, params: ofModel },
+  summary: 'One model, where clients of OpenAI and Anthropic look for it',
+  answer: retrievedModel,
+  errors: ['ROUTE_NOT_FOUND'],
+  handle: (clients, { params, call }) => findModel(clients, nameOf(params), call),
+  present: fromRetrieved,
+})
+
+export const retrieveModelById = operation({
+  ...{ ...common, id: 'models.retrieveById', path: `${PATH}/{id}`, params: byId },
+  summary: 'The same, by the id as their SDKs send it',
+  answer: retrievedModel,
+  errors: ['ROUTE_NOT_FOUND'],
+  handle: (clients, { params, call }) => findModel(clients, params.id, call),
+  present: fromRetrieved,
 })
 
 export const listEndpoints = operation({
@@ -72,7 +100,7 @@ export const listEndpoints = operation({
   summary: 'Where a model is served',
   answer: z.strictObject({ data: modelEndpoints }),
   errors: ['ROUTE_NOT_FOUND'],
-  handle: (clients, { params, call }) => findModel(clients, params, call),
+  handle: (clients, { params, call }) => findModel(clients, nameOf(params), call),
   present: (found) => ({ data: fromEndpoints(found) }),
 })
 
@@ -100,13 +128,11 @@ function pageOf(models: readonly Model[], path: string, query: PageQuery) {
   return { models: models.slice(offset, end), next, total: models.length }
 }
 
-async function findModel(
-  { inference }: Clients,
-  { author, slug }: z.output<typeof ofModel>,
-  call: Call,
-): Promise<Model> {
+const nameOf = ({ author, slug }: z.output<typeof ofModel>): string => `${author}/${slug}`
+
+async function findModel({ inference }: Clients, name: string, call: Call): Promise<Model> {
   const { models } = await inference.listModels({}, call.options())
-  const found = models.find(({ name }) => name === `${author}/${slug}`)
+  const found = models.find((model) => model.name === name)
   if (found === undefined) throw new Rejection('ROUTE_NOT_FOUND')
   return found
 }

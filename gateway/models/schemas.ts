@@ -47,6 +47,18 @@ export const model = z
   })
   .meta({ id: 'GatewayModel' })
 
+/** A model as clients of OpenAI and of Anthropic look for it, and in `data` as those of OpenRouter do. */
+export const retrievedModel = z.strictObject({
+  id: model.shape.id,
+  object: z.literal('model'),
+  created: model.shape.created,
+  owned_by: z.string().meta({ description: 'Its provider' }),
+  type: z.literal('model'),
+  display_name: z.string(),
+  created_at: z.literal('1970-01-01T00:00:00Z').meta({ description: 'Not known' }),
+  data: model,
+})
+
 export const modelPage = z.strictObject({
   data: z.array(model),
   links: z.strictObject({ next: z.string().nullable().meta({ description: 'Path of the next page' }) }),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
 import { OpenRouter } from '@openrouter/sdk'
 import OpenAI from 'openai'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
@@ -96,6 +97,27 @@ test('a model says what is known of it; an unknown price is never 0, and a bundl
     list.data.map(({ slug }) => slug),
     ['mine', 'anthropic', 'portico'],
   )
+})
+
+test('a model is retrieved where clients of OpenAI and Anthropic look for it', async () => {
+  using folder = scratchDirectory()
+  await using portico = await openWithModels(folder.path)
+  const apiKey = PORTICO_KEYS.api
+  const openai = new OpenAI({ apiKey, baseURL: `${portico.url}/api/v1`, maxRetries: 0 })
+  const anthropic = new Anthropic({ apiKey, baseURL: `${portico.url}/api`, maxRetries: 0 })
+  for (const id of ['mine/big', 'mine/org/small']) {
+    const { object, owned_by: owner } = await openai.models.retrieve(id)
+    assert.deepEqual([object, owner, (await openai.models.retrieve(id)).id], ['model', 'mine', id])
+    const model = await anthropic.models.retrieve(id)
+    assert.deepEqual([model.id, model.type, model.display_name], [id, 'model', id === 'mine/big' ? 'Big' : 'org/small'])
+  }
+  const headers = { authorization: `Bearer ${apiKey}` }
+  const plain = await portico.fetch('/api/v1/models/mine/big', { headers })
+  const { data } = (await plain.json()) as { data: object }
+  const same = await portico.fetch('/api/v1/model/mine/big', { headers })
+  assert.deepEqual({ data }, await same.json())
+  await assert.rejects(openai.models.retrieve('mine/none'), { status: 404 })
+  for await (const { id } of anthropic.models.list()) assert.equal(typeof id, 'string')
 })
 
 test('a key sees which models it may use', async () => {

@@ -24,5 +24,7 @@ export const KEYS: Readonly<Record<string, Partial<Record<AnyReason, Provocation
   },
   'keys.delete': { API_KEY_NOT_FOUND: missing },
   'models.get': { ROUTE_NOT_FOUND: { path: '/api/v1/model/a/b', by: 'stubs' } },
+  'models.retrieve': { ROUTE_NOT_FOUND: { path: '/api/v1/models/a/b', by: 'stubs' } },
+  'models.retrieveById': { ROUTE_NOT_FOUND: { path: '/api/v1/models/a%2Fb', by: 'stubs' } },
   'models.endpoints': { ROUTE_NOT_FOUND: { path: '/api/v1/models/a/b/endpoints', by: 'stubs' } },
 }
