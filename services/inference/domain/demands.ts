@@ -11,7 +11,7 @@ const NONE: readonly Setting[] = []
  */
 export function unmetDemands(endpoint: Endpoint, request: Omit<GenerationRequest, 'modelId'>): string[] {
   const unmet: Readonly<Record<string, boolean>> = {
-    max_tokens: isTooMuch(endpoint, request),
+    max_tokens: (request.maxOutputTokens ?? 0) > mostOutput(endpoint),
     ...unmetRouting(endpoint, request),
   }
   return Object.keys(unmet).filter((name) => unmet[name])
@@ -26,11 +26,9 @@ export function hasRoom({ contextLength }: Endpoint, request: Omit<GenerationReq
   return Number(inputTokensOf(request)) + (request.maxOutputTokens ?? 0) <= contextLength
 }
 
-function isTooMuch(
-  { contextLength = Infinity, outputLimit = Infinity }: Endpoint,
-  { maxOutputTokens = 0 }: Omit<GenerationRequest, 'modelId'>,
-): boolean {
-  return maxOutputTokens > Math.min(contextLength, outputLimit)
+/** Most tokens of output that an endpoint gives; Infinity: unknown. */
+export function mostOutput({ contextLength = Infinity, outputLimit = Infinity }: Endpoint): number {
+  return Math.min(contextLength, outputLimit)
 }
 
 function unmetRouting(

@@ -1,5 +1,5 @@
 import { Rejection } from '#shared/rejection.ts'
-import { hasRoom, unmetDemands } from '../domain/demands.ts'
+import { hasRoom, mostOutput, unmetDemands } from '../domain/demands.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { PriceList } from '../ports/price-list.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
@@ -20,7 +20,9 @@ export async function chooseEndpoint(
     const provider = providers.get(endpoint.providerId)
     const unmet = unmetDemands(endpoint, input.request)
     if (provider !== undefined && unmet.length === 0) serving.push({ endpoint, provider })
-    for (const name of unmet) demands.add(name)
+    const { maxOutputTokens } = input.request
+    const tooMuch = `max_tokens is ${maxOutputTokens}, ${nameOf(endpoint)} gives at most ${mostOutput(endpoint)}`
+    for (const name of unmet) demands.add(name === 'max_tokens' ? tooMuch : name)
   }
   const [first, ...others] = serving
   if (first !== undefined) {
@@ -28,12 +30,16 @@ export async function chooseEndpoint(
     Object.assign(generation, roomy ?? first)
     return
   }
-  const [{ providerId, modelId }] = endpoints
   throw new Rejection('NO_ENDPOINT', {
-    model: `${providerId}/${modelId}`.slice(0, 256),
-    demands: [...demands].join(', '),
+    model: nameOf(endpoints[0]),
+    demands: [...demands].join(', ').slice(0, MAX_DEMANDS),
   })
 }
+
+/** In characters. */
+const MAX_DEMANDS = 1_024
+
+const nameOf = ({ providerId, modelId }: Endpoint): string => `${providerId}/${modelId}`.slice(0, 256)
 
 /** With what the list says where the operator says nothing. */
 export async function withPrice(endpoint: Endpoint, prices: PriceList): Promise<Endpoint> {

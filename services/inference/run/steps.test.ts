@@ -78,5 +78,8 @@ test('of several endpoints one with room for the request serves it; where none h
   assert.equal(await served('c', { messages: [userMessage('x'.repeat(6_000))] }), 'small')
   assert.equal(await served('d', { maxOutputTokens: 101 }), 'large')
   const { reason, metadata } = await refusalOf(served('e', { maxOutputTokens: 1_001 }))
-  assert.deepEqual([reason, metadata], ['NO_ENDPOINT', { model: 'small/gpt', demands: 'max_tokens' }])
+  const demands = [100, 1_000]
+    .map((most) => `max_tokens is 1001, ${most === 100 ? 'small' : 'large'}/gpt gives at most ${most}`)
+    .join(', ')
+  assert.deepEqual([reason, metadata], ['NO_ENDPOINT', { model: 'small/gpt', demands }])
 })
