@@ -36,10 +36,17 @@ function admit({ config }: Facade) {
   const allowOrigins = cors(config)
   return function admitRequest(request: Request, response: Response, next: NextFunction): void {
     requireOneHost(request)
+    requireOneVersion(request)
     requireKnownExpectation(request)
     const answered = allowOrigins(request, response)
     if (!answered) next()
   }
+}
+
+/** Clients that add `/v1` themselves, as Anthropic's do, learn of it before they are asked for a key. */
+function requireOneVersion({ path }: Request): void {
+  if (!/^(?:\/api)?\/v1\/v1(?:$|\/)/.test(path)) return
+  throw new Rejection('ROUTE_NOT_FOUND', { hint: 'the base URL ends in /v1, and the client adds another /v1' })
 }
 
 /** Registers operations by path, those of `/api/v1` below `/v1` as well, so that a known path answers a wrong method with 405 and the methods it has. */

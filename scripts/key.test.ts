@@ -173,7 +173,7 @@ test('what cannot be understood is answered with the usage, and a refusal is one
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
     assert.match(stderr, /\nUsage: npm run key -- create /)
   }
-  for (const words of [[], ['--help']]) {
+  for (const words of [[], ['--help'], ['help'], ['create', '--help']]) {
     const { code, stdout, stderr } = await folder.key(...words)
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(stdout, /^Usage: npm run key -- create /)

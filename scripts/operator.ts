@@ -36,7 +36,7 @@ export interface Operator extends AsyncDisposable {
 /** Runs a command line: what can't be understood is shown with the usage, and what is refused as one line. */
 export async function runCommand(usage: string, run: (words: string[]) => Promise<void>): Promise<void> {
   const words = process.argv.slice(2)
-  if (words[0] === undefined || words[0] === '--help' || words[0] === '-h') {
+  if (words[0] === undefined || words[0] === 'help' || words.includes('--help') || words.includes('-h')) {
     process.stdout.write(usage)
     return
   }

@@ -22,7 +22,8 @@ export const gatewayErrors = {
           ? 'Management keys cannot perform this operation'
           : 'Only management keys can perform this operation',
       ),
-    ROUTE_NOT_FOUND: () => failure(404, 'Resource not found'),
+    ROUTE_NOT_FOUND: ({ metadata: { hint } }) =>
+      failure(404, hint === undefined ? 'Resource not found' : `Resource not found: ${hint}`),
     METHOD_NOT_ALLOWED: ({ metadata }) => ({
       ...failure(405, 'Method not allowed'),
       headers: ['allow', metadata.allow ?? ''],
@@ -63,7 +64,7 @@ export const gatewayErrors = {
     REQUEST_DUPLICATE: () => failure(409, 'Resource conflict. Please try again later.'),
     API_KEY_NOT_FOUND: () => failure(404, 'Resource not found: no such API key'),
     WORKSPACE_NOT_FOUND: () => failure(404, 'Resource not found: no such workspace'),
-    GENERATION_NOT_FOUND: () => failure(404, 'Resource not found'),
+    GENERATION_NOT_FOUND: ({ message }) => failure(404, `Resource not found: ${message}`),
     CREDIT_INSUFFICIENT: unpaid,
     PRICE_UNKNOWN: unpaid,
     RATE_LIMITED: rateLimited,

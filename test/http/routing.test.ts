@@ -16,6 +16,11 @@ test('an unknown route is 404 in the body of its API family', async () => {
   const gateway = await facade.fetch('/api/v1/nothing', { headers: bearer })
   assert.equal(gateway.status, 404)
   assert.deepEqual(await gateway.json(), { error: { code: 404, message: 'Resource not found' } })
+  const hint = 'Resource not found: the base URL ends in /v1, and the client adds another /v1'
+  for (const path of ['/api/v1/v1/messages', '/v1/v1/responses']) {
+    const twice = await facade.fetch(path, { method: 'POST', headers: { 'x-api-key': 'any' } })
+    assert.deepEqual(await twice.json(), { error: { code: 404, message: hint } }, path)
+  }
   const oauth = await facade.fetch('/api/v1/oauth/nothing')
   assert.equal(oauth.status, 404)
   assert.deepEqual(await oauth.json(), { error: 'invalid_request', error_description: 'No such route' })

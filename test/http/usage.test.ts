@@ -67,6 +67,8 @@ test("OpenRouter's SDK reads a generation, the activity and the credits", async 
     ...{ model, messages: MESSAGES, user: 'someone', session_id: 'ses_1', metadata: { team: 'red' } },
   })
   const { id } = (await answer.json()) as Json
+  const message = 'Resource not found: No generation that has ended is called "nope"'
+  assert.deepEqual(await (await generationOf(portico, 'nope')).json(), { error: { code: 404, message } })
   const generation = await user?.generations.getGeneration({ id })
   assert.equal(generation?.data.totalCost, COST)
   assert.deepEqual(

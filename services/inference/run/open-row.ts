@@ -82,17 +82,19 @@ function requireFitting({ inputTokens }: Demand, terms: KeyTerms | undefined): v
   check(most === undefined || inputTokens <= most, 'messages', problem)
 }
 
-const RATES: Readonly<Record<RateName, string>> = {
-  requests_per_minute: 'requests a minute',
-  tokens_per_minute: 'tokens a minute',
-  concurrent_requests: 'requests at once',
+const RATES: Readonly<Record<RateName, readonly [what: string, when: string]>> = {
+  requests_per_minute: ['request', 'a minute'],
+  tokens_per_minute: ['token', 'a minute'],
+  concurrent_requests: ['request', 'at once'],
 }
 
 function rejectionOf(refusal: Refusal, now: number): Rejection {
   if (refusal.kind === 'rate') {
     const { rate, most, resetAt } = refusal
     const seconds = Math.max(1, Math.ceil((resetAt - now) / 1_000))
-    const problem = `the key may make ${most} ${RATES[rate]}`
+    const [what, when] = RATES[rate]
+    const verb = what === 'token' ? 'use' : 'make'
+    const problem = `the key may ${verb} ${most} ${what}${Number(most) === 1 ? '' : 's'} ${when}`
     return new Rejection('RATE_LIMITED', {
       ...{ limit: rate, most: String(most), reset: String(resetAt), retry_after: String(seconds), problem },
     })

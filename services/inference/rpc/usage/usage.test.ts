@@ -132,6 +132,7 @@ forEachTransport((name, connect) => {
       [fast.reason, fast.metadata.limit, fast.metadata.most],
       ['RATE_LIMITED', 'requests_per_minute', '1'],
     )
+    assert.equal(fast.metadata.problem, 'the key may make 1 request a minute')
     assert.ok(Number(fast.metadata.retry_after) >= 1 && Number(fast.metadata.retry_after) <= 60)
     assert.equal(stub.seen.length, 1)
   })
@@ -153,6 +154,7 @@ forEachTransport((name, connect) => {
     assert.match(metadata.problem ?? '', /104 tokens, and the key may use 100 a minute/)
     const wait = await refusalOf(service.ask({ messages: [userMessage('x'.repeat(285))] }, terms))
     assert.deepEqual([wait.reason, wait.metadata.limit], ['RATE_LIMITED', 'tokens_per_minute'])
+    assert.equal(wait.metadata.problem, 'the key may use 100 tokens a minute')
   })
 
   test(`${name}: where money is limited no more output can come than was reserved for`, async () => {
