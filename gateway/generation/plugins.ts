@@ -95,10 +95,10 @@ const plugin = z
   .preprocess(
     (value, context) => {
       const { id, ...given } = (value ?? {}) as Readonly<Record<string, unknown>>
-      const own = members.get(String(id))
+      const own = typeof id === 'string' ? members.get(id) : undefined
       for (const name of own === undefined ? [] : Object.keys(given)) {
         if (own?.has(name) || !known.has(name)) continue
-        context.addIssue({ code: 'custom', path: [name], message: `is no member of the plugin "${String(id)}"` })
+        context.addIssue({ code: 'custom', path: [name], message: `is no member of the plugin "${id}"` })
       }
       return value
     },

@@ -162,7 +162,7 @@ class EventWriter {
     if (this.#flush !== undefined) clearImmediate(this.#flush)
     this.#flush = undefined
     if (this.#collected === '' || this.#response.destroyed || this.#response.writableEnded) return
-    // As bytes: what node:http writes around a text would have it be encoded with the slowest of its writers.
+    // As bytes: a string would take the slowest encoding path of node:http.
     this.#slow = !this.#response.write(Buffer.from(this.#collected))
     this.#collected = ''
   }

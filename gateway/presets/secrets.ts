@@ -2,9 +2,11 @@ import { isObject } from '#shared/json.ts'
 
 /** Members by which somebody shows who they are, in the settings of a server or tool that a provider calls. */
 const SECRETS: ReadonlySet<string> = new Set([
-  ...['authorization', 'authorization_token', 'access_token', 'api_key', 'headers', 'password', 'secret', 'token'],
-  ...['client_secret', 'domain_secrets', 'env'],
+  ...['authorization', 'authorizationtoken', 'accesstoken', 'apikey', 'xapikey', 'headers', 'password', 'secret'],
+  ...['token', 'clientsecret', 'domainsecrets', 'env'],
 ])
+/** Its members are called as the tools of a server are. */
+const BY_TOOL = 'configs'
 /** Their parameters are schemas, whose members are names of arguments. */
 const OF_THE_CALLER: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom', 'namespace'])
 
@@ -21,12 +23,26 @@ function find(value: unknown, path: string): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   for (const [name, member] of Object.entries(value)) {
     const at = `${path}.${name}`
-    if (!Array.isArray(value) && SECRETS.has(name) && says(member)) return at
-    if (typeof member === 'string' && hasPassword(member)) return at
-    const inner = find(member, at)
+    if (!Array.isArray(value) && isSecret(name) && says(member)) return at
+    if (typeof member === 'string' && hasSecret(member)) return at
+    const inner = name === BY_TOOL ? findAmong(member, at) : find(member, at)
     if (inner !== undefined) return inner
   }
   return undefined
+}
+
+function findAmong(configs: unknown, path: string): string | undefined {
+  if (!isObject(configs)) return undefined
+  for (const [name, config] of Object.entries(configs)) {
+    const inner = find(config, `${path}.${name}`)
+    if (inner !== undefined) return inner
+  }
+  return undefined
+}
+
+/** Whether a name is that of a secret, however it is written. */
+function isSecret(name: string): boolean {
+  return SECRETS.has(name.toLowerCase().replaceAll(/[-_]/g, ''))
 }
 
 function says(value: unknown): boolean {
@@ -34,9 +50,9 @@ function says(value: unknown): boolean {
   return value != null && value !== ''
 }
 
-/** Whether a text is an address that says who asks (`https://user:password@host`). */
-function hasPassword(text: string): boolean {
+/** Whether a text is an address that says who asks (`https://user:password@host`, `https://host/?api_key=…`). */
+function hasSecret(text: string): boolean {
   if (!/^https?:/i.test(text) || !URL.canParse(text)) return false
-  const { username, password } = new URL(text)
-  return username !== '' || password !== ''
+  const { username, password, searchParams } = new URL(text)
+  return username !== '' || password !== '' || [...searchParams.keys()].some(isSecret)
 }

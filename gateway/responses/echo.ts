@@ -72,7 +72,7 @@ export function presetEcho(body: CreateResponseBody, { settings, systemPrompt }:
     ...Object.fromEntries(Object.entries(body.text ?? {}).filter(([, value]) => value != null)),
   }
   const instructions = isInstructed(body) ? {} : given('instructions', systemPrompt)
-  return requestEcho({ ...body, ...kept, ...instructions, ...own, tools: united(kept.tools, body.tools ?? []), text })
+  return requestEcho({ ...body, ...kept, ...own, ...instructions, tools: united(kept.tools, body.tools ?? []), text })
 }
 
 /** Whether a request begins with instructions of its own, so that those of its preset do not count. */

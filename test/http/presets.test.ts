@@ -142,6 +142,8 @@ test('settings that carry a secret are refused: whoever may use a preset can rea
     responses: [
       [{ tools: [{ ...tool, authorization: 'marker' }] }, 'tools.0.authorization'],
       [{ tools: [{ ...tool, headers: { 'X-Key': 'marker' } }] }, 'tools.0.headers'],
+      [{ tools: [{ ...tool, 'X-Api-Key': 'marker' }] }, 'tools.0.X-Api-Key'],
+      [{ tools: [{ ...tool, server_url: 'https://mcp.test/?apiKey=marker' }] }, 'tools.0.server_url'],
     ],
     'chat/completions': [[{ tools: [{ type: 'web_search', headers: { a: 'marker' } }] }, 'tools.0.headers']],
   } as const
@@ -158,7 +160,10 @@ test('settings that carry a secret are refused: whoever may use a preset can rea
   }
   await created(portico, 'a', 'messages', {
     mcp_servers: [{ ...server, authorization_token: null }],
-    tools: [{ name: 'f', input_schema }],
+    tools: [
+      { name: 'f', input_schema },
+      { type: 'mcp_toolset', mcp_server_name: 'docs', configs: { token: { enabled: true } } },
+    ],
   })
   await created(portico, 'a', 'responses', { tools: [{ ...tool, headers: {} }] })
 })

@@ -67,6 +67,10 @@ test('400: values beyond their bounds are reported by their path', async () => {
       'text.format.name: must have 1 to 64 letters, digits, _ or -',
     ],
     [{ plugins: [{ id: 'web-fetch', max_uses: 0 }] }, 'plugins.0.max_uses: must be at least 1'],
+    [
+      { plugins: [{ id: { toString: null } }] },
+      'plugins.0.id: must be "auto-router", "auto-beta-router", "moderation", "web", "web-fetch", "file-parser", "response-healing", "context-compression", "pareto-router", "fusion" or "switchyard-router"',
+    ],
     [{ plugins: [{ id: 'web', max_results: 26 }] }, 'plugins.0.max_results: must be at most 25'],
     [
       { provider: { max_price: { prompt: '1e3' } } },

@@ -64,8 +64,8 @@ interface Read<R> {
   readonly found: Promise<R>
 }
 
-/** What is read for all is done in nobody's name. */
-const inNobodysName = AsyncLocalStorage.snapshot()
+/** A read for all who wait belongs to none of their requests. */
+const outsideAnyRequest = AsyncLocalStorage.snapshot()
 
 /** Reads of one session, one after the other, for all who wait for it. */
 class Reader<R> implements Disposable {
@@ -80,7 +80,7 @@ class Reader<R> implements Disposable {
 
   constructor(session: WatchedSession, { read, watch, pollMs }: SharedWatchOptions<R>) {
     this.#changes = watch(session, () => this.due())
-    void inNobodysName(() => this.#run(() => read(session), pollMs))
+    void outsideAnyRequest(() => this.#run(() => read(session), pollMs))
   }
 
   /** Has it read once more, after what is being read now. */

@@ -11,7 +11,7 @@ export type { Logger } from 'pino'
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 /** Characters of lines that are not written yet, or cannot be. */
-const MOST_WAITING = 8 * 1_048_576
+const MAX_BUFFERED = 8 * 1_048_576
 
 export type LogLevel = (typeof logLevels)[number]
 
@@ -46,7 +46,7 @@ export function createLogger(options: {
 /** Lines that cannot be written wait, and the next ones are dropped: a full disk below the log stops nobody. */
 function standardOutput(): DestinationStream {
   // With a length of 0 a flush would wait for nothing.
-  const output = pino.destination({ fd: 1, sync: false, minLength: 1, maxLength: MOST_WAITING })
+  const output = pino.destination({ fd: 1, sync: false, minLength: 1, maxLength: MAX_BUFFERED })
   const flush = output.flushSync.bind(output)
   let fails = false
   output.on('error', () => {
@@ -55,7 +55,7 @@ function standardOutput(): DestinationStream {
   output.on('write', () => {
     fails = false
   })
-  // It repeats what fails until it succeeds, and nothing else turns meanwhile.
+  // It repeats a failing write until it succeeds, and blocks the event loop meanwhile.
   const flushUnlessItFails = (): void => {
     if (!fails) flush()
   }

@@ -33,8 +33,8 @@ export class IgnoreRules {
 }
 
 function isRule(line: string): boolean {
-  const says = line !== '' && !line.startsWith('#')
-  return says && line.length <= MAX_LENGTH && line.split('**').length <= MAX_SPANS + 1
+  const isBlank = line === '' || line.startsWith('#')
+  return !isBlank && line.length <= MAX_LENGTH && line.split('**').length <= MAX_SPANS + 1
 }
 
 /** A line of an ignore file in a directory, as it would stand in the location's. */

@@ -231,5 +231,7 @@ test('the instructions of a preset are for requests that do not begin with some'
   const said = (messages: Request['messages']) => withPreset(request({ messages }), empty(), 'Be brief.').messages
   assert.deepEqual(said([user]), [system('Be brief.'), user])
   assert.deepEqual(said([system('Be long.'), user]), [system('Be long.'), user])
+  const silent = { role: 'system', parts: [] } as const
+  assert.deepEqual(said([silent, user]), [system('Be brief.'), silent, user])
   assert.deepEqual(said([user, system('Hurry.'), user]), [system('Be brief.'), user, system('Hurry.'), user])
 })

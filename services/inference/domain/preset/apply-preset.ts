@@ -67,7 +67,8 @@ export function withPreset(request: Request, settings: PresetSettings, systemPro
 
 /** System messages between others are no instructions for the whole. */
 function withInstructions(messages: readonly Message[], systemPrompt: string | undefined): readonly Message[] {
-  if (systemPrompt === undefined || messages[0]?.role === 'system') return messages
+  const [first] = messages
+  if (systemPrompt === undefined || (first?.role === 'system' && first.parts.length > 0)) return messages
   return [{ role: 'system', parts: [{ type: 'text', text: systemPrompt }] }, ...messages]
 }
 

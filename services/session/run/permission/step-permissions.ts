@@ -63,7 +63,8 @@ export class StepPermissions {
       if (judgement.effect === 'allow') continue
       const isSaved = (approvals: readonly PermissionRule[]) => isApproved(approvals, access, judgement)
       const asked = { callId, savePatterns, action: access.action, resources: access.resources }
-      const refused = isSaved(await this.#approvals()) ? undefined : await this.#ask(asked, isSaved, signal)
+      const saved = await this.#inTurn(signal, () => this.#approvals())
+      const refused = isSaved(saved) ? undefined : await this.#ask(asked, isSaved, signal)
       if (refused !== undefined) return refused
     }
     return undefined
