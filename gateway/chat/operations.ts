@@ -30,14 +30,14 @@ export const createChatCompletion = operation({
   errors: GENERATION_REASONS,
   handle(clients, { headers, body, call, facade }) {
     const { requestId: id } = generationOf(call)
-    const model = body.model ?? body.models?.[0] ?? ''
+    const generation = toGenerationRequest(body, id, headers)
     const seed: ChatSeed = {
       id,
       created: Math.floor(facade.clock.now() / 1_000),
-      model,
-      describe: describeTo(call, headers, model),
+      model: generation.model ?? '',
+      describe: describeTo(call, headers, generation),
     }
-    const request = { headers, generation: toGenerationRequest(body, id, headers), streamed: body.stream === true }
+    const request = { headers, generation, streamed: body.stream === true }
     return answerGeneration(clients, call, request, {
       fromGeneration: (generation) => fromGeneration(seed, generation),
       fromFailure: (failure) => failedCompletion(seed, failure),

@@ -12,11 +12,9 @@ const OPENAI = 'openai-responses-v1'
 /** How the answer is made: all of a generation's request that is neither the conversation nor who asks. */
 export function toSettings(body: ChatSettings): GenerationInit {
   const { reasoning, reasoning_effort: effort, transforms } = body
-  const model = body.model ?? body.models?.[0]
-  const { notApplied = [], ...shared } = toSharedSettings({ ...body, model })
+  const { notApplied = [], ...shared } = toSharedSettings(body)
   return {
     ...shared,
-    ...given('model', model),
     ...given('maxOutputTokens', body.max_completion_tokens ?? body.max_tokens),
     ...given('parallelToolCalls', body.parallel_tool_calls),
     ...given('reasoning', toReasoning(effort == null ? reasoning : { ...reasoning, effort })),

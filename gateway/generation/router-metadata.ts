@@ -3,7 +3,7 @@ import { reasonOf } from '#shared/rejection.ts'
 import type { Call } from '../call.ts'
 import { providerFailure } from '../errors/provider.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
-import type { GenerationHeaders } from './call.ts'
+import type { GenerationHeaders, GenerationInit } from './call.ts'
 
 /** Whether a request asks how its answer was made. */
 function wantsRouterMetadata(headers: GenerationHeaders): boolean {
@@ -21,34 +21,43 @@ export interface Served {
 
 /**
  * What says how the answer of a request was made; undefined: its client does not ask. From here on its errors say how far it came.
- * `requested`: the model as it was asked for.
  */
 export function describeTo(
   call: Call,
   headers: GenerationHeaders,
-  requested: string,
+  asked: Pick<GenerationInit, 'model' | 'notApplied' | 'routing'>,
 ): ((served: Served) => RouterMetadata) | undefined {
   if (!wantsRouterMetadata(headers)) return undefined
-  const describeFailure = (error: unknown): object => ofFailure(requested, error)
-  call.describeFailure = describeFailure
   const { publicField = (field) => field } = call
+  const { model: requested = '', notApplied = [], routing } = asked
+  const preferences = routing?.preferences?.map((name) => `routing.${name}`) ?? []
+  const without = [...notApplied, ...preferences].map((field) => ({ field, message: 'It was not applied' }))
+  const describeFailure = (error: unknown): object => ofFailure(requested, error, toPipeline(without, publicField))
+  call.describeFailure = describeFailure
   return (served) => toRouterMetadata(requested, served, publicField)
 }
 
-function ofFailure(requested: string, error: unknown): RouterMetadata {
+function ofFailure(requested: string, error: unknown, pipeline: Pipeline): RouterMetadata {
   const reason = reasonOf(error)
   const failure = reason && providerFailure(reason)
   const common = { requested, strategy: 'direct', region: null, is_byok: false } as const
   if (reason === undefined || failure === undefined) {
-    return { ...common, summary: 'no provider was asked', attempt: 0, endpoints: { total: 0, available: [] } }
+    return {
+      ...common,
+      summary: `no provider was asked${nameAll(pipeline)}`,
+      attempt: 0,
+      endpoints: { total: 0, available: [] },
+      ...given(pipeline),
+    }
   }
   const { provider = '', model = requested, status } = reason.metadata
   return {
     ...common,
-    summary: `${provider} failed`,
+    summary: `${provider} failed${nameAll(pipeline)}`,
     attempt: 1,
     endpoints: { total: 1, available: [{ provider, model, selected: true }] },
     attempts: [{ provider, model, status: Number(status ?? failure.status) }],
+    ...given(pipeline),
   }
 }
 
@@ -58,19 +67,33 @@ function toRouterMetadata(
   { model, providerId, warnings, preset }: Served,
   nameOf: (field: string) => string,
 ): RouterMetadata {
-  const pipeline = warnings.map(({ field, message }) => {
-    return { type: 'not_applied' as const, name: nameOf(field), summary: message }
-  })
-  const without = pipeline.length === 0 ? '' : `; not applied: ${pipeline.map(({ name }) => name).join(', ')}`
+  const pipeline = toPipeline(warnings, nameOf)
   return {
     requested,
     strategy: 'direct',
     region: null,
-    summary: `served by ${providerId}${without}`,
+    summary: `served by ${providerId}${nameAll(pipeline)}`,
     attempt: 1,
     is_byok: false,
     endpoints: { total: 1, available: [{ provider: providerId, model, selected: true }] },
     ...(preset === undefined ? {} : { params: { preset: preset.slug, preset_version: preset.version } }),
-    ...(pipeline.length === 0 ? {} : { pipeline }),
+    ...given(pipeline),
   }
+}
+
+type Pipeline = NonNullable<RouterMetadata['pipeline']>
+
+function toPipeline(
+  warnings: readonly Pick<Warning, 'field' | 'message'>[],
+  nameOf: (field: string) => string,
+): Pipeline {
+  return warnings.map(({ field, message }) => ({ type: 'not_applied', name: nameOf(field), summary: message }))
+}
+
+function nameAll(pipeline: Pipeline): string {
+  return pipeline.length === 0 ? '' : `; not applied: ${pipeline.map(({ name }) => name).join(', ')}`
+}
+
+function given(pipeline: Pipeline): { readonly pipeline?: Pipeline } {
+  return pipeline.length === 0 ? {} : { pipeline }
 }

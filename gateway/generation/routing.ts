@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import { RoutingSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { limitedBy, mustBe } from '../shape.ts'
+import { limitedBy, mustBe, type Problems } from '../shape.ts'
 import { plugins } from './plugins.ts'
 import { maxToolCalls, models, route, stopConditions } from './settings.ts'
 
@@ -89,9 +89,22 @@ export const routingSettings = {
   max_tool_calls: maxToolCalls.nullish(),
 }
 
-interface Unapplied {
+interface Named {
   readonly model?: string | null | undefined
   readonly models?: readonly string[] | null | undefined
+}
+
+/** The model that a body asks for, by whichever member; undefined: it names none. */
+export function modelOf({ model, models: several }: Named): string | undefined {
+  return model ?? several?.[0]
+}
+
+/** Finds that a body names no model at all. */
+export function requireModel(body: Named, problems: Problems): void {
+  if (modelOf(body) === undefined) problems.addIssue({ code: 'custom', path: ['model'], message: 'is required' })
+}
+
+interface Unapplied extends Named {
   readonly fallbacks?: readonly { readonly model: string }[] | null | undefined
   readonly route?: string | null | undefined
   readonly plugins?: readonly { readonly id: string; readonly enabled?: boolean | undefined }[] | null | undefined
@@ -106,7 +119,8 @@ interface Unapplied {
 
 /** Names of the members of a body that are known and mean nothing here yet. One that asks for nothing is none of them. */
 export function notApplied(body: Unapplied): string[] {
-  const other = (model: string): boolean => model !== body.model
+  const served = modelOf(body)
+  const other = (model: string): boolean => model !== served
   const applies: Readonly<Record<string, boolean>> = {
     models: body.models?.some(other) === true,
     fallbacks: body.fallbacks?.some(({ model }) => other(model)) === true,

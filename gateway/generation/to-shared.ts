@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
 import type { CacheControlSchema, ReasoningSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from './call.ts'
-import { notApplied, type routingSettings, toRouting } from './routing.ts'
+import { modelOf, notApplied, type routingSettings, toRouting } from './routing.ts'
 import type { cacheControl, reasoning, sharedSettings } from './settings.ts'
 
 type Body = z.output<z.ZodObject<typeof sharedSettings & typeof routingSettings>> & {
@@ -16,6 +16,7 @@ export function toSharedSettings(body: Body): Partial<GenerationInit> {
   const without = notApplied(body)
   const tier = body.service_tier
   return {
+    ...given('model', modelOf(body)),
     ...given('preset', body.preset),
     ...given('routing', routing),
     ...(without.length === 0 ? {} : { notApplied: without }),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, ReasoningSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { routingSettings } from '../generation/routing.ts'
+import { requireModel, routingSettings } from '../generation/routing.ts'
 import { serviceTier, sharedSettings, speed } from '../generation/settings.ts'
 import { freeObject, guarded, limitedBy, objectProblem, type Problems, refinedBy, typeErrors } from '../shape.ts'
 import { blocksProblem, message, system } from './blocks.ts'
@@ -88,7 +88,9 @@ const metadata = guarded(
 const messages = guarded(limitedBy(request.messages, z.array(message)), blocksProblem)
 
 const members = z.object({
-  model: limitedBy(request.model, z.string().min(1)),
+  model: limitedBy(request.model, z.string().min(1))
+    .nullish()
+    .meta({ description: 'Default: the first of `models`; one of them is required' }),
   messages,
   stream: z.boolean().nullish(),
   ...settings,
@@ -107,10 +109,13 @@ function consistent(
 export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(Object.keys(members.shape))
 
 /** The body of `POST /api/v1/messages` (gateway facts 2.2, 3.3). */
-export const createMessageBody = guarded(members.loose().check(refinedBy(consistent)), (value) => unknownProblem(value))
+export const createMessageBody = guarded(
+  members.loose().check(refinedBy(requireModel), refinedBy(consistent)),
+  (value) => unknownProblem(value),
+)
 
 /** The body of `POST /api/v1/presets/{slug}/messages`: what is said, by whom, and how it is sent, is ignored (gateway facts 3.3). */
-export const presetBody = z.object({ ...settings, model: members.shape.model.optional() }).check(refinedBy(consistent))
+export const presetBody = z.object({ ...settings, model: members.shape.model }).check(refinedBy(consistent))
 
 /** A checked body of `POST /api/v1/messages`, and whatever else its client sent. */
 export type CreateMessageBody = z.output<typeof members>

@@ -46,12 +46,9 @@ export const createMessage = operation({
   handle(clients, { headers, body, call }) {
     const { text, requestId } = generationOf(call)
     const seed = { id: `msg_${text}`, speed: body.speed ?? null }
-    const describe = describeTo(call, headers, body.model)
-    const request = {
-      headers,
-      generation: toGenerationRequest(body, requestId, headers),
-      streamed: body.stream === true,
-    }
+    const generation = toGenerationRequest(body, requestId, headers)
+    const describe = describeTo(call, headers, generation)
+    const request = { headers, generation, streamed: body.stream === true }
     return answerGeneration<MessageObject, object>(clients, call, request, {
       fromGeneration(generation) {
         const message = fromGeneration(seed, generation)

@@ -22,7 +22,6 @@ export function toSettings(body: MessageSettings): Partial<Generation> {
   const { service_tier: tier, ...rest } = body
   return {
     ...toSharedSettings({ ...rest, service_tier: tier === 'standard_only' ? 'default' : tier }),
-    ...given('model', body.model),
     ...given('maxOutputTokens', body.max_tokens),
     tools: offered.filter(isCustomTool).map(toTool),
     hostedTools: offered

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { routingSettings } from '../generation/routing.ts'
+import { requireModel, routingSettings } from '../generation/routing.ts'
 import { endUser, promptCacheOptions, reasoning, sharedSettings } from '../generation/settings.ts'
 import { freeObject, limitedBy, notYet, refinedBy } from '../shape.ts'
 import { input } from './input.ts'
@@ -33,7 +33,9 @@ const include = z
 const truncation = z.enum(['auto', 'disabled'])
 
 const members = z.object({
-  model: limitedBy(model, z.string().min(1)),
+  model: limitedBy(model, z.string().min(1))
+    .nullish()
+    .meta({ description: 'Default: the first of `models`; one of them is required' }),
   input,
   stream: z.boolean().nullish(),
 
@@ -86,13 +88,13 @@ export const presetBody = members
   .omit({ safety_identifier: true, prompt_cache_key: true })
   .omit({ store: true, previous_response_id: true, conversation: true, background: true })
   .omit({ prompt: true, x_search_filter: true })
-  .partial({ model: true })
 
 /**
  * The body of `POST /api/v1/responses` (gateway facts 1.1). Unknown members are ignored. What would change the
  * answer and cannot be honoured is refused.
  */
 export const createResponseBody = members.check(
+  refinedBy(requireModel),
   refinedBy((body, context) => {
     // The tools of a preset are known to the service.
     if (namesPreset(body)) return

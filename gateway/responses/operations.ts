@@ -38,14 +38,11 @@ export const createResponse = operation({
     if ((call.terms?.historyIds ?? historyIds) && dialect !== 'openai') requireHistoryIds(body.input)
     const { text, requestId } = generationOf(call)
     const seconds = (): number => Math.floor(facade.clock.now() / 1_000)
-    const describe = describeTo(call, headers, body.model)
+    const generation = toGenerationRequest(body, requestId, headers)
+    const describe = describeTo(call, headers, generation)
     const echoes = { echo: requestEcho(body), echoWith: (preset: AppliedPreset) => presetEcho(body, preset) }
-    const seed = { id: `resp_${text}`, createdAt: seconds(), model: body.model, ...echoes, describe }
-    const request = {
-      headers,
-      generation: toGenerationRequest(body, requestId, headers),
-      streamed: body.stream === true,
-    }
+    const seed = { id: `resp_${text}`, createdAt: seconds(), model: generation.model ?? '', ...echoes, describe }
+    const request = { headers, generation, streamed: body.stream === true }
     return answerGeneration(clients, call, request, {
       fromGeneration: (generation) => fromGeneration(seed, generation, seconds()),
       fromFailure: (failure) => failedResponse(seed, failure),

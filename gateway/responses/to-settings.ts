@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ResponseFormatSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from '../generation/call.ts'
+import { modelOf } from '../generation/routing.ts'
 import { cleared, given, toExclusion, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
@@ -8,8 +9,7 @@ import { offerOf, toHostedTools, toToolChoice, toTools } from './to-tools.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
 /** A body without what is to be answered. */
-export type ResponseSettings = Omit<CreateResponseBody, 'input' | 'stream' | 'model'> & {
-  readonly model?: string | undefined
+export type ResponseSettings = Omit<CreateResponseBody, 'input' | 'stream'> & {
   /** Its `additional_tools` are offered as well. */
   readonly input?: CreateResponseBody['input'] | undefined
 }
@@ -22,7 +22,6 @@ export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
   const { reasoning, ...others } = body
   const { notApplied = [], ...shared } = toSharedSettings(others)
   return {
-    ...given('model', body.model),
     tools: toTools(offer),
     hostedTools: toHostedTools(offer),
     sampling: {
@@ -75,8 +74,8 @@ function ownMembers(body: ResponseSettings): Struct | undefined {
 }
 
 /** Whether a preset says what a body does not. */
-export function namesPreset({ model, preset }: Pick<ResponseSettings, 'model' | 'preset'>): boolean {
-  return preset != null || model?.includes('@preset/') === true
+export function namesPreset(body: Pick<ResponseSettings, 'model' | 'models' | 'preset'>): boolean {
+  return body.preset != null || modelOf(body)?.includes('@preset/') === true
 }
 
 /** Log probabilities without alternatives. */

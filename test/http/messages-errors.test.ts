@@ -194,6 +194,14 @@ test('an error says beside it how far the request came, where the request asks f
     assert.equal(await shownIn(post({}, { ...bearer, ...json })), undefined)
     rejects = new Rejection('RATE_LIMITED', { problem: 'P' })
     assert.deepEqual(await shownIn(post()), unsent, at)
+    const { summary, pipeline } = await shownIn(post({ models: ['c/d'], provider: { sort: 'price' } }))
+    assert.equal(summary, 'no provider was asked; not applied: models, provider.sort', at)
+    const stage = { type: 'not_applied', summary: 'It was not applied' }
+    assert.deepEqual(
+      pipeline,
+      ['models', 'provider.sort'].map((name) => ({ ...stage, name })),
+      at,
+    )
     rejects = new Error('unplanned')
     assert.equal(await shownIn(post()), undefined, at)
 
