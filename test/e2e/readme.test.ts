@@ -58,6 +58,22 @@ describe('the lines of README work when pasted, every time', { skip: noCurl }, (
     assert.match(JSON.stringify(data), /Lighthouse/)
   })
 
+  test('keys with limits: what a key used is shown to it, and what all used to the manager', async () => {
+    const script = commandsBelow('Keys with limits').join('\n')
+    const env = { PORTICO_DATA_DIR: data.path, PORTICO_MANAGEMENT_KEY: KEYS.PORTICO_BOOTSTRAP_MANAGEMENT_KEY }
+    const { code, stdout } = await runToEnd('sh', ['-e', '-c', script], env)
+    assert.equal(code, 0, stdout)
+    assert.doesNotMatch(stdout, /"error":\{/)
+    const answers = [
+      '"key":"sk-portico-',
+      '"slug":"brief"',
+      '"total_cost":',
+      '"limit_remaining":5',
+      '"total_credits":0',
+    ]
+    for (const part of [...answers, '"model_permaslug":"portico/echo"']) assert.ok(stdout.includes(part), part)
+  })
+
   test('workloads without a key: a token of their own is exchanged, and refused once its key is disabled', async () => {
     const script = commandsBelow('Workloads without a key').join('\n')
     const env = { PORTICO_DATA_DIR: data.path, PORTICO_MANAGEMENT_KEY: KEYS.PORTICO_BOOTSTRAP_MANAGEMENT_KEY }
