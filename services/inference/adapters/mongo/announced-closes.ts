@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Collection } from 'mongodb'
+import type { ClientSession, Collection, MongoClient } from 'mongodb'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { AccountDocument } from './account-document.ts'
 
@@ -30,9 +30,28 @@ export async function announceCloses(
   await accounts.bulkWrite(updates, { ordered: false, writeConcern: { w: 1 }, maxTimeMS: MAX_TIME_MS })
 }
 
-/** Waits for what is marked in a workspace now, for at most three seconds; what is marked later is not waited for. */
-export async function awaitCloses(accounts: Collection<AccountDocument>, workspace: string): Promise<void> {
-  const options = { readConcern: { level: 'local' }, maxTimeMS: MAX_TIME_MS } as const
+/**
+ * Waits for what is marked in a workspace now, for at most three seconds; what is marked later is not waited for. Whoever reads afterwards what a
+ * majority has sees what those closes wrote.
+ */
+export async function awaitCloses(
+  client: MongoClient,
+  accounts: Collection<AccountDocument>,
+  workspace: string,
+): Promise<void> {
+  await client.withSession(async (session) => {
+    await awaitMarked(accounts, workspace, session)
+    // The primary may know of a close before the majority does: this read waits until that knows as much.
+    await accounts.findOne({ _id: { workspace, owner: '' } }, { session, maxTimeMS: MAX_TIME_MS })
+  })
+}
+
+async function awaitMarked(
+  accounts: Collection<AccountDocument>,
+  workspace: string,
+  session: ClientSession,
+): Promise<void> {
+  const options = { session, readConcern: { level: 'local' }, maxTimeMS: MAX_TIME_MS } as const
   const marked = await accounts
     .aggregate<{ readonly name: string }>(
       [

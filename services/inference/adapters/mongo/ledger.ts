@@ -132,7 +132,7 @@ export class MongoLedger implements Ledger {
   }
 
   awaitAnnounced(workspace: string): Promise<void> {
-    return awaitCloses(this.#collections.accounts, workspace)
+    return awaitCloses(this.#mongo.client, this.#collections.accounts, workspace)
   }
 
   async settle(): Promise<void> {
