@@ -1,7 +1,7 @@
 import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
 import { type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
+import { jsonObject, NOTHING_USED, type ProviderMapper } from '../http/exchange.ts'
 import { listAt, objectAt, textAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { Besides, besidesOf } from './besides.ts'
@@ -98,7 +98,10 @@ export class AnthropicMapper implements ProviderMapper {
   }
 
   overflow(rawReason: string): void {
-    if (!this.#started) this.#start({})
+    if (!this.#started) {
+      this.#start({})
+      this.#writer.push(NOTHING_USED)
+    }
     this.#rawReason = rawReason
     this.#finish('length')
   }

@@ -9,6 +9,12 @@ import { isEventStream, type Upstream } from './upstream.ts'
 /** The longest whole answer; a longer one would take too long to parse. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024
 
+/** Of a request that was refused as too long before an answer began: nobody charges for it. */
+export const NOTHING_USED: GenerationEvent = {
+  type: 'usage',
+  usage: { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n },
+}
+
 /** Turns what a provider says into events: a whole answer, or the data of a stream's events one after the other. */
 export interface ProviderMapper {
   /** Nothing that follows counts any more. */

@@ -1,7 +1,7 @@
 import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
 import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
+import { jsonObject, NOTHING_USED, type ProviderMapper } from '../http/exchange.ts'
 import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { reportedCost } from '../openai/cost.ts'
@@ -105,6 +105,9 @@ export class ResponsesMapper implements ProviderMapper {
   }
 
   overflow(rawReason: string): void {
+    const isRefused = !this.#started
+    this.#start()
+    if (isRefused) this.#writer.push(NOTHING_USED)
     this.#end('length', rawReason)
   }
 

@@ -2,7 +2,7 @@ import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
 import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { jsonObject, type ProviderMapper } from '../http/exchange.ts'
+import { jsonObject, NOTHING_USED, type ProviderMapper } from '../http/exchange.ts'
 import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { reportedCost } from './cost.ts'
@@ -86,7 +86,9 @@ export class OpenaiMapper implements ProviderMapper {
   }
 
   overflow(rawReason: string): void {
+    const isRefused = !this.#started
     this.#begin()
+    if (isRefused) this.#writer.push(NOTHING_USED)
     this.#reason = 'length'
     this.#rawReason = rawReason
     this.#finish(true)
