@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { GenerationRecord_Status, UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
@@ -10,7 +11,7 @@ import { generationRequest } from '#test/support/generation.ts'
 import { openInference, userMessage } from '#test/support/inference.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { chatEnd, chunk } from '#test/support/responses.ts'
-import { connectLocal } from '#test/support/transports.ts'
+import { connectLocal, silentLogger } from '#test/support/transports.ts'
 import { Meter } from '../domain/meter.ts'
 import type { LedgerClosing } from '../ports/ledger.ts'
 import { closeRow } from './close-row.ts'
@@ -24,9 +25,12 @@ const pricing = {
 }
 const hello = chunk({ role: 'assistant', content: 'Hello you' })
 
+const settled = { [Symbol.dispose]() {} }
+const keeper = { keep: () => settled }
+
 /** What a provider may do to a stream and to a whole answer, and what of it was used: nothing, or an estimate, or what it says. */
 const FAULTS: Readonly<
-  Record<string, readonly [(response: ServerResponse) => unknown, 'nothing' | 'estimate' | 'usage']>
+  Record<string, readonly [(response: ServerResponse) => unknown, 'nothing' | 'estimate' | 'none' | 'usage']>
 > = {
   'refuses the key': [answers(401, { error: { message: 'no' } }), 'nothing'],
   'limits the rate': [answers(429, { error: { message: 'slow' } }), 'nothing'],
@@ -47,6 +51,10 @@ const FAULTS: Readonly<
   ],
   'says an error in its stream': [streams(`${hello}data: {"error":{"message":"no","code":500}}\n\n`), 'estimate'],
   'ends without usage': [streams(`${hello}${chunk({}, {}, 'stop')}data: [DONE]\n\n`), 'estimate'],
+  'ends for its length what is too long': [
+    answers(400, { error: { message: 'Too long', code: 'context_length_exceeded' } }),
+    'none',
+  ],
   'ends well': [streams(hello + chatEnd()), 'usage'],
 }
 
@@ -73,7 +81,14 @@ test('however a provider ends a stream, one row is closed with what was used, an
     assert.equal(failed, !requestId.startsWith('ends'), requestId)
     assert.equal(found.status, failed ? GenerationRecord_Status.FAILED : GenerationRecord_Status.COMPLETED, requestId)
     assert.equal(found.error !== undefined, failed, requestId)
-    const kind = found.usage === undefined ? 'nothing' : found.usage.estimated ? 'estimate' : 'usage'
+    const kind =
+      found.usage === undefined
+        ? 'nothing'
+        : found.usage.estimated
+          ? 'estimate'
+          : found.usage.inputTokens > 0n
+            ? 'usage'
+            : 'none'
     assert.equal(kind, used, requestId)
     if (kind === 'estimate') assert.ok((found.usage?.outputTokens ?? 0n) >= 3n, requestId)
     spent += found.costNanos
@@ -101,14 +116,13 @@ test('a caller that hung up before the provider was asked pays nothing; one that
     }
     const generation = {
       ...{ input: { principal, caller: caller.signal, request: generationRequest() }, warnings: [] },
-      ...{ meter: new Meter(pricing, 7n), deadline: { [Symbol.dispose]() {} } },
+      ...{ meter: new Meter(pricing, 7n), deadline: settled },
       batches: { [Symbol.asyncIterator]: () => ({ next }) },
     } as unknown as Generation
     if (!isLate) caller.abort()
     closeRow(generation, {
       closer: { close: async (closing: LedgerClosing) => void closings.push(closing) },
-      keeper: { keep: () => ({ [Symbol.dispose]() {} }) },
-      clock: systemClock,
+      ...{ keeper, clock: systemClock },
     } as unknown as GenerationDependencies)
     await assert.rejects(async () => {
       for await (const _ of generation.answer);
@@ -116,4 +130,28 @@ test('a caller that hung up before the provider was asked pays nothing; one that
     const [{ status, usage, costNanos } = assert.fail()] = closings
     assert.deepEqual([status, usage?.inputTokens, costNanos], ['aborted', inputTokens, inputTokens ?? 0n])
   }
+})
+
+test('a row whose use cannot be told stays open for nobody: it is settled as lost', async () => {
+  const abandoned: unknown[] = []
+  const meter = new Meter(pricing, 7n)
+  Object.defineProperty(meter, 'costNanos', {
+    get() {
+      throw new RangeError('Not a number')
+    },
+  })
+  const request = generationRequest()
+  const batch = [{ type: 'finished', reason: 'stop', rawReason: 'stop' }]
+  const generation = {
+    ...{ input: { principal, caller: new AbortController().signal, request }, warnings: [], meter, deadline: settled },
+    ...{ endpoint: { providerId: 'p', modelId: 'm' }, batches: Readable.from([batch]) },
+  } as unknown as Generation
+  closeRow(generation, {
+    ...{ closer: { close: () => assert.fail() }, keeper, clock: systemClock, logger: silentLogger },
+    ledger: { abandon: (...row: unknown[]) => void abandoned.push(row) },
+  } as unknown as GenerationDependencies)
+  await assert.rejects(async () => {
+    for await (const _ of generation.answer);
+  }, RangeError)
+  assert.deepEqual(abandoned, [['wrk_1', request.requestId, true]])
 })

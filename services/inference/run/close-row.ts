@@ -15,7 +15,7 @@ export function closeRow(generation: Generation, dependencies: GenerationDepende
  */
 async function* closing(
   generation: Generation,
-  { closer, keeper, clock, logger }: GenerationDependencies,
+  { closer, keeper, ledger, clock, logger }: GenerationDependencies,
 ): AsyncGenerator<readonly MeteredEvent[]> {
   const { input, batches, meter, deadline } = generation
   const { workspaceId: workspace } = input.principal
@@ -27,9 +27,15 @@ async function* closing(
   let closed: Promise<void> | undefined
   const end = (status: LedgerClosing['status'], error = ''): Promise<void> => {
     if (closed !== undefined) return closed
-    meter.breakOff(isAsked && status === 'aborted')
-    if (meter.implausible) noteImplausible(generation, logger)
-    closed = closer.close(closingOf(generation, { status, error, firstPartMs }))
+    closed = Promise.resolve()
+    try {
+      meter.breakOff(isAsked && status === 'aborted')
+      if (meter.implausible) noteImplausible(generation, logger)
+      closed = closer.close(closingOf(generation, { status, error, firstPartMs }))
+    } catch (err) {
+      logger.error({ err }, 'It cannot be told what a request has used: its row is settled as lost')
+      ledger.abandon(workspace, requestId, isAsked)
+    }
     return closed
   }
   using _ = deadline
