@@ -89,7 +89,7 @@ test('the cost is that of the configured price, else what the provider says, els
 
 test('a tier that no price is for makes the cost an estimate, which says so; what the provider says counts before it', () => {
   const pricing = { inputNanos: 1_000_000n, outputNanos: 1_000_000n, cacheReadNanos: 1_000_000n, cacheWriteNanos: 0n }
-  const tiers = { pricePercent: 250, tierPercents: { priority: 250, flex: 50 } }
+  const tiers = { pricePercent: 250, tierPercents: new Map(Object.entries({ priority: 250, flex: 50 })) }
   const cost = { nanos: 7n, outputNanos: 5n }
   const said = (asked: Asked, served: string | undefined, more: object = {}) => {
     const batch: GenerationEvent[] = [
@@ -103,6 +103,8 @@ test('a tier that no price is for makes the cost an estimate, which says so; wha
   assert.deepEqual(said(tiers, undefined), [38n, false])
   assert.deepEqual(said(tiers, 'default'), [15n, true])
   assert.deepEqual(said(tiers, 'flex'), [8n, false])
+  assert.deepEqual(said({ ...tiers, pricePercent: 50 }, undefined), [15n, true])
+  for (const word of ['constructor', '__proto__', 'toString']) assert.deepEqual(said(tiers, word), [15n, true])
   assert.deepEqual(said(tiers, 'priority', { cost }), [7n, true])
   assert.deepEqual(said(tiers, 'default', { cost }), [15n, true])
   assert.deepEqual(said({ pricePercent: 600 }, 'standard'), [90n, false])

@@ -114,8 +114,10 @@ export class Meter {
   get #terms(): CostTerms {
     const { pricePercent, tierPercents } = this.#asked
     const tier = this.#end?.serviceTier
-    const percent = tier === undefined || tierPercents === undefined ? pricePercent : tierPercents[tier]
-    return { billed: this.#billed, percent: Math.max(this.#billed.pricePercent ?? 0, percent ?? 100) }
+    // An answer that names no tier may be of a server that passes over what was asked: then nothing is cheaper.
+    const isNamed = tier !== undefined && tierPercents !== undefined
+    const percent = isNamed ? (tierPercents.get(tier) ?? 100) : Math.max(pricePercent ?? 100, 100)
+    return { billed: this.#billed, percent: Math.max(this.#billed.pricePercent ?? 0, percent) }
   }
 
   get #outputCostNanos(): bigint {

@@ -88,11 +88,15 @@ function outputConfig(request: GenerationRequest): Record<string, unknown> | und
   return Object.keys(output).length === 0 ? undefined : output
 }
 
-const TIERS: Readonly<Record<string, string>> = { auto: 'auto', priority: 'auto', default: 'standard_only' }
+const TIERS = new Map([
+  ['auto', 'auto'],
+  ['priority', 'auto'],
+  ['default', 'standard_only'],
+])
 
 /** The API gives its priority tier to whoever has it, unless that is not wanted. */
 function tierOf({ serviceTier }: GenerationRequest): string | undefined {
-  return serviceTier === undefined ? undefined : TIERS[serviceTier]
+  return TIERS.get(serviceTier ?? '')
 }
 
 function given(members: Record<string, unknown>): Record<string, unknown> {

@@ -4,6 +4,7 @@ import { Omissions } from '#services/inference/domain/omissions.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
 import type { Upstream } from '../http/upstream.ts'
+import type { OpenaiDialect } from '../openai/dialect.ts'
 import { askedTier } from '../openai/tiers.ts'
 import { OPENAI_FORMAT } from './format.ts'
 import { ResponsesMapper } from './mapper.ts'
@@ -12,10 +13,12 @@ import { responsesBody, responsesWarnings } from './request.ts'
 /** A server of OpenAI's Responses API. Only there a thought of OpenAI's models survives between tool calls. */
 export class ResponsesProvider implements ModelProvider {
   readonly #providerId: string
+  readonly #dialect: OpenaiDialect
   readonly #upstream: Upstream
 
-  constructor(providerId: string, upstream: Upstream) {
+  constructor(providerId: string, dialect: OpenaiDialect, upstream: Upstream) {
     this.#providerId = providerId
+    this.#dialect = dialect
     this.#upstream = upstream
   }
 
@@ -28,7 +31,7 @@ export class ResponsesProvider implements ModelProvider {
   }
 
   asksFor({ serviceTier, speed }: GenerationRequest): Asked {
-    return askedTier(serviceTier || (speed === 'fast' ? 'priority' : undefined))
+    return askedTier(serviceTier || (speed === 'fast' ? 'priority' : undefined), this.#dialect === 'openai')
   }
 
   #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {

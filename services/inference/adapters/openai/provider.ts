@@ -32,9 +32,9 @@ export class OpenaiProvider implements ModelProvider {
   }
 
   asksFor({ serviceTier, speed }: GenerationRequest): Asked {
-    return askedTier(
-      serviceTier || (speed === 'fast' && this.#profile.dialect !== 'compatible' ? 'priority' : undefined),
-    )
+    const { dialect } = this.#profile
+    const tier = serviceTier || (speed === 'fast' && dialect !== 'compatible' ? 'priority' : undefined)
+    return askedTier(tier, dialect === 'openai')
   }
 
   #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {

@@ -8,7 +8,7 @@ import { AnthropicProvider } from '../anthropic/provider.ts'
 import { EchoProvider } from '../echo/provider.ts'
 import { ApiKey } from '../http/api-key.ts'
 import { Upstream } from '../http/upstream.ts'
-import { profileOf } from '../openai/dialect.ts'
+import { dialectOf, profileOf } from '../openai/dialect.ts'
 import { OpenaiProvider } from '../openai/provider.ts'
 import { ResponsesProvider } from '../openai-responses/provider.ts'
 import { configured } from './configured-provider.ts'
@@ -47,7 +47,7 @@ export class ProviderSet implements AsyncDisposable {
     }
     const credentials = (key: string) => (keyHeader ? { [keyHeader]: key } : { authorization: `Bearer ${key}` })
     const upstream = new Upstream({ ...common, baseUrl, headers: lower, credentials })
-    if (protocol === 'openai-responses') return new ResponsesProvider(id, upstream)
+    if (protocol === 'openai-responses') return new ResponsesProvider(id, dialectOf(id, baseUrl), upstream)
     return new OpenaiProvider(id, profileOf(id, baseUrl, config.reasoningContent), upstream)
   }
 

@@ -7,7 +7,7 @@ export interface Asked {
   /** What tokens cost at most, in percent of the plain price: makers document more for a tier or a speed, and lists do not have it. */
   readonly pricePercent?: number | undefined
   /** The same by the tier that an answer says it was served by; one that is not here costs the plain price. Undefined: as was asked. */
-  readonly tierPercents?: Readonly<Record<string, number>> | undefined
+  readonly tierPercents?: ReadonlyMap<string, number> | undefined
   /** Whether something is to be kept in a cache for an hour. */
   readonly cachesLong?: boolean | undefined
 }
