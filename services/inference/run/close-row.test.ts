@@ -132,7 +132,7 @@ test('a caller that hung up before the provider was asked pays nothing; one that
   }
 })
 
-test('a row whose use cannot be told stays open for nobody: it is settled as lost', async () => {
+test('a row is settled as lost where its use is unknown', async () => {
   const abandoned: unknown[] = []
   const meter = new Meter(pricing, 7n)
   Object.defineProperty(meter, 'costNanos', {

@@ -33,7 +33,7 @@ async function* closing(
       if (meter.implausible) noteImplausible(generation, logger)
       closed = closer.close(closingOf(generation, { status, error, firstPartMs }))
     } catch (err) {
-      logger.error({ err }, 'It cannot be told what a request has used: its row is settled as lost')
+      logger.error({ err }, 'The use of a request is unknown: its row is settled as lost')
       ledger.abandon(workspace, requestId, isAsked)
     }
     return closed
