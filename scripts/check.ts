@@ -81,8 +81,8 @@ async function test(files: readonly string[]): Promise<boolean> {
     ...(mongo.binary === undefined ? {} : { PORTICO_TEST_MONGOD: mongo.binary }),
   }
   const patterns = files.length > 0 ? files : ['{services,gateway,test,scripts,bench}/**/*.test.ts']
-  // Three for two cores: many files wait most of their time.
-  const words = ['--test', '--test-concurrency=3', '--test-timeout=180000', '--test-reporter=spec', ...patterns]
+  // Four for two cores: many files wait most of their time.
+  const words = ['--test', '--test-concurrency=4', '--test-timeout=180000', '--test-reporter=spec', ...patterns]
   // Not spawnSync: while this process were blocked, nobody would read what mongod prints, and it would stop.
   const runner = spawn(process.execPath, words, { stdio: 'inherit', env: environment })
   // It then names the files that have not ended.

@@ -28,7 +28,7 @@ export class DeltaTemplate {
     this.#key = `"${member}":"`
   }
 
-  /** The text of an event that differs from the learned one in nothing else, else undefined. */
+  /** The text of an event that differs from the learned one in nothing else, else undefined; an empty one adds nothing, and is for the parser. */
   match(data: string): string | undefined {
     let at = 0
     let text: string | undefined
@@ -40,7 +40,8 @@ export class DeltaTemplate {
       if (at < 0) return undefined
       if (kind === 'text') text = data.slice(start, at)
     }
-    return text !== undefined && data.slice(at) === this.#after && !text.includes('\\') ? text : undefined
+    if (!text || data.slice(at) !== this.#after || text.includes('\\')) return undefined
+    return text
   }
 
   /** Learns from an event that adds a text and says nothing besides; false: there is nothing to learn from it. */
