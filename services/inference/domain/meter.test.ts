@@ -51,6 +51,19 @@ test('after a usage that cannot be true the one before it still counts', () => {
   assert.deepEqual([meter.implausible, last.usage], [true, usual])
 })
 
+test('searches count only beside a usage that can be true, and make one untrue that nobody can have made', () => {
+  for (const [usage, webSearches, isTrue] of [
+    [usual, 2n, true],
+    [usual, 10n ** 12n, false],
+    [{ ...usual, inputTokens: 10n ** 30n }, 2n, false],
+  ] as const) {
+    const meter = new Meter({ ...dear, inputNanos: 0n, outputNanos: 0n }, 7n)
+    const [last] = meter.take([{ type: 'usage', usage, billed: { webSearches } }, finished])
+    assert.equal(last?.type, 'finished')
+    assert.deepEqual([meter.implausible, last.costNanos], [!isTrue, isTrue ? 20_000_000n : 0n])
+  }
+})
+
 test('an output that nobody can have written in so few tokens is estimated', () => {
   const text: GenerationEvent = { type: 'part-extended', index: 0, text: 'x'.repeat(12_000) }
   for (const [outputTokens, expected] of [

@@ -20,6 +20,8 @@ export type MeteredEvent =
 
 /** A hundred times what any model takes or gives. */
 const MAX_TOKENS = 1_000_000_000n
+/** Many times what any answer searches. */
+const MAX_SEARCHES = 100_000n
 /** The longest tokens of models are runs of about a hundred spaces. */
 const MOST_BYTES_OF_TOKEN = 2_000
 
@@ -172,9 +174,13 @@ export class Meter {
   #note({ usage, cost, billed }: Extract<GenerationEvent, { readonly type: 'usage' }>): void {
     const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
     const counts = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens]
-    if (counts.some((tokens) => tokens > MAX_TOKENS)) this.#implausible = true
-    else this.#usage = usage
-    if (billed !== undefined) this.#billed = billed
+    const { webSearches = 0n, fileSearches = 0n } = billed ?? {}
+    const isTooMuch = counts.some((tokens) => tokens > MAX_TOKENS) || webSearches + fileSearches > MAX_SEARCHES
+    if (isTooMuch) this.#implausible = true
+    else {
+      this.#usage = usage
+      this.#billed = billed ?? this.#billed
+    }
     if (cost !== undefined && cost.nanos <= MAX_COST_NANOS) this.#reported = cost
   }
 }
