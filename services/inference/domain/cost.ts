@@ -85,6 +85,11 @@ export function searchPrice({ webSearchNanos = SEARCH_NANOS }: Pick<Pricing, 'we
   return webSearchNanos
 }
 
+/** The price of one search of files. */
+export function fileSearchPrice({ fileSearchNanos = SEARCH_NANOS }: Pick<Pricing, 'fileSearchNanos'>): bigint {
+  return fileSearchNanos
+}
+
 /** In millionths of nano-dollars. */
 function tokensOf(usage: Usage, prices: Omit<Pricing, 'long'>, longTokens: bigint): bigint {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
@@ -100,7 +105,7 @@ function tokensOf(usage: Usage, prices: Omit<Pricing, 'long'>, longTokens: bigin
 }
 
 function searchesOf({ webSearches = 0n, fileSearches = 0n }: Billed, prices: Omit<Pricing, 'long'>): bigint {
-  return webSearches * searchPrice(prices) + fileSearches * (prices.fileSearchNanos ?? SEARCH_NANOS)
+  return webSearches * searchPrice(prices) + fileSearches * fileSearchPrice(prices)
 }
 
 function rounded(millionths: bigint, percent = 100): bigint {

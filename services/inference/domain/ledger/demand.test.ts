@@ -75,6 +75,7 @@ test('what nobody knows of media and of tools that read by themselves is held at
     [hosted({ type: 'web_fetch_20250910', max_uses: 2 }), 25_000n],
     [hosted({ type: 'web_search_20250305', max_uses: 2 }), 25_000n + 20_000_000n],
     [hosted({ type: 'web_search' }), 125_000n + 100_000_000n],
+    [hosted({ type: 'file_search' }), 125_000n + 100_000_000n],
     [{ extensions: [{ format: 'f', headers: {}, body: { mcp_servers: [{}, {}] } }] }, 250_000n],
   ] as [Partial<GenerationRequest>, bigint | undefined][]) {
     assert.equal(extraOf(more), extra, JSON.stringify(more))

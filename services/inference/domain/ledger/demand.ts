@@ -1,4 +1,4 @@
-import { longCachePrice, type Pricing, pricesAt, searchPrice } from '../cost.ts'
+import { fileSearchPrice, longCachePrice, type Pricing, pricesAt, searchPrice } from '../cost.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { GenerationRequest } from '../generation.ts'
 import type { Demand, Prices } from './admission.ts'
@@ -27,7 +27,8 @@ export function demandOf(request: Omit<GenerationRequest, 'modelId'>, endpoint: 
   const plain = pricesAt(BigInt(inputTokens + openTokens), pricing)
   const prices = highest(plain, asked)
   const extra = BigInt(openTokens) * prices.inputNanos + BigInt(open.outputTokens) * prices.outputNanos
-  const extraNanos = (extra + MILLION - 1n) / MILLION + BigInt(open.searches) * searchPrice(plain)
+  const searches = BigInt(open.searches) * searchPrice(plain) + BigInt(open.fileSearches) * fileSearchPrice(plain)
+  const extraNanos = (extra + MILLION - 1n) / MILLION + searches
   return { ...demand, isFixed, prices, ...(extraNanos > 0n && { extraNanos }) }
 }
 

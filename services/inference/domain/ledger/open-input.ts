@@ -10,6 +10,8 @@ export interface OpenInput {
   readonly toolTokens: number
   /** Searches of the web that they may make. */
   readonly searches: number
+  /** Searches of files, likewise. */
+  readonly fileSearches: number
   /** Output that is charged besides what is generated: a prediction that was wrong. */
   readonly outputTokens: number
 }
@@ -32,7 +34,7 @@ export function openInputOf(
 ): OpenInput {
   let mediaTokens = 0
   for (const { parts } of messages) for (const part of parts) mediaTokens += openTokensOf(part, modelId)
-  let [uses, searches] = [0, 0]
+  let [uses, searches, fileSearches] = [0, 0, 0]
   for (const { definition } of hostedTools) {
     const type = String(definition.type)
     if (READS_NOTHING.test(type)) continue
@@ -40,10 +42,11 @@ export function openInputOf(
     const most = Math.min(Math.max(Math.ceil(said), 0), MOST_USES)
     uses += most
     if (SEARCHES.test(type)) searches += most
+    if (type === 'file_search') fileSearches += most
   }
   for (const { body } of extensions) uses += USES * (Array.isArray(body?.mcp_servers) ? body.mcp_servers.length : 0)
   const outputTokens = Math.ceil(Buffer.byteLength(prediction) / BYTES_OF_TOKEN)
-  return { mediaTokens, toolTokens: uses * TOKENS_OF_USE, searches, outputTokens }
+  return { mediaTokens, toolTokens: uses * TOKENS_OF_USE, searches, fileSearches, outputTokens }
 }
 
 function openTokensOf(part: Part, modelId: string): number {
