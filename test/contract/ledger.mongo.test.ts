@@ -43,7 +43,7 @@ test('MongoDB: what nobody waits for any more is settled, whether it was opened 
   await assert.rejects(late, reasonOfRejection('STORE_UNAVAILABLE'))
   await ledger.settle()
   const given = await ledger.get('wrk_1', 'req_1')
-  assert.deepEqual([given?.error, given?.costNanos], ['PROCESS_LOST', 0n])
+  assert.deepEqual([given?.error, given?.costNanos, given?.costKnown], ['PROCESS_LOST', 0n, true])
   assert.equal(await ledger.get('wrk_1', 'req_2'), undefined)
   for (const account of [...(await ledger.accounts('wrk_1', ['key_1'])), await ledger.workspaceAccount('wrk_1')]) {
     assert.deepEqual([account.heldRequests, account.heldNanos, account.minuteRequests], [0, 0n, 1])

@@ -85,10 +85,10 @@ test('SQLite: when its thread ends another one goes on; rows that run stay open,
   )
   const rows = await Promise.all(['unasked', 'asked'].map((requestId) => ledger.get('wrk_1', requestId)))
   assert.deepEqual(
-    rows.map((row) => [row?.error, row?.costNanos]),
+    rows.map((row) => [row?.error, row?.costNanos, row?.costKnown]),
     [
-      ['PROCESS_LOST', 0n],
-      ['PROCESS_LOST', 3n],
+      ['PROCESS_LOST', 0n, true],
+      ['PROCESS_LOST', 3n, false],
     ],
   )
   const [account] = await ledger.accounts('wrk_1', ['key_1'])

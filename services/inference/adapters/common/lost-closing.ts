@@ -24,7 +24,8 @@ export function lostClosing({ notedTokens, prices, ...row }: LostRow): LedgerClo
   return {
     ...{ workspace, requestId, apiKeyId, status: 'aborted', usage },
     costNanos: highestCost({ inputTokens: inputEstimate, outputTokens: notedTokens, prices }),
-    costKnown: prices !== undefined,
+    // Of what was asked the estimate is all that is left.
+    costKnown: !wasAsked,
     ...{ finishReason: undefined, rawReason: '', serviceTier: '', leftOut: [], firstPartMs: undefined },
     error: PROCESS_LOST,
   }

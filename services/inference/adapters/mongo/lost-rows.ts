@@ -102,7 +102,7 @@ export async function closeUnasked(rows: Collection<Row>, unasked: readonly Unas
     const nothing = { inputEstimate: 0n, notedTokens: 0n, prices: undefined }
     const closing = lostClosing({ workspace, requestId, apiKeyId: '', wasAsked: false, ...nothing })
     const filter = { _id: { workspace, requestId }, hold: name, status: 'open' as const }
-    return { updateOne: { filter, update: { $set: toClosed({ ...closing, costKnown: true }, now) } } }
+    return { updateOne: { filter, update: { $set: toClosed(closing, now) } } }
   })
   await rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
 }
