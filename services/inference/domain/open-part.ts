@@ -35,7 +35,7 @@ export interface OpenPart {
   /** The kind of provider that made proof or encrypted form. */
   format: string
   /** Log probabilities whose text is held. */
-  tokens: readonly LogProbability[]
+  tokens: LogProbability[]
   /** What the provider says of the part that no other member holds. */
   metadata: JsonObject | undefined
 }

@@ -153,3 +153,16 @@ test('a call of a custom tool and a thought carry what the provider says of them
     ...{ type: 'reasoning', summary: undefined, encrypted: 'e', id: 'rs_1', format: 'f' },
   })
 })
+
+test('log probabilities that come while half a character is kept back cost no more than others', () => {
+  const writer = new PartWriter()
+  const part = writer.start('text')
+  writer.extend(part, '\ud83d')
+  const begin = performance.now()
+  for (let i = 0; i < 60_000; i++) writer.extend(part, '', [{ token: 'x', logProbability: -1, alternatives: [] }])
+  writer.extend(part, '\ude00')
+  const ms = performance.now() - begin
+  const last = writer.take().at(-1)
+  assert.equal(last?.type === 'part-extended' && last.logProbabilities?.length, 60_000)
+  assert.ok(ms < 2_000, `${ms} ms`)
+})

@@ -66,7 +66,7 @@ export class PartWriter {
 
   /** Passes a text on, whole characters only: both halves of one may come apart. `tokens`: the log probabilities of the text. */
   extend(part: OpenPart, text: string, tokens: readonly LogProbability[] = NO_TOKENS): void {
-    if (tokens.length > 0) part.tokens = [...part.tokens, ...this.#admit(tokens)]
+    for (const token of this.#admit(tokens)) part.tokens.push(token)
     const whole = part.held + text
     part.held = endsInHalf(whole) ? whole.slice(-1) : ''
     this.#extend(part, part.held === '' ? whole : whole.slice(0, -1))
@@ -133,7 +133,7 @@ export class PartWriter {
     }
     if (kept === '' && part.held !== '') return
     part.text += kept
-    part.tokens = NO_TOKENS
+    part.tokens = []
     this.#events.push({ type: 'part-extended', index, text: kept, logProbabilities: tokens })
   }
 
