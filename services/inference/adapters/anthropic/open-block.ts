@@ -1,3 +1,4 @@
+import { isTooDeep } from '#services/inference/domain/nesting.ts'
 import type { OpenPart } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt, textAt } from '../http/json.ts'
@@ -20,7 +21,7 @@ export interface OpenBlock {
 export function collect(open: OpenBlock, { type: _, partial_json: json, ...said }: JsonObject): number {
   open.json += textAt(json)
   for (const [name, value] of Object.entries(said)) {
-    if (value === null || name === '__proto__') continue
+    if (value === null || name === '__proto__' || isTooDeep(value)) continue
     open.block[name] = value
     open.size += name.length + JSON.stringify(value).length
   }

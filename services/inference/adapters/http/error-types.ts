@@ -25,7 +25,7 @@ const TYPES: ReadonlyMap<string, string> = new Map(
 
 /** How providers without a word of their own say that a conversation is too long. */
 const OVERFLOW_WORDS =
-  /context (length|window|size|limit)|maximum prompt length|(prompt|input) is too long|input token count.*exceeds|reduce the length of the (messages|prompt|input)/i
+  /context (length|window|size|limit)|maximum prompt length|(prompt|input) is too long|input token count.{0,200}exceeds|reduce the length of the (messages|prompt|input)/i
 
 /** What providers refuse a request with for what it says. */
 const STATUSES: ReadonlySet<number> = new Set([400, 404, 413, 422])
