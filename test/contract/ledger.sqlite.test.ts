@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
+import { WORKSPACE } from '#services/inference/adapters/sqlite/account-rows.ts'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
+import { LedgerFile } from '#services/inference/adapters/sqlite/ledger-file.ts'
+import { toCloseCall, toOpenCall } from '#services/inference/adapters/sqlite/ledger-rows.ts'
 import { STEPS } from '#services/inference/adapters/sqlite/schema.ts'
 import { systemClock } from '#shared/clock.ts'
 import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
@@ -42,6 +45,47 @@ test('SQLite: what cannot be written changes no account, nor what is written bes
   const [account] = await ledger.accounts('wrk_1', ['key_1'])
   assert.deepEqual([account?.totalNanos, account?.heldRequests, account?.heldNanos], [5n, 2, 46n])
   assert.equal((await ledger.get('wrk_1', 'b'))?.status, 'open')
+})
+
+test('SQLite: a close that fails while it reads accounts has changed none of them, and counts once when it is tried again', async (t) => {
+  using folder = scratchDirectory()
+  const path = join(folder.path, 'inference.sqlite')
+  const keys = ['key_1', 'key_2']
+  {
+    await using file = new LedgerFile(path)
+    for (const apiKeyId of keys) {
+      await file.open(toOpenCall({ ...opening, requestId: apiKeyId, apiKeyId }, demand, undefined, 1_000))
+    }
+  }
+  await using file = new LedgerFile(path)
+  const { get } = StatementSync.prototype
+  const reading = t.mock.method(
+    StatementSync.prototype,
+    'get',
+    function (this: StatementSync, ...values: SQLInputValue[]) {
+      if (values[1] === 'key_2') throw new Error('disk I/O error')
+      return Reflect.apply(get, this, values)
+    },
+  )
+  const calls = keys.map((apiKeyId) => toCloseCall({ ...closing, requestId: apiKeyId, apiKeyId, costNanos: 5n }, 1_000))
+  const outcomes = await Promise.allSettled([file.close(calls, 1_000), file.probe()])
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'fulfilled'],
+  )
+  reading.mock.restore()
+  await file.close(calls, 1_000)
+  const accounts = await file.accounts('wrk_1', [...keys, WORKSPACE])
+  assert.deepEqual(
+    accounts.map(({ totalNanos, heldRequests }) => [totalNanos, heldRequests]),
+    [
+      [5n, 0],
+      [5n, 0],
+      [10n, 0],
+    ],
+  )
+  const [sum] = await file.activity({ workspace: 'wrk_1', day: 0, keyId: undefined, metadataKey: undefined })
+  assert.deepEqual([sum?.requestCount, sum?.costNanos], [2, 10n])
 })
 
 test('SQLite: rows are summed by their metadata piece by piece, none twice', async () => {

@@ -7,7 +7,7 @@ export const WORKSPACE = '*'
 const GET = 'SELECT * FROM accounts WHERE workspace = ? AND owner = ?'
 const PUT = 'INSERT OR REPLACE INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
-/** How many accounts are remembered. */
+/** How many accounts are remembered from one transaction to the next. */
 const MOST = 10_000
 
 interface Known {
@@ -31,12 +31,25 @@ export class AccountRows {
     this.#file = file
   }
 
-  /** The account of a key, or of the workspace. */
+  /** Accounts for whoever changes none of them. */
+  look(workspace: string, owners: readonly string[]): readonly Account[] {
+    return owners.map((owner) => this.#known.get(nameOf(workspace, owner))?.account ?? this.#read(workspace, owner))
+  }
+
+  /** Reads what a job is to change. */
+  read(workspace: string, owners: readonly string[]): void {
+    for (const owner of owners) this.#knownOf(workspace, owner)
+  }
+
+  /** The account of a key, or of the workspace, within a transaction; it is remembered until that ends at least. */
   get(workspace: string, owner: string): Account {
     return this.#knownOf(workspace, owner).account
   }
 
-  /** Within a transaction, as the last thing that a job does: a job that throws has changed nothing. */
+  /**
+   * Within a transaction, as the last thing that a job does, once it has read all that it changes: then nothing here can fail, and
+   * a job that throws has changed nothing.
+   */
   set(workspace: string, owner: string, account: Account): void {
     const known = this.#knownOf(workspace, owner)
     known.account = account
@@ -47,7 +60,17 @@ export class AccountRows {
 
   /** Writes what has changed. */
   write(): void {
-    if (this.#changed.length === 0) return
+    if (this.#changed.length > 0) this.#writeChanged()
+    if (this.#known.size >= MOST) this.#known.clear()
+  }
+
+  /** A transaction was undone: what is stored counts again. */
+  forget(): void {
+    this.#known.clear()
+    this.#changed = []
+  }
+
+  #writeChanged(): void {
     const put = this.#file().statement(PUT)
     for (const known of this.#changed) {
       const { totalNanos, day, dayNanos, weekNanos, monthNanos } = known.account
@@ -60,17 +83,10 @@ export class AccountRows {
     this.#changed = []
   }
 
-  /** A transaction was undone: what is stored counts again. */
-  forget(): void {
-    this.#known.clear()
-    this.#changed = []
-  }
-
   #knownOf(workspace: string, owner: string): Known {
-    const name = `${workspace} ${owner}`
+    const name = nameOf(workspace, owner)
     let known = this.#known.get(name)
     if (known === undefined) {
-      if (this.#known.size >= MOST && this.#changed.length === 0) this.#known.clear()
       known = { workspace, owner, account: this.#read(workspace, owner), isNew: false }
       this.#known.set(name, known)
     }
@@ -96,4 +112,8 @@ export class AccountRows {
       heldRequests: Number(row.held_requests),
     }
   }
+}
+
+function nameOf(workspace: string, owner: string): string {
+  return `${workspace} ${owner}`
 }

@@ -109,7 +109,7 @@ export class LedgerFile {
   }
 
   async accounts(workspace: string, owners: readonly string[]): Promise<readonly Account[]> {
-    return owners.map((owner) => this.#accounts.get(workspace, owner))
+    return this.#accounts.look(workspace, owners)
   }
 
   async activity(query: ActivityQuery): Promise<readonly ActivitySum[]> {
@@ -161,6 +161,8 @@ export class LedgerFile {
       }
       return [{ call, row, change: (account) => settling(account, hold, call.spent, now) }]
     })
+    // All that can fail comes before the first change.
+    for (const { call, row } of changes) this.#accounts.read(call.workspace, [row.api_key_id as string, WORKSPACE])
     for (const { call, row, before, change } of changes) {
       const { workspace } = call
       const place = {
