@@ -16,16 +16,16 @@ const source = (partIndex: number): MeteredEvent => {
   return { type: 'source', source: { partIndex, url: 'https://a.test/', ...nothing } }
 }
 
-test('thoughts are left out with their proofs, and the other parts are numbered without them', () => {
+test('thoughts are left out, the other parts are numbered without them, and calls keep their proofs', () => {
   const filter = new ThoughtFilter()
   const started: MeteredEvent = { type: 'started', warnings: [] }
-  const call = { type: 'tool-call', callId: 'c', name: 'f', arguments: '{}' } as const
+  const call = { type: 'tool-call', callId: 'c', name: 'f', arguments: '{}', signature: 's', format: 'x' } as const
   const left = [
     [started, start(0, 'reasoning'), grow(0, 'secret')],
     [end(0, { type: 'reasoning', text: 'secret', signature: 'secret' }), start(1, 'reasoning-summary')],
     [start(2, 'text'), grow(1, 'secret'), grow(2, 'a'), end(2, { type: 'text', text: 'a' }), source(2), source(1)],
     [end(1, { type: 'reasoning', summary: 'secret' })],
-    [start(3, 'tool-call'), end(3, { ...call, signature: 'secret', format: 'x' })],
+    [start(3, 'tool-call'), end(3, call)],
   ].map((batch) => filter.take(batch))
   assert.deepEqual(left, [
     [started],

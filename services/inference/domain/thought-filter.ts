@@ -1,7 +1,9 @@
-import type { Part } from './conversation.ts'
 import type { MeteredEvent } from './meter.ts'
 
-/** Takes what the model thought out of an answer, with the proofs of it that calls carry: the other parts are numbered as if there had been no thoughts. */
+/**
+ * Takes what the model thought out of an answer: the other parts are numbered as if there had been no thoughts. Calls keep their proofs,
+ * without which some providers refuse the next turn.
+ */
 export class ThoughtFilter {
   readonly #numbers = new Map<number, number>()
 
@@ -15,10 +17,7 @@ export class ThoughtFilter {
           this.#numbers.set(event.index, index)
           return [{ ...event, index }]
         }
-        case 'part-ended': {
-          const index = this.#numbers.get(event.index)
-          return index === undefined ? [] : [{ ...event, index, part: withoutProof(event.part) }]
-        }
+        case 'part-ended':
         case 'part-extended': {
           const index = this.#numbers.get(event.index)
           return index === undefined ? [] : [{ ...event, index }]
@@ -32,10 +31,4 @@ export class ThoughtFilter {
       }
     })
   }
-}
-
-function withoutProof(part: Part): Part {
-  if (part.type !== 'tool-call' || part.signature === undefined) return part
-  const { signature: _1, format: _2, ...call } = part
-  return call
 }

@@ -100,8 +100,42 @@ test('the latest models decide themselves how they draw and how long they think;
     assert.deepEqual([thinking.body.thinking, thinking.body.output_config], [{ type: 'adaptive' }, { effort: 'low' }])
     assert.deepEqual(thinking.left, ['reasoning.max_tokens'])
   }
+  const dated = { modelId: 'claude-opus-4-20250514', sampling: drawn({ temperature: 0.5, topP: 0.5, topK: 3 }) }
+  const { temperature, top_p, top_k } = sent(dated).body
+  assert.deepEqual([temperature, top_p, top_k, sent(dated).left], [0.5, 0.5, 3, []])
   const earlier = sent({ modelId: 'claude-sonnet-4-6', reasoning: { maxTokens: 2_000 } })
   assert.deepEqual(earlier.body.thinking, { type: 'enabled', budget_tokens: 2_000 })
+})
+
+test('models that cannot think are not asked to, and this is said', () => {
+  for (const modelId of ['claude-3-opus-20240229', 'claude-3-5-sonnet-20241022', 'claude-3-5-haiku-latest']) {
+    for (const reasoning of [{ effort: 'high' }, { maxTokens: 2_000 }]) {
+      const { body, left } = sent({ modelId, reasoning })
+      assert.deepEqual([body.thinking, body.output_config, left], [undefined, undefined, ['reasoning']], modelId)
+    }
+    const none = sent({ modelId, reasoning: { effort: 'none' } })
+    assert.deepEqual([none.body.thinking, none.left], [undefined, []], modelId)
+  }
+  for (const modelId of ['claude-3-7-sonnet-20250219', 'claude-opus-4-20250514', 'claude-sonnet-4-20250514']) {
+    const { body, left } = sent({ modelId, reasoning: { effort: 'low' } })
+    assert.deepEqual([body.thinking, left], [{ type: 'enabled', budget_tokens: 4_096 }, []], modelId)
+  }
+})
+
+test('an effort that the model does not know becomes the next one that it knows, and this is said', () => {
+  for (const [modelId, effort, taken] of [
+    ['claude-opus-4-6', 'xhigh', 'high'],
+    ['claude-sonnet-4-6', 'xhigh', 'high'],
+    ['claude-mythos-preview', 'xhigh', 'high'],
+    ['claude-opus-4-6', 'max', 'max'],
+    ['claude-opus-4-7', 'xhigh', 'xhigh'],
+    ['claude-sonnet-5', 'xhigh', 'xhigh'],
+    ['claude-opus-5-5', 'minimal', 'low'],
+  ] as const) {
+    const { body, left } = sent({ modelId, reasoning: { effort } })
+    const said = taken === effort ? [] : ['reasoning.effort']
+    assert.deepEqual([body.output_config, left], [{ effort: taken }, said], `${modelId} ${effort}`)
+  }
 })
 
 test('instructions between turns stay where models take them, and go before the conversation where they do not', () => {
@@ -142,9 +176,11 @@ test('instructions between turns stay where models take them, and go before the 
     assert.deepEqual({ system: body.system, messages: body.messages }, placed)
     assert.deepEqual(left, ['messages[5]'])
   }
-  const moved = sent({ modelId: 'claude-opus-4-7', messages })
-  assert.deepEqual(moved.body.system, [...text('Be brief.', 'b'), addition, ...text('misplaced', 'e')])
-  assert.deepEqual(moved.left, ['messages[2]'])
+  for (const modelId of ['claude-opus-4-7', 'claude-opus-4-20250514']) {
+    const moved = sent({ modelId, messages })
+    assert.deepEqual(moved.body.system, [...text('Be brief.', 'b'), addition, ...text('misplaced', 'e')])
+    assert.deepEqual(moved.left, ['messages[2]'])
+  }
 })
 
 test('files that are neither text nor PDF are left out and named', () => {

@@ -7,7 +7,6 @@ import { models } from './models.ts'
 
 const MIN_BUDGET = 1_024
 const BUDGETS: Readonly<Record<string, number>> = { minimal: 1_024, low: 4_096, medium: 10_000, high: 16_000 }
-const EFFORTS: Readonly<Record<string, string>> = { minimal: 'low' }
 
 interface Thinking {
   readonly thinking: JsonObject | undefined
@@ -31,11 +30,11 @@ export function thinkingOf(request: GenerationRequest): Thinking {
     const budget = thinking?.budget_tokens
     return { ...nothing, thinking, budget: typeof budget === 'number' ? budget : 0 }
   }
-  if (reasoning === undefined) return nothing
+  if (reasoning === undefined || !models.thinks(modelId)) return nothing
   const { effort, maxTokens, summary } = reasoning
   if (effort === 'none') return { ...nothing, thinking: { type: 'disabled' } }
   const byBudget = models.thinksByBudget(modelId)
-  if (demandsCall(request)) return { ...nothing, effort: effort && !byBudget ? (EFFORTS[effort] ?? effort) : undefined }
+  if (demandsCall(request)) return { ...nothing, effort: byBudget ? undefined : effortOf(effort, modelId) }
   if ((maxTokens && !models.decides(modelId)) || (effort && byBudget)) {
     const wanted = maxTokens || (BUDGETS[effort ?? ''] ?? 24_000)
     // Without a maximum the model's own is one, and something is left for the answer.
@@ -49,5 +48,12 @@ export function thinkingOf(request: GenerationRequest): Thinking {
   if (!effort && !maxTokens) return nothing
   // These models keep their thoughts to themselves unless they are asked for them.
   const display = summary === undefined ? {} : { display: 'summarized' }
-  return { ...nothing, thinking: { type: 'adaptive', ...display }, effort: effort && (EFFORTS[effort] ?? effort) }
+  return { ...nothing, thinking: { type: 'adaptive', ...display }, effort: effortOf(effort, modelId) }
+}
+
+/** The effort that a model knows and that comes next to the one that is wanted. */
+function effortOf(wanted: string | undefined, modelId: string): string | undefined {
+  if (wanted === 'minimal') return 'low'
+  if (wanted === 'xhigh' && !models.takesXhigh(modelId)) return 'high'
+  return wanted || undefined
 }

@@ -4,6 +4,7 @@ import { foreignLeftOut, OPEN_MODELS_ONLY, type Setting, settingsLeftOut } from 
 import { ANTHROPIC } from './extension.ts'
 import { stayingInstructions } from './instructions.ts'
 import { untakenIn } from './messages.ts'
+import { models } from './models.ts'
 import { samplingOf } from './sampling.ts'
 import { demandsCall, thinkingOf } from './thinking.ts'
 import { searches } from './tools.ts'
@@ -43,15 +44,21 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
   const staying = stayingInstructions(request)
   const between = messages.findIndex((message, i) => message.role === 'system' && i > first && !staying.has(message))
   warn(`messages[${between}]`, first >= 0 && between > 0, 'It was moved before the conversation')
-  const { thinking } = thinkingOf(request)
+  const { thinking, effort } = thinkingOf(request)
   if (reasoning === undefined) return warnings
   warn('reasoning.summary', reasoning.summary !== undefined && thinking?.type !== 'adaptive', SUMMARY)
   const wanted = reasoning.maxTokens !== undefined || (reasoning.effort !== undefined && reasoning.effort !== 'none')
   const unlimited = thinking?.type === 'adaptive' && reasoning.maxTokens !== undefined
   warn('reasoning.max_tokens', unlimited, 'This model decides itself how long it thinks: it was left out')
-  const why = demandsCall(request) ? 'a call is demanded' : 'max_output_tokens leaves no room'
-  warn('reasoning', wanted && thinking === undefined, `The model does not think: ${why}`)
+  const isOther = effort !== undefined && effort !== reasoning.effort
+  warn('reasoning.effort', isOther, `This model has no such effort: it is asked for "${effort}"`)
+  warn('reasoning', wanted && thinking === undefined, `The model does not think: ${whyNoThoughts(request)}`)
   return warnings
+}
+
+function whyNoThoughts(request: GenerationRequest): string {
+  if (!models.thinks(request.modelId)) return 'it cannot'
+  return demandsCall(request) ? 'a call is demanded' : 'max_output_tokens leaves no room'
 }
 
 /** A long conversation about sounds needs no more. */

@@ -23,25 +23,27 @@ export interface ChatContext {
 /** The conversation as chat completions want it. */
 export function openaiMessages(messages: readonly Message[], context: ChatContext): Item[] {
   return messages.flatMap(({ role, parts }) => {
-    if (role === 'assistant') return [assistant(parts, context)]
+    if (role === 'assistant') return assistant(parts, context)
     if (role === 'tool') return results(parts, context)
-    if (parts.length === 0) return []
-    return [{ role, content: contentOf(parts, context) }]
+    const content = contentOf(parts, context)
+    return Array.isArray(content) && content.length === 0 ? [] : [{ role, content }]
   })
 }
 
-function assistant(parts: readonly Part[], context: ChatContext): Item {
+/** A message of which nothing is left is refused by OpenAI: it is left out. */
+function assistant(parts: readonly Part[], context: ChatContext): Item[] {
   const calls = parts.filter((part) => part.type === 'tool-call')
   const refusals = parts.filter((part) => part.type === 'refusal')
   const said = parts.filter((part) => part.type === 'text')
-  return {
-    role: 'assistant',
-    content: said.length === 0 ? null : contentOf(said, context),
+  const besides = {
     ...(refusals.length === 0 ? {} : { refusal: textOf(refusals) }),
     ...thoughts(parts, context),
     ...others(parts, context),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => callOf(call, context)) }),
   }
+  if (said.length === 0)
+    return Object.keys(besides).length === 0 ? [] : [{ role: 'assistant', content: null, ...besides }]
+  return [{ role: 'assistant', content: contentOf(said, context), ...besides }]
 }
 
 function callOf(call: ToolCallPart, { profile, flat }: ChatContext): Item {
@@ -94,11 +96,15 @@ function reasoningDetails(part: Extract<Part, { type: 'reasoning' }>): Item[] {
 /** Pictures that the model made, which OpenRouter takes back; what nobody takes back is left out. */
 function others(parts: readonly Part[], { profile, omissions }: ChatContext): Item {
   const images: Item[] = []
+  const takesBack = profile.dialect === 'openrouter'
   for (const part of parts) {
-    if (part.type === 'image' && profile.dialect === 'openrouter') {
+    if (part.type === 'image' && takesBack) {
       images.push({ type: 'image_url', image_url: { url: toUrl(part.source, part.mime || 'image/png') } })
-    } else if (part.type === 'foreign') omissions.add('messages', `Items of ${part.format} were left out`)
-    else if ('source' in part) omissions.add('messages', `This provider takes no ${part.type} of its own back`)
+    } else if (part.type === 'foreign') {
+      // Others were named beforehand (`openaiWarnings`).
+      if (takesBack || part.format === profile.format)
+        omissions.add('messages', `Items of ${part.format} were left out`)
+    } else if ('source' in part) omissions.add('messages', `This provider takes no ${part.type} of its own back`)
   }
   return images.length === 0 ? {} : { images }
 }

@@ -5,7 +5,7 @@ import type { ChatContext } from './messages.ts'
 type Item = Record<string, unknown>
 
 /** The content of a message: a text where it is nothing else, a list of pieces else. */
-export function contentOf(parts: readonly Part[], context: ChatContext): unknown {
+export function contentOf(parts: readonly Part[], context: ChatContext): string | Item[] {
   const [first] = parts
   const marked = first?.cache !== undefined && context.profile.dialect !== 'openai'
   return parts.length === 1 && first?.type === 'text' && !marked ? first.text : piecesOf(parts, context)

@@ -157,3 +157,27 @@ test('a request that says nothing sends nothing', () => {
     stream_options: { include_usage: true },
   })
 })
+
+test('a message of which nothing is left is left out', () => {
+  const text = { type: 'text', text: 'x' } as const
+  const thought = { type: 'reasoning', text: 'hm' } as const
+  const messages: Message[] = [
+    { role: 'user', parts: [text] },
+    { role: 'assistant', parts: [thought] },
+    { role: 'assistant', parts: [{ type: 'foreign', format: 'other', item: {} }] },
+    { role: 'assistant', parts: [] },
+    { role: 'user', parts: [{ type: 'video', source: { url: 'https://a.test/a.mp4' } }] },
+    { role: 'assistant', parts: [{ type: 'refusal', text: 'no' }] },
+    { role: 'user', parts: [text] },
+  ]
+  const of = (dialect: OpenaiDialect, profile: Partial<ChatProfile> = {}) =>
+    asked(generationRequest({ messages }), dialect, profile)
+  const user = { role: 'user', content: 'x' }
+  const refused = { role: 'assistant', content: null, refusal: 'no' }
+  assert.deepEqual(of('openai').body.messages, [user, refused, user])
+  assert.equal(of('openai').warnings.length, 3, 'a thought, an item and a film, each once')
+  const video = { role: 'user', content: [{ type: 'video_url', video_url: { url: 'https://a.test/a.mp4' } }] }
+  assert.deepEqual(of('compatible').body.messages, [user, video, refused, user])
+  const held = { role: 'assistant', content: null, reasoning_content: 'hm' }
+  assert.deepEqual(of('compatible', { reasoningContent: true }).body.messages, [user, held, video, refused, user])
+})
