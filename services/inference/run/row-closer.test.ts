@@ -77,6 +77,21 @@ test('a row that cannot be written keeps no other one open, and is given up', as
   assert.deepEqual([written, abandoned], [['a', 'c'], [['wrk_1', 'bad', true]]])
 })
 
+test('once disposal has waited long enough a store that is away is not tried any more', async (t) => {
+  const abandoned: unknown[] = []
+  const { ledger } = openLedger(() => Promise.reject(storeUnavailable('away')))
+  const abandon = (...row: unknown[]): void => void abandoned.push(row)
+  const closer = new RowCloser({ ...ledger, abandon }, silentLogger)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  void closer.close(closingOf('a'))
+  const disposed = closer[Symbol.asyncDispose]()
+  t.mock.timers.tick(5_000)
+  t.mock.timers.reset()
+  await disposed
+  await waitFor('the end of all tries', () => abandoned.length === 1)
+  assert.deepEqual(abandoned, [['wrk_1', 'a', true]])
+})
+
 test('disposal closes what waits, and waits for what is being written', async () => {
   const written: number[] = []
   const { calls, ledger } = openLedger(async (call) => {

@@ -5,20 +5,22 @@ import type { Ledger, LedgerClosing } from '../ports/ledger.ts'
 
 /** How long rows wait for others that are closed with them. */
 const GROUP_MS = 10
-/** However long the ledger is away: as long as it is, nothing new is opened that would have to be closed. */
+/** However long the ledger is away, until disposal: as long as it is, nothing new is opened that would have to be closed. */
 const PATIENCE_MS = Number.POSITIVE_INFINITY
 const STOP_MS = 5_000
 /** A reader of the ledger waits so long for closes that are under way. */
 const READ_MS = 4_000
 
 /**
- * Closes rows of the ledger while nobody waits for it, those of 10 ms in one commit. While the ledger is away it tries again, and one
- * that cannot be written keeps no other one open, and is settled as of a process that is gone. Disposal closes what is left, and waits for it at most 5 s.
+ * Closes rows of the ledger while nobody waits for it, those of 10 ms in one write unless another row is opened meanwhile. While the ledger is away it tries again, and one
+ * that cannot be written keeps no other one open, and is settled as of a process that is gone. Disposal closes what is left, and waits for it at most 5 s;
+ * what is not written by then is left for the next start.
  */
 export class RowCloser implements AsyncDisposable {
   readonly #ledger: Ledger
   readonly #logger: Logger
   readonly #writes = new Set<Promise<void>>()
+  readonly #stopped = new AbortController()
   #waiting: LedgerClosing[] = []
   #timer: NodeJS.Timeout | undefined
 
@@ -34,7 +36,7 @@ export class RowCloser implements AsyncDisposable {
     try {
       await this.#ledger.announce([closing])
     } catch (err) {
-      // Of a store that is away its watch speaks, once.
+      // The store watch already logs an outage.
       if (isStoreUnavailable(err)) return
       this.#logger.warn({ err }, 'A close could not be announced: whoever reads the ledger at once may miss it')
     }
@@ -50,6 +52,7 @@ export class RowCloser implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.flush()
     await this.#within(STOP_MS)
+    this.#stopped.abort()
   }
 
   async #within(ms: number): Promise<void> {
@@ -78,7 +81,7 @@ export class RowCloser implements AsyncDisposable {
   /** Rows that cannot be written together are written each by itself. */
   async #write(closings: readonly LedgerClosing[]): Promise<void> {
     try {
-      await forStoreWithin(PATIENCE_MS, () => this.#ledger.close(closings))
+      await forStoreWithin(PATIENCE_MS, () => this.#ledger.close(closings), this.#stopped.signal)
     } catch (err) {
       if (closings.length > 1 && !isStoreUnavailable(err)) {
         await Promise.all(closings.map((closing) => this.#write([closing])))

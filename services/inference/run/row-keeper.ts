@@ -50,7 +50,7 @@ export class RowKeeper implements Disposable {
       await this.#ledger.settle()
       await this.#note()
     } catch (err) {
-      // Of a store that is away its watch speaks, once.
+      // The store watch already logs an outage.
       if (!isStoreUnavailable(err))
         this.#logger.warn({ err }, 'Rows of the ledger could not be kept; another try follows in three seconds')
     } finally {

@@ -25,8 +25,8 @@ interface Job {
 
 /**
  * A SQLite file with group commit: all writes of one turn of the event loop share one transaction (WAL,
- * synchronous=FULL) and resolve after its commit. Jobs that share one have a savepoint each, so that one that throws
- * undoes only itself. Reads see committed work only, since nothing else runs while a transaction is open. Used by
+ * synchronous=FULL) and resolve after its commit. Of jobs that share one, each that does not undo itself has a savepoint, so that
+ * one that throws undoes only itself. Reads see committed work only, since nothing else runs while a transaction is open. Used by
  * adapters only (ADR 0002). An empty file gets its form; an older one throws `OlderStoreError`, a newer one ConfigError.
  */
 export class SqliteFile implements AsyncDisposable {

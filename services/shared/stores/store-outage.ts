@@ -50,14 +50,14 @@ export const STORE_AGAIN_MS = 1_000
 
 /**
  * Does work that may be done twice, again after a second while the store is away, but gives the store up when it was away
- * for so long, in milliseconds. Whatever else the work throws is thrown.
+ * for so long, in milliseconds, or once it is stopped. Whatever else the work throws is thrown.
  */
-export async function forStoreWithin<T>(ms: number, work: () => Promise<T>): Promise<T> {
+export async function forStoreWithin<T>(ms: number, work: () => Promise<T>, stopped?: AbortSignal): Promise<T> {
   for (let left = ms; ; left -= STORE_AGAIN_MS) {
     try {
       return await work()
     } catch (error) {
-      if (!isStoreUnavailable(error) || isDamaged(error) || left <= 0) throw error
+      if (!isStoreUnavailable(error) || isDamaged(error) || left <= 0 || stopped?.aborted) throw error
     }
     await delay(STORE_AGAIN_MS, undefined, { ref: false })
   }

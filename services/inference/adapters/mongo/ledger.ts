@@ -105,7 +105,7 @@ export class MongoLedger implements Ledger {
   abandon(workspace: string, requestId: string, wasAsked: boolean): void {
     const row = { workspace, requestId }
     const name = this.#own.nameOf(row)
-    // Of one that is still being opened, `open` says what became of it.
+    // A row that is still being opened is only forgotten here: `open` settles it.
     if (wasAsked || name === undefined) this.#own.forget(row)
     else this.#own.failed(row, name, this.#clock.monotonic())
   }

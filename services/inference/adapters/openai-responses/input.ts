@@ -52,7 +52,7 @@ function asked(input: Item[], role: 'developer' | 'user', parts: readonly Part[]
   for (const part of parts) if (part.type === 'foreign') foreign(input, part)
 }
 
-/** What the model said, in its order: words that stand together, and were said for the same, are one message. */
+/** What the model said, in its order: words that stand together in one phase are one message. */
 function said(input: Item[], parts: readonly Part[], context: Context): void {
   let words: Item[] | undefined
   let phase: string | undefined

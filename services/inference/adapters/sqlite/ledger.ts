@@ -124,7 +124,7 @@ export class SqliteLedger implements Ledger {
     return this.#runningThread().call(method, args)
   }
 
-  /** One that could do nothing at all is followed by another one after a second only. */
+  /** The running thread. A thread that ended before it did anything is replaced only after a second. */
   #runningThread(): ThreadClient {
     const now = this.#clock.monotonic()
     if (this.#thread.isGone && (this.#thread.hasAnswered || now - this.#startedAt >= STORE_AGAIN_MS)) {
