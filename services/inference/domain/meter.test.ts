@@ -64,6 +64,14 @@ test('searches count only beside a usage that can be true, and make one untrue t
   }
 })
 
+test('an answer to an input without tokens is estimated', () => {
+  const meter = new Meter(dear, 7n)
+  meter.take([{ type: 'part-extended', index: 0, text: 'Hi' }])
+  const [last] = meter.take([{ type: 'usage', usage: { ...usual, inputTokens: 0n, cacheReadTokens: 0n } }, finished])
+  assert.equal(last?.type, 'finished')
+  assert.deepEqual(last.usage, { ...usual, inputTokens: 7n, cacheReadTokens: 0n, estimated: true })
+})
+
 test('an output that nobody can have written in so few tokens is estimated', () => {
   const text: GenerationEvent = { type: 'part-extended', index: 0, text: 'x'.repeat(12_000) }
   for (const [outputTokens, expected] of [

@@ -140,13 +140,21 @@ export class Meter {
     if (last === undefined) return events
     this.#end = last
     const reported = this.#usage
-    const isTrue = reported !== undefined && Number(reported.outputTokens) * MOST_BYTES_OF_TOKEN >= this.#outputBytes
+    const isTrue = reported !== undefined && this.#saysEnough(reported)
     if (reported !== undefined && !isTrue) this.#implausible = true
+    if (!isTrue) this.#billed = {}
     const usage = isTrue ? reported : estimatedUsage(reported, this.#inputTokens, this.#outputBytes)
     this.#usage = usage
     const { costNanos, costKnown } = this
     events.push({ ...last, usage, costNanos, outputCostNanos: this.#outputCostNanos, costKnown })
     return events
+  }
+
+  /** Whether a usage is enough for what was written: nobody writes so much in so few tokens, or in answer to nothing. */
+  #saysEnough({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): boolean {
+    if (this.#outputBytes === 0) return true
+    const isAsked = inputTokens + cacheReadTokens + cacheWriteTokens > 0n
+    return isAsked && Number(outputTokens) * MOST_BYTES_OF_TOKEN >= this.#outputBytes
   }
 
   /** Counts what comes; whether all of it is passed on as it is. */

@@ -79,6 +79,13 @@ test('what looks like a key in an error that a stream or a whole answer brings i
   await assert.rejects(answer, reasonOfRejection('PROVIDER_RATE_LIMITED', shown))
 })
 
+test('nor is the first half of a key where a long message is cut', async () => {
+  const error = { code: 429, message: `${'x'.repeat(490)} ${key}` }
+  await using opened = await open(streams(`data: ${JSON.stringify({ error })}\n\n`))
+  const shown = { provider: 'p', status: '429', message: `${'x'.repeat(490)} ***…` }
+  await assert.rejects(eventsOf(opened.provider), reasonOfRejection('PROVIDER_RATE_LIMITED', shown))
+})
+
 test('a server that is not there is unavailable', async () => {
   await using opened = await open(() => {})
   await opened.stub[Symbol.asyncDispose]()

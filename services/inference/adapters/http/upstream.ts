@@ -9,6 +9,8 @@ import { type ResponseHead, ResponseReader } from './response-reader.ts'
 const MAX_ERROR_BYTES = 64 * 1024
 /** Characters of a configured header below which it is a word and no secret. */
 const LEAST_SECRET = 12
+/** Fewer characters of a secret give nothing away. */
+const LEAST_CUT = 4
 const EVENT_STREAM = 'text/event-stream'
 const OURS = new Set([
   ...['authorization', 'x-api-key', 'api-key', 'host', 'content-length', 'content-type', 'content-encoding', 'accept'],
@@ -122,8 +124,19 @@ export class Upstream {
   #masked(text: string): string {
     const { key, headers } = this.#options
     const values = Object.values(headers).filter(({ length }) => length >= LEAST_SECRET)
-    return [...(key?.used ?? []), ...values].reduce((left, secret) => left.replaceAll(secret, '***'), text)
+    return [...(key?.used ?? []), ...values].reduce(
+      (left, secret) => withoutEnd(left.replaceAll(secret, '***'), secret),
+      text,
+    )
   }
+}
+
+/** A message that was cut amid a secret. */
+function withoutEnd(text: string, secret: string): string {
+  for (let kept = secret.length - 1; kept >= LEAST_CUT; kept--) {
+    if (text.endsWith(`${secret.slice(0, kept)}…`)) return `${text.slice(0, -kept - 1)}***…`
+  }
+  return text
 }
 
 /** Whether an answer with such headers is a stream. */
