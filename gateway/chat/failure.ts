@@ -10,7 +10,7 @@ export interface ChatFailure {
 }
 
 /** Says what broke a generation off, as the error would have said it before the first byte. */
-export function chatFailure(_: unknown, { body }: Pick<PublicError, 'body'>): ChatFailure {
+export function chatFailure({ body }: Pick<PublicError, 'body'>): ChatFailure {
   const { error, ...beside } = body
   const { code, message, metadata } = error as ChatError
   return { error: { code, message, metadata }, ...beside }

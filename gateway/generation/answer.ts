@@ -13,7 +13,7 @@ export interface Presentation<Answer, Failure> {
   /** The whole body of a failure that comes after white space was sent. */
   readonly fromFailure: (failure: Failure) => unknown
   /** What broke a generation off, in the dialect's words. */
-  readonly failureOf: (error: unknown, shown: PublicError) => Failure
+  readonly failureOf: (shown: PublicError) => Failure
   /** The generation ended without its last event. */
   readonly cutOff: Failure
   /** The server stopped before the generation ended. */
@@ -47,5 +47,5 @@ export function answerGeneration<Answer, Failure>(
     if (made === undefined) throw new Error('Nothing was generated')
     return fromGeneration(made)
   })
-  return whole(generated, (error, shown) => fromFailure(failures.failureOf(error, shown)))
+  return whole(generated, (_, shown) => fromFailure(failures.failureOf(shown)))
 }

@@ -16,7 +16,7 @@ export interface StreamWriter<Failure> {
   }
   readonly frames: { take(): string }
   /** What broke a generation off, in the dialect's words. */
-  readonly failureOf: (error: unknown, shown: PublicError) => Failure
+  readonly failureOf: (shown: PublicError) => Failure
   /** The generation ended without its last event. */
   readonly cutOff: Failure
   /** The server stopped before the generation ended. */
@@ -39,7 +39,7 @@ export function streamedAnswer<Failure>(
       return frames.take()
     },
     end: () => fail(cutOff),
-    failed: (error, shown) => fail(failureOf(error, shown)),
+    failed: (_, shown) => fail(failureOf(shown)),
     heartbeat: HEARTBEAT,
     stop: { share: SHARE_OF_STOP, frames: () => fail(stopping) },
   })

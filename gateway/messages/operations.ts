@@ -55,7 +55,7 @@ export const createMessage = operation({
         return describe === undefined ? message : { ...message, openrouter_metadata: describe(generation) }
       },
       fromFailure: (failure) => failure,
-      failureOf: (_, shown) => shown.body,
+      failureOf: (shown) => shown.body,
       cutOff: broken(requestId, 'Internal Server Error'),
       stopping: broken(requestId, 'The server is stopping'),
       writer() {

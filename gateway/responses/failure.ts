@@ -21,7 +21,7 @@ const CODES: Readonly<Record<string, string>> = {
 }
 
 /** Says what broke a generation off, with the message that the error would have had before the first byte. */
-export function responseFailure(_: unknown, { body }: Pick<PublicError, 'body'>): ResponseFailure {
+export function responseFailure({ body }: Pick<PublicError, 'body'>): ResponseFailure {
   const { error, openrouter_metadata: metadata } = body as {
     readonly error: { readonly message: string; readonly metadata: { readonly error_type: string } }
     readonly openrouter_metadata?: RouterMetadata
