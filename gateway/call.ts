@@ -46,7 +46,7 @@ export class Call {
   /** `gen-…`: the generation that the request asks for, by which it goes in the ledger. Set by the runner; undefined: it asks for none. */
   generationId: string | undefined
   /** Says how far the request came that failed, where its client asks for that; set by the operation. */
-  describeFailure: ((error: unknown) => object) | undefined
+  describeFailure: ((error: unknown) => object | undefined) | undefined
   /** Set by authentication. */
   principal: Principal | undefined
   /** What the principal's key may spend, as it was read with it; undefined: the local operator, who has no key. */

@@ -1,3 +1,4 @@
+import { ConnectError } from '@connectrpc/connect'
 import type { AppliedPreset, Warning } from '#gen/portico/inference/v1/inference_pb.js'
 import { reasonOf } from '#shared/rejection.ts'
 import type { Call } from '../call.ts'
@@ -32,13 +33,16 @@ export function describeTo(
   const { model: requested = '', notApplied = [], routing } = asked
   const preferences = routing?.preferences?.map((name) => `routing.${name}`) ?? []
   const without = [...notApplied, ...preferences].map((field) => ({ field, message: 'It was not applied' }))
-  const describeFailure = (error: unknown): object => ofFailure(requested, error, toPipeline(without, publicField))
+  const describeFailure = (error: unknown): object | undefined =>
+    ofFailure(requested, error, toPipeline(without, publicField))
   call.describeFailure = describeFailure
   return (served) => toRouterMetadata(requested, served, publicField)
 }
 
-function ofFailure(requested: string, error: unknown, pipeline: Pipeline): RouterMetadata {
+/** Undefined: nobody knows how far the request came, since its call was late or broke off. */
+function ofFailure(requested: string, error: unknown, pipeline: Pipeline): RouterMetadata | undefined {
   const reason = reasonOf(error)
+  if (reason === undefined && error instanceof ConnectError) return undefined
   const failure = reason && providerFailure(reason)
   const common = { requested, strategy: 'direct', region: null, is_byok: false } as const
   if (reason === undefined || failure === undefined) {
