@@ -192,7 +192,7 @@ const MATRIX: readonly MatrixRow[] = [
     allow: [
       ...['./**', '../records/**', '../kinds.ts', '../shape.ts', '../call.ts', '../clients.ts'],
       '../http/json-gauge.ts',
-      ...['../errors/{schemas,provider,public-error}.ts', '#shared/{ids,clock,rejection}.ts'],
+      ...['../errors/{schemas,provider,public-error}.ts', '#shared/{ids,clock,reasons,rejection}.ts'],
       ...['#shared/rpc/{enum-table,field-limits}.ts', 'zod'],
       ...CONNECT,
     ],
@@ -201,7 +201,8 @@ const MATRIX: readonly MatrixRow[] = [
     name: 'errors of the facade know reasons',
     files: ['gateway/errors/**'],
     allow: [
-      ...['./**', '../call.ts', '../records/router-metadata.ts', '#shared/rejection.ts', 'node:crypto', 'pino', 'zod'],
+      ...['./**', '../call.ts', '../records/router-metadata.ts', '#shared/{reasons,rejection}.ts'],
+      ...['node:crypto', 'pino', 'zod'],
       ...CONNECT,
     ],
   },

@@ -7,7 +7,7 @@ import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js
 import { readConfig } from '#services/identity/config.ts'
 import { open, storeSchema } from '#services/identity/open.ts'
 import { systemClock } from '#shared/clock.ts'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { describeStore } from '#shared/config/store-config.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'

@@ -1,4 +1,4 @@
-import type { Reason } from '#shared/rejection.ts'
+import type { Reason } from '#shared/reasons.ts'
 
 /** What a caller without a credential gets; nothing is wrong with what it did not send. */
 export const BEARER_CHALLENGE = 'Bearer realm="portico"'

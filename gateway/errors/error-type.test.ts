@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { reasons } from '#services/inference/reasons.ts'
-import { Rejection, toConnectError } from '#shared/rejection.ts'
+import { toConnectError } from '#shared/reasons.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { errorTypeOf } from './error-type.ts'
 
 test('a failure of a provider has the type that its status says, any other that of its own status', () => {

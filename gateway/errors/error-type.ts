@@ -1,4 +1,4 @@
-import { reasonOf } from '#shared/rejection.ts'
+import { reasonOf } from '#shared/reasons.ts'
 import { providerFailure } from './provider.ts'
 
 /** Canonical types of errors that are not about a provider, by status (gateway facts 5.2). */

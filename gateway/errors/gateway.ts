@@ -1,4 +1,5 @@
-import type { Reason, ReasonsOf } from '#shared/rejection.ts'
+import type { Reason } from '#shared/reasons.ts'
+import type { ReasonsOf } from '#shared/rejection.ts'
 import { challengeHeader } from './challenge.ts'
 import { providerFailure } from './provider.ts'
 import type { ErrorTable, PublicError } from './public-error.ts'

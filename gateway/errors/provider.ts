@@ -1,4 +1,4 @@
-import type { Reason } from '#shared/rejection.ts'
+import type { Reason } from '#shared/reasons.ts'
 
 /** What a client of the gateway learns of a provider's failure (gateway facts 5.2). */
 export interface ProviderFailure {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { type AnyReason, type Reason, Rejection, reasonOf } from '#shared/rejection.ts'
+import { type Reason, reasonOf } from '#shared/reasons.ts'
+import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import type { Family } from '../call.ts'
 import { askedService } from './asked-service.ts'
 import { gatewayErrors } from './gateway.ts'

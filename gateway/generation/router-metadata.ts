@@ -1,6 +1,6 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { AppliedPreset, Warning } from '#gen/portico/inference/v1/inference_pb.js'
-import { reasonOf } from '#shared/rejection.ts'
+import { reasonOf } from '#shared/reasons.ts'
 import type { Call } from '../call.ts'
 import { providerFailure } from '../errors/provider.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { readConfig } from './config.ts'
 
 test('defaults: no project directory, ~/.config/opencode, no roots', () => {

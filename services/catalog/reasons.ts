@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect'
-import type { ReasonTable } from '#shared/rejection.ts'
+import type { ReasonTable } from '#shared/reasons.ts'
 import { closingReasons } from '#shared/rpc/server-reasons.ts'
 
 /** What the catalog service rejects with. */

@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ConfigError, type Environment } from '#shared/config/config.ts'
+import type { Environment } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { readConfig } from './config.ts'
 
 /** Reads a configuration with a file of that text. */

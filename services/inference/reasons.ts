@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect'
-import type { ReasonTable } from '#shared/rejection.ts'
+import type { ReasonTable } from '#shared/reasons.ts'
 import { storeReasons } from '#shared/stores/store-outage.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { Code, type ServiceImpl } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import type { ReasonTable } from '#shared/rejection.ts'
+import type { ReasonTable } from '#shared/reasons.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 
 const reasons: ReasonTable = {

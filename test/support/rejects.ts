@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { reasonOf } from '#shared/rejection.ts'
+import { reasonOf } from '#shared/reasons.ts'
 
 /** How a call was refused. */
 export interface Refusal {

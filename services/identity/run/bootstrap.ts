@@ -1,5 +1,5 @@
 import type { Clock } from '#shared/clock.ts'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { randomId } from '#shared/ids.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { type ApiKey, type ApiKeyKind, isUsable, prefixOf } from '../domain/api-key.ts'

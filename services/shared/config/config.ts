@@ -1,35 +1,11 @@
 import { z } from 'zod'
+import { ConfigError, type ConfigProblem } from '#shared/config/config-error.ts'
 import { readSecretFile } from '#shared/config/secret-file.ts'
 import { unknownSettings } from '#shared/config/unknown-settings.ts'
 import { schemaProblem } from '#shared/schema-problem.ts'
 
 /** Environment variables as a process got them. Only `config.ts` files and entry files touch the real ones. */
 export type Environment = Readonly<Record<string, string | undefined>>
-
-/** What is wrong with one variable. */
-export interface ConfigProblem {
-  readonly variable: string
-  readonly problem: string
-}
-
-/**
- * The settings cannot be used; the message names every variable that is wrong, not only the first, and no secret. `warnings` follow
- * under a heading of their own: they keep nothing from starting.
- */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-  readonly problems: readonly ConfigProblem[]
-
-  constructor(
-    problems: readonly ConfigProblem[],
-    { warnings = [], ...options }: ErrorOptions & { readonly warnings?: readonly ConfigProblem[] } = {},
-  ) {
-    const lines = (all: readonly ConfigProblem[]) => all.map(({ variable, problem }) => `\n  ${variable}: ${problem}`)
-    const also = warnings.length === 0 ? [] : ['\nWarnings:', ...lines(warnings)]
-    super(['The settings cannot be used:', ...lines(problems), ...also].join(''), options)
-    this.problems = problems
-  }
-}
 
 /** A configuration that nothing can change any more. */
 export type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T

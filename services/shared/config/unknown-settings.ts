@@ -1,4 +1,5 @@
-import type { ConfigProblem, Environment } from '#shared/config/config.ts'
+import type { Environment } from '#shared/config/config.ts'
+import type { ConfigProblem } from '#shared/config/config-error.ts'
 import { SETTING_NAMES } from '#shared/config/setting-names.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 

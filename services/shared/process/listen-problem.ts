@@ -1,4 +1,4 @@
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 
 /** Where a server was to listen, and the settings that say so. */
 export interface Address {

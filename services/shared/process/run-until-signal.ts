@@ -1,5 +1,5 @@
 import { systemClock } from '#shared/clock.ts'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import type { Rejection } from '#shared/rejection.ts'
 import { diskProblem } from '#shared/stores/disk-problem.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'

@@ -1,5 +1,5 @@
 import { create, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf'
-import { toConnectError } from '#shared/rejection.ts'
+import { toConnectError } from '#shared/reasons.ts'
 import type { LocalContext } from '#shared/rpc/local-context.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { openRpcSpan, runIn } from '#shared/rpc/rpc-span.ts'

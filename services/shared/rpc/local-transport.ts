@@ -1,6 +1,6 @@
 import { create, type DescMethod, type DescService, type MessageInitShape } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Transport } from '@connectrpc/connect'
-import { toConnectError } from '#shared/rejection.ts'
+import { toConnectError } from '#shared/reasons.ts'
 import { localValues } from '#shared/rpc/call-context.ts'
 import { DEFAULT_TIMEOUT_MS } from '#shared/rpc/limits.ts'
 import { LocalContext } from '#shared/rpc/local-context.ts'

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { Logger } from 'pino'
-import { reasonOf } from '#shared/rejection.ts'
+import { reasonOf } from '#shared/reasons.ts'
 import { Unreached } from '#shared/rpc/retry.ts'
 
 /** A peer, as its operator knows it. */

@@ -1,6 +1,6 @@
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { Logger } from 'pino'
-import { toConnectError } from '#shared/rejection.ts'
+import { toConnectError } from '#shared/reasons.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { wrapSteps } from '#shared/streams.ts'
 

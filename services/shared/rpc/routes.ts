@@ -1,6 +1,6 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { ReasonTable } from '#shared/rejection.ts'
+import type { ReasonTable } from '#shared/reasons.ts'
 import type { StoreHealth } from '#shared/stores/store-health.ts'
 
 /** One Connect service and its handlers. */

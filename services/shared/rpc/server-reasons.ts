@@ -1,5 +1,6 @@
 import { Code } from '@connectrpc/connect'
-import { type ReasonTable, Rejection } from '#shared/rejection.ts'
+import type { ReasonTable } from '#shared/reasons.ts'
+import { Rejection } from '#shared/rejection.ts'
 
 /** Why a service that stops ends what would go on; for its reason table. The same call succeeds elsewhere, or later. */
 export const closingReasons = {

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { makeDirectory } from '#shared/stores/make-directory.ts'
 
 /** What the system answers when this user may not write there. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { migrateStores } from '#shared/stores/migrate-stores.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import type { StoreConfig } from '#shared/config/store-config.ts'
 import type { MongoSchema } from './mongo-schema.ts'
 import type { ReportStep } from './schema-step.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { type MongoSchema, type MongoStep, migrateMongo, prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { OlderStoreError } from '#shared/stores/schema-step.ts'

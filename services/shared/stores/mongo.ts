@@ -1,5 +1,5 @@
 import { type ClientSession, type Db, MongoClient, MongoServerSelectionError } from 'mongodb'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { maskCredentials } from '#shared/config/config-print.ts'
 import { mongoProblem } from './mongo-problem.ts'
 import { deadTransactionEnder, isLocked, transact } from './mongo-transactions.ts'

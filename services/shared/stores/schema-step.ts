@@ -1,4 +1,4 @@
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 
 /**
  * Brings a store from the version before it to its own: 1, 2, 3 … without a gap; the first makes an empty store. It may find

@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { makeDataDirectory } from './data-directory.ts'
 
 /** Another process has the file open, or this one has it open already. Reported in one line that says what to do. */

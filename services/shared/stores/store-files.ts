@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import type { StoreConfig } from '#shared/config/store-config.ts'
 import { makeDataDirectory } from '#shared/stores/data-directory.ts'
 import { lockFile } from '#shared/stores/sqlite-database.ts'

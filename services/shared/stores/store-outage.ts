@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Code } from '@connectrpc/connect'
-import { type ReasonTable, Rejection } from '#shared/rejection.ts'
+import type { ReasonTable } from '#shared/reasons.ts'
+import { Rejection } from '#shared/rejection.ts'
 
 /** Why a service whose store is away refuses; for its reason table. */
 export const storeReasons = {

@@ -13,7 +13,8 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import { Rejection, reasonOf } from '#shared/rejection.ts'
+import { reasonOf } from '#shared/reasons.ts'
+import { Rejection } from '#shared/rejection.ts'
 import type { Carrier, OpenSpan, SpanOptions, SpanOutcome, Tracing } from '#shared/telemetry/tracing.ts'
 
 const KINDS = { server: SpanKind.SERVER, internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { isEncryptionKey } from '#services/identity/domain/signing-key.ts'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './encryption-key.ts'
 

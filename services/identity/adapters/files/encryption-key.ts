@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isEncryptionKey } from '#services/identity/domain/signing-key.ts'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { readSecretFile } from '#shared/config/secret-file.ts'
 
 /** Where the key of a data folder lies. */

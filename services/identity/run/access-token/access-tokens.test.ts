@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { test } from 'node:test'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { reasonOf } from '#shared/rejection.ts'
+import { reasonOf } from '#shared/reasons.ts'
 import { grantAt, ISSUER, mintNow, openSigningStore } from '#test/support/signing.ts'
 import { AccessTokens } from './access-tokens.ts'
 

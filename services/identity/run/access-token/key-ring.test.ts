@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError } from '#shared/config/config.ts'
+import { ConfigError } from '#shared/config/config-error.ts'
 import { KEY_A, KEY_B, mintNow, openSigningStore, type Replica } from '#test/support/signing.ts'
 
 const TARGET = { workspaceId: 'wrk_one', keyId: 'key_one' }

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
-import { type AnyReason, Rejection, reasonOf } from '#shared/rejection.ts'
+import { reasonOf } from '#shared/reasons.ts'
+import { type AnyReason, Rejection } from '#shared/rejection.ts'
 
 /**
  * What a failed call to a peer throws here: the caller's own reason when it was the caller who ended it, the peer's

@@ -4,7 +4,7 @@ import type { CallOptions } from '@connectrpc/connect'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { StreamEventsResponse } from '#gen/portico/session/v1/session_service_pb.js'
 import type { VolatileEvent } from '#services/session/domain/event.ts'
-import { reasonOf } from '#shared/rejection.ts'
+import { reasonOf } from '#shared/reasons.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { connectHttp2, forEachTransport } from '#test/support/transports.ts'
 

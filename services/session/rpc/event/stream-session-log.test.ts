@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { VolatileEvent } from '#services/session/domain/event.ts'
-import { reasonOf } from '#shared/rejection.ts'
+import { reasonOf } from '#shared/reasons.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { connectHttp2, forEachTransport } from '#test/support/transports.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { reasonOf } from '#shared/rejection.ts'
+import { reasonOf } from '#shared/reasons.ts'
 import { newSession } from '#test/contract/session-store.support.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { forEachTransport } from '#test/support/transports.ts'
