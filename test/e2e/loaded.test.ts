@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -48,6 +49,28 @@ test('a start of the single process loads nothing that only MongoDB, tracing, a 
   const unwanted = ['mongodb', 'bson', ...UPSTREAM, ...WIRE, 'ajv', 'yaml', 'services/shared/rpc/reflection.ts']
   assert.deepEqual(
     [...loaded].filter((name) => unwanted.includes(name) || TRACING.test(name)),
+    [],
+  )
+})
+
+test('the thread of the ledger, which each start begins, loads no package', () => {
+  using folder = scratchDirectory()
+  const [hook, list] = [join(folder.path, 'hook.mjs'), join(folder.path, 'loaded')]
+  writeFileSync(hook, HOOK)
+  const thread = new URL('../../services/inference/adapters/sqlite/ledger-thread.ts', import.meta.url).href
+  const program = `const { Worker } = require('node:worker_threads')
+    const worker = new Worker(new URL(${JSON.stringify(thread)}), { workerData: { path: ${JSON.stringify(join(folder.path, 'ledger.db'))} } })
+    worker.postMessage([{ id: 1, method: 'dispose', args: [] }])`
+  const words = [`--import=${pathToFileURL(hook)}`, '--eval', program]
+  const { status, stderr } = spawnSync(process.execPath, words, {
+    env: { ...process.env, LOADED: list },
+    encoding: 'utf8',
+  })
+  assert.deepEqual([status, stderr], [0, ''])
+  const loaded = readFileSync(list, 'utf8').split('\n')
+  assert.ok(loaded.some((url) => url.endsWith('/ledger-file.ts')))
+  assert.deepEqual(
+    loaded.filter((url) => url.includes('/node_modules/')),
     [],
   )
 })
