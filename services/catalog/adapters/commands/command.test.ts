@@ -117,6 +117,17 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     await command[Symbol.asyncDispose]()
   })
 
+  test('nothing of it goes on when what it waits for is ended first', async () => {
+    using folder = scratchDirectory()
+    const tag = longSleep()
+    const waiting = `(setsid sleep ${tag}; : > ${folder.path}/on) &`
+    const { command } = await begin(start, `n=0; while [ $n -lt 60 ]; do n=$((n+1)); ${waiting} done; echo up; wait`)
+    await waitFor('all sleep', async () => (await processesWith(tag)).length >= 60)
+    await command[Symbol.asyncDispose]()
+    assert.deepEqual(await processesWith(tag), [])
+    assert.deepEqual(readdirSync(folder.path), [])
+  })
+
   test('nothing stays of many at once: no process, no zombie, no descriptor', async () => {
     await run(start, 'true')
     const [children, open] = [ownChildren(), descriptors()]

@@ -14,9 +14,12 @@ const PROCESSES_AT_ONCE = 64
  */
 export async function killAll(group: number, mark: string): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const grouped = signalGroup(group, 'SIGKILL')
+    // Stopped before any is killed: none goes on because another one, for which it waited, has ended.
+    signalGroup(group, 'SIGSTOP')
     const pids = process.platform === 'linux' ? await livingProcesses(group, mark) : []
-    for (const pid of pids ?? []) kill(pid)
+    for (const pid of pids ?? []) kill(pid, 'SIGSTOP')
+    const grouped = signalGroup(group, 'SIGKILL')
+    for (const pid of pids ?? []) kill(pid, 'SIGKILL')
     if (pids?.length === 0 && (process.platform === 'linux' || !grouped)) return
     await delay(Math.min(round, MAX_PAUSE_MS))
   }
@@ -68,9 +71,9 @@ function isMine(pid: number, group: number, mark: string): boolean {
   }
 }
 
-function kill(pid: number): void {
+function kill(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, signal)
   } catch (error) {
     if (codeOf(error) !== 'ESRCH' && codeOf(error) !== 'EPERM') throw error
   }

@@ -42,10 +42,13 @@ sub end_all {
     1 while waitpid(-1, $NO_WAIT) > 0;
     return if waitpid(-1, $NO_WAIT) < 0;
     my %below = descendants();
-    # Groups first: that reaches also those that are being started.
     my %groups = map { $_ => 1 } grep { $_ != getpgrp(0) && $_ > 1 } values %below;
-    kill 'KILL', map { -$_ } keys %groups;
-    kill 'KILL', keys %below;
+    # Stopped before any is killed: none goes on because another one, for which it waited, has ended.
+    for my $signal ('STOP', 'KILL') {
+      # Groups first: that reaches also those that are being started.
+      kill $signal, map { -$_ } keys %groups;
+      kill $signal, keys %below;
+    }
     select(undef, undef, undef, $round < 10 ? 0.002 : 0.02);
   }
 }

@@ -47,9 +47,9 @@ def descendants():
     return below
 
 
-def end(pid):
+def send(kind, pid):
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, kind)
     except OSError:
         pass
 
@@ -74,10 +74,12 @@ def end_all():
         if nobody:
             return
         below = descendants()
-        for group in set(below.values()) - {os.getpgrp(), 0, 1}:
-            end(-group)
-        for pid in below:
-            end(pid)
+        # Stopped before any is killed: none goes on because another one, for which it waited, has ended.
+        for kind in signal.SIGSTOP, signal.SIGKILL:
+            for group in set(below.values()) - {os.getpgrp(), 0, 1}:
+                send(kind, -group)
+            for pid in below:
+                send(kind, pid)
         time.sleep(0.002 if turn < 10 else 0.02)
 
 
