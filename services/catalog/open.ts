@@ -27,6 +27,7 @@ import { ToolBox } from './adapters/tools/tool-box.ts'
 import { writeTool } from './adapters/tools/write.ts'
 import type { Config } from './config.ts'
 import { createRoutes } from './routes.ts'
+import { joinTools } from './run/join-tools.ts'
 import { OpenLocations } from './run/open-locations.ts'
 import { ToolCalls } from './run/tool-calls.ts'
 
@@ -61,7 +62,9 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const threads = opening.use(new SearchThreads())
   const tools = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
   const agents = new FileAgents({ configDirectory, home, logger })
-  const opened = opening.use(new OpenLocations({ sources: { agents, tools: builtinTools(tools) }, clock, logger }))
+  const opened = opening.use(
+    new OpenLocations({ sources: { agents, tools: joinTools([builtinTools(tools)]) }, clock, logger }),
+  )
   const calls = opening.use(new ToolCalls())
   const routes = createRoutes({
     locations: new FileLocations({ directory, home, roots, clock, path: environment.PATH ?? '' }),

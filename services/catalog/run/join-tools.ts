@@ -1,0 +1,49 @@
+import { hash } from 'node:crypto'
+import type { JsonObject } from '#shared/json.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { Location } from '../domain/location.ts'
+import type { PreparedCall, ToolDescription, ToolSource, Tools } from '../ports/tools.ts'
+
+/** Offers the tools of several sources, in this order. Of tools with one name the first source's is offered. */
+export function joinTools(sources: readonly ToolSource[]): ToolSource {
+  return {
+    open(location, changed) {
+      const open = sources.map((source) => source.open(location, changed))
+      return {
+        async read() {
+          const offers = await Promise.all(open.map((source) => source.read()))
+          const digest = hash('sha256', JSON.stringify(offers.map((offer) => offer.digest)), 'hex')
+          return { value: new JoinedTools(offers.map((offer) => offer.value)), digest }
+        },
+        [Symbol.dispose]() {
+          for (const source of open) source[Symbol.dispose]()
+        },
+      }
+    },
+  }
+}
+
+class JoinedTools implements Tools {
+  readonly #owners = new Map<string, Tools>()
+  readonly #descriptions: ToolDescription[] = []
+
+  constructor(parts: readonly Tools[]) {
+    for (const tools of parts) {
+      for (const description of tools.list()) {
+        if (this.#owners.has(description.name)) continue
+        this.#owners.set(description.name, tools)
+        this.#descriptions.push(description)
+      }
+    }
+  }
+
+  list(): readonly ToolDescription[] {
+    return this.#descriptions
+  }
+
+  prepare(location: Location, name: string, input: JsonObject): Promise<PreparedCall> {
+    const owner = this.#owners.get(name)
+    if (owner === undefined) return Promise.reject(new Rejection('TOOL_NOT_FOUND', { name: name.slice(0, 100) }))
+    return owner.prepare(location, name, input)
+  }
+}
