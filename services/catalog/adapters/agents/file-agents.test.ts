@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { writeFiles } from '#test/support/catalog.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import { DirectoryWatchers } from './directory-watchers.ts'
+import { DirectoryWatchers } from '../watch/directory-watchers.ts'
 import { FileAgents } from './file-agents.ts'
 
 /** Agents of locations below a folder of the test, watched by at most so many watches. */

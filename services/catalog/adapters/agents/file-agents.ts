@@ -7,11 +7,11 @@ import type { AgentSource } from '#services/catalog/ports/agents.ts'
 import type { Offer, OpenSource } from '#services/catalog/ports/source.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { isOutOfDescriptors } from '../files/paths.ts'
+import { DirectoryWatchers } from '../watch/directory-watchers.ts'
+import { PlaceWatch } from '../watch/place-watch.ts'
+import { Turns } from '../watch/turns.ts'
 import { type AgentFile, findAgentFiles } from './agent-files.ts'
-import { DirectoryWatchers } from './directory-watchers.ts'
-import { PlaceWatch } from './place-watch.ts'
 import { readAgentFile } from './read-agent-file.ts'
-import { Turns } from './turns.ts'
 
 interface Options {
   /** Global configuration directory. */

@@ -1,7 +1,14 @@
 import { basename, dirname } from 'node:path'
-import type { AgentFiles } from './agent-files.ts'
 import type { DirectoryWatchers, Watch } from './directory-watchers.ts'
 import type { Turns } from './turns.ts'
+
+/** Where something may be defined. */
+export interface Places {
+  /** Every directory and file that was looked for, there or not, by its own name. */
+  readonly places: readonly string[]
+  /** Those of the places, there or not, in which every file matters. */
+  readonly folders: readonly string[]
+}
 
 interface Options {
   readonly watchers: DirectoryWatchers
@@ -11,7 +18,7 @@ interface Options {
 }
 
 /**
- * Watches the places where the agents of one location may be defined: the directories that have them, and for those that
+ * Watches the places where something of one location may be defined: the directories that have them, and for those that
  * are not there the nearest one above. Where that cannot be, it signals from time to time. What a link leads to outside of
  * these directories is not watched.
  */
@@ -28,7 +35,7 @@ export class PlaceWatch implements Disposable {
   }
 
   /** Watches these places from now on. Costs nothing while they are the same, and no watch has ended. */
-  follow(found: AgentFiles): void {
+  follow(found: Places): void {
     const places = found.places.join('\0')
     if (this.#disposed || places === this.#places || this.#following !== undefined) return
     this.#places = places
@@ -44,7 +51,7 @@ export class PlaceWatch implements Disposable {
     this.#release(this.#held)
   }
 
-  async #watchAll({ places, folders }: AgentFiles): Promise<void> {
+  async #watchAll({ places, folders }: Places): Promise<void> {
     const former = this.#held
     this.#held = []
     /** Directory → names in it that matter; undefined: every one. */
