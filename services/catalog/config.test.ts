@@ -9,6 +9,9 @@ test('defaults: no project directory, ~/.config/opencode, no roots', () => {
     configDirectory: '/home/a/.config/opencode',
     home: '/home/a',
     roots: {},
+    trustedDirectories: [],
+    processesPerCore: 16,
+    locationIdleSeconds: 300,
     environment: { PATH: '/bin', HOME: '/home/a' },
   })
 })
@@ -19,10 +22,15 @@ test('settings come from the environment', () => {
     PORTICO_DIRECTORY: '/srv/../project',
     PORTICO_CONFIG_DIR: '/etc/portico',
     PORTICO_PROJECT_ROOTS: '{"wrk_1":["/srv/a","/srv/b"]}',
+    PORTICO_TRUSTED_DIRECTORIES: '["/srv/a"]',
+    PORTICO_PROCESSES_PER_CORE: '2',
+    PORTICO_LOCATION_IDLE_SECONDS: '60',
   })
   assert.equal(config.directory, '/project')
   assert.equal(config.configDirectory, '/etc/portico')
   assert.deepEqual(config.roots, { wrk_1: ['/srv/a', '/srv/b'] })
+  assert.deepEqual(config.trustedDirectories, ['/srv/a'])
+  assert.deepEqual([config.processesPerCore, config.locationIdleSeconds], [2, 60])
 })
 
 test('a command sees only what is on the list: no key, no setting of Portico, nothing that a shell would run', () => {
@@ -52,5 +60,11 @@ test('a command does not see the folders that npm puts in front of PATH for a sc
 test('roots that are no map of absolute paths are refused', () => {
   for (const roots of ['{', '[]', '{"wrk_1":"/a"}', '{"wrk_1":["a"]}']) {
     assert.throws(() => readConfig({ PORTICO_PROJECT_ROOTS: roots }), ConfigError)
+  }
+})
+
+test('trusted directories that are no list of absolute paths are refused', () => {
+  for (const directories of ['[', '{}', '"/a"', '["a"]', '[1]']) {
+    assert.throws(() => readConfig({ PORTICO_TRUSTED_DIRECTORIES: directories }), ConfigError)
   }
 })

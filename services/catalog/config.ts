@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { type Environment, readEnvironment } from '#shared/config/config.ts'
-import { jsonVariable, mustBe } from '#shared/config/variables.ts'
+import { integerVariable, jsonVariable, mustBe } from '#shared/config/variables.ts'
 
 /** Settings of the catalog service. */
 export interface Config {
@@ -14,6 +14,12 @@ export interface Config {
   readonly home: string
   /** Workspace id → directories that its principals may have their projects below (`PORTICO_PROJECT_ROOTS`, JSON). */
   readonly roots: Readonly<Record<string, readonly string[]>>
+  /** Absolute paths, below which a project's files may name commands, addresses and modules to run (`PORTICO_TRUSTED_DIRECTORIES`, JSON). */
+  readonly trustedDirectories: readonly string[]
+  /** Plugin hosts and MCP processes that may be alive, by CPU core (`PORTICO_PROCESSES_PER_CORE`). */
+  readonly processesPerCore: number
+  /** After how long a location that nobody uses is closed (`PORTICO_LOCATION_IDLE_SECONDS`). */
+  readonly locationIdleSeconds: number
   /** All that a command sees of the environment. */
   readonly environment: Readonly<Record<string, string>>
 }
@@ -29,6 +35,9 @@ const variables = z.object({
   PORTICO_DIRECTORY: z.string().optional(),
   PORTICO_CONFIG_DIR: z.string().optional(),
   PORTICO_PROJECT_ROOTS: jsonVariable(z.record(z.string(), z.array(absolutePath))).default({}),
+  PORTICO_TRUSTED_DIRECTORIES: jsonVariable(z.array(absolutePath)).default([]),
+  PORTICO_PROCESSES_PER_CORE: integerVariable({ min: 1, max: 1_000 }).default(16),
+  PORTICO_LOCATION_IDLE_SECONDS: integerVariable({ min: 1, max: 86_400 }).default(300),
 })
 
 /** Reads the settings of the catalog service. Throws ConfigError with every problem. */
@@ -43,6 +52,9 @@ export function readConfig(env: Environment): Config {
     configDirectory: resolve(values.PORTICO_CONFIG_DIR ?? join(home, '.config', 'opencode')),
     home,
     roots: values.PORTICO_PROJECT_ROOTS,
+    trustedDirectories: values.PORTICO_TRUSTED_DIRECTORIES,
+    processesPerCore: values.PORTICO_PROCESSES_PER_CORE,
+    locationIdleSeconds: values.PORTICO_LOCATION_IDLE_SECONDS,
     environment: Object.freeze({ ...Object.fromEntries(passedOn), PATH: usersPath(env.PATH) ?? DEFAULT_PATH }),
   })
 }

@@ -63,7 +63,11 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const tools = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
   const agents = new FileAgents({ configDirectory, home, logger })
   const opened = opening.use(
-    new OpenLocations({ sources: { agents, tools: joinTools([builtinTools(tools)]) }, clock, logger }),
+    new OpenLocations({
+      sources: { agents, tools: joinTools([builtinTools(tools)]) },
+      idleMs: config.locationIdleSeconds * 1_000,
+      ...{ clock, logger },
+    }),
   )
   const calls = opening.use(new ToolCalls())
   const routes = createRoutes({

@@ -60,7 +60,9 @@ export async function openCatalog(
   let offset = 0
   const clock = { now: () => systemClock.now(), monotonic: () => systemClock.monotonic() + offset }
   const environment = { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: folder }
-  const whole = { directory: project, configDirectory: config, home: folder, roots: {}, environment, ...overrides }
+  const limits = { trustedDirectories: [], processesPerCore: 16, locationIdleSeconds: 300 }
+  const own = { directory: project, configDirectory: config, home: folder, roots: {}, environment }
+  const whole: Config = { ...limits, ...own, ...overrides }
   const service = await open(whole, { clock, logger })
   const connection = await connect(service.routes)
   return {

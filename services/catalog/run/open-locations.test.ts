@@ -30,7 +30,7 @@ function begin(t: TestContext) {
     tools: { open: () => ({ read: async () => offer(0), [Symbol.dispose]() {} }) },
   }
   const clock = { now: () => world.now, monotonic: () => world.now }
-  const locations = new OpenLocations({ sources, clock, logger: silentLogger })
+  const locations = new OpenLocations({ sources, idleMs: 5 * 60_000, clock, logger: silentLogger })
   const later = (milliseconds: number): void => {
     world.now += milliseconds
     t.mock.timers.tick(milliseconds)

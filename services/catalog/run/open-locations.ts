@@ -7,6 +7,8 @@ import { OpenLocation, type Sources } from './open-location.ts'
 
 interface Dependencies {
   readonly sources: Sources
+  /** How long a location stays open that nobody uses, in milliseconds. */
+  readonly idleMs: number
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -17,10 +19,7 @@ interface Entry {
   usedAt: number
 }
 
-/** How long a location stays open that nobody uses, in milliseconds. */
-const IDLE_MS = 5 * 60_000
-
-/** How often idle ones are looked for, in milliseconds. */
+/** How often idle ones are looked for at most, in milliseconds. */
 const SWEEP_MS = 30_000
 
 /** Locations that may be open; more are only while calls go on in them. */
@@ -29,7 +28,7 @@ const MAX_OPEN = 1_024
 /** Closed locations of which it is known what they offered. */
 const MAX_CLOSED = 16_384
 
-/** The directories in use, one object each. Those that nobody has used for five minutes are closed. */
+/** The directories in use, one object each. Those that nobody has used for a time are closed. */
 export class OpenLocations implements Disposable {
   /** What changes in open locations. */
   readonly events = new EventHub()
@@ -41,10 +40,11 @@ export class OpenLocations implements Disposable {
   /** Locations whose sources have signalled a change. They are reloaded one after the other: a file may be part of all. */
   readonly #signalled = new Set<OpenLocation>()
   #reloading = false
-  readonly #sweep = setInterval(() => this.#closeIdle(), SWEEP_MS).unref()
+  readonly #sweep: NodeJS.Timeout
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies
+    this.#sweep = setInterval(() => this.#closeIdle(), Math.min(SWEEP_MS, dependencies.idleMs)).unref()
   }
 
   /** How many are open. */
@@ -102,7 +102,7 @@ export class OpenLocations implements Disposable {
   }
 
   #closeIdle(): void {
-    const since = this.#dependencies.clock.monotonic() - IDLE_MS
+    const since = this.#dependencies.clock.monotonic() - this.#dependencies.idleMs
     for (const [directory, entry] of this.#entries) {
       if (entry.usedAt <= since && !entry.open.held) this.#close(directory, entry)
     }

@@ -1,19 +1,17 @@
-import type { Dirent, Stats } from 'node:fs'
-import { readdir, realpath, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import type { Dirent } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Location } from '#services/catalog/domain/location.ts'
-import { isInside, isOutOfDescriptors } from '../files/paths.ts'
+import { DOCUMENT_NAMES, levelsOf } from '../configuration/find-documents.ts'
+import { type FoundFile, findFile } from '../files/find-file.ts'
+import { isOutOfDescriptors } from '../files/paths.ts'
 
 /** A file that defines agents. */
-export interface AgentFile {
-  readonly path: string
+export interface AgentFile extends FoundFile {
   /** `config`: a JSON document; `agent`, `mode`: a Markdown file, the latter always of a primary agent. */
   readonly kind: 'config' | 'agent' | 'mode'
   /** Id of the agent of a Markdown file. */
   readonly id: string
-  readonly size: number
-  /** Changes when the file does. */
-  readonly fingerprint: string
 }
 
 /** What was found, and where it was looked for. */
@@ -36,8 +34,7 @@ const MAX_DEPTH = 8
  */
 export async function findAgentFiles(configDirectory: string, location: Location): Promise<AgentFiles> {
   const project = location.project.directory
-  const levels = [location.directory]
-  while (levels[0] !== undefined && levels[0] !== project) levels.unshift(dirname(levels[0]))
+  const levels = levelsOf(location)
   const [global, local] = [new Search(undefined), new Search(project)]
   const found = [
     await global.filesOf(configDirectory),
@@ -70,8 +67,7 @@ class Search {
   }
 
   async documentsOf(directory: string): Promise<AgentFile[]> {
-    const names = ['opencode.json', 'opencode.jsonc']
-    return (await Promise.all(names.map((name) => this.#describe(join(directory, name), 'config', '')))).flat()
+    return (await Promise.all(DOCUMENT_NAMES.map((name) => this.#describe(join(directory, name), 'config', '')))).flat()
   }
 
   async #markdownOf(directory: string, kind: 'agent' | 'mode'): Promise<AgentFile[]> {
@@ -96,11 +92,8 @@ class Search {
 
   async #describe(path: string, kind: AgentFile['kind'], id: string): Promise<AgentFile[]> {
     this.places.push(path)
-    const stats = await statOf(path)
-    if (!stats?.isFile()) return []
-    if (this.#within !== undefined && !(await leadsInto(this.#within, path))) return []
-    const fingerprint = `${path}\0${stats.ino}\0${stats.mtimeMs}\0${stats.size}`
-    return [{ path, kind, id, size: stats.size, fingerprint }]
+    const file = await findFile(path, this.#within)
+    return file === undefined ? [] : [{ ...file, kind, id }]
   }
 }
 
@@ -112,23 +105,5 @@ async function entriesOf(directory: string): Promise<Dirent[]> {
     // It may well define what an agent must not do.
     if (isOutOfDescriptors(error)) throw error
     return []
-  }
-}
-
-/** Whether a path leads to something in a directory; what has vanished meanwhile does not. */
-async function leadsInto(directory: string, path: string): Promise<boolean> {
-  try {
-    return isInside(directory, await realpath(path))
-  } catch (error) {
-    if (isOutOfDescriptors(error)) throw error
-    return false
-  }
-}
-
-async function statOf(path: string): Promise<Stats | undefined> {
-  try {
-    return await stat(path)
-  } catch {
-    return undefined
   }
 }

@@ -1,11 +1,10 @@
-import { type ParseError, parse as parseJson } from 'jsonc-parser'
 import type { AgentDocument } from '#services/catalog/domain/agent.ts'
 import { DocumentError, readConfigDocument, readMarkdownAgent } from '#services/catalog/domain/agent-document.ts'
 import { splitFrontMatter } from '#services/catalog/domain/front-matter.ts'
+import { MAX_DOCUMENT_BYTES, parseDocument } from '../configuration/parse-document.ts'
 import { readBounded } from '../files/read-bounded.ts'
 import type { AgentFile } from './agent-files.ts'
 
-const MAX_CONFIG_BYTES = 1 << 20
 const MAX_MARKDOWN_BYTES = 256 << 10
 /** Characters; the time to parse YAML grows with their square, to 20 s for 256 KiB of quotes. */
 const MAX_MATTER = 16 << 10
@@ -20,7 +19,7 @@ export async function readAgentFile(
   onProblem: (problem: string) => void,
 ): Promise<AgentDocument> {
   if (kind === 'config') {
-    return readConfigDocument(parseDocument((await readBounded(path, MAX_CONFIG_BYTES)).toString()), onProblem)
+    return readConfigDocument(parseDocument((await readBounded(path, MAX_DOCUMENT_BYTES)).toString()), onProblem)
   }
   const { matter, body } = splitFrontMatter((await readBounded(path, MAX_MARKDOWN_BYTES)).toString())
   if (matter.length > MAX_MATTER) throw new DocumentError(`the front matter has more than ${MAX_MATTER} characters`)
@@ -28,11 +27,4 @@ export async function readAgentFile(
   const { parse: parseYaml } = await import('yaml')
   const entry = readMarkdownAgent(parseYaml(matter), body, kind === 'mode' ? 'primary' : undefined)
   return { permissions: [], agents: new Map([[id, entry]]) }
-}
-
-function parseDocument(text: string): unknown {
-  const errors: ParseError[] = []
-  const value: unknown = parseJson(text.replace(/^\uFEFF/, ''), errors, { allowTrailingComma: true })
-  if (errors[0] !== undefined) throw new DocumentError(`no JSON at character ${errors[0].offset}`)
-  return value
 }

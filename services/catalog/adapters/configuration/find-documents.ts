@@ -1,0 +1,48 @@
+import { dirname, join } from 'node:path'
+import type { Location } from '#services/catalog/domain/location.ts'
+import { type FoundFile, findFile } from '../files/find-file.ts'
+
+/** Names of a document of the configuration, low precedence first. */
+export const DOCUMENT_NAMES: readonly string[] = ['opencode.json', 'opencode.jsonc']
+
+/** A document that was found. */
+export interface DocumentFile extends FoundFile {
+  /** Lies in the user's own configuration directory. */
+  readonly own: boolean
+}
+
+/** What was found, and where it was looked for. */
+export interface DocumentFiles {
+  readonly files: readonly DocumentFile[]
+  /** Every file that was looked for, there or not. */
+  readonly places: readonly string[]
+}
+
+/** The directories of a project from its root down to a location. */
+export function levelsOf(location: Location): string[] {
+  const project = location.project.directory
+  const levels = [location.directory]
+  while (levels[0] !== undefined && levels[0] !== project) levels.unshift(dirname(levels[0]))
+  return levels
+}
+
+/**
+ * The documents of a location's configuration, low precedence first: those of the global configuration directory; of the
+ * project, from its root down to the location; of the `.opencode` directories, likewise. A link that leads out of the
+ * project is not followed. Throws when the system has no descriptors left to look with.
+ */
+export async function findDocuments(configDirectory: string, location: Location): Promise<DocumentFiles> {
+  const levels = levelsOf(location)
+  const inEach = (directory: string): string[] => DOCUMENT_NAMES.map((name) => join(directory, name))
+  const own = inEach(configDirectory)
+  const local = [...levels, ...levels.map((level) => join(level, '.opencode'))].flatMap(inEach)
+  const found = await Promise.all([
+    ...own.map(async (path) => described(await findFile(path), true)),
+    ...local.map(async (path) => described(await findFile(path, location.project.directory), false)),
+  ])
+  return { files: found.flat(), places: [...own, ...local] }
+}
+
+function described(file: FoundFile | undefined, own: boolean): DocumentFile[] {
+  return file === undefined ? [] : [{ ...file, own }]
+}

@@ -1,0 +1,104 @@
+/** The right to have one process alive. Disposing it, once the process has ended, gives it back. */
+export interface ProcessPlace extends Disposable {
+  /** The process is at work until what this returns is disposed of. */
+  use(): Disposable
+}
+
+interface Holder {
+  readonly onWanted: () => void
+  uses: number
+  /** It has worked, and does not now. */
+  idle: boolean
+  /** It was asked to give its place back. */
+  wanted: boolean
+}
+
+/**
+ * A number of places for processes that stay: whoever needs one and finds none free takes that of the process that has been
+ * idle for longest, as soon as it has ended, or waits until one is idle; in the order in which they came. A process is idle
+ * between the ends of its uses and the next one, and not before its first use: that is its start.
+ */
+export class ProcessPlaces {
+  #free: number
+  /** Who has a place; the one that was used least recently first. */
+  readonly #holders = new Set<Holder>()
+  readonly #waiting = new Set<() => void>()
+
+  constructor(size: number) {
+    this.#free = size
+  }
+
+  /**
+   * Takes a place. `onWanted` is called once at most, while the process is idle: it is to be ended, and the place to be
+   * disposed of. Throws the signal's reason.
+   */
+  async take(signal: AbortSignal, onWanted: () => void): Promise<ProcessPlace> {
+    signal.throwIfAborted()
+    if (this.#free > 0) this.#free--
+    else await this.#turn(signal)
+    const holder: Holder = { onWanted, uses: 0, idle: false, wanted: false }
+    this.#holders.add(holder)
+    return {
+      use: () => this.#use(holder),
+      [Symbol.dispose]: () => {
+        if (this.#holders.delete(holder)) this.#giveBack()
+      },
+    }
+  }
+
+  #turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const go = (): void => {
+        signal.removeEventListener('abort', stop)
+        resolve()
+      }
+      const stop = (): void => {
+        this.#waiting.delete(go)
+        reject(signal.reason)
+      }
+      this.#waiting.add(go)
+      signal.addEventListener('abort', stop, { once: true })
+      this.#askIdle()
+    })
+  }
+
+  #use(holder: Holder): Disposable {
+    holder.uses++
+    holder.idle = false
+    let over = false
+    return {
+      [Symbol.dispose]: () => {
+        if (over) return
+        over = true
+        if (--holder.uses > 0 || !this.#holders.delete(holder)) return
+        holder.idle = true
+        this.#holders.add(holder)
+        this.#askIdle()
+      },
+    }
+  }
+
+  /** Asks as many idle processes to end as are waited for. */
+  #askIdle(): void {
+    let missing = this.#waiting.size
+    for (const { wanted } of this.#holders) if (wanted) missing--
+    for (const holder of [...this.#holders]) {
+      if (missing <= 0) return
+      if (!holder.idle || holder.wanted) continue
+      holder.wanted = true
+      missing--
+      holder.onWanted()
+    }
+  }
+
+  /** To the one who has waited longest. */
+  #giveBack(): void {
+    const [next] = this.#waiting
+    if (next === undefined) {
+      this.#free++
+      return
+    }
+    this.#waiting.delete(next)
+    next()
+  }
+}
