@@ -42,9 +42,16 @@ export async function eventsOf(
   request: Partial<GenerationRequest> = {},
   signal: AbortSignal = new AbortController().signal,
 ): Promise<GenerationEvent[]> {
-  const events: GenerationEvent[] = []
-  for await (const batch of provider.stream(generationRequest(request), signal)) events.push(...batch)
-  return events
+  return (await Array.fromAsync(provider.stream(generationRequest(request), signal))).flat()
+}
+
+/** Every event of a generation that is asked for whole, in order. */
+export async function wholeEventsOf(
+  provider: ModelProvider,
+  request: Partial<GenerationRequest> = {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<GenerationEvent[]> {
+  return (await Array.fromAsync(provider.generate(generationRequest(request), signal))).flat()
 }
 
 /** The generation that a stream of events amounts to. */

@@ -44,6 +44,13 @@ test('what broke off counts what passed, a token for 3 bytes, and no less than w
   const reported: GenerationEvent = { type: 'usage', usage: { ...usual, outputTokens: 1n } }
   assert.deepEqual(brokenOff(false, started, reported, extended), { ...usual, outputTokens: 4n, estimated: true })
   assert.deepEqual(brokenOff(true, started, extended, { type: 'usage', usage: usual }, finished), usual)
+  const thought = (text?: string): GenerationEvent => ({
+    ...{ type: 'part-ended', index: 1 },
+    part: { type: 'reasoning', text, summary: 'Hm', encrypted: 'x'.repeat(400) },
+  })
+  assert.deepEqual(brokenOff(false, started, thought()), estimated(7n, 100n))
+  assert.deepEqual(brokenOff(false, started, thought('y'.repeat(30))), estimated(7n, 90n))
+  assert.deepEqual(brokenOff(false, started, thought('y'.repeat(400))), estimated(7n, 0n))
 })
 
 test('after a usage that cannot be true the one before it still counts', () => {

@@ -2,7 +2,7 @@ import { type CostTerms, costOf, MAX_COST_NANOS, outputCostOf, type Pricing, say
 import type { FinishDetails, FinishReason, GenerationEvent, Usage, Warning } from './generation.ts'
 import type { Asked } from './ledger/asked.ts'
 import type { Billed, ReportedCost } from './ledger/billed.ts'
-import { estimatedUsage, tokensOfBytes } from './ledger/estimate.ts'
+import { estimatedUsage, hiddenBytesOf, tokensOfBytes } from './ledger/estimate.ts'
 
 type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
 
@@ -37,6 +37,8 @@ export class Meter {
   readonly #asked: Asked
   #billed: Billed = {}
   #outputBytes = 0
+  /** Of thoughts that came encrypted: nobody can read them, but they are paid for. */
+  #hiddenBytes = 0
   #warnings: readonly Warning[] | undefined
   #end: Finished | undefined
   #answers = false
@@ -81,7 +83,7 @@ export class Meter {
 
   /** What the output that passed by now is taken for. */
   get outputTokens(): bigint {
-    return tokensOfBytes(this.#outputBytes)
+    return tokensOfBytes(this.#outputBytes + this.#hiddenBytes)
   }
 
   /**
@@ -90,7 +92,7 @@ export class Meter {
    */
   breakOff(isSpent: boolean): void {
     if (this.finished || !(isSpent || this.#warnings !== undefined || this.#usage !== undefined)) return
-    this.#usage = estimatedUsage(this.#usage, this.#inputTokens, this.#outputBytes)
+    this.#usage = estimatedUsage(this.#usage, this.#inputTokens, this.outputTokens)
   }
 
   /** What that costs, by its configured price, else as the provider says, else by the list; 0 when none is known. */
@@ -143,7 +145,7 @@ export class Meter {
     const isTrue = reported !== undefined && this.#saysEnough(reported)
     if (reported !== undefined && !isTrue) this.#implausible = true
     if (!isTrue) this.#billed = {}
-    const usage = isTrue ? reported : estimatedUsage(reported, this.#inputTokens, this.#outputBytes)
+    const usage = isTrue ? reported : estimatedUsage(reported, this.#inputTokens, this.outputTokens)
     this.#usage = usage
     const { costNanos, costKnown } = this
     events.push({ ...last, usage, costNanos, outputCostNanos: this.#outputCostNanos, costKnown })
@@ -167,6 +169,9 @@ export class Meter {
           break
         case 'part-started':
           this.#answers = true
+          break
+        case 'part-ended':
+          this.#hiddenBytes += hiddenBytesOf(event.part)
           break
         case 'started':
           this.#warnings = event.warnings

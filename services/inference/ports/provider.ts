@@ -9,8 +9,8 @@ import type { Asked } from '../domain/ledger/asked.ts'
  * (`PartWriter`).
  */
 export interface ModelProvider {
-  /** Asks for a whole answer, and returns all its events at once, in order, `finished` the last. */
-  generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]>
+  /** Asks for a whole answer. Its events come in order, `finished` the last; before a failure the usage that came with it, if any did. */
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
 
   /**
    * Asks for a streamed answer. Each item holds what came with one read of the network, in order, never empty; nothing is

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { Code } from '@connectrpc/connect'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { GenerationRecord_Status, UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { systemClock } from '#shared/clock.ts'
@@ -101,6 +102,45 @@ test('however a provider ends a stream, one row is closed with what was used, an
     activities.map(({ sum }) => [sum?.requestCount, sum?.costNanos]),
     [[BigInt(Object.keys(FAULTS).length), spent]],
   )
+})
+
+test('a failed answer is paid for as the provider says, streamed and whole', async () => {
+  let answer: (response: ServerResponse) => unknown = () => {}
+  await using stub = await startStub((response) => answer(response))
+  const shared = { baseUrl: stub.url, apiKey: undefined, headers: {} }
+  const models = [{ id: 'm', displayName: 'm', contextLength: undefined, pricing }]
+  const chat = { ...shared, models, id: 'chat', protocol: 'openai' } as const
+  const responses = { ...shared, models, id: 'responses', protocol: 'openai-responses' } as const
+  await using service = await openInference({ providers: [chat, responses] })
+  await using connection = await connectLocal(service.routes)
+  const inference = createClient(InferenceService, connection.transport)
+  const usage = createClient(UsageService, connection.transport)
+  const error = { code: 502, message: 'It broke' }
+  const counts = { prompt_tokens: 40, completion_tokens: 900, completion_tokens_details: { reasoning_tokens: 800 } }
+  const failed = { status: 'failed', error, usage: { input_tokens: 40, output_tokens: 900 } }
+  for (const [model, whole, event] of [
+    ['chat/m', { error, usage: counts }, { error, usage: counts }],
+    [
+      'chat/m',
+      { choices: [{ message: {}, finish_reason: 'error', error }], usage: counts },
+      { choices: [{ delta: {}, finish_reason: 'error', error }], usage: counts },
+    ],
+    ['responses/m', failed, { type: 'response.failed', response: failed }],
+  ] as const) {
+    for (const isWhole of [true, false]) {
+      const requestId = `req_${model}_${JSON.stringify(whole).length}_${isWhole}`
+      const generation = { requestId, model, messages: [userMessage('Hi')] }
+      answer = isWhole ? answers(200, whole) : streams(`data: ${JSON.stringify(event)}\n\n`)
+      const asked = isWhole
+        ? inference.generate({ generation }, options)
+        : Array.fromAsync(inference.streamGenerate({ generation }, options))
+      await assert.rejects(asked, { code: Code.Unavailable })
+      const found = (await usage.getGeneration({ requestId }, options)).generation ?? assert.fail(requestId)
+      assert.equal(found.status, GenerationRecord_Status.FAILED)
+      assert.deepEqual([found.usage?.inputTokens, found.usage?.outputTokens], [40n, 900n], requestId)
+      assert.equal(found.costNanos, 40n + 2n * 900n)
+    }
+  }
 })
 
 test('a caller that hung up before the provider was asked pays nothing; one that hung up later pays for the input', async () => {

@@ -1,6 +1,5 @@
 import { Rejection } from '#shared/rejection.ts'
 import { withCacheMarker } from '../domain/automatic-cache.ts'
-import type { GenerationEvent } from '../domain/generation.ts'
 import { Meter } from '../domain/meter.ts'
 import { resolveModel as findModel, isAllowed } from '../domain/model-list.ts'
 import { applyPreset } from './apply-preset.ts'
@@ -81,15 +80,9 @@ function attempt(generation: Generation, { timeoutMs }: GenerationDependencies):
   const request = { ...input.request, modelId, messages: marked, maxOutputTokens, providerSession }
   generation.deadline = deadline
   generation.batches =
-    input.form === 'whole'
-      ? one(() => provider.generate(request, deadline.signal))
-      : provider.stream(request, deadline.signal)
+    input.form === 'whole' ? provider.generate(request, deadline.signal) : provider.stream(request, deadline.signal)
 }
 
 function meter(generation: Generation): void {
   generation.meter = new Meter(generation.endpoint.pricing, generation.inputTokens, generation.asked)
-}
-
-async function* one(generate: () => Promise<readonly GenerationEvent[]>): AsyncGenerator<readonly GenerationEvent[]> {
-  yield await generate()
 }

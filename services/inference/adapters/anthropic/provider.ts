@@ -24,7 +24,7 @@ export class AnthropicProvider implements ModelProvider {
     this.#upstream = upstream
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
     return wholeAnswer(this.#exchange(request, comesWhole(request), signal))
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
-import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { eventsOf, generationRequest, wholeEventsOf } from '#test/support/generation.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { ProviderSet } from '../providers/provider-set.ts'
@@ -258,7 +258,7 @@ test('above 21,333 tokens a whole answer is streamed, too; betas go along, with 
     await using opened = await open(streamed ? streams(streamOf([{ type: 'text', text: 'x' }])) : answers(200, message))
     const extensions = [{ format: ANTHROPIC, headers: { 'anthropic-beta': 'a-2026' }, body: undefined }]
     const request = generationRequest({ maxOutputTokens, extensions, speed: 'fast' })
-    const events = await opened.provider.generate(request, new AbortController().signal)
+    const events = await wholeEventsOf(opened.provider, request)
     assert.equal(events.at(-1)?.type, 'finished')
     const [seen = assert.fail()] = opened.stub.seen
     assert.equal((seen.body as { stream: boolean }).stream, streamed, String(maxOutputTokens))

@@ -21,10 +21,8 @@ export class EchoProvider implements ModelProvider {
     this.#providerId = providerId
   }
 
-  async generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
-    const events: GenerationEvent[] = []
-    for await (const batch of this.stream(request, signal)) for (const event of batch) events.push(event)
-    return events
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+    return this.stream(request, signal)
   }
 
   async *stream(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<readonly GenerationEvent[]> {

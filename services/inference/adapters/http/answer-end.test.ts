@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
-import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { eventsOf, wholeEventsOf } from '#test/support/generation.ts'
 import { startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -116,6 +116,6 @@ test('an answer that is too long is cut and hung up on, for its length, streamed
   const whole = (response: ServerResponse): void => {
     response.end(JSON.stringify({ choices: [{ message, finish_reason: 'stop' }], usage }))
   }
-  const cut = await asked(whole, (provider) => provider.generate(generationRequest(), new AbortController().signal))
+  const cut = await asked(whole, wholeEventsOf)
   assert.deepEqual(cut.at(-1), { type: 'finished', reason: 'length', rawReason: 'stop' })
 })

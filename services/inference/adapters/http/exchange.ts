@@ -49,24 +49,24 @@ export interface Exchange {
  * Asks for a whole answer, and maps it. Some servers stream whatever they are asked for; that is collected. A conversation that is too long
  * for the model is an error: nothing was said of which a whole answer could be made.
  */
-export async function wholeAnswer(exchange: Exchange): Promise<readonly GenerationEvent[]> {
+export async function* wholeAnswer(exchange: Exchange): AsyncGenerator<readonly GenerationEvent[]> {
   const { providerId, mapper } = exchange
   const reader = await exchange.ask()
   const { headers } = await reader.head()
   if (isEventStream(headers)) {
-    const events: GenerationEvent[] = []
-    for await (const batch of streamedAnswer({ ...exchange, ask: async () => reader, whole: true }))
-      for (const event of batch) events.push(event)
-    return events
+    yield* streamedAnswer({ ...exchange, ask: async () => reader, whole: true })
+    return
   }
+  let failure: Failure | undefined
   try {
     mapper.whole(jsonObject(await reader.text(MAX_WHOLE_BYTES, { whole: true }), providerId, 'an answer'))
-    return mapper.take()
   } catch (error) {
-    throw exchange.upstream.withoutSecrets(error)
+    failure = { error }
   } finally {
     reader.close()
   }
+  yield mapper.take()
+  if (failure !== undefined) throw exchange.upstream.withoutSecrets(failure.error)
 }
 
 /**

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
-import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { eventsOf, generationRequest, wholeEventsOf } from '#test/support/generation.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -75,7 +75,7 @@ test('what looks like a key in an error that a stream or a whole answer brings i
   await using streamed = await open(streams(`data: ${JSON.stringify({ error })}\n\n`))
   await assert.rejects(eventsOf(streamed.provider), reasonOfRejection('PROVIDER_RATE_LIMITED', shown))
   await using whole = await open(answers(200, { error }))
-  const answer = whole.provider.generate(generationRequest(), signal)
+  const answer = wholeEventsOf(whole.provider)
   await assert.rejects(answer, reasonOfRejection('PROVIDER_RATE_LIMITED', shown))
 })
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Part } from '#services/inference/domain/conversation.ts'
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
-import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { eventsOf, wholeEventsOf } from '#test/support/generation.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -23,8 +23,7 @@ async function open(protocol: Protocol, answer: (response: ServerResponse) => un
   return {
     stub,
     provider,
-    whole: (signal = new AbortController().signal) =>
-      provider.generate(generationRequest({ maxOutputTokens: 1_000 }), signal),
+    whole: (signal = new AbortController().signal) => wholeEventsOf(provider, { maxOutputTokens: 1_000 }, signal),
     async [Symbol.asyncDispose]() {
       await set[Symbol.asyncDispose]()
       await stub[Symbol.asyncDispose]()

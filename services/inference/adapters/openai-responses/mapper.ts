@@ -128,6 +128,8 @@ export class ResponsesMapper implements ProviderMapper {
   #finish(response: JsonObject): void {
     const { status, error } = response
     if (status === 'failed' || status === 'cancelled') {
+      // A failed answer is paid for as well.
+      this.#usage(objectAt(response.usage))
       throw openaiError(this.#providerId, error ?? 'It did not complete the answer')
     }
     if (status !== 'completed' && status !== 'incomplete') throw unavailable(this.#providerId, 'The answer was cut')

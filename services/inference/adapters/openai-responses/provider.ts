@@ -22,7 +22,7 @@ export class ResponsesProvider implements ModelProvider {
     this.#upstream = upstream
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
     return wholeAnswer(this.#exchange(request, true, signal))
   }
 

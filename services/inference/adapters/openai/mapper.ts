@@ -49,7 +49,7 @@ export class OpenaiMapper implements ProviderMapper {
     // Each call of a whole message is one of its own, whatever its index and id.
     const message = objectAt(choice?.message)
     const calls = listAt(message?.tool_calls).map((call, index) => ({ ...objectAt(call), index }))
-    this.#choice({ ...choice, delta: { ...message, tool_calls: calls } })
+    this.#choice({ ...choice, delta: { ...message, tool_calls: calls } }, completion)
     this.#usage(completion)
     this.end()
   }
@@ -67,7 +67,7 @@ export class OpenaiMapper implements ProviderMapper {
     const chunk = jsonObject(data, this.#providerId, 'an event')
     const choice = this.#take(chunk)
     const before = this.#writer.size
-    if (choice !== undefined) this.#choice(choice)
+    if (choice !== undefined) this.#choice(choice, chunk)
     const isLast = this.#reason !== '' && this.#writer.size === before
     // Nothing is missing but `[DONE]`. Servers that report usage all along do so beside a text.
     if (this.#usage(chunk) && isLast) this.#finish()
@@ -101,8 +101,9 @@ export class OpenaiMapper implements ProviderMapper {
   }
 
   /** The first choice of a completion or of a chunk, once it is known to be no error. */
-  #take({ error, choices, service_tier: tier }: JsonObject): JsonObject | undefined {
-    if (error !== undefined && error !== null) throw openaiError(this.#providerId, error)
+  #take(chunk: JsonObject): JsonObject | undefined {
+    const { error, choices, service_tier: tier } = chunk
+    if (error !== undefined && error !== null) throw this.#failed(chunk, openaiError(this.#providerId, error))
     this.#begin()
     this.#serviceTier = wordAt(tier) ?? this.#serviceTier
     return objectAt(listAt(choices)[0])
@@ -124,7 +125,13 @@ export class OpenaiMapper implements ProviderMapper {
     if (delta !== undefined && text !== '' && plain && saysOnly(delta)) this.#template.learn(data, text)
   }
 
-  #choice(choice: JsonObject): void {
+  /** A failed answer is paid for as well, where the provider says what it used. */
+  #failed(chunk: JsonObject, error: Error): Error {
+    this.#usage(chunk)
+    return error
+  }
+
+  #choice(choice: JsonObject, chunk: JsonObject): void {
     const delta = objectAt(choice.delta)
     if (delta !== undefined) this.#deltas.push(delta, objectAt(choice.logprobs))
     const reason = textAt(choice.finish_reason)
@@ -133,8 +140,10 @@ export class OpenaiMapper implements ProviderMapper {
     this.#rawReason = textAt(choice.native_finish_reason) || reason
     // vLLM says so, and means a token where it is a number.
     this.#stopText = wordAt(choice.stop_reason)
-    if (choice.error !== undefined && choice.error !== null) throw openaiError(this.#providerId, choice.error)
-    if (reason === 'error') throw unavailable(this.#providerId, 'It ended the answer with an error')
+    const { error } = choice
+    if (error !== undefined && error !== null) throw this.#failed(chunk, openaiError(this.#providerId, error))
+    if (reason === 'error')
+      throw this.#failed(chunk, unavailable(this.#providerId, 'It ended the answer with an error'))
   }
 
   #finish(cut = false): void {

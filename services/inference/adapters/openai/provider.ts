@@ -23,7 +23,7 @@ export class OpenaiProvider implements ModelProvider {
     this.#upstream = upstream
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
     return wholeAnswer(this.#exchange(request, true, signal))
   }
 

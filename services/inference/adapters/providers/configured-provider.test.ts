@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import type { ProviderConfig } from '#services/inference/config-file.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { eventsOf, generationRequest, wholeEventsOf } from '#test/support/generation.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { ProviderSet } from './provider-set.ts'
@@ -28,7 +28,7 @@ test('Azure is a matter of configuration: its query stands in every address, its
   const config = { keyHeader: 'api-key', query: 'api-version=2026-06-01' }
   await using opened = await open(config, answers(200, fixture('openai-text.json')))
   const providerHeaders = { 'Api-Key': 'stolen' }
-  await opened.provider.generate(generationRequest({ providerHeaders }), signal)
+  await wholeEventsOf(opened.provider, { providerHeaders })
   const [seen] = opened.stub.seen
   assert.equal(seen?.path, '/v1/chat/completions?api-version=2026-06-01')
   assert.deepEqual([seen?.headers['api-key'], seen?.headers.authorization], ['secret', undefined])
@@ -42,7 +42,7 @@ test('a provider that is always streamed is asked for a stream, and a whole answ
   ] as const) {
     await using streamed = await open({ protocol, alwaysStream: true }, streams(fixture(`${name}.sse`)))
     await using plain = await open({ protocol }, streams(fixture(`${name}.sse`)))
-    const events = await streamed.provider.generate(generationRequest(), signal)
+    const events = await wholeEventsOf(streamed.provider)
     assert.equal(Object(streamed.stub.seen[0]?.body).stream, true)
     assert.deepEqual(events, await eventsOf(plain.provider))
   }
@@ -104,7 +104,7 @@ test('a conversation that is too long ends a stream for its length; who wants a 
     assert.deepEqual(kept(await eventsOf(opened.provider)), expected)
     const tooLong = (error: unknown): boolean =>
       error instanceof Rejection && error.metadata.error_type === 'context_length_exceeded'
-    await assert.rejects(opened.provider.generate(generationRequest(), signal), tooLong)
+    await assert.rejects(wholeEventsOf(opened.provider), tooLong)
     await assert.rejects(eventsOf(opened.provider, { origin: 'session' }), tooLong)
   }
 })
@@ -141,7 +141,7 @@ test('one that overflows in the middle of a stream keeps what it said', async ()
     assert.deepEqual(ended, { type: 'part-ended', index: 0, part: { type: 'text', text: 'Hi' } })
     assert.deepEqual(events.at(-1), { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' })
     // A stream that is collected is no other answer than a whole one.
-    await assert.rejects(opened.provider.generate(generationRequest(), signal), { reason: 'PROVIDER_REFUSED' })
+    await assert.rejects(wholeEventsOf(opened.provider), { reason: 'PROVIDER_REFUSED' })
   }
 })
 

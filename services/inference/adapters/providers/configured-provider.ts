@@ -21,10 +21,8 @@ class StreamingProvider implements ModelProvider {
     this.asksFor = provider.asksFor?.bind(provider)
   }
 
-  async generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
-    const events: GenerationEvent[] = []
-    for await (const batch of this.#provider.stream(request, signal)) for (const event of batch) events.push(event)
-    return events
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+    return this.#provider.stream(request, signal)
   }
 
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
@@ -45,7 +43,7 @@ class MarkingProvider implements ModelProvider {
     this.#cache = cache
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
     return this.#provider.generate(this.#marked(request), signal)
   }
 

@@ -1,7 +1,7 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { type Attributes, inSpan, type OpenSpan, streamInSpan } from '#shared/telemetry/tracing.ts'
+import { type Attributes, type OpenSpan, streamInSpan } from '#shared/telemetry/tracing.ts'
 
 const MAX_TRACE_MEMBERS = 32
 const MAX_TRACE_NAME = 64
@@ -25,21 +25,23 @@ export class TracedProvider implements ModelProvider {
     this.asksFor = provider.asksFor?.bind(provider)
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): Promise<readonly GenerationEvent[]> {
-    const options = { kind: 'client', attributes: asked(this.#providerId, request, false) } as const
-    return inSpan(`chat ${request.modelId}`, options, async (span) => {
-      const events = await this.#provider.generate(request, signal)
-      if (span !== undefined) new Observer(span).take(events)
-      return events
-    })
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+    return this.#traced(request, false, () => this.#provider.generate(request, signal))
   }
 
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
-    const options = { kind: 'client', attributes: asked(this.#providerId, request, true) } as const
-    return streamInSpan(`chat ${request.modelId}`, options, (span) => {
-      const batches = this.#provider.stream(request, signal)
-      return span === undefined ? batches : observed(batches, new Observer(span))
-    })
+    return this.#traced(request, true, () => this.#provider.stream(request, signal))
+  }
+
+  #traced(
+    request: GenerationRequest,
+    streamed: boolean,
+    ask: () => AsyncIterable<readonly GenerationEvent[]>,
+  ): AsyncIterable<readonly GenerationEvent[]> {
+    const options = { kind: 'client', attributes: asked(this.#providerId, request, streamed) } as const
+    return streamInSpan(`chat ${request.modelId}`, options, (span) =>
+      span === undefined ? ask() : observed(ask(), new Observer(span)),
+    )
   }
 }
 

@@ -33,12 +33,17 @@ export function inputTokensOf(request: Omit<GenerationRequest, 'modelId'>): bigi
   return tokensOfBytes(bytes)
 }
 
+/** How many bytes of a part nobody can read: a thought that came encrypted, in base64. */
+export function hiddenBytesOf(part: Part): number {
+  if (part.type !== 'reasoning' || part.encrypted === undefined) return 0
+  return Math.max(0, Math.floor(part.encrypted.length * 0.75) - bytesOfTexts(part.text))
+}
+
 /**
- * The usage of an answer that broke off, or whose provider reported none: at least what was reported by then, and at least a token for 3
- * bytes of what came.
+ * The usage of an answer that broke off, or whose provider reported none: at least what was reported by then, and at least what passed
+ * (`outputTokens`).
  */
-export function estimatedUsage(reported: Usage | undefined, inputTokens: bigint, outputBytes: number): Usage {
-  const outputTokens = tokensOfBytes(outputBytes)
+export function estimatedUsage(reported: Usage | undefined, inputTokens: bigint, outputTokens: bigint): Usage {
   return {
     // A provider that reported its input has counted it.
     inputTokens: reported?.inputTokens || inputTokens,
