@@ -58,6 +58,7 @@ import {
   removeSession,
 } from './session/operations.ts'
 import { exportSession, importSession } from './session/transfer/operations.ts'
+import { listSkills } from './skill/operations.ts'
 import { getSessionStats } from './stats/operations.ts'
 import { getCredits, getGeneration, listActivity } from './usage/operations.ts'
 
@@ -77,7 +78,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[exportSession, importSession],
   ...[listPermissionRequests, listSessionPermissions, getSessionPermission, replyToSessionPermission],
   ...[listSavedPermissions, removeSavedPermission],
-  ...[listAgents, getAgent],
+  ...[listAgents, getAgent, listSkills],
   getLocation,
   ...[listModels, listProviders, getProvider],
   ...[getInfo, getHealth],

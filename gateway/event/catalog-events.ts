@@ -3,13 +3,16 @@ import type { JsonOf } from '../kinds.ts'
 import { fromSetTime } from '../records/time.ts'
 import type { event } from './schemas.ts'
 
+const TYPES = { agentsUpdated: 'agent.updated', skillsUpdated: 'skill.updated' } as const
+
 /** Undefined for an event of a kind that only a newer catalog knows. */
 export function fromCatalogEvent(given: CatalogEvent): JsonOf<typeof event> | undefined {
-  if (given.event.case === undefined) return undefined
+  const type = given.event.case && TYPES[given.event.case]
+  if (type === undefined) return undefined
   return {
     id: given.eventId,
     created: fromSetTime(given.createTime),
-    type: 'agent.updated',
+    type,
     location: { directory: given.directory },
     data: {},
   }

@@ -151,6 +151,7 @@ export const event = z
     sessionEvent('permission.asked', permissionRequest.shape),
     sessionEvent('permission.replied', { requestID: z.string(), reply: permissionReply }),
     locationEvent('agent.updated'),
+    locationEvent('skill.updated'),
   ])
   .meta({ id: 'Event' })
 

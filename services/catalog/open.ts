@@ -5,16 +5,19 @@ import type { Clock } from '#shared/clock.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { serviceClosing } from '#shared/rpc/server-reasons.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
-import { FileAgents } from './adapters/agents/file-agents.ts'
+import { agentFiles } from './adapters/agents/agent-definition.ts'
 import type { StartCommand } from './adapters/commands/command.ts'
 import { findSupervisor } from './adapters/commands/find-supervisor.ts'
 import { sweepOutputPipes } from './adapters/commands/output-pipe.ts'
 import { ReapedCommand } from './adapters/commands/reaped-command.ts'
 import { SupervisedCommand } from './adapters/commands/supervised-command.ts'
+import { FileSource } from './adapters/definitions/file-source.ts'
 import { FileAttachments } from './adapters/files/file-attachments.ts'
 import { GuardedFiles } from './adapters/files/guarded-files.ts'
+import { instructionFiles } from './adapters/instructions/instruction-files.ts'
 import { FileLocations } from './adapters/locations/file-locations.ts'
 import { WorkspaceRoots } from './adapters/locations/workspace-roots.ts'
+import { skillFiles } from './adapters/skills/skill-files.ts'
 import { bashTool } from './adapters/tools/bash.ts'
 import { builtinTools } from './adapters/tools/builtin-tools.ts'
 import { editTool } from './adapters/tools/edit.ts'
@@ -25,6 +28,7 @@ import { readTool } from './adapters/tools/read.ts'
 import { SearchThreads } from './adapters/tools/search-threads.ts'
 import { ToolBox } from './adapters/tools/tool-box.ts'
 import { writeTool } from './adapters/tools/write.ts'
+import { DirectoryWatchers } from './adapters/watch/directory-watchers.ts'
 import type { Config } from './config.ts'
 import { createRoutes } from './routes.ts'
 import { joinTools } from './run/join-tools.ts'
@@ -61,10 +65,15 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const guarded = new GuardedFiles(configDirectory)
   const threads = opening.use(new SearchThreads())
   const tools = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
-  const agents = new FileAgents({ configDirectory, home, logger })
+  const files = { watchers: new DirectoryWatchers(), logger }
   const opened = opening.use(
     new OpenLocations({
-      sources: { agents, tools: joinTools([builtinTools(tools)]) },
+      sources: {
+        agents: new FileSource(agentFiles(configDirectory, home), files),
+        skills: new FileSource(skillFiles(configDirectory, home), files),
+        instructions: new FileSource(instructionFiles(configDirectory), files),
+        tools: joinTools([builtinTools(tools)]),
+      },
       idleMs: config.locationIdleSeconds * 1_000,
       ...{ clock, logger },
     }),

@@ -6,6 +6,7 @@ import { reasons } from './reasons.ts'
 import { endTools } from './rpc/end-tools.ts'
 import { getAgent } from './rpc/get-agent.ts'
 import { listAgents } from './rpc/list-agents.ts'
+import { listSkills } from './rpc/list-skills.ts'
 import { listTools } from './rpc/list-tools.ts'
 import { prepareTool } from './rpc/prepare-tool.ts'
 import { readAttachment } from './rpc/read-attachment.ts'
@@ -29,6 +30,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     resolveLocation: resolveLocation(dependencies),
     listAgents: listAgents(dependencies),
     getAgent: getAgent(dependencies),
+    listSkills: listSkills(dependencies),
     listTools: listTools(dependencies),
     readAttachment: readAttachment(dependencies),
     prepareTool: prepareTool(dependencies),

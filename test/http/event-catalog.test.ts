@@ -9,7 +9,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 
 const stands = { message: { case: 'connected', value: {} } } as const
 
-const updated = (directory: string) =>
+const updated = (directory: string, kind: 'agentsUpdated' | 'skillsUpdated' = 'agentsUpdated') =>
   ({
     message: {
       case: 'event',
@@ -17,7 +17,7 @@ const updated = (directory: string) =>
         eventId: 'evt_c1',
         createTime: { seconds: 1_700_000_000n, nanos: 250_000_000 },
         directory,
-        event: { case: 'agentsUpdated', value: {} },
+        event: { case: kind, value: {} },
       },
     },
   }) as const
@@ -39,19 +39,18 @@ forEachTransport((name, connect) => {
       async *streamEvents(_, context) {
         yield stands
         yield updated('/srv/project')
+        yield updated('/srv/other', 'skillsUpdated')
         await gone(context)
       },
     }
     await using facade = await openFacade({ session, catalog }, {}, connect)
     const stream = await openStream(`${facade.url}/api/event`)
-    const text = await readUntil(stream, (text) => text.includes('evt_c1'))
-    assert.deepEqual(dataOf(text)[1], {
-      id: 'evt_c1',
-      created: 1_700_000_000_250,
-      type: 'agent.updated',
-      location: { directory: '/srv/project' },
-      data: {},
-    })
+    const text = await readUntil(stream, (text) => text.includes('/srv/other'))
+    const common = { id: 'evt_c1', created: 1_700_000_000_250, data: {} }
+    assert.deepEqual(dataOf(text).slice(1), [
+      { ...common, type: 'agent.updated', location: { directory: '/srv/project' } },
+      { ...common, type: 'skill.updated', location: { directory: '/srv/other' } },
+    ])
     assert.equal(text.split('id: ').length, 2, 'only server.connected has a position')
     stream.destroy()
   })

@@ -104,7 +104,7 @@ function catalogOf(read: string[]): Catalog {
     },
     async getAgent(_, directory, agentId = 'build') {
       if (agentId === 'nobody') throw ofCatalog(new Rejection('AGENT_NOT_FOUND', { agent_id: agentId }))
-      const unset = { system: undefined, model: undefined, steps: undefined }
+      const unset = { system: undefined, instructions: [], model: undefined, steps: undefined }
       return {
         agent: { id: agentId, ...unset, permissions: [], requestHeaders: {}, requestBody: {} },
         location: { directory },

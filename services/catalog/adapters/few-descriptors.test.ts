@@ -76,14 +76,16 @@ const ATTEMPTS: Readonly<Record<string, readonly [imports: string, attempt: stri
   ],
   'who asks what agents must not do': [
     `import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-     import { FileAgents } from ${module('agents/file-agents.ts')}
+     import { agentFiles } from ${module('agents/agent-definition.ts')}
+     import { FileSource } from ${module('definitions/file-source.ts')}
+     import { DirectoryWatchers } from ${module('watch/directory-watchers.ts')}
      const directory = mkdtempSync(tmpdir() + '/portico-few-')
      process.on('exit', () => rmSync(directory, { recursive: true }))
      writeFileSync(directory + '/opencode.json', '{"permissions":[{"action":"*","resource":"*","effect":"deny"}]}')
      const location = { directory, project: { id: 'global', directory, canonicalDirectory: directory }, subpath: '' }
      const logger = { warn: () => {} }`,
     `async () => {
-      const agents = new FileAgents({ configDirectory: directory + '/none', home: '/', logger })
+      const agents = new FileSource(agentFiles(directory + '/none', '/'), { watchers: new DirectoryWatchers(), logger })
       using open = agents.open(location, () => {})
       const { value: { agents: [agent] } } = await open.read().catch((error) => {
         throw error.code === 'EMFILE' ? { kind: 'short' } : error

@@ -5,6 +5,7 @@ import {
   type LocationSchema,
   Agent_Mode as Mode,
   PermissionRule_Effect as RuleEffect,
+  type SkillSchema,
   type ToolContentSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { RunToolResponseSchema } from '#gen/portico/catalog/v1/catalog_service_pb.js'
@@ -13,6 +14,7 @@ import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { CatalogEvent } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
+import type { Skill } from '../domain/skill.ts'
 import type { ToolContent } from '../ports/tools.ts'
 import type { CallEvent } from '../run/run-call.ts'
 
@@ -44,6 +46,11 @@ export function agentToProto(agent: Agent): MessageInitShape<typeof AgentSchema>
   }
 }
 
+/** A skill as a message. */
+export function skillToProto({ id, ...rest }: Skill): MessageInitShape<typeof SkillSchema> {
+  return { ...rest, skillId: id }
+}
+
 /** What a running call reports, as a message. */
 export function callEventToProto(event: CallEvent): MessageInitShape<typeof RunToolResponseSchema> {
   if (event.type === 'progressed') return { event: { case: 'progressed', value: { metadata: event.metadata } } }
@@ -59,16 +66,19 @@ function contentToProto(content: ToolContent): MessageInitShape<typeof ToolConte
   return { content: { case: 'file', value: { data: data as Uint8Array<ArrayBuffer>, mime, name } } }
 }
 
+const eventCases = { 'agents-updated': 'agentsUpdated', 'skills-updated': 'skillsUpdated' } as const
+
 /** An event as a message. */
 export function eventToProto({
   id,
   timeCreated,
   directory,
+  type,
 }: CatalogEvent): MessageInitShape<typeof CatalogEventSchema> {
   return {
     eventId: id,
     createTime: timestampFromMs(timeCreated),
     directory,
-    event: { case: 'agentsUpdated', value: {} },
+    event: { case: eventCases[type], value: {} },
   }
 }

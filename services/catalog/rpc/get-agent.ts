@@ -19,6 +19,11 @@ export function getAgent(dependencies: {
     const id = request.agentId ?? defaultId
     const agent = agents.find((candidate) => candidate.id === id)
     if (agent === undefined) throw new Rejection('AGENT_NOT_FOUND', { agent_id: id ?? '' })
-    return { location: locationToProto(location), agent: agentToProto(agent), generation: generation.id }
+    return {
+      location: locationToProto(location),
+      agent: agentToProto(agent),
+      generation: generation.id,
+      instructions: [...generation.instructions],
+    }
   }
 }

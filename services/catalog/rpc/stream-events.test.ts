@@ -23,10 +23,10 @@ async function listen({ client }: Pick<CatalogFixture, 'client'>, as = asOperato
   assert.equal((await next()).case, 'connected')
   return {
     next,
-    /** The directory of the next event, which says that agents were updated. */
-    async updated(): Promise<string> {
+    /** The directory of the next event, which says that these were updated. */
+    async updated(kind: 'agentsUpdated' | 'skillsUpdated' = 'agentsUpdated'): Promise<string> {
       const message = await next()
-      assert.ok(message.case === 'event' && message.value.event.case === 'agentsUpdated', message.case)
+      assert.ok(message.case === 'event' && message.value.event.case === kind, message.case)
       assert.match(message.value.eventId, /^evt_/)
       assert.ok(message.value.createTime)
       return message.value.directory
@@ -87,6 +87,30 @@ async function settled(catalog: CatalogFixture, events: Awaited<ReturnType<typeo
   await events.updated()
   return generation
 }
+
+test('a skill that is written, changed or removed is an event of its own within a second', async () => {
+  await using catalog = await openCatalog()
+  const { project, config } = catalog
+  const file = '.claude/skills/own/SKILL.md'
+  const changes: readonly (() => Promise<void>)[] = [
+    () => writeFiles(project, { [file]: 'One.' }),
+    () => writeFile(join(project, file), 'Two.'),
+    () => rm(join(project, '.claude'), { recursive: true }),
+    () => writeFiles(project, { '../.agents/skills/home/SKILL.md': 'Of the home.' }),
+    () => writeFiles(config, { 'skills/user/SKILL.md': 'Of the user.' }),
+  ]
+  let before = await generationOf(catalog)
+  using events = await listen(catalog)
+  for (const change of changes) {
+    await change()
+    const began = performance.now()
+    assert.equal(await events.updated('skillsUpdated'), project)
+    assert.ok(performance.now() - began < 1_000)
+    const generation = await generationOf(catalog)
+    assert.notEqual(generation, before)
+    before = generation
+  }
+})
 
 catalogTest('what is written anew with the same content is no event', async (catalog) => {
   await writeFiles(catalog.project, { '.opencode/agents/own.md': agentFile('one') })

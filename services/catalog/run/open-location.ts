@@ -1,29 +1,44 @@
 import { hash } from 'node:crypto'
 import { Rejection } from '#shared/rejection.ts'
 import type { AgentSet } from '../domain/agent-merge.ts'
+import type { CatalogEvent } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
-import type { AgentSource } from '../ports/agents.ts'
-import type { Offer, OpenSource } from '../ports/source.ts'
-import type { ToolSource, Tools } from '../ports/tools.ts'
+import type { Skill } from '../domain/skill.ts'
+import type { Offer, OpenSource, Source } from '../ports/source.ts'
+import type { Tools } from '../ports/tools.ts'
 
-/** What a location offers at one time. */
-export interface Generation {
-  /** The same for the same offer, in every process and whether the location was closed meanwhile or not. */
-  readonly id: string
+/** What a location offers at one time, by its kind. */
+export interface Offered {
   readonly agents: AgentSet
+  readonly skills: readonly Skill[]
+  /** Instructions for every agent, most general first. */
+  readonly instructions: readonly string[]
   readonly tools: Tools
 }
 
+type Kind = keyof Offered
+
 /** What locations offer comes from these. */
-export interface Sources {
-  readonly agents: AgentSource
-  readonly tools: ToolSource
+export type Sources = { readonly [K in Kind]: Source<Offered[K]> }
+
+/** What is offered at one time, under a name. */
+export interface Generation extends Offered {
+  /** The same for the same offer, in every process and whether the location was closed meanwhile or not. */
+  readonly id: string
 }
 
-interface Digests {
-  readonly agents: string
-  readonly tools: string
+/** What the sources offered, by digests. */
+export type Digests = Readonly<Record<Kind, string>>
+
+/** The event that says that another one is offered than before; undefined: clients are not shown it. */
+const UPDATES: Readonly<Record<Kind, CatalogEvent['type'] | undefined>> = {
+  agents: 'agents-updated',
+  skills: 'skills-updated',
+  instructions: undefined,
+  tools: undefined,
 }
+
+const KINDS = Object.keys(UPDATES) as readonly Kind[]
 
 /** Generations of a location that are kept, the ones that were used last: a step that names another has to begin anew. */
 const KEPT_GENERATIONS = 16
@@ -35,8 +50,8 @@ interface Options {
   readonly sources: Sources
   /** Called when something may have changed: whoever owns the location is to reload it. */
   readonly onSignal: () => void
-  /** Called after a reload that found other agents than the one before, or than `before` says. */
-  readonly onAgentsUpdated: () => void
+  /** Called after a reload that found something else than the one before, or than `before` says. */
+  readonly onUpdate: (type: CatalogEvent['type']) => void
   /** What it offered when it was last open. */
   readonly before: Digests | undefined
 }
@@ -45,8 +60,7 @@ interface Options {
 export class OpenLocation implements Disposable {
   readonly location: Location
   readonly #options: Options
-  readonly #agents: OpenSource<AgentSet>
-  readonly #tools: OpenSource<Tools>
+  readonly #sources: readonly (readonly [kind: Kind, source: OpenSource<Offered[Kind]>])[]
   /** Id → generation, the one that was used last at the end. */
   readonly #generations = new Map<string, Generation>()
   #digests: Digests | undefined
@@ -66,8 +80,7 @@ export class OpenLocation implements Disposable {
         options.onSignal()
       }, DEBOUNCE_MS).unref()
     }
-    this.#agents = options.sources.agents.open(location, changed)
-    this.#tools = options.sources.tools.open(location, changed)
+    this.#sources = KINDS.map((kind) => [kind, options.sources[kind].open(location, changed)])
   }
 
   /** What it offered when that was last looked at; undefined: it never was. */
@@ -101,22 +114,26 @@ export class OpenLocation implements Disposable {
   /** Reads the sources again, and begins a new generation when they offer something else. */
   async reload(): Promise<Generation> {
     const turn = ++this.#begun
-    const [agents, tools] = await Promise.all([this.#agents.read(), this.#tools.read()])
-    const id = idOf(agents, tools)
-    const generation = this.#keep(this.#generations.get(id) ?? { id, agents: agents.value, tools: tools.value })
+    const offers = await Promise.all(this.#sources.map(async ([kind, source]) => [kind, await source.read()] as const))
+    const digests = byKind(offers, ({ digest }) => digest) as Digests
+    const id = hash('sha256', JSON.stringify(digests), 'hex').slice(0, 32)
+    const offered = byKind(offers, ({ value }) => value) as Offered
+    const generation = this.#keep(this.#generations.get(id) ?? { id, ...offered })
     // One that began later may have ended earlier, and knows better.
     if (turn < this.#counted) return generation
     this.#counted = turn
     const before = this.#digests
-    this.#digests = { agents: agents.digest, tools: tools.digest }
-    if (before !== undefined && before.agents !== agents.digest) this.#options.onAgentsUpdated()
+    this.#digests = digests
+    for (const kind of KINDS) {
+      const type = UPDATES[kind]
+      if (type !== undefined && before !== undefined && before[kind] !== digests[kind]) this.#options.onUpdate(type)
+    }
     return generation
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#signal)
-    this.#agents[Symbol.dispose]()
-    this.#tools[Symbol.dispose]()
+    for (const [, source] of this.#sources) source[Symbol.dispose]()
   }
 
   #keep(generation: Generation): Generation {
@@ -128,6 +145,9 @@ export class OpenLocation implements Disposable {
   }
 }
 
-function idOf(agents: Offer<AgentSet>, tools: Offer<Tools>): string {
-  return hash('sha256', JSON.stringify([agents.digest, tools.digest]), 'hex').slice(0, 32)
+function byKind<T>(
+  offers: readonly (readonly [Kind, Offer<Offered[Kind]>])[],
+  of: (offer: Offer<Offered[Kind]>) => T,
+): Partial<Record<Kind, T>> {
+  return Object.fromEntries(offers.map(([kind, offer]) => [kind, of(offer)]))
 }

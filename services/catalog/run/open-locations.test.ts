@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { silentLogger } from '#test/support/transports.ts'
 import type { CatalogEvent } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
-import type { Offer } from '../ports/source.ts'
+import type { Offer, Source } from '../ports/source.ts'
 import type { Sources } from './open-location.ts'
 import { OpenLocations } from './open-locations.ts'
 
@@ -27,7 +27,9 @@ function begin(t: TestContext) {
         return { read, [Symbol.dispose]: () => void world.open.delete(directory) }
       },
     },
-    tools: { open: () => ({ read: async () => offer(0), [Symbol.dispose]() {} }) },
+    skills: constant(offer(0)),
+    instructions: constant(offer(0)),
+    tools: constant(offer(0)),
   }
   const clock = { now: () => world.now, monotonic: () => world.now }
   const locations = new OpenLocations({ sources, idleMs: 5 * 60_000, clock, logger: silentLogger })
@@ -48,6 +50,10 @@ function begin(t: TestContext) {
   })
   return { world, locations, later, events }
 }
+
+const constant = <T>(offer: Offer<T>): Source<T> => ({
+  open: () => ({ read: () => Promise.resolve(offer), [Symbol.dispose]() {} }),
+})
 
 function at(directory: string, projectId = 'global'): Location {
   return { directory, project: { id: projectId, directory, canonicalDirectory: directory }, subpath: '' }

@@ -3,7 +3,7 @@ import { timedId } from '#shared/ids.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Location } from '../domain/location.ts'
 import { EventHub } from './event-hub.ts'
-import { OpenLocation, type Sources } from './open-location.ts'
+import { type Digests, OpenLocation, type Sources } from './open-location.ts'
 
 interface Dependencies {
   readonly sources: Sources
@@ -36,7 +36,7 @@ export class OpenLocations implements Disposable {
   /** Directory → entry, the least recently used first. */
   readonly #entries = new Map<string, Entry>()
   /** Directory → what it offered when it was closed, so that a change meanwhile is noticed. */
-  readonly #closed = new Map<string, OpenLocation['digests']>()
+  readonly #closed = new Map<string, Digests>()
   /** Locations whose sources have signalled a change. They are reloaded one after the other: a file may be part of all. */
   readonly #signalled = new Set<OpenLocation>()
   #reloading = false
@@ -80,9 +80,8 @@ export class OpenLocations implements Disposable {
         this.#signalled.add(open)
         void this.#reloadSignalled()
       },
-      onAgentsUpdated: () => {
-        const id = timedId('evt', clock)
-        this.events.publish({ id, timeCreated: clock.now(), directory, type: 'agents-updated' })
+      onUpdate: (type) => {
+        this.events.publish({ id: timedId('evt', clock), timeCreated: clock.now(), directory, type })
       },
     })
     return open

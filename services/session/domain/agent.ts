@@ -7,6 +7,8 @@ export interface Agent {
   readonly id: string
   /** Instructions; undefined: none of its own. */
   readonly system: string | undefined
+  /** What stands after them, most general first. */
+  readonly instructions: readonly string[]
   readonly model: ModelRef | undefined
   /** Most steps after one input; undefined: no limit. */
   readonly steps: number | undefined

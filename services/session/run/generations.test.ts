@@ -124,3 +124,18 @@ async function forget({ catalog }: RealTools): Promise<void> {
     await catalog.client.listAgents({}, asOperator)
   }
 }
+
+test('AGENTS.md is part of the instructions of the step that begins after it was written', async () => {
+  await using tools = await openRealTools()
+  const { catalog, service } = tools
+  await writeFiles(catalog.project, { 'a.txt': 'A', 'AGENTS.md': 'Be brief.' })
+  await tools.create()
+  const edits: Turn = async function* (...given) {
+    await writeFiles(catalog.project, { 'AGENTS.md': 'Be thorough.' })
+    yield* calls(read('a'))(...given)
+  }
+  service.peers.turns.push(edits, text('Read.'))
+  await service.prompt('Read')
+  await service.wait()
+  assert.deepEqual(systems(tools), ['brief', 'thorough'])
+})

@@ -321,6 +321,54 @@ export enum Agent_Mode {
 export declare const Agent_ModeSchema: GenEnum<Agent_Mode>;
 
 /**
+ * Instructions for one kind of work, which a model reads when it comes to that.
+ *
+ * @generated from message portico.catalog.v1.Skill
+ */
+export declare type Skill = Message<"portico.catalog.v1.Skill"> & {
+  /**
+   * Path of its folder, relative to the folder of skills that it lies in, with `/`.
+   *
+   * @generated from field: string skill_id = 1;
+   */
+  skillId: string;
+
+  /**
+   * Display name, at most 256 characters; defaults to the identifier.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * When it is of use, in at most 1,024 characters; absent: its file says nothing.
+   *
+   * @generated from field: optional string description = 3;
+   */
+  description?: string | undefined;
+
+  /**
+   * The instructions, at most 64 KiB.
+   *
+   * @generated from field: string text = 4;
+   */
+  text: string;
+
+  /**
+   * Absolute path of its file. What else lies in that folder belongs to it.
+   *
+   * @generated from field: string path = 5;
+   */
+  path: string;
+};
+
+/**
+ * Describes the message portico.catalog.v1.Skill.
+ * Use `create(SkillSchema)` to create a new message.
+ */
+export declare const SkillSchema: GenMessage<Skill>;
+
+/**
  * A tool as the model sees it.
  *
  * @generated from message portico.catalog.v1.Tool

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { Agent, Location, Tool, ToolAccess, ToolContent } from "./catalog_pb.js";
+import type { Agent, Location, Skill, Tool, ToolAccess, ToolContent } from "./catalog_pb.js";
 import type { CatalogEvent } from "./event_pb.js";
 
 /**
@@ -154,6 +154,13 @@ export declare type GetAgentResponse = Message<"portico.catalog.v1.GetAgentRespo
    * @generated from field: string generation = 3;
    */
   generation: string;
+
+  /**
+   * What stands after the agent's own instructions, most general first: whatever the user and the project say to every agent.
+   *
+   * @generated from field: repeated string instructions = 4;
+   */
+  instructions: string[];
 };
 
 /**
@@ -161,6 +168,54 @@ export declare type GetAgentResponse = Message<"portico.catalog.v1.GetAgentRespo
  * Use `create(GetAgentResponseSchema)` to create a new message.
  */
 export declare const GetAgentResponseSchema: GenMessage<GetAgentResponse>;
+
+/**
+ * @generated from message portico.catalog.v1.ListSkillsRequest
+ */
+export declare type ListSkillsRequest = Message<"portico.catalog.v1.ListSkillsRequest"> & {
+  /**
+   * Absolute path; absent: the default project directory.
+   *
+   * @generated from field: optional string directory = 1;
+   */
+  directory?: string | undefined;
+};
+
+/**
+ * Describes the message portico.catalog.v1.ListSkillsRequest.
+ * Use `create(ListSkillsRequestSchema)` to create a new message.
+ */
+export declare const ListSkillsRequestSchema: GenMessage<ListSkillsRequest>;
+
+/**
+ * @generated from message portico.catalog.v1.ListSkillsResponse
+ */
+export declare type ListSkillsResponse = Message<"portico.catalog.v1.ListSkillsResponse"> & {
+  /**
+   * @generated from field: portico.catalog.v1.Location location = 1;
+   */
+  location?: Location | undefined;
+
+  /**
+   * At most 256, in order of their ids.
+   *
+   * @generated from field: repeated portico.catalog.v1.Skill skills = 2;
+   */
+  skills: Skill[];
+
+  /**
+   * Generation that the answer was taken from.
+   *
+   * @generated from field: string generation = 3;
+   */
+  generation: string;
+};
+
+/**
+ * Describes the message portico.catalog.v1.ListSkillsResponse.
+ * Use `create(ListSkillsResponseSchema)` to create a new message.
+ */
+export declare const ListSkillsResponseSchema: GenMessage<ListSkillsResponse>;
 
 /**
  * @generated from message portico.catalog.v1.ListToolsRequest
@@ -645,7 +700,7 @@ export declare const EventsMissedSchema: GenMessage<EventsMissed>;
  * Knows directories: which project they belong to, which agents they define, and the tools that work in them.
  * A directory outside the roots of the service is rejected with LOCATION_FORBIDDEN, a missing one with
  * LOCATION_NOT_FOUND.
- * What a location offers at one time, its agents and its tools, is a generation; its id changes whenever that does, and is
+ * What a location offers at one time, its agents, skills, instructions and tools, is a generation; its id changes whenever that does, and is
  * the same again when a location that was closed offers the same. A call that names a generation is answered from it, or
  * rejected with LOCATION_GENERATION_GONE when it is not kept any more: the caller begins anew with the present one.
  *
@@ -681,6 +736,16 @@ export declare const CatalogService: GenService<{
     methodKind: "unary";
     input: typeof GetAgentRequestSchema;
     output: typeof GetAgentResponseSchema;
+  },
+  /**
+   * Lists the skills of a location.
+   *
+   * @generated from rpc portico.catalog.v1.CatalogService.ListSkills
+   */
+  listSkills: {
+    methodKind: "unary";
+    input: typeof ListSkillsRequestSchema;
+    output: typeof ListSkillsResponseSchema;
   },
   /**
    * Lists the tools of a location.

@@ -45,6 +45,12 @@ export declare type CatalogEvent = Message<"portico.catalog.v1.CatalogEvent"> & 
      */
     value: AgentsUpdated;
     case: "agentsUpdated";
+  } | {
+    /**
+     * @generated from field: portico.catalog.v1.SkillsUpdated skills_updated = 11;
+     */
+    value: SkillsUpdated;
+    case: "skillsUpdated";
   } | { case: undefined; value?: undefined };
 };
 
@@ -67,4 +73,18 @@ export declare type AgentsUpdated = Message<"portico.catalog.v1.AgentsUpdated"> 
  * Use `create(AgentsUpdatedSchema)` to create a new message.
  */
 export declare const AgentsUpdatedSchema: GenMessage<AgentsUpdated>;
+
+/**
+ * A location offers other skills than before.
+ *
+ * @generated from message portico.catalog.v1.SkillsUpdated
+ */
+export declare type SkillsUpdated = Message<"portico.catalog.v1.SkillsUpdated"> & {
+};
+
+/**
+ * Describes the message portico.catalog.v1.SkillsUpdated.
+ * Use `create(SkillsUpdatedSchema)` to create a new message.
+ */
+export declare const SkillsUpdatedSchema: GenMessage<SkillsUpdated>;
 

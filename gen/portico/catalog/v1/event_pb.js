@@ -9,7 +9,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file portico/catalog/v1/event.proto.
  */
 export const file_portico_catalog_v1_event = /*@__PURE__*/
-  fileDesc("Ch5wb3J0aWNvL2NhdGFsb2cvdjEvZXZlbnQucHJvdG8SEnBvcnRpY28uY2F0YWxvZy52MSKqAQoMQ2F0YWxvZ0V2ZW50EhAKCGV2ZW50X2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglkaXJlY3RvcnkYAyABKAkSOwoOYWdlbnRzX3VwZGF0ZWQYCiABKAsyIS5wb3J0aWNvLmNhdGFsb2cudjEuQWdlbnRzVXBkYXRlZEgAQgcKBWV2ZW50Ig8KDUFnZW50c1VwZGF0ZWRiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Ch5wb3J0aWNvL2NhdGFsb2cvdjEvZXZlbnQucHJvdG8SEnBvcnRpY28uY2F0YWxvZy52MSLnAQoMQ2F0YWxvZ0V2ZW50EhAKCGV2ZW50X2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglkaXJlY3RvcnkYAyABKAkSOwoOYWdlbnRzX3VwZGF0ZWQYCiABKAsyIS5wb3J0aWNvLmNhdGFsb2cudjEuQWdlbnRzVXBkYXRlZEgAEjsKDnNraWxsc191cGRhdGVkGAsgASgLMiEucG9ydGljby5jYXRhbG9nLnYxLlNraWxsc1VwZGF0ZWRIAEIHCgVldmVudCIPCg1BZ2VudHNVcGRhdGVkIg8KDVNraWxsc1VwZGF0ZWRiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message portico.catalog.v1.CatalogEvent.
@@ -24,4 +24,11 @@ export const CatalogEventSchema = /*@__PURE__*/
  */
 export const AgentsUpdatedSchema = /*@__PURE__*/
   messageDesc(file_portico_catalog_v1_event, 1);
+
+/**
+ * Describes the message portico.catalog.v1.SkillsUpdated.
+ * Use `create(SkillsUpdatedSchema)` to create a new message.
+ */
+export const SkillsUpdatedSchema = /*@__PURE__*/
+  messageDesc(file_portico_catalog_v1_event, 2);
 

@@ -1,10 +1,7 @@
-import type { Dirent } from 'node:fs'
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Location } from '#services/catalog/domain/location.ts'
 import { DOCUMENT_NAMES, levelsOf } from '../configuration/find-documents.ts'
-import { type FoundFile, findFile } from '../files/find-file.ts'
-import { isOutOfDescriptors } from '../files/paths.ts'
+import { entriesOf, type FoundFile, findFile } from '../files/find-file.ts'
 
 /** A file that defines agents. */
 export interface AgentFile extends FoundFile {
@@ -94,16 +91,5 @@ class Search {
     this.places.push(path)
     const file = await findFile(path, this.#within)
     return file === undefined ? [] : [{ ...file, kind, id }]
-  }
-}
-
-// Missing and unreadable are the same here: a directory that cannot be looked into defines nothing.
-async function entriesOf(directory: string): Promise<Dirent[]> {
-  try {
-    return await readdir(directory, { withFileTypes: true })
-  } catch (error) {
-    // It may well define what an agent must not do.
-    if (isOutOfDescriptors(error)) throw error
-    return []
   }
 }

@@ -1,4 +1,5 @@
-import { realpath, stat } from 'node:fs/promises'
+import type { Dirent } from 'node:fs'
+import { readdir, realpath, stat } from 'node:fs/promises'
 import { isInside, isOutOfDescriptors } from './paths.ts'
 
 /** A regular file that is there. */
@@ -18,6 +19,19 @@ export async function findFile(path: string, within?: string): Promise<FoundFile
   if (!stats?.isFile()) return undefined
   if (within !== undefined && !(await leadsInto(within, path))) return undefined
   return { path, size: stats.size, fingerprint: `${path}\0${stats.ino}\0${stats.mtimeMs}\0${stats.size}` }
+}
+
+/**
+ * What lies in a directory; nothing in one that is missing or cannot be looked into. Throws when the system has no
+ * descriptors left: it may well define what an agent must not do.
+ */
+export async function entriesOf(directory: string): Promise<Dirent[]> {
+  try {
+    return await readdir(directory, { withFileTypes: true })
+  } catch (error) {
+    if (isOutOfDescriptors(error)) throw error
+    return []
+  }
 }
 
 /** Whether a path leads to something in a directory; what has vanished meanwhile does not. */

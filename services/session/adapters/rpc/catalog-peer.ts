@@ -39,8 +39,12 @@ export class RpcCatalogPeer implements Catalog {
     directory: string,
     agentId: string | undefined,
   ): Promise<{ agent: Agent; location: PinnedLocation }> {
-    const { agent, generation } = await unary(call, (options) => this.#client.getAgent({ directory, agentId }, options))
-    return { agent: toAgent(given(agent)), location: { directory, ...(generation !== '' && { generation }) } }
+    const answer = await unary(call, (options) => this.#client.getAgent({ directory, agentId }, options))
+    const { agent, generation, instructions } = answer
+    return {
+      agent: { ...toAgent(given(agent)), instructions },
+      location: { directory, ...(generation !== '' && { generation }) },
+    }
   }
 
   async listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]> {
@@ -85,7 +89,7 @@ async function unary<T>(call: PeerCall, run: (options: CallOptions) => Promise<T
   }
 }
 
-function toAgent(agent: AgentMessage): Agent {
+function toAgent(agent: AgentMessage): Omit<Agent, 'instructions'> {
   const { agentId, system, model, steps, permissions, requestHeaders, requestBody } = agent
   return {
     id: agentId,

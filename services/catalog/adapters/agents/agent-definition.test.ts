@@ -6,8 +6,9 @@ import { type TestContext, test } from 'node:test'
 import { writeFiles } from '#test/support/catalog.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
+import { FileSource } from '../definitions/file-source.ts'
 import { DirectoryWatchers } from '../watch/directory-watchers.ts'
-import { FileAgents } from './file-agents.ts'
+import { agentFiles } from './agent-definition.ts'
 
 /** Agents of locations below a folder of the test, watched by at most so many watches. */
 async function begin(t: TestContext, limit?: number) {
@@ -15,7 +16,7 @@ async function begin(t: TestContext, limit?: number) {
   t.after(() => rm(folder, { recursive: true }))
   const watchers = new DirectoryWatchers(limit)
   const configDirectory = join(folder, 'none/config')
-  const agents = new FileAgents({ configDirectory, home: folder, logger: silentLogger, watchers })
+  const agents = new FileSource(agentFiles(configDirectory, folder), { logger: silentLogger, watchers })
   const open = async (name: string) => {
     const directory = join(folder, name)
     await mkdir(directory, { recursive: true })

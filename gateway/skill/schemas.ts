@@ -1,0 +1,14 @@
+import { z } from 'zod'
+
+/** `Skill.Info`. */
+export const skillInfo = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    description: z.string().optional(),
+    location: z
+      .string()
+      .meta({ description: 'Absolute path of its file; what else lies in that folder belongs to it' }),
+    content: z.string(),
+  })
+  .meta({ id: 'Skill.Info' })

@@ -1,0 +1,137 @@
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Location } from '#services/catalog/domain/location.ts'
+import type { Offer, OpenSource, Source } from '#services/catalog/ports/source.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import { isOutOfDescriptors } from '../files/paths.ts'
+import type { DirectoryWatchers } from '../watch/directory-watchers.ts'
+import { type Places, PlaceWatch } from '../watch/place-watch.ts'
+import { Turns } from '../watch/turns.ts'
+
+/** A file that defines something. */
+interface DefiningFile {
+  readonly path: string
+  /** Changes when the file does. */
+  readonly fingerprint: string
+}
+
+/** How one kind of thing is defined by files. */
+export interface Definition<F extends DefiningFile, D, V> {
+  /** What a file of it is called in the log. */
+  readonly name: string
+  /** The files that define it for a location, low precedence first, and where they were looked for. */
+  find(location: Location): Promise<Places & { readonly files: readonly F[] }>
+  /** What a file says; what it left out it reports. Throws when nothing can be made of it. */
+  parse(file: F, onProblem: (problem: string) => void): Promise<D>
+  /** Makes one of what the files say, in their order. */
+  merge(documents: readonly D[], onProblem: (problem: string) => void): V
+}
+
+interface Options {
+  readonly watchers: DirectoryWatchers
+  readonly logger: Logger
+}
+
+/** Documents that are kept, of files that belong to several locations or came back. */
+const MAX_DOCUMENTS = 4_096
+
+/**
+ * What files define. They are looked for at each reading, and read when one of them has changed. One that cannot be read any
+ * more may be half written: it counts as it was before.
+ */
+export class FileSource<F extends DefiningFile, D extends object, V> implements Source<V> {
+  readonly #definition: Definition<F, D, V>
+  readonly #options: Options
+  readonly #turns = new Turns()
+  /** Fingerprint → what the file says; undefined: it could not be read. */
+  readonly #documents = new LRUCache<string, Promise<{ readonly parsed: D | undefined }>>({ max: MAX_DOCUMENTS })
+
+  constructor(definition: Definition<F, D, V>, options: Options) {
+    this.#definition = definition
+    this.#options = options
+  }
+
+  open(location: Location, changed: () => void): OpenSource<V> {
+    const { find, merge, name } = this.#definition
+    const watch = new PlaceWatch({ watchers: this.#options.watchers, turns: this.#turns, changed })
+    const skip = (problem: string): void => {
+      this.#options.logger.warn({ directory: location.directory, problem }, `${name} was skipped`)
+    }
+    return new LocationFiles<F, D, V>({
+      watch,
+      find: () => find(location),
+      parse: (file) => this.#parse(file),
+      merge: (documents) => merge(documents, skip),
+    })
+  }
+
+  async #parse(file: F): Promise<D | undefined> {
+    let document = this.#documents.get(file.fingerprint)
+    if (document === undefined) {
+      document = this.#read(file).then((parsed) => ({ parsed }))
+      this.#documents.set(file.fingerprint, document)
+      document.catch(() => this.#documents.delete(file.fingerprint))
+    }
+    return (await document).parsed
+  }
+
+  async #read(file: F): Promise<D | undefined> {
+    const skip = (problem: unknown): void => {
+      const { name } = this.#definition
+      this.#options.logger.warn({ path: file.path, problem: String(problem) }, `${name} was skipped`)
+    }
+    try {
+      return await this.#definition.parse(file, skip)
+    } catch (error) {
+      // What an agent must not do is not forgotten for a moment's want.
+      if (isOutOfDescriptors(error)) throw error
+      // Unreadable, too large, or not of the right form: the others still count.
+      skip(error)
+      return undefined
+    }
+  }
+}
+
+interface Access<F, D, V> {
+  readonly watch: PlaceWatch
+  readonly find: () => Promise<Places & { readonly files: readonly F[] }>
+  readonly parse: (file: F) => Promise<D | undefined>
+  readonly merge: (documents: readonly D[]) => V
+}
+
+class LocationFiles<F extends DefiningFile, D, V> implements OpenSource<V> {
+  readonly #access: Access<F, D, V>
+  #fingerprint: string | undefined
+  #offer: Offer<V> | undefined
+  /** Path → what the file last said. */
+  #documents: ReadonlyMap<string, D> = new Map()
+
+  constructor(access: Access<F, D, V>) {
+    this.#access = access
+  }
+
+  async read(): Promise<Offer<V>> {
+    const { find, parse, merge, watch } = this.#access
+    const found = await find()
+    watch.follow(found)
+    const fingerprint = found.files.map((file) => file.fingerprint).join('\n')
+    if (this.#offer !== undefined && this.#fingerprint === fingerprint) return this.#offer
+    const read = await Promise.all(
+      found.files.map(async (file) => {
+        const document = (await parse(file)) ?? this.#documents.get(file.path)
+        return document === undefined ? [] : [[file.path, document] as const]
+      }),
+    )
+    const documents = read.flat()
+    const value = merge(documents.map(([, document]) => document))
+    const offer = { value, digest: hash('sha256', JSON.stringify(value), 'hex') }
+    this.#documents = new Map(documents)
+    this.#fingerprint = fingerprint
+    this.#offer = offer
+    return offer
+  }
+
+  [Symbol.dispose](): void {
+    this.#access.watch[Symbol.dispose]()
+  }
+}

@@ -1,0 +1,133 @@
+import { join } from 'node:path'
+import { DocumentError } from '#services/catalog/domain/agent-document.ts'
+import type { Location } from '#services/catalog/domain/location.ts'
+import type { Skill } from '#services/catalog/domain/skill.ts'
+import { isObject } from '#shared/json.ts'
+import { levelsOf } from '../configuration/find-documents.ts'
+import type { Definition } from '../definitions/file-source.ts'
+import { readMarkdown } from '../definitions/read-markdown.ts'
+import { entriesOf, type FoundFile, findFile } from '../files/find-file.ts'
+
+/** A file that is a skill. */
+interface SkillFile extends FoundFile {
+  readonly id: string
+}
+
+const FILE = 'SKILL.md'
+const MAX_BYTES = 64 << 10
+/** Characters of a name, and of a description. */
+const MAX_NAME = 256
+const MAX_DESCRIPTION = 1_024
+/** Skills of one location, and of one folder of them. */
+const MAX_SKILLS = 256
+/** Levels of folders between a folder of skills and a skill's file, and folders that are looked into there. */
+const MAX_DEPTH = 4
+const MAX_FOLDERS = 1_024
+
+/** Names of folders that hold skills, below the user's home directory, low precedence first. */
+const OF_HOME = ['.agents/skills', '.claude/skills']
+
+/** The same in a directory of a project. */
+const OF_LEVEL = ['.claude/skills', '.agents/skills', '.opencode/skills']
+
+/**
+ * Skills are defined by files `NAME/SKILL.md` of at most 64 KiB in folders of skills, low precedence first: the user's own, in the home
+ * and in the global configuration directory; those of the project, from its root down to the location. A link that leads out of the
+ * project is not followed. At most 256 of a location, the nearest ones.
+ */
+export function skillFiles(configDirectory: string, home: string): Definition<SkillFile, Skill, readonly Skill[]> {
+  return {
+    name: 'A skill',
+    find: (location) => findSkillFiles(configDirectory, home, location),
+    parse: readSkillFile,
+    merge: mergeSkills,
+  }
+}
+
+/** The files, and where they were looked for, as `findAgentFiles` has it. */
+export async function findSkillFiles(configDirectory: string, home: string, location: Location) {
+  const own = [...OF_HOME.map((name) => join(home, name)), join(configDirectory, 'skills')]
+  const local = levelsOf(location).flatMap((level) => OF_LEVEL.map((name) => join(level, name)))
+  const searches = [
+    ...own.map((directory) => new Search(directory, undefined)),
+    ...local.map((directory) => new Search(directory, location.project.directory)),
+  ]
+  const found = await Promise.all(searches.map((search) => search.find()))
+  return {
+    files: found.flat(),
+    places: searches.flatMap(({ places }) => places),
+    folders: searches.flatMap(({ folders }) => folders),
+  }
+}
+
+/** Looks for skills in one folder, and keeps in mind where. */
+class Search {
+  readonly places: string[]
+  readonly folders: string[] = []
+  readonly #directory: string
+  readonly #within: string | undefined
+  #skills = 0
+  #folders = 0
+
+  /** `within`: the directory that no link may lead out of. */
+  constructor(directory: string, within: string | undefined) {
+    this.places = [directory]
+    this.#directory = directory
+    this.#within = within
+  }
+
+  async find(): Promise<SkillFile[]> {
+    return await this.#below('', MAX_DEPTH)
+  }
+
+  async #below(prefix: string, depth: number): Promise<SkillFile[]> {
+    const directory = join(this.#directory, prefix)
+    this.folders.push(directory)
+    const entries = await entriesOf(directory)
+    const names = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map(({ name }) => name)
+    const found: SkillFile[] = []
+    for (const name of names.sort()) {
+      if (this.#skills === MAX_SKILLS || this.#folders === MAX_FOLDERS) break
+      this.#folders++
+      const id = prefix + name
+      const path = join(directory, name, FILE)
+      this.places.push(path)
+      const file = await findFile(path, this.#within)
+      if (file !== undefined) {
+        this.#skills++
+        found.push({ ...file, id })
+      } else if (depth > 1 && entries.some((entry) => entry.name === name && entry.isDirectory())) {
+        found.push(...(await this.#below(`${id}/`, depth - 1)))
+      }
+    }
+    return found
+  }
+}
+
+async function readSkillFile({ path, id }: SkillFile): Promise<Skill> {
+  const { fields, body } = await readMarkdown(path, MAX_BYTES)
+  if (fields != null && !isObject(fields)) throw new DocumentError('the front matter is not a map')
+  const name = readText(fields?.name, 'name', MAX_NAME)
+  return {
+    id,
+    name: name ?? id,
+    description: readText(fields?.description, 'description', MAX_DESCRIPTION),
+    text: body,
+    path,
+  }
+}
+
+function readText(value: unknown, name: string, most: number): string | undefined {
+  if (value == null || value === '') return undefined
+  if (typeof value === 'string' && value.length <= most) return value
+  throw new DocumentError(`${name} is not a text of at most ${most} characters`)
+}
+
+/** Of skills with one id the last one counts. */
+function mergeSkills(skills: readonly Skill[], onProblem: (problem: string) => void): readonly Skill[] {
+  const nearest = new Map<string, Skill>()
+  for (const skill of skills.toReversed()) if (!nearest.has(skill.id)) nearest.set(skill.id, skill)
+  const kept = [...nearest.values()].slice(0, MAX_SKILLS)
+  if (kept.length < nearest.size) onProblem(`more than ${MAX_SKILLS} in one location`)
+  return kept.sort((left, right) => (left.id < right.id ? -1 : 1))
+}

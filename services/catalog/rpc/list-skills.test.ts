@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { asOperator, type CatalogFixture, catalogTest, git, openCatalog, writeFiles } from '#test/support/catalog.ts'
+
+const skill = (description: string, text = 'Do it.', more = '') =>
+  `---\ndescription: ${description}\n${more}---\n${text}\n`
+
+const skillsOf = async ({ client }: CatalogFixture, directory?: string) =>
+  (await client.listSkills(directory === undefined ? {} : { directory }, asOperator)).skills
+
+/** Skills as `id: description`. */
+const listed = async (catalog: CatalogFixture, directory?: string) =>
+  (await skillsOf(catalog, directory)).map(({ skillId, description }) => `${skillId}: ${description}`)
+
+catalogTest('lists skills in order of their ids, with what their files say', async (catalog) => {
+  const { project } = catalog
+  await writeFiles(project, {
+    '.opencode/skills/release/SKILL.md': skill('Releases', 'Tag it.', 'name: Release it\nlicense: MIT\n'),
+    '.opencode/skills/release/notes/SKILL.md': skill('belongs to the skill above'),
+    '.opencode/skills/team/review/SKILL.md': 'Be strict.',
+    '.opencode/skills/README.md': 'no skill',
+  })
+  const { location, skills, generation } = await catalog.client.listSkills({}, asOperator)
+  assert.equal(location?.directory, project)
+  assert.equal(generation, (await catalog.client.getAgent({}, asOperator)).generation)
+  assert.deepEqual(
+    skills.map(({ $typeName: _, ...one }) => one),
+    [
+      {
+        ...{ skillId: 'release', name: 'Release it', description: 'Releases', text: 'Tag it.' },
+        path: join(project, '.opencode/skills/release/SKILL.md'),
+      },
+      {
+        ...{ skillId: 'team/review', name: 'team/review', text: 'Be strict.' },
+        path: join(project, '.opencode/skills/team/review/SKILL.md'),
+      },
+    ],
+  )
+})
+
+test('of skills with one id the nearest counts: the home, the configuration, the project, the location', async () => {
+  await using catalog = await openCatalog()
+  const { project, config } = catalog
+  git(project, 'init')
+  git(project, 'commit', '--allow-empty', '-m', 'first')
+  const inner = join(project, 'src/app')
+  await writeFiles(inner, { 'a.txt': '' })
+  const places: readonly (readonly [directory: string, folder: string])[] = [
+    [join(project, '..'), '.agents/skills'],
+    [join(project, '..'), '.claude/skills'],
+    [config, 'skills'],
+    [project, '.claude/skills'],
+    [project, '.agents/skills'],
+    [project, '.opencode/skills'],
+    [join(project, 'src'), '.claude/skills'],
+    [inner, '.opencode/skills'],
+  ]
+  for (const [i, [directory, folder]] of places.entries()) {
+    await writeFiles(directory, {
+      [`${folder}/one/SKILL.md`]: skill(`d${i}`),
+      [`${folder}/s${i}/SKILL.md`]: skill('own'),
+    })
+    assert.equal((await listed(catalog, inner))[0], `one: d${i}`, folder)
+  }
+  assert.equal((await listed(catalog, inner)).length, places.length + 1)
+  assert.equal((await listed(catalog, project))[0], 'one: d5', 'what lies below is not of a location above')
+})
+
+test('a file that is no skill is logged, and counts as it was', async () => {
+  await using catalog = await openCatalog()
+  const write = (text: string) => writeFiles(catalog.project, { '.agents/skills/one/SKILL.md': text })
+  await write(skill('good'))
+  await writeFiles(catalog.project, { '.agents/skills/two/SKILL.md': '---\nname: [a]\n---\n' })
+  assert.deepEqual(await listed(catalog), ['one: good'])
+  const bad = ['---\n- a\n---\n', '---\na: [\n---\n', skill('x'.repeat(1_025)), skill('large', 'x'.repeat(64 << 10))]
+  for (const text of bad) {
+    await write(text)
+    assert.deepEqual(await listed(catalog), ['one: good'], text.slice(0, 40))
+  }
+  assert.equal(catalog.warnings.length, bad.length + 1)
+  await rm(join(catalog.project, '.agents'), { recursive: true })
+  assert.deepEqual(await listed(catalog), [])
+})
+
+test('links are followed within the project, and not out of it', async () => {
+  await using catalog = await openCatalog()
+  const { project, outside } = catalog
+  await writeFiles(project, { 'docs/one/SKILL.md': skill('inside'), '.claude/skills/own/SKILL.md': skill('own') })
+  await writeFiles(outside, { 'two/SKILL.md': skill('outside') })
+  await symlink('../../docs/one', join(project, '.claude/skills/one'))
+  await symlink(join(outside, 'two'), join(project, '.claude/skills/two'))
+  await symlink('..', join(project, '.claude/skills/up'))
+  assert.deepEqual(await listed(catalog), ['one: inside', 'own: own'])
+})
+
+test('at most 256 of a location count, the nearest ones, and those that lie too deep do not', async () => {
+  await using catalog = await openCatalog()
+  const { project, config } = catalog
+  const many = (folder: string, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`${folder}/${folder[1]}${i}/SKILL.md`, 'Do it.']))
+  await writeFiles(config, many('skills', 10))
+  await writeFiles(project, {
+    ...many('.opencode/skills', 250),
+    '.claude/skills/a/b/c/d/SKILL.md': 'Four levels.',
+    '.claude/skills/a/b/c/e/f/SKILL.md': 'Five.',
+  })
+  const ids = (await skillsOf(catalog)).map(({ skillId }) => skillId)
+  assert.equal(ids.length, 256)
+  assert.deepEqual([ids.includes('a/b/c/d'), ids.includes('a/b/c/e/f')], [true, false])
+  assert.equal(ids.filter((id) => id.startsWith('k')).length, 5, 'of those further away the rest')
+  assert.match(catalog.warnings[0]?.problem ?? '', /more than 256/)
+})
