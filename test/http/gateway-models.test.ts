@@ -40,26 +40,28 @@ const idsOf = async (list: Promise<AsyncIterable<{ result: { data: readonly { id
   return ids
 }
 
+const ECHO = ['portico/echo', 'portico/echo-small']
+
 test('models are listed, filtered, sorted and counted, page by page, through the SDK', async () => {
   using folder = scratchDirectory()
   await using portico = await openWithModels(folder.path)
   const { models } = clientOf(portico)
-  const all = ['mine/big', 'mine/org/small', 'anthropic/claude-opus-4-5', 'portico/echo']
+  const all = ['mine/big', 'mine/org/small', 'anthropic/claude-opus-4-5', ...ECHO]
   assert.deepEqual(await idsOf(models.list()), all)
   assert.deepEqual(await idsOf(models.list({ limit: 1 })), all)
   assert.deepEqual(await idsOf(models.list({ offset: 1, limit: 2 })), all.slice(1))
   assert.deepEqual(await idsOf(models.list({ q: 'CLAUDE' })), ['anthropic/claude-opus-4-5'])
-  assert.deepEqual(await idsOf(models.list({ supportedParameters: 'seed,top_a' })), ['portico/echo'])
+  assert.deepEqual(await idsOf(models.list({ supportedParameters: 'seed,top_a' })), ECHO)
   assert.deepEqual(await idsOf(models.list({ inputModalities: 'image', providers: 'mine' })), all.slice(0, 2))
-  assert.deepEqual(await idsOf(models.list({ maxPrice: 3 })), ['mine/big', 'portico/echo'])
+  assert.deepEqual(await idsOf(models.list({ maxPrice: 3 })), ['mine/big', ...ECHO])
   assert.deepEqual(await idsOf(models.list({ context: 200_001 })), ['portico/echo'])
-  assert.deepEqual(await idsOf(models.list({ zdr: 'true' })), ['mine/big', 'portico/echo'])
-  assert.deepEqual(await idsOf(models.list({ distillable: 'true' })), ['mine/org/small', 'portico/echo'])
+  assert.deepEqual(await idsOf(models.list({ zdr: 'true' })), ['mine/big', ...ECHO])
+  assert.deepEqual(await idsOf(models.list({ distillable: 'true' })), ['mine/org/small', ...ECHO])
   assert.deepEqual(await idsOf(models.list({ distillable: 'false' })), ['mine/big', 'anthropic/claude-opus-4-5'])
   assert.deepEqual(await idsOf(models.list({ sort: 'pricing-low-to-high' })), [
-    ...['portico/echo', 'mine/big', 'anthropic/claude-opus-4-5', 'mine/org/small'],
+    ...[...ECHO, 'mine/big', 'anthropic/claude-opus-4-5', 'mine/org/small'],
   ])
-  assert.equal((await models.count()).data.count, 4)
+  assert.equal((await models.count()).data.count, 5)
   const ids: string[] = []
   const openai = new OpenAI({ apiKey: PORTICO_KEYS.api, baseURL: `${portico.url}/v1` })
   for await (const { id } of openai.models.list()) ids.push(id)
@@ -128,5 +130,5 @@ test('a key sees which models it may use', async () => {
   const { secret } = await identity.createApiKey({ kind: Principal_Kind.WORKSPACE, name: 'a', terms }, operator)
   const listFor = (bearer: string) => idsOf(clientOf(portico).models.listForUser({ bearer }))
   assert.deepEqual(await listFor(secret), ['mine/big', 'mine/org/small', 'portico/echo'])
-  assert.equal((await listFor(PORTICO_KEYS.api)).length, 4)
+  assert.equal((await listFor(PORTICO_KEYS.api)).length, 5)
 })

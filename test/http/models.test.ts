@@ -34,7 +34,9 @@ test('models and providers of a location are those that are configured, and the 
     data: { id: string; cost: object[]; limit: object }[]
   }
   assert.deepEqual(at, location)
-  assert.deepEqual(data.at(-1), echo)
+  const small = { name: 'Echo with a small context (built in)', limit: { context: 2_000, output: 0 } }
+  const api = { ...echo.api, id: 'echo-small' }
+  assert.deepEqual(data.slice(-2), [echo, { ...echo, id: 'echo-small', api, ...small }])
   const [first = assert.fail()] = data
   const { cost, limit } = first
   assert.deepEqual(first, { ...listed(first.id), cost, limit })

@@ -64,3 +64,11 @@ export function markersOf({ messages, tools, hostedTools }: Parameters<typeof wi
   const onHosted = hostedTools.filter(({ definition }) => isObject(definition.cache_control)).length
   return messages.reduce((sum, { parts }) => sum + inParts(parts), onTools + onHosted)
 }
+
+/** A request with that marker wherever a hint stands. */
+export function withHintsAs(request: GenerationRequest, cache: CacheControl): GenerationRequest {
+  const confirmed = <T extends { readonly cache?: CacheControl | undefined }>(marked: T): T =>
+    marked.cache?.hint === true ? { ...marked, cache } : marked
+  const messages = request.messages.map((message) => ({ ...message, parts: message.parts.map(confirmed) }))
+  return { ...request, messages, tools: request.tools.map(confirmed) }
+}

@@ -3,6 +3,8 @@ import type { JsonObject } from '#shared/json.ts'
 export interface CacheControl {
   /** `5m` or `1h`; undefined: the provider's default. */
   readonly ttl?: string | undefined
+  /** Whether it reaches only providers that are known to take markers, and those whose setting says so; undefined: it does not. */
+  readonly hint?: true
 }
 
 /** Content, or the address of it, which only the provider fetches. */

@@ -126,6 +126,8 @@ function matches(pattern: string, text: string): boolean {
   return from === pattern.length
 }
 
+const FREE: Pricing = { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
+
 /** The built-in provider, which is always there and free. */
 export const echoEntry: ProviderEntry = {
   id: 'portico',
@@ -133,12 +135,8 @@ export const echoEntry: ProviderEntry = {
   closed: true,
   policy: { collects: false, retainsNothing: true, distillable: true, quantization: 'unknown' },
   models: [
-    {
-      id: 'echo',
-      displayName: 'Echo (built in)',
-      contextLength: 1_000_000,
-      pricing: { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n },
-    },
+    { id: 'echo', displayName: 'Echo (built in)', contextLength: 1_000_000, pricing: FREE },
+    { id: 'echo-small', displayName: 'Echo with a small context (built in)', contextLength: 2_000, pricing: FREE },
   ],
 }
 

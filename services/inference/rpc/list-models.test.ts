@@ -33,6 +33,11 @@ const echo = {
   contextLength: 1_000_000n,
   pricing: { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n, long: [] },
 }
+const small = {
+  ...echo,
+  ...{ name: 'portico/echo-small', modelId: 'echo-small', displayName: 'Echo with a small context (built in)' },
+  contextLength: 2_000n,
+}
 
 forEachTransport((name, connect) => {
   test(`${name}: models, providers and the default model, in order of configuration`, async () => {
@@ -63,6 +68,7 @@ forEachTransport((name, connect) => {
           ...compatible,
         },
         echo,
+        small,
       ],
       providers: [
         { providerId: 'vllm', protocol: 'openai' },
@@ -84,7 +90,7 @@ test('a stock gRPC client lists models and generates', async () => {
   await using server = await serve({ ...address, routes: [service.routes] })
   using client = createGrpcJsClient(server.url, { principal: operator })
   const { listModels, streamGenerate } = InferenceService.method
-  assert.deepEqual(plain((await client.unary(listModels, {})).models), [echo])
+  assert.deepEqual(plain((await client.unary(listModels, {})).models), [echo, small])
   const kinds: (string | undefined)[] = []
   const generation = { requestId: 'r', messages: [userMessage('/length 2')] }
   for await (const { events } of client.stream(streamGenerate, { generation })) {

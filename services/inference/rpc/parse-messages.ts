@@ -1,4 +1,5 @@
 import {
+  type CacheControl as CacheMessage,
   type MediaPart as MediaMessage,
   MediaPartSchema,
   Message_Role,
@@ -12,7 +13,7 @@ import {
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check, invalid } from '#shared/rpc/parse.ts'
-import type { Citation, MediaSource, Message, Part } from '../domain/conversation.ts'
+import type { CacheControl, Citation, MediaSource, Message, Part } from '../domain/conversation.ts'
 
 const checkMessage = checkLimits(MessageSchema)
 const checkMedia = checkLimits(MediaPartSchema)
@@ -38,9 +39,14 @@ export function parseMessages(messages: readonly MessageMessage[]): Message[] {
   })
 }
 
+/** A caching marker. */
+export function parseCache({ ttl, hint }: CacheMessage): CacheControl {
+  return { ttl, ...(hint ? { hint } : {}) }
+}
+
 function parsePart({ part, cacheControl, providerMetadata }: PartMessage, field: string): Part {
   const besides = {
-    ...(cacheControl === undefined ? {} : { cache: { ttl: cacheControl.ttl } }),
+    ...(cacheControl === undefined ? {} : { cache: parseCache(cacheControl) }),
     ...(providerMetadata === undefined ? {} : { providerMetadata }),
   }
   switch (part.case) {

@@ -11,6 +11,7 @@ import { enumTable } from '#shared/rpc/enum-table.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
 import type { HostedTool, Tool, ToolChoice } from '../domain/tools.ts'
+import { parseCache } from './parse-messages.ts'
 
 const checkTool = checkLimits(ToolSchema)
 const checkNamespace = checkLimits(ToolNamespaceSchema)
@@ -30,7 +31,7 @@ export function parseTools(tools: readonly ToolMessage[]): Tool[] {
       ...(custom === undefined ? {} : { custom: { syntax: custom.syntax, grammar: custom.grammar } }),
       ...(namespace === undefined ? {} : { namespace: { name: namespace.name, description: namespace.description } }),
       ...(deferred ? { deferred } : {}),
-      ...(cacheControl === undefined ? {} : { cache: { ttl: cacheControl.ttl } }),
+      ...(cacheControl === undefined ? {} : { cache: parseCache(cacheControl) }),
     }
   })
 }

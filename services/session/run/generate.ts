@@ -141,6 +141,7 @@ function stepRequest(run: RunContext, plan: StepPlan, conversation: readonly Mes
     messages: [system, ...modelMessages(conversation, model)],
     tools,
     callTools: !lastStep,
+    goesOn: true,
     headers: agent.requestHeaders,
     body: agent.requestBody,
   }

@@ -188,6 +188,13 @@ export declare type CacheControl = Message$1<"portico.inference.v1.CacheControl"
    * @generated from field: optional string ttl = 1;
    */
   ttl?: string | undefined;
+
+  /**
+   * Whether it reaches only providers that are known to take markers, and those whose setting says so.
+   *
+   * @generated from field: bool hint = 2;
+   */
+  hint: boolean;
 };
 
 /**

@@ -13,6 +13,8 @@ import { tale } from './words.ts'
 
 /** Characters of a question that are repeated. */
 const MAX_SAID = 1_000_000
+/** Words of the beginning and of the end of a conversation, and of all that is looked at. */
+const [SUMMARY_WORDS, MAX_WORDS] = [60, 1_000_000]
 /** Characters of a title. */
 const MAX_TITLE = 50
 
@@ -49,6 +51,9 @@ export function decideTurn(request: GenerationRequest): EchoTurn {
   if (request.origin === 'title') {
     return { script: parseScript(''), calls: [], answer: titleOf(said), stopText: undefined }
   }
+  if (request.origin === 'compaction') {
+    return { script: parseScript(''), calls: [], answer: summaryOf(said), stopText: undefined }
+  }
   const script = parseScript(said)
   const done = exchangesOf(request.messages.slice(last + 1))
   const tools = callable(request)
@@ -71,6 +76,13 @@ function stopped(answer: string, stops: readonly string[]): Pick<EchoTurn, 'answ
     if (at >= 0 && at < end) [end, stopText] = [at, stop]
   }
   return { answer: answer.slice(0, end).toWellFormed(), stopText }
+}
+
+/** The beginning and the end of what is to be summed up. */
+function summaryOf(said: string): string {
+  const words = said.split(/\s+/, MAX_WORDS)
+  const [first, last] = [words.slice(0, SUMMARY_WORDS), words.slice(SUMMARY_WORDS).slice(-SUMMARY_WORDS)]
+  return `portico/echo cannot sum up. The conversation begins: ${first.join(' ')}\n\nIt ends: ${last.join(' ')}`
 }
 
 /** The words of the first line that asks for nothing, or of the first one, as far as they fit. */

@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from './json.ts'
-import { isOverflow, OVERFLOW, unavailable } from './provider-errors.ts'
+import { isEndForLength, OVERFLOW, unavailable } from './provider-errors.ts'
 import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
 import { isEventStream, type Upstream } from './upstream.ts'
@@ -105,12 +105,8 @@ async function asked(exchange: Exchange): Promise<ResponseReader | undefined> {
   }
 }
 
-/**
- * A stream whose conversation is too long for the model ends for its length (gateway facts 1.8). A session gets the error: in an empty
- * answer nobody would see what is wrong.
- */
 function endsForLength({ mapper, origin, whole }: Exchange, error: unknown): boolean {
-  if (mapper.done || whole || origin === 'session' || !isOverflow(error)) return false
+  if (mapper.done || whole || !isEndForLength(error, origin)) return false
   mapper.overflow(OVERFLOW)
   return true
 }

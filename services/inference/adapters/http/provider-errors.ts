@@ -35,8 +35,16 @@ export function rejectionForStatus(
 }
 
 /** Whether a provider says that the conversation does not fit into the model. */
-export function isOverflow(error: unknown): boolean {
+function isOverflow(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'PROVIDER_REFUSED' && isOverflowType(error.metadata.error_type)
+}
+
+/**
+ * Whether a stream ends for its length instead of failing with this error (gateway facts 1.8). A session gets the error: in an empty
+ * answer nobody would see what is wrong.
+ */
+export function isEndForLength(error: unknown, origin: string): boolean {
+  return origin !== 'session' && origin !== 'compaction' && isOverflow(error)
 }
 
 /** The provider cannot be reached, or its answer is cut or makes no sense. */

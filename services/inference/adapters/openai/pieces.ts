@@ -7,17 +7,22 @@ type Item = Record<string, unknown>
 /** The content of a message: a text where it is nothing else, a list of pieces else. */
 export function contentOf(parts: readonly Part[], context: ChatContext): string | Item[] {
   const [first] = parts
-  const marked = first?.cache !== undefined && context.profile.dialect !== 'openai'
+  const marked = first !== undefined && isMarked(first, context)
   return parts.length === 1 && first?.type === 'text' && !marked ? first.text : piecesOf(parts, context)
 }
 
-/** The pieces of a content; OpenAI caches by itself, and refuses markers. */
+/** OpenAI caches by itself, and refuses markers; of many servers nobody knows what they do with one. */
+function isMarked({ cache }: Part, { profile: { dialect } }: ChatContext): boolean {
+  return cache !== undefined && dialect !== 'openai' && (dialect === 'openrouter' || cache.hint !== true)
+}
+
+/** The pieces of a content. */
 export function piecesOf(parts: readonly Part[], context: ChatContext): Item[] {
   return parts.flatMap((part) => {
     const piece = pieceOf(part, context)
     if (piece === undefined) return []
-    if (part.cache === undefined || context.profile.dialect === 'openai') return [piece]
-    const { ttl } = part.cache
+    if (!isMarked(part, context)) return [piece]
+    const { ttl } = part.cache ?? {}
     return [{ ...piece, cache_control: { type: 'ephemeral', ...(ttl ? { ttl } : {}) } }]
   })
 }

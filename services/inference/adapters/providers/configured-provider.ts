@@ -1,5 +1,5 @@
 import type { ProviderConfig } from '#services/inference/config-file.ts'
-import { markersOf, withCacheMarker } from '#services/inference/domain/automatic-cache.ts'
+import { markersOf, withCacheMarker, withHintsAs } from '#services/inference/domain/automatic-cache.ts'
 import type { CacheControl } from '#services/inference/domain/conversation.ts'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
@@ -52,6 +52,7 @@ class MarkingProvider implements ModelProvider {
   }
 
   #marked(request: GenerationRequest): GenerationRequest {
-    return markersOf(request) > 0 ? request : { ...request, messages: withCacheMarker(request, this.#cache) }
+    if (markersOf(request) > 0) return withHintsAs(request, this.#cache)
+    return { ...request, messages: withCacheMarker(request, this.#cache) }
   }
 }

@@ -5,6 +5,7 @@ import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { isTracing } from '#shared/telemetry/tracing.ts'
 import { AnthropicProvider } from '../anthropic/provider.ts'
+import { BoundedContext } from '../echo/bounded-context.ts'
 import { EchoProvider } from '../echo/provider.ts'
 import { ApiKey } from '../http/api-key.ts'
 import { Upstream } from '../http/upstream.ts'
@@ -25,7 +26,7 @@ export class ProviderSet implements AsyncDisposable {
 
   constructor(providers: readonly ProviderConfig[], timeoutMs: number, logger: Logger) {
     this.#timeoutMs = timeoutMs
-    const byId = new Map<string, ModelProvider>([[echoEntry.id, new EchoProvider(echoEntry.id)]])
+    const byId = new Map([[echoEntry.id, openEcho()]])
     for (const provider of providers) byId.set(provider.id, configured(this.#open(provider, logger), provider))
     if (isTracing()) for (const [id, provider] of byId) byId.set(id, new TracedProvider(id, provider))
     this.byId = byId
@@ -72,4 +73,12 @@ export class ProviderSet implements AsyncDisposable {
       bodyTimeout: this.#timeoutMs,
     })
   }
+}
+
+function openEcho(): ModelProvider {
+  const { id, models } = echoEntry
+  // What portico/echo is listed with is more than anybody sends, and not worth counting.
+  const small = models.filter((model) => model.id !== 'echo')
+  const lengths = new Map(small.map(({ id, contextLength = Infinity }) => [id, contextLength]))
+  return new BoundedContext(id, new EchoProvider(id), lengths)
 }

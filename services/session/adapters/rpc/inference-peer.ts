@@ -6,10 +6,12 @@ import {
   InferenceService,
   PartStarted_Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { cacheMarks } from '#services/session/domain/generation/cache-marks.ts'
 import type {
   GeneratedKind,
   GenerationEvent,
   GenerationRequest,
+  ModelPart,
 } from '#services/session/domain/generation/generation.ts'
 import type { ModelRef } from '#services/session/domain/session.ts'
 import type { Inference } from '#services/session/ports/inference.ts'
@@ -17,7 +19,7 @@ import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
-import { type Blobs, toMessage } from './model-message.ts'
+import { type Blobs, MARKER, toMessage } from './model-message.ts'
 import { peerError, peerStream } from './peer-errors.ts'
 
 const TIMEOUT_MS = 20_000
@@ -45,10 +47,14 @@ export class RpcInferencePeer implements Inference {
 
   async *generate(call: PeerCall, request: GenerationRequest, blobs: Blobs): AsyncGenerator<GenerationEvent[]> {
     const { requestId, sessionId, origin, model, messages, tools, callTools, headers, body } = request
+    const marks = request.goesOn ? cacheMarks(messages) : new Set<ModelPart>()
     const generation = {
       ...{ requestId, sessionId, origin, model: `${model.providerId}/${model.modelId}` },
-      messages: messages.map((message) => toMessage(message, blobs)),
-      tools: tools.map(({ name, description, inputSchema }) => ({ name, description, parameters: inputSchema })),
+      messages: messages.map((message) => toMessage(message, blobs, marks)),
+      tools: tools.map(({ name, description, inputSchema: parameters }, i) => ({
+        ...{ name, description, parameters },
+        ...(request.goesOn && i === tools.length - 1 ? { cacheControl: MARKER } : {}),
+      })),
       ...(tools.length > 0 && !callTools ? { toolChoice: { mode: ToolChoice_Mode.NONE } } : {}),
       ...(EFFORTS.has(model.variant) ? { reasoning: { effort: model.variant } } : {}),
       providerHeaders: headers,

@@ -11,7 +11,7 @@ import { limitOf } from '#shared/rpc/field-limits.ts'
 
 /** What files hold, by the hash of their content. */
 export type Blobs = ReadonlyMap<string, Uint8Array>
-type PartInit = MessageInitShape<typeof PartSchema>
+type PartInit = Required<Pick<MessageInitShape<typeof PartSchema>, 'part'>>
 
 /** Names of imported files, and addresses in their place, may be longer; no run fails because of one. */
 const { most: MAX_NAME } = limitOf(MediaPartSchema.field.name)
@@ -23,9 +23,20 @@ const roles = enumTable({
   tool: Message_Role.TOOL,
 })
 
-/** A message as the inference service takes it. */
-export function toMessage({ role, parts }: ModelMessage, blobs: Blobs): MessageInitShape<typeof MessageSchema> {
-  return { role: roles.toProto(role), parts: parts.map((part) => toPart(part, blobs)) }
+/** Asks to cache all that comes before, where that is known to be understood. */
+export const MARKER = { hint: true } as const
+
+/** A message as the inference service takes it, with markers behind those parts. */
+export function toMessage(
+  { role, parts }: ModelMessage,
+  blobs: Blobs,
+  marks: ReadonlySet<ModelPart>,
+): MessageInitShape<typeof MessageSchema> {
+  const marked = (part: ModelPart) => {
+    const init = toPart(part, blobs)
+    return marks.has(part) ? { ...init, cacheControl: MARKER } : init
+  }
+  return { role: roles.toProto(role), parts: parts.map(marked) }
 }
 
 function toPart(part: ModelPart, blobs: Blobs): PartInit {

@@ -41,12 +41,14 @@ export interface GenerationRequest {
   readonly requestId: string
   readonly sessionId: string
   /** What it is for. */
-  readonly origin: 'session' | 'title'
+  readonly origin: 'session' | 'title' | 'compaction'
   readonly model: ModelRef
   readonly messages: readonly ModelMessage[]
   readonly tools: readonly ToolDescription[]
   /** False: the tools are shown, but none may be called. */
   readonly callTools: boolean
+  /** Whether the next request will begin as this one does. */
+  readonly goesOn?: boolean
   readonly headers: Readonly<Record<string, string>>
   readonly body: JsonObject | undefined
 }

@@ -1,0 +1,51 @@
+import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import { PartWriter } from '#services/inference/domain/parts.ts'
+import type { ModelProvider } from '#services/inference/ports/provider.ts'
+import { isEndForLength, OVERFLOW, rejectionForStatus } from '../http/provider-errors.ts'
+import { countTokens } from './words.ts'
+
+/** A provider whose models have the context that they are listed with: what is longer is refused in OpenAI's words, and an answer ends there. */
+export class BoundedContext implements ModelProvider {
+  readonly #providerId: string
+  readonly #provider: ModelProvider
+  /** By model. */
+  readonly #lengths: ReadonlyMap<string, number>
+
+  constructor(providerId: string, provider: ModelProvider, lengths: ReadonlyMap<string, number>) {
+    this.#providerId = providerId
+    this.#provider = provider
+    this.#lengths = lengths
+  }
+
+  async *generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<readonly GenerationEvent[]> {
+    yield* this.#provider.generate(this.#fitted(request), signal)
+  }
+
+  async *stream(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<readonly GenerationEvent[]> {
+    let fitted: GenerationRequest
+    try {
+      fitted = this.#fitted(request)
+    } catch (error) {
+      if (!isEndForLength(error, request.origin)) throw error
+      const writer = new PartWriter()
+      writer.push({ type: 'started', warnings: [] })
+      writer.finish('length', OVERFLOW)
+      yield writer.take()
+      return
+    }
+    yield* this.#provider.stream(fitted, signal)
+  }
+
+  #fitted(request: GenerationRequest): GenerationRequest {
+    const length = this.#lengths.get(request.modelId)
+    if (length === undefined) return request
+    const tokens = countTokens(request.messages)
+    if (tokens < length) {
+      return { ...request, maxOutputTokens: Math.min(request.maxOutputTokens ?? Infinity, length - tokens) }
+    }
+    const message =
+      `This model's maximum context length is ${length} tokens. However, your messages resulted in ${tokens} tokens. ` +
+      'Please reduce the length of the messages.'
+    throw rejectionForStatus(this.#providerId, 400, message, { code: OVERFLOW })
+  }
+}
