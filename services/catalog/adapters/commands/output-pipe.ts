@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { close, constants, open } from 'node:fs'
-import { lstat, mkdtemp, readdir, readlink, rm } from 'node:fs/promises'
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import { codeOf } from '../files/paths.ts'
+import { ownerOf, processMark } from '../files/process-mark.ts'
 
 /** A pipe: what is written to one end comes out of the other. */
 export interface OutputPipe {
@@ -29,7 +29,7 @@ const REMNANT_MS = 3_600_000
  * that mkfifo(1) is looked for in.
  */
 export async function openOutputPipe(folder: string, path: string): Promise<OutputPipe> {
-  const directory = await mkdtemp(join(folder, `${PREFIX}${await pidNamespace()}-${process.pid}-`))
+  const directory = await mkdtemp(join(folder, `${PREFIX}${await processMark()}-`))
   try {
     const name = join(directory, 'pipe')
     await run('mkfifo', ['-m', '600', name], { env: { PATH: path } })
@@ -51,29 +51,13 @@ export async function openOutputPipe(folder: string, path: string): Promise<Outp
  * processes that are alive stay; so do, for an hour, those of other containers, whose process ids mean nothing here.
  */
 export async function sweepOutputPipes(folder: string, now: number): Promise<void> {
-  const here = await pidNamespace()
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(PREFIX)) continue
-    const [namespace, pid] = name.slice(PREFIX.length).split('-')
     const path = join(folder, name)
     const { mtimeMs, uid } = await lstat(path).catch(() => ({ mtimeMs: now, uid: -1 }))
     if (uid !== process.getuid?.()) continue
-    if (now - mtimeMs > REMNANT_MS || (namespace === here && !isAlive(Number(pid)))) {
+    if (now - mtimeMs > REMNANT_MS || (await ownerOf(name.slice(PREFIX.length))) === 'gone') {
       await rm(path, { recursive: true, force: true }).catch(() => {})
     }
-  }
-}
-
-/** Process ids are unique in it. Elsewhere than on Linux there is one. */
-async function pidNamespace(): Promise<string> {
-  const link = await readlink('/proc/self/ns/pid').catch(() => '')
-  return /\d+/.exec(link)?.[0] ?? '0'
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return codeOf(error) !== 'ESRCH'
   }
 }

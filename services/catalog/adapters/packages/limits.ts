@@ -1,0 +1,26 @@
+/** What one installation may take, with all its dependencies. */
+export interface PackageLimits {
+  /** Bytes of one tarball. */
+  readonly tarballBytes: number
+  /** Bytes of all files together. */
+  readonly unpackedBytes: number
+  readonly files: number
+  readonly packages: number
+  /** Folders within one another: `node_modules` in `node_modules`, and within one package. */
+  readonly depth: number
+  /** Milliseconds from its beginning to its end. */
+  readonly installMs: number
+  /** Milliseconds for one look at the registry. */
+  readonly checkMs: number
+}
+
+/** Room for what people publish, and an end to what would fill a disk. */
+export const PACKAGE_LIMITS: PackageLimits = Object.freeze({
+  tarballBytes: 128 << 20,
+  unpackedBytes: 512 << 20,
+  files: 50_000,
+  packages: 1_000,
+  depth: 32,
+  installMs: 120_000,
+  checkMs: 10_000,
+})

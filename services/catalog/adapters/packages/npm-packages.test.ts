@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { PackageError } from '#services/catalog/domain/package-specifier.ts'
+import { systemClock } from '#shared/clock.ts'
+import { startNpmRegistry } from '#test/support/npm-registry.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+import type { PackageLimits } from './limits.ts'
+import { NpmPackages } from './npm-packages.ts'
+
+const never = new AbortController().signal
+
+async function begin(t: TestContext) {
+  const registry = await startNpmRegistry()
+  const directory = await mkdtemp(join(tmpdir(), 'portico-packages-'))
+  let offset = 0
+  const clock = { now: () => systemClock.now(), monotonic: () => systemClock.monotonic() + offset }
+  const open = (limits: Partial<PackageLimits> = {}) =>
+    NpmPackages.open({ directory, registry: registry.url, clock, limits })
+  let packages = await open()
+  t.after(async () => {
+    await packages[Symbol.asyncDispose]()
+    await registry[Symbol.asyncDispose]()
+    await rm(directory, { recursive: true, force: true })
+  })
+  const publish = (version: string, name = 'acme') => registry.publish({ name, version, manifest: { type: 'module' } })
+  return {
+    ...{ registry, directory, publish },
+    get packages() {
+      return packages
+    },
+    async reopen(limits?: Partial<PackageLimits>): Promise<void> {
+      await packages[Symbol.asyncDispose]()
+      packages = await open(limits)
+    },
+    advance: (milliseconds: number) => {
+      offset += milliseconds
+    },
+    tarballs: () => registry.asked.filter((path) => path.endsWith('.tgz')),
+    /** Installations and remnants on disk. */
+    async folders(): Promise<string[]> {
+      const names = await readdir(directory, { recursive: true })
+      return names.filter((name) => /^[^/]+\/[^/]+$/.test(name) && !name.endsWith('current.json'))
+    },
+  }
+}
+
+async function defaultOf({ entry }: { readonly entry: string }): Promise<unknown> {
+  return (await import(entry)).default
+}
+
+test('what is installed starts without a registry, also in the next process; a newer version is seen by a check and comes by an update', async (t) => {
+  const the = await begin(t)
+  the.publish('1.0.0')
+  const first = await the.packages.load('acme@^1', never)
+  assert.equal(await defaultOf(first), 'acme 1.0.0')
+  for (const version of ['1.1.0', '2.0.0']) the.publish(version)
+  const seen: unknown[] = []
+  using _watch = the.packages.watch('acme@^1', () => void seen.push(the.packages.state('acme@^1')))
+
+  await the.packages.check(['acme@^1', 'acme@^1', 'other'], never)
+  assert.deepEqual(the.packages.state('acme@^1'), { version: '1.0.0', outdated: true, updating: false })
+  assert.deepEqual(the.packages.state('other'), { version: undefined, outdated: false, updating: false })
+  assert.ok(!the.registry.asked.includes('/other'), 'what is not installed is not asked for')
+
+  const [second, same] = await Promise.all([
+    the.packages.update('acme@^1', never),
+    the.packages.update('acme@^1', never),
+  ])
+  assert.equal(second, same)
+  assert.deepEqual([await defaultOf(second), await defaultOf(first)], ['acme 1.1.0', 'acme 1.0.0'])
+  assert.deepEqual(await the.packages.load('acme@^1', never), second)
+  assert.ok(seen.some((state) => (state as { updating: boolean }).updating))
+  assert.deepEqual(seen.at(-1), { version: '1.1.0', outdated: false, updating: false })
+  await the.packages.check(['acme@^1'], never)
+  assert.equal(the.packages.state('acme@^1').outdated, false)
+  const count = the.tarballs().length
+  assert.equal((await the.packages.update('acme@^1', never)).entry, second.entry)
+  assert.equal(the.tarballs().length, count, 'nothing newer, nothing installed')
+
+  await the.registry.stop()
+  await the.reopen()
+  assert.deepEqual((await the.folders()).length, 1, 'the one before is gone with the process that may have used it')
+  assert.equal(await defaultOf(await the.packages.load('acme@^1', never)), 'acme 1.1.0')
+  await the.packages.check(['acme@^1'], never)
+  assert.deepEqual(the.packages.state('acme@^1'), { version: '1.1.0', outdated: false, updating: false })
+  await assert.rejects(the.packages.update('acme@^1', never), /the registry cannot be reached \(ECONNREFUSED\)/)
+  assert.equal(await defaultOf(await the.packages.load('acme@^1', never)), 'acme 1.1.0')
+})
+
+test('what is not installed fails without a registry, and is tried again after half a minute', async (t) => {
+  const the = await begin(t)
+  the.publish('1.0.0')
+  await the.registry.stop()
+  await assert.rejects(the.packages.load('acme', never), /the registry cannot be reached/)
+  await the.registry.restart()
+  await assert.rejects(the.packages.load('acme', never), PackageError)
+  assert.deepEqual([the.registry.asked, await the.folders()], [[], []])
+  the.advance(30_000)
+  assert.equal((await the.packages.load('acme', never)).version, '1.0.0')
+  for (const target of ['git+https://host/a.git', 'https://host/a.tgz', 'file:a', 'a@npm:b']) {
+    await assert.rejects(the.packages.load(target, never), PackageError)
+    await assert.rejects(the.packages.update(target, never), PackageError)
+  }
+})
+
+test('two that load a specifier at once share an installation, which goes on when one of them leaves; a stop ends it', async (t) => {
+  const the = await begin(t)
+  for (const name of ['acme', 'other']) the.publish('1.0.0', name)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  the.registry.hold(promise)
+  const leaving = new AbortController()
+  const left = the.packages.load('acme', leaving.signal)
+  const other = the.packages.load('acme', never)
+  await waitFor('the tarball to be asked for', () => the.tarballs().length > 0)
+  leaving.abort(new Error('gone'))
+  await assert.rejects(left, /gone/)
+  resolve()
+  assert.equal((await other).version, '1.0.0')
+  assert.deepEqual([the.tarballs().length, (await the.folders()).length], [1, 1])
+
+  the.registry.hold(new Promise(() => {}))
+  const ended = assert.rejects(the.packages.load('other', never), /the server is stopping/)
+  await waitFor('the tarball to be asked for', () => the.tarballs().length > 1)
+  await the.packages[Symbol.asyncDispose]()
+  await ended
+  assert.equal((await the.folders()).length, 1)
+})
+
+test('a process that is killed while it installs leaves what was there, and its remnants go at the next start; so does one that takes too long', async (t) => {
+  const the = await begin(t)
+  the.publish('1.0.0')
+  await the.packages.update('acme', never)
+  the.publish('1.1.0')
+  the.registry.hold(new Promise(() => {}))
+  const child = await updateInChild(t, the.directory, the.registry.url)
+  await waitFor('the tarball to be asked for', () => the.tarballs().length === 2)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  assert.equal((await the.folders()).length, 2)
+  assert.equal(await defaultOf(await the.packages.load('acme', never)), 'acme 1.0.0')
+  await the.reopen()
+  assert.equal((await the.folders()).length, 1)
+
+  // Whatever it waits for by then.
+  await the.reopen({ installMs: 300 })
+  await assert.rejects(the.packages.update('acme', never), /it took longer than 0\.3 s/)
+  assert.equal(await defaultOf(await the.packages.load('acme', never)), 'acme 1.0.0')
+  assert.equal((await the.folders()).length, 1)
+})
+
+/** Another process that updates `acme`. */
+async function updateInChild(t: TestContext, directory: string, registry: string): Promise<ChildProcess> {
+  const script = join(directory, 'update.mjs')
+  const module = (path: string) => JSON.stringify(import.meta.resolve(path))
+  await writeFile(
+    script,
+    `const { NpmPackages } = await import(${module('./npm-packages.ts')})
+     const { systemClock: clock } = await import(${module('#shared/clock.ts')})
+     const packages = await NpmPackages.open({ directory: process.argv[2], registry: process.argv[3], clock })
+     await packages.update('acme', new AbortController().signal)`,
+  )
+  const child = fork(script, [directory, registry])
+  t.after(() => child.kill('SIGKILL'))
+  return child
+}

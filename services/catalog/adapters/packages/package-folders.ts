@@ -1,0 +1,121 @@
+import { hash, randomUUID } from 'node:crypto'
+import { access, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { PackageSpecifier } from '#services/catalog/domain/package-specifier.ts'
+import type { InstalledPackage } from '#services/catalog/ports/plugin-packages.ts'
+import { isObject } from '#shared/json.ts'
+import { codeOf } from '../files/paths.ts'
+import { ownerOf, processMark } from '../files/process-mark.ts'
+import { ENTRY } from './entry.ts'
+import type { Resolved } from './package-job.ts'
+
+/** An installation on disk. */
+export interface Installation extends InstalledPackage, Resolved {}
+
+interface Current extends Resolved {
+  /** Name of the folder that holds it. */
+  readonly folder: string
+}
+
+const CURRENT = 'current.json'
+const TEMPORARY = '.tmp'
+/** What a process of another container has not finished by then it never will. */
+const REMNANT_MS = 3_600_000
+
+/**
+ * Where packages are installed: a folder for each specifier, and in it one for each installation, and a file that says which of them
+ * counts. That file is replaced in one step once the installation is complete, so that one that was killed is nothing but a
+ * remnant. Several processes may use the same folder.
+ */
+export class PackageFolders {
+  readonly #root: string
+
+  /** An absolute path, made when something is installed. */
+  constructor(root: string) {
+    this.#root = root
+  }
+
+  /** The installation that counts; undefined: there is none, or somebody has removed what it consists of. */
+  async current(specifier: PackageSpecifier): Promise<Installation | undefined> {
+    const place = this.#placeOf(specifier)
+    const current = await readCurrent(place)
+    if (current === undefined) return undefined
+    const installation = toInstallation(place, specifier, current)
+    return (await exists(installation.entry)) ? installation : undefined
+  }
+
+  /** An empty folder for an installation, which counts once it is adopted. */
+  async make(specifier: PackageSpecifier): Promise<string> {
+    const path = join(this.#placeOf(specifier), `${await processMark()}-${randomUUID()}`)
+    await mkdir(path, { recursive: true, mode: 0o700 })
+    return path
+  }
+
+  /** Makes the installation in a folder the one that counts. The one before stays until the next, since a plugin may still run from it. */
+  async adopt(specifier: PackageSpecifier, path: string, { version, integrity }: Resolved): Promise<Installation> {
+    const place = this.#placeOf(specifier)
+    const before = await readCurrent(place)
+    const current: Current = { folder: path.slice(place.length + 1), version, integrity }
+    const temporary = `${path}${TEMPORARY}`
+    await using file = await open(temporary, 'wx', 0o600)
+    await file.writeFile(JSON.stringify(current))
+    await file.sync()
+    await rename(temporary, join(place, CURRENT))
+    await sweepPlace(place, new Set([current.folder, before?.folder]), Date.now())
+    return toInstallation(place, specifier, current)
+  }
+
+  /** Removes what killed processes left, and installations that others have replaced; `now` in milliseconds since the epoch. */
+  async sweep(now: number): Promise<void> {
+    for (const name of await namesIn(this.#root)) {
+      const place = join(this.#root, name)
+      await sweepPlace(place, new Set([(await readCurrent(place))?.folder]), now)
+    }
+  }
+
+  #placeOf({ target, name }: PackageSpecifier): string {
+    return join(this.#root, `${name.replace('/', '+')}-${hash('sha256', target).slice(0, 16)}`)
+  }
+}
+
+function toInstallation(place: string, { name }: PackageSpecifier, current: Current): Installation {
+  const { folder, version, integrity } = current
+  return { name, version, integrity, entry: join(place, folder, ENTRY) }
+}
+
+async function readCurrent(place: string): Promise<Current | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(join(place, CURRENT), 'utf8'))
+    if (!isObject(value)) return undefined
+    const { folder, version, integrity } = value
+    const whole = typeof folder === 'string' && typeof version === 'string' && typeof integrity === 'string'
+    return whole ? { folder, version, integrity } : undefined
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR' || error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+async function sweepPlace(place: string, keep: ReadonlySet<string | undefined>, now: number): Promise<void> {
+  const own = await processMark()
+  for (const name of await namesIn(place)) {
+    if (name === CURRENT || keep.has(name)) continue
+    const path = join(place, name)
+    const [, mark = ''] = /^(\d+-\d+)-/.exec(name) ?? []
+    const { mtimeMs } = await lstat(path).catch(() => ({ mtimeMs: now }))
+    // None of this process is unfinished: one specifier is installed once at a time.
+    const gone = mark === own || (await ownerOf(mark)) === 'gone'
+    if (gone || now - mtimeMs > REMNANT_MS) await rm(path, { recursive: true, force: true }).catch(() => {})
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return await readdir(folder).catch(() => [])
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,36 @@
+/** A package of npm's registry, as a configuration names it: `name`, `name@range`, `name@tag`, with or without a scope. */
+export interface PackageSpecifier {
+  /** As configured; what updates name it by. */
+  readonly target: string
+  readonly name: string
+  /** A version, a range of versions or a tag. */
+  readonly wanted: string
+}
+
+const MOST_CHARACTERS = 214
+const PART = '[a-z0-9~][a-z0-9._~-]*'
+const SPECIFIER = new RegExp(`^(?<name>(?:@${PART}/)?${PART})(?:@(?<wanted>.*))?$`, 's')
+/** A git address, a URL, a path, an alias and a repository of GitHub each have one of these; versions, ranges and tags have none. */
+const ELSEWHERE = /[:/\\%]/
+const WANTED = /^[\w.+~^<>=*|\s-]*$/
+
+/** Reads a specifier. Throws PackageError for what is no package of the registry: git, URLs, files, aliases. */
+export function parsePackageSpecifier(target: string): PackageSpecifier {
+  const { name, wanted } = SPECIFIER.exec(target)?.groups ?? {}
+  const shown = JSON.stringify(target.slice(0, MOST_CHARACTERS))
+  if (name === undefined || ELSEWHERE.test(wanted ?? '')) {
+    throw new PackageError(
+      `${shown} is no package of the registry (name, name@range or name@tag); git, URLs, files and aliases are refused`,
+    )
+  }
+  if (target.length > MOST_CHARACTERS) throw new PackageError(`${shown}… is longer than ${MOST_CHARACTERS} characters`)
+  if (wanted !== undefined && !WANTED.test(wanted)) {
+    throw new PackageError(`${shown} names no version, range or tag after its last @`)
+  }
+  return { target, name, wanted: wanted?.trim() || 'latest' }
+}
+
+/** Why a package cannot be had, for people. */
+export class PackageError extends Error {
+  override readonly name = 'PackageError'
+}

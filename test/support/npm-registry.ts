@@ -1,0 +1,109 @@
+import { hash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { Header } from 'tar'
+
+/** A file of a tarball, or what pretends to be one. */
+export interface TarEntry {
+  readonly path: string
+  readonly content?: string | Buffer
+  readonly type?: 'File' | 'Directory' | 'SymbolicLink' | 'Link'
+  readonly linkpath?: string
+  /** What the header says instead of the content's own. */
+  readonly size?: number
+}
+
+/** A version to be published; its files lie in `package/` unless `entries` says all that the tarball holds. */
+export interface Published {
+  readonly name: string
+  readonly version: string
+  readonly manifest?: Readonly<Record<string, unknown>>
+  readonly files?: Readonly<Record<string, string>>
+  readonly entries?: readonly TarEntry[]
+  /** The tag that it gets; default: `latest`. */
+  readonly tag?: string
+  /** Sent in place of the tarball that the integrity is of. */
+  readonly sent?: Buffer
+}
+
+/** A registry of npm packages on this machine, which serves what was published and lists who asked for what. */
+export async function startNpmRegistry() {
+  const packages = new Map<string, { 'dist-tags': Record<string, string>; versions: Record<string, unknown> }>()
+  const tarballs = new Map<string, Buffer>()
+  const asked: string[] = []
+  let held = Promise.resolve()
+  const server = createServer(async (request, response) => {
+    const path = decodeURIComponent(request.url ?? '')
+    asked.push(path)
+    const tarball = tarballs.get(path)
+    if (tarball !== undefined) await held
+    const found =
+      tarball ??
+      (packages.has(path.slice(1)) && JSON.stringify({ name: path.slice(1), ...packages.get(path.slice(1)) }))
+    response.writeHead(found ? 200 : 404, { 'content-type': tarball ? 'application/octet-stream' : 'application/json' })
+    response.end(found || '{"error":"not found"}')
+  })
+  const listen = async (port: number): Promise<void> => {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+  }
+  await listen(0)
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  return {
+    url,
+    /** Paths that were asked for, in order. */
+    asked,
+    publish({ name, version, manifest = {}, files = {}, entries, tag = 'latest', sent }: Published): void {
+      const whole = { name, version, main: 'index.js', ...manifest }
+      const own = {
+        'package.json': JSON.stringify(whole),
+        'index.js': `export default ${JSON.stringify(`${name} ${version}`)}`,
+        ...files,
+      }
+      const tarball = tarballOf(
+        entries ?? Object.entries(own).map(([file, content]) => ({ path: `package/${file}`, content })),
+      )
+      const path = `/${name}/-/${version}.tgz`
+      tarballs.set(path, sent ?? tarball)
+      // As registries do that stand in for another one: the address is not their own.
+      const dist = {
+        tarball: `http://registry.invalid${path}`,
+        integrity: `sha512-${hash('sha512', tarball, 'base64')}`,
+      }
+      const before = packages.get(name) ?? { 'dist-tags': {}, versions: {} }
+      before['dist-tags'][tag] = version
+      before.versions[version] = { ...whole, dist }
+      packages.set(name, before)
+    },
+    /** Tarballs are sent only once this has been resolved. */
+    hold(until: Promise<void>): void {
+      held = until
+    },
+    async stop(): Promise<void> {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+    restart: () => listen(port),
+    [Symbol.asyncDispose]: async () => {
+      if (!server.listening) return
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+/** A tarball, with whatever entries: also those that no honest tool writes. */
+export function tarballOf(entries: readonly TarEntry[]): Buffer {
+  const blocks = entries.flatMap(({ path, content = '', type = 'File', linkpath, size }) => {
+    const data = Buffer.from(content)
+    const header = new Header({ path, type, mode: 0o4755, size: size ?? data.length, ...(linkpath && { linkpath }) })
+    const block = Buffer.alloc(512)
+    header.encode(block)
+    return [block, data, Buffer.alloc((512 - (data.length % 512)) % 512)]
+  })
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1_024)]))
+}
