@@ -10,7 +10,7 @@ import type { InstallJob, Resolved } from './package-job.ts'
 import { registryOptions } from './registry.ts'
 import { type Budget, unpack } from './unpack.ts'
 
-/** Where npm's libraries may keep what they were told: they have no other way to keep it nowhere. */
+/** What the registry said is kept here while it is asked: npm's libraries would otherwise use a folder of the user. */
 const CACHE = '.cache'
 
 /** Packages that are fetched at the same time. */
