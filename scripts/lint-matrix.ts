@@ -45,11 +45,15 @@ const MATRIX: readonly MatrixRow[] = [
       ...['@opentelemetry/**', 'pino', 'zod', 'mongodb'],
     ],
   },
-  { name: 'a domain knows itself and JSON', files: ['services/*/domain/**'], allow: ['./**', '#shared/json.ts'] },
   {
-    name: 'a folder of a domain knows the domain and JSON',
+    name: 'a domain knows itself, JSON and the patterns of rules',
+    files: ['services/*/domain/**'],
+    allow: ['./**', '#shared/{json,permission-pattern}.ts'],
+  },
+  {
+    name: 'a folder of a domain knows the domain, JSON and the patterns of rules',
     files: ['services/*/domain/*/**'],
-    allow: ['./**', '../**', '#shared/json.ts'],
+    allow: ['./**', '../**', '#shared/{json,permission-pattern}.ts'],
   },
   {
     name: 'ports know their domain and the kernel',

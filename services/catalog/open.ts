@@ -26,6 +26,7 @@ import { grepTool } from './adapters/tools/grep.ts'
 import { listTool } from './adapters/tools/list.ts'
 import { readTool } from './adapters/tools/read.ts'
 import { SearchThreads } from './adapters/tools/search-threads.ts'
+import { skillTool } from './adapters/tools/skill.ts'
 import { ToolBox } from './adapters/tools/tool-box.ts'
 import { writeTool } from './adapters/tools/write.ts'
 import { DirectoryWatchers } from './adapters/watch/directory-watchers.ts'
@@ -62,7 +63,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   if (dependencies.scratch !== undefined) await mkdir(scratch, { recursive: true, mode: 0o700 })
   await sweepOutputPipes(scratch, clock.now())
   const bash = bashTool(environment, shell, await commandStarter(environment.PATH ?? '', scratch, logger))
-  const guarded = new GuardedFiles(configDirectory)
+  const guarded = new GuardedFiles(configDirectory, home)
   const threads = opening.use(new SearchThreads())
   const tools = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
   const files = { watchers: new DirectoryWatchers(), logger }
@@ -74,6 +75,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
         instructions: new FileSource(instructionFiles(configDirectory), files),
         tools: joinTools([builtinTools(tools)]),
       },
+      skillTools: (skills) => new ToolBox([skillTool(skills)], guarded),
       idleMs: config.locationIdleSeconds * 1_000,
       ...{ clock, logger },
     }),

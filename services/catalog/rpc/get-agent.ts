@@ -2,6 +2,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
+import { skillList } from '../domain/skill.ts'
 import type { Locations } from '../ports/locations.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
 import { agentToProto, locationToProto } from './convert.ts'
@@ -19,11 +20,12 @@ export function getAgent(dependencies: {
     const id = request.agentId ?? defaultId
     const agent = agents.find((candidate) => candidate.id === id)
     if (agent === undefined) throw new Rejection('AGENT_NOT_FOUND', { agent_id: id ?? '' })
+    const list = skillList(generation.skills, agent.permissions)
     return {
       location: locationToProto(location),
       agent: agentToProto(agent),
       generation: generation.id,
-      instructions: [...generation.instructions],
+      instructions: [...generation.instructions, ...(list === undefined ? [] : [list])],
     }
   }
 }

@@ -13,7 +13,7 @@ export function joinTools(sources: readonly ToolSource[]): ToolSource {
         async read() {
           const offers = await Promise.all(open.map((source) => source.read()))
           const digest = hash('sha256', JSON.stringify(offers.map((offer) => offer.digest)), 'hex')
-          return { value: new JoinedTools(offers.map((offer) => offer.value)), digest }
+          return { value: joined(offers.map((offer) => offer.value)), digest }
         },
         [Symbol.dispose]() {
           for (const source of open) source[Symbol.dispose]()
@@ -21,6 +21,11 @@ export function joinTools(sources: readonly ToolSource[]): ToolSource {
       }
     },
   }
+}
+
+/** The same of tools that are offered already. */
+export function joined(parts: readonly Tools[]): Tools {
+  return new JoinedTools(parts)
 }
 
 class JoinedTools implements Tools {

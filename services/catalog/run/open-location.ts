@@ -6,6 +6,7 @@ import type { Location } from '../domain/location.ts'
 import type { Skill } from '../domain/skill.ts'
 import type { Offer, OpenSource, Source } from '../ports/source.ts'
 import type { Tools } from '../ports/tools.ts'
+import { joined } from './join-tools.ts'
 
 /** What a location offers at one time, by its kind. */
 export interface Offered {
@@ -48,6 +49,8 @@ const DEBOUNCE_MS = 100
 
 interface Options {
   readonly sources: Sources
+  /** The tools by which a model reads skills. */
+  readonly skillTools: (skills: readonly Skill[]) => Tools
   /** Called when something may have changed: whoever owns the location is to reload it. */
   readonly onSignal: () => void
   /** Called after a reload that found something else than the one before, or than `before` says. */
@@ -118,7 +121,7 @@ export class OpenLocation implements Disposable {
     const digests = byKind(offers, ({ digest }) => digest) as Digests
     const id = hash('sha256', JSON.stringify(digests), 'hex').slice(0, 32)
     const offered = byKind(offers, ({ value }) => value) as Offered
-    const generation = this.#keep(this.#generations.get(id) ?? { id, ...offered })
+    const generation = this.#keep(this.#generations.get(id) ?? this.#begin(id, offered))
     // One that began later may have ended earlier, and knows better.
     if (turn < this.#counted) return generation
     this.#counted = turn
@@ -134,6 +137,11 @@ export class OpenLocation implements Disposable {
   [Symbol.dispose](): void {
     clearTimeout(this.#signal)
     for (const [, source] of this.#sources) source[Symbol.dispose]()
+  }
+
+  #begin(id: string, offered: Offered): Generation {
+    const { skills, tools } = offered
+    return { id, ...offered, tools: skills.length === 0 ? tools : joined([this.#options.skillTools(skills), tools]) }
   }
 
   #keep(generation: Generation): Generation {

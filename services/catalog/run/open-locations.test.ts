@@ -27,12 +27,13 @@ function begin(t: TestContext) {
         return { read, [Symbol.dispose]: () => void world.open.delete(directory) }
       },
     },
-    skills: constant(offer(0)),
+    skills: constant({ value: [], digest: '' }),
     instructions: constant(offer(0)),
     tools: constant(offer(0)),
   }
+  const skillTools = () => assert.fail('there are no skills')
   const clock = { now: () => world.now, monotonic: () => world.now }
-  const locations = new OpenLocations({ sources, idleMs: 5 * 60_000, clock, logger: silentLogger })
+  const locations = new OpenLocations({ sources, skillTools, idleMs: 5 * 60_000, clock, logger: silentLogger })
   const later = (milliseconds: number): void => {
     world.now += milliseconds
     t.mock.timers.tick(milliseconds)

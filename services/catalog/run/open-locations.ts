@@ -2,11 +2,15 @@ import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Location } from '../domain/location.ts'
+import type { Skill } from '../domain/skill.ts'
+import type { Tools } from '../ports/tools.ts'
 import { EventHub } from './event-hub.ts'
 import { type Digests, OpenLocation, type Sources } from './open-location.ts'
 
 interface Dependencies {
   readonly sources: Sources
+  /** The tools by which a model reads skills. */
+  readonly skillTools: (skills: readonly Skill[]) => Tools
   /** How long a location stays open that nobody uses, in milliseconds. */
   readonly idleMs: number
   readonly clock: Clock
@@ -70,12 +74,12 @@ export class OpenLocations implements Disposable {
   }
 
   #begin(location: Location): OpenLocation {
-    const { sources, clock } = this.#dependencies
+    const { sources, skillTools, clock } = this.#dependencies
     const { directory } = location
     const before = this.#closed.get(directory)
     this.#closed.delete(directory)
     const open: OpenLocation = new OpenLocation(location, {
-      ...{ sources, before },
+      ...{ sources, skillTools, before },
       onSignal: () => {
         this.#signalled.add(open)
         void this.#reloadSignalled()

@@ -156,7 +156,8 @@ export declare type GetAgentResponse = Message<"portico.catalog.v1.GetAgentRespo
   generation: string;
 
   /**
-   * What stands after the agent's own instructions, most general first: whatever the user and the project say to every agent.
+   * What stands after the agent's own instructions, most general first: what the user and the project say to every agent,
+   * and which skills there are that its rules do not deny.
    *
    * @generated from field: repeated string instructions = 4;
    */

@@ -2,24 +2,31 @@ import { lstat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Location } from '#services/catalog/domain/location.ts'
 import { findAgentFiles } from '../agents/agent-files.ts'
+import { levelsOf } from '../configuration/find-documents.ts'
 import { findRepository } from '../locations/git-repository.ts'
+import { findSkillFiles } from '../skills/skill-files.ts'
 import { realPathOf } from './confinement.ts'
 import { isInside, isOutOfDescriptors } from './paths.ts'
 
-const GUARDED_NAMES = new Set(['.git', '.opencode'])
+/** Folders that hold agents, skills and plugins. */
+const GUARDED_FOLDERS = ['.opencode', '.agents', '.claude']
+const GUARDED_NAMES = new Set(['.git', ...GUARDED_FOLDERS])
 const GUARDED_FILES = new Set(['opencode.json', 'opencode.jsonc'])
 
 /**
- * Knows which files decide what agents may do, or what a program does that a person runs later: `.opencode` and `.git`
- * wherever they lie, whatever else is a directory of git's, `opencode.json` and `opencode.jsonc`, the user's configuration directory, and whatever links and git's
- * own pointers make of other files the same: wherever agents are looked for (`findAgentFiles`), there or not yet.
+ * Knows which files decide what agents may do, or what a program does that a person runs later: `.opencode`, `.agents`, `.claude` and
+ * `.git` wherever they lie, whatever else is a directory of git's, `opencode.json` and `opencode.jsonc`, the user's configuration
+ * directory, and whatever links and git's own pointers make of other files the same: wherever agents, skills and plugins are
+ * looked for, there or not yet.
  */
 export class GuardedFiles {
   readonly #configDirectory: string
+  readonly #home: string
 
-  /** `configDirectory`: the user's configuration, absolute. */
-  constructor(configDirectory: string) {
+  /** The user's configuration and home directory, absolute. */
+  constructor(configDirectory: string, home: string) {
     this.#configDirectory = configDirectory
+    this.#home = home
   }
 
   /** Whether a file (a real path, which need not exist yet) is guarded, for whoever works in a location. */
@@ -33,9 +40,16 @@ export class GuardedFiles {
 
   async #places(location: Location): Promise<string[]> {
     const repository = await findRepository(location.directory)
-    const { places } = await findAgentFiles(this.#configDirectory, location)
+    const agents = await findAgentFiles(this.#configDirectory, location)
+    const skills = await findSkillFiles(this.#configDirectory, this.#home, location)
+    const roots = [this.#home, ...levelsOf(location)]
     return [
-      ...places,
+      ...agents.places,
+      ...skills.places,
+      ...roots.flatMap((root) => GUARDED_FOLDERS.map((name) => join(root, name))),
+      ...[this.#configDirectory, ...levelsOf(location).map((level) => join(level, '.opencode'))].map((folder) =>
+        join(folder, 'plugins'),
+      ),
       // One that leads to where nothing is yet is no repository yet.
       join(location.project.directory, '.git'),
       ...(repository === undefined ? [] : [repository.gitDirectory, repository.commonDirectory]),

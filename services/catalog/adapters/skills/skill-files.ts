@@ -95,6 +95,8 @@ class Search {
       const file = await findFile(path, this.#within)
       if (file !== undefined) {
         this.#skills++
+        // Its folder may be a link: what else lies where that leads belongs to the skill.
+        this.places.push(join(directory, name))
         found.push({ ...file, id })
       } else if (depth > 1 && entries.some((entry) => entry.name === name && entry.isDirectory())) {
         found.push(...(await this.#below(`${id}/`, depth - 1)))

@@ -1,5 +1,5 @@
+import { matches } from '#shared/permission-pattern.ts'
 import type { ToolAccess } from '../agent.ts'
-import { matchesGlob } from './glob.ts'
 import type { Effect, PermissionRule } from './permission.ts'
 
 /** Rules that an access is judged by. */
@@ -48,15 +48,4 @@ export function isApproved(
 function effectOf(rules: readonly PermissionRule[], action: string, resource: string): Effect {
   const rule = rules.findLast((rule) => matches(rule.action, action) && matches(rule.resource, resource))
   return rule?.effect ?? 'ask'
-}
-
-/**
- * Whether a pattern matches a whole text: `*` is any run of characters, `/` included, `?` is one, `\` equals `/`. A
- * pattern that ends in ` *` also matches without an argument: `git push *` matches `git push`.
- */
-export function matches(pattern: string, text: string): boolean {
-  const wanted = pattern.replaceAll('\\', '/')
-  const given = text.replaceAll('\\', '/')
-  if (wanted.endsWith(' *') && matchesGlob(wanted.slice(0, -2), given)) return true
-  return matchesGlob(wanted, given)
 }

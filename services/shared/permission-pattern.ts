@@ -1,8 +1,19 @@
 /**
+ * Whether a pattern matches a whole text: `*` is any run of characters, `/` included, `?` is one, `\` equals `/`. A
+ * pattern that ends in ` *` also matches without an argument: `git push *` matches `git push`.
+ */
+export function matches(pattern: string, text: string): boolean {
+  const wanted = pattern.replaceAll('\\', '/')
+  const given = text.replaceAll('\\', '/')
+  if (wanted.endsWith(' *') && matchesGlob(wanted.slice(0, -2), given)) return true
+  return matchesGlob(wanted, given)
+}
+
+/**
  * Whether a pattern matches a whole text: `*` is any run of characters, `?` is one. However long both are and whoever wrote
  * them, it takes a few milliseconds.
  */
-export function matchesGlob(pattern: string, text: string): boolean {
+function matchesGlob(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
   if (last === undefined) return text.length === first.length && fitsAt(first, text, 0)

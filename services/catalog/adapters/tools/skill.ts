@@ -1,0 +1,57 @@
+import { realpath } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Skill } from '#services/catalog/domain/skill.ts'
+import { locate } from '../files/confinement.ts'
+import { readTool } from './read.ts'
+import { FILE_TOOL_TIMEOUT_MS, InputError, objectSchema, pathSchema, type Tool, textOf } from './tool.ts'
+
+interface Input {
+  readonly id: string
+  readonly path?: string
+  readonly offset?: number
+}
+
+/**
+ * Shows one of these skills, or a file that belongs to it: the user's own skills lie outside of the project, where `read` does not
+ * reach. A file is judged as one that is read, too.
+ */
+export function skillTool(skills: readonly Skill[]): Tool<Input> {
+  return {
+    name: 'skill',
+    description:
+      'Reads a skill: how a kind of work is done here. The system text lists the skills. What else belongs to one, such as ' +
+      'a script or a template that its text speaks of, lies in the same folder: give its path to read it.',
+    inputSchema: objectSchema(
+      {
+        id: { type: 'string', minLength: 1, maxLength: 4096, description: 'Id of the skill, as it is listed.' },
+        path: pathSchema('Path of a file of the skill, relative to its folder. Default: the skill itself.'),
+        offset: {
+          type: 'integer',
+          minimum: 1,
+          description: 'With path, the first line to read, from 1 on. Default 1.',
+        },
+      },
+      ['id'],
+    ),
+    async plan(directory, { id, path, offset = 1 }) {
+      const skill = skills.find((candidate) => candidate.id === id)
+      if (skill === undefined) throw new InputError(`there is no skill ${id}`)
+      const folder = dirname(skill.path)
+      const access = { action: 'skill', resources: [id] }
+      if (path === undefined) {
+        const note = `(Its files lie in ${folder}; read one with its path.)`
+        const run = () => Promise.resolve(textOf([skill.text, note].filter(Boolean).join('\n\n'), { id, folder }))
+        return { accesses: [access], timeoutMs: FILE_TOOL_TIMEOUT_MS, run }
+      }
+      const real = await realFolder(folder)
+      const reading = await readTool.plan(real, { path, offset })
+      const { resources } = await locate(directory, (await locate(real, path)).real)
+      return { ...reading, accesses: [access, { action: 'read', resources }] }
+    },
+  }
+}
+
+// The skill may be gone by now: reading says so.
+function realFolder(folder: string): Promise<string> {
+  return realpath(folder).catch(() => folder)
+}
