@@ -82,8 +82,9 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const inference = resources.use(await openInference(config.inference, { clock, logger, identity: toIdentity }))
   const toInference = createLocalTransport(inference.routes)
   const { store } = config.session
-  const scratch = store.kind === 'sqlite' ? { scratch: join(store.directory, 'scratch') } : {}
-  const catalog = resources.use(await openCatalog(config.catalog, { clock, logger, ...scratch }))
+  const inData = (name: string) => (store.kind === 'sqlite' ? { [name]: join(store.directory, name) } : {})
+  const folders = { ...inData('scratch'), ...inData('plugins') }
+  const catalog = resources.use(await openCatalog(config.catalog, { clock, logger, ...folders }))
   const toCatalog = createLocalTransport(catalog.routes)
   const peers = { catalog: toCatalog, inference: toInference }
   const session = resources.use(await openSession(config.session, { clock, logger, ...peers }))

@@ -12,6 +12,8 @@ test('defaults: no project directory, ~/.config/opencode, no roots', () => {
     trustedDirectories: [],
     processesPerCore: 16,
     locationIdleSeconds: 300,
+    pluginDirectory: undefined,
+    pluginRegistry: 'https://registry.npmjs.org',
     environment: { PATH: '/bin', HOME: '/home/a' },
   })
 })
@@ -67,4 +69,19 @@ test('trusted directories that are no list of absolute paths are refused', () =>
   for (const directories of ['[', '{}', '"/a"', '["a"]', '[1]']) {
     assert.throws(() => readConfig({ PORTICO_TRUSTED_DIRECTORIES: directories }), ConfigError)
   }
+})
+
+test('packages of plugins come from the registry that is configured, else from that of npm', () => {
+  const registryOf = (env: Record<string, string>) => readConfig(env).pluginRegistry
+  const npm_config_registry = 'https://npm.example/all/'
+  assert.equal(registryOf({ npm_config_registry }), 'https://npm.example/all')
+  assert.equal(
+    registryOf({ npm_config_registry, PORTICO_PLUGIN_REGISTRY: 'http://127.0.0.1:1/' }),
+    'http://127.0.0.1:1',
+  )
+  for (const address of ['', 'npm.example', 'https://a:b@npm.example']) {
+    assert.equal(registryOf({ npm_config_registry: address }), 'https://registry.npmjs.org')
+    assert.throws(() => registryOf({ PORTICO_PLUGIN_REGISTRY: address || 'ftp://npm.example' }), ConfigError)
+  }
+  assert.equal(readConfig({ PORTICO_PLUGIN_DIR: '/srv/../plugins' }).pluginDirectory, '/plugins')
 })

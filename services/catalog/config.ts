@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { type Environment, readEnvironment } from '#shared/config/config.ts'
-import { integerVariable, jsonVariable, mustBe } from '#shared/config/variables.ts'
+import { integerVariable, jsonVariable, mustBe, urlVariable } from '#shared/config/variables.ts'
 
 /** Settings of the catalog service. */
 export interface Config {
@@ -20,6 +20,10 @@ export interface Config {
   readonly processesPerCore: number
   /** After how long a location that nobody uses is closed (`PORTICO_LOCATION_IDLE_SECONDS`). */
   readonly locationIdleSeconds: number
+  /** Where packages of plugins are installed (`PORTICO_PLUGIN_DIR`); undefined: where the process has it. */
+  readonly pluginDirectory: string | undefined
+  /** Address of the registry that packages of plugins come from (`PORTICO_PLUGIN_REGISTRY`; default: the one that npm uses, as it says it to its scripts). */
+  readonly pluginRegistry: string
   /** All that a command sees of the environment. */
   readonly environment: Readonly<Record<string, string>>
 }
@@ -27,6 +31,8 @@ export interface Config {
 // A command gets nothing else: no provider key, no setting of Portico, nothing that makes a shell read a file.
 const PASSED_ON = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLORTERM|TZ|TMPDIR|TMP|TEMP)$/
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+const NPM_REGISTRY = 'https://registry.npmjs.org'
 
 const absolutePath = z.string().refine(isAbsolute, mustBe('an absolute path'))
 
@@ -38,6 +44,9 @@ const variables = z.object({
   PORTICO_TRUSTED_DIRECTORIES: jsonVariable(z.array(absolutePath)).default([]),
   PORTICO_PROCESSES_PER_CORE: integerVariable({ min: 1, max: 1_000 }).default(16),
   PORTICO_LOCATION_IDLE_SECONDS: integerVariable({ min: 1, max: 86_400 }).default(300),
+  PORTICO_PLUGIN_DIR: z.string().optional(),
+  PORTICO_PLUGIN_REGISTRY: urlVariable().refine(hasNoCredentials, 'must have no credentials').optional(),
+  npm_config_registry: z.string().optional(),
 })
 
 /** Reads the settings of the catalog service. Throws ConfigError with every problem. */
@@ -55,8 +64,21 @@ export function readConfig(env: Environment): Config {
     trustedDirectories: values.PORTICO_TRUSTED_DIRECTORIES,
     processesPerCore: values.PORTICO_PROCESSES_PER_CORE,
     locationIdleSeconds: values.PORTICO_LOCATION_IDLE_SECONDS,
+    pluginDirectory: values.PORTICO_PLUGIN_DIR && resolve(values.PORTICO_PLUGIN_DIR),
+    pluginRegistry: values.PORTICO_PLUGIN_REGISTRY ?? npmsRegistry(values.npm_config_registry),
     environment: Object.freeze({ ...Object.fromEntries(passedOn), PATH: usersPath(env.PATH) ?? DEFAULT_PATH }),
   })
+}
+
+/** What npm says is its registry, unless that is none that Portico can ask. */
+function npmsRegistry(address: string | undefined): string {
+  const { data } = urlVariable().refine(hasNoCredentials).safeParse(address)
+  return data ?? NPM_REGISTRY
+}
+
+function hasNoCredentials(address: string): boolean {
+  const { username, password } = new URL(address)
+  return username === '' && password === ''
 }
 
 /** PATH without the folders that npm puts in front of it for a script: a project's commands are not to find Portico's Node. */

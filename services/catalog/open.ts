@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
@@ -17,6 +18,7 @@ import { GuardedFiles } from './adapters/files/guarded-files.ts'
 import { instructionFiles } from './adapters/instructions/instruction-files.ts'
 import { FileLocations } from './adapters/locations/file-locations.ts'
 import { WorkspaceRoots } from './adapters/locations/workspace-roots.ts'
+import { NpmPackages } from './adapters/packages/npm-packages.ts'
 import { skillFiles } from './adapters/skills/skill-files.ts'
 import { bashTool } from './adapters/tools/bash.ts'
 import { builtinTools } from './adapters/tools/builtin-tools.ts'
@@ -45,6 +47,8 @@ export interface Dependencies {
   readonly logger: Logger
   /** Where what a call needs for a moment lies, made when it is not there; default: the folder for temporary files (`TMPDIR`). */
   readonly scratch?: string
+  /** Where packages of plugins are installed, unless a setting says it; default: `.cache/portico/plugins` of the user. */
+  readonly plugins?: string
 }
 
 /** The open service. */
@@ -66,6 +70,13 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const guarded = new GuardedFiles(configDirectory, home)
   const threads = opening.use(new SearchThreads())
   const tools = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
+  opening.use(
+    await NpmPackages.open({
+      directory: config.pluginDirectory ?? dependencies.plugins ?? join(home, '.cache', 'portico', 'plugins'),
+      registry: config.pluginRegistry,
+      clock,
+    }),
+  )
   const files = { watchers: new DirectoryWatchers(), logger }
   const opened = opening.use(
     new OpenLocations({
