@@ -22,7 +22,7 @@ COPY gen gen
 COPY gateway gateway
 COPY services services
 COPY scripts/compile-cache.mjs scripts/end.mjs scripts/health.mjs scripts/warm-cache.mjs scripts/
-COPY scripts/key.ts scripts/migrate.ts scripts/operator.ts scripts/org.ts scripts/
+COPY scripts/key-options.ts scripts/key.ts scripts/migrate.ts scripts/operator.ts scripts/org.ts scripts/token.ts scripts/
 ENV NODE_ENV=production PORTICO_DATA_DIR=/data PORTICO_DIRECTORY=/project
 VOLUME /data
 EXPOSE 4096

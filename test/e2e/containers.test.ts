@@ -29,7 +29,11 @@ const ours = Object.entries(compose.services).filter(([, { image }]) => image ==
 /** Those that go on; `migrate` ends before they start. */
 const own = ours.filter(([name]) => name !== 'migrate')
 const image = scratchDirectory()
-before(() => layOutImage(image.path))
+before(async () => {
+  layOutImage(image.path)
+  const warm = run(wordsOf('RUN'), {})
+  assert.equal(await warm.ended, 0, warm.output())
+})
 after(() => image[Symbol.dispose]())
 
 /** Runs words of a container from what the image holds, with nothing of this machine's environment. */
@@ -45,6 +49,14 @@ function run(words: readonly string[], environment: Readonly<Record<string, stri
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
   const ended = once(child, 'close').then(([code]) => code as number | null)
   return { child, ended, output: () => output }
+}
+
+/** A check is a process: it is not asked again and again while the server loads. */
+async function toListen({ child, output }: ReturnType<typeof run>): Promise<void> {
+  await waitFor('a server to listen', () => {
+    assert.equal(child.exitCode, null, output())
+    return /listening|"url":"http/i.test(output())
+  })
 }
 
 async function healthy(words: readonly string[], environment: Readonly<Record<string, string>>): Promise<boolean> {
@@ -146,6 +158,7 @@ test('the image runs as an ordinary user, without npm, and its single process is
   }
   assert.equal(await healthy(wordsOf('HEALTHCHECK'), environment), false)
   const server = run(words, environment)
+  await toListen(server)
   await waitFor('a healthy single process', () => healthy(wordsOf('HEALTHCHECK'), environment))
   server.child.kill('SIGTERM')
   assert.equal(await server.ended, 0, server.output())
@@ -201,6 +214,7 @@ describe('the processes of docker-compose.yml', { skip: skipWithoutMongo }, () =
         const environment = environmentOf(name, service)
         const started = run([...wordsOf('ENTRYPOINT'), ...(service.command ?? [])], environment)
         running.set(name, started)
+        await toListen(started)
         const check = service.healthcheck?.test.slice(1).map((word) => here(word, name)) ?? []
         await waitFor(`${name} to be healthy`, async () => {
           assert.equal(started.child.exitCode, null, started.output())

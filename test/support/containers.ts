@@ -48,11 +48,11 @@ export function readDockerfile(): readonly { readonly name: string; readonly res
   return all.slice(all.findLastIndex(({ name }) => name === 'FROM'))
 }
 
-/** The words of the only instruction of that name; what comes before its list are options. */
+/** The words of the only instruction of that name that has a list of them; what comes before the list are options. */
 export function wordsOf(name: string): readonly string[] {
   const found = readDockerfile().filter((instruction) => instruction.name === name)
-  const list = /\[.*\]$/.exec(found[0]?.rest ?? '')?.[0]
-  if (found.length !== 1 || list === undefined) throw new Error(`No single list at ${name}`)
+  const [list, ...others] = found.flatMap(({ rest }) => /\[.*\]$/.exec(rest) ?? [])
+  if (list === undefined || others.length > 0) throw new Error(`No single list at ${name}`)
   return JSON.parse(list) as string[]
 }
 
@@ -76,14 +76,13 @@ export function layOutImage(directory: string): void {
   }
 }
 
-// As .dockerignore has it, tests stay behind.
 function copy(source: string, target: string): void {
   mkdirSync(join(target, '..'), { recursive: true })
-  cpSync(join(ROOT, source), target, {
-    recursive: true,
-    filter: (path) => !path.endsWith('.test.ts') || !statSync(path).isFile(),
-  })
+  cpSync(join(ROOT, source), target, { recursive: true, ...(source.startsWith('node_modules/') ? {} : { filter }) })
 }
+
+// As .dockerignore has it, tests stay behind.
+const filter = (path: string): boolean => !path.endsWith('.test.ts') || !statSync(path).isFile()
 
 /** Ports of the loopback that were free a moment ago. */
 export async function freePorts(count: number): Promise<number[]> {
