@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { styleText } from 'node:util'
+import { groupTests } from './test-groups.ts'
 import { lastWords, startMongo } from './test-mongo.ts'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
@@ -80,9 +81,10 @@ async function test(files: readonly string[]): Promise<boolean> {
     ...(mongo.uri === undefined ? {} : { PORTICO_TEST_MONGODB_URI: mongo.uri }),
     ...(mongo.binary === undefined ? {} : { PORTICO_TEST_MONGOD: mongo.binary }),
   }
-  const patterns = files.length > 0 ? files : ['{services,gateway,test,scripts,bench}/**/*.test.ts']
+  const wanted =
+    files.length > 0 ? files : groupTests('.', '{services,gateway,test,scripts,bench}/**/*.test.ts', scratch)
   // Four for two cores: many files wait most of their time.
-  const words = ['--test', '--test-concurrency=4', '--test-timeout=180000', '--test-reporter=spec', ...patterns]
+  const words = ['--test', '--test-concurrency=4', '--test-timeout=180000', '--test-reporter=spec', ...wanted]
   // Not spawnSync: while this process were blocked, nobody would read what mongod prints, and it would stop.
   const runner = spawn(process.execPath, words, { stdio: 'inherit', env: environment })
   // It then names the files that have not ended.
