@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { InstanceClient } from '#test/support/instance-client.ts'
 import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
@@ -135,14 +135,24 @@ describe('a start', { concurrency: true }, () => {
 })
 
 function guards(start: (setting: Setting) => Promise<Product>): void {
-  test('SIGUSR1 opens no inspector, whoever sends it', { skip: process.platform !== 'linux' }, async () => {
-    using data = scratchDirectory()
-    using project = scratchDirectory()
-    const product = await start({ dataDirectory: data.path, project: project.path })
-    try {
+  describe('that nobody hurts for long', () => {
+    const data = scratchDirectory()
+    const project = scratchDirectory()
+    let product: Product
+    let client: InstanceClient
+
+    before(async () => {
+      product = await start({ dataDirectory: data.path, project: project.path })
+      client = new InstanceClient(product.url)
+    })
+    after(async () => {
+      assert.equal(await product.stop(), 0)
+      for (const folder of [data, project]) folder[Symbol.dispose]()
+    })
+
+    test('SIGUSR1 opens no inspector, whoever sends it', { skip: process.platform !== 'linux' }, async () => {
       const before = product.pids().map(listeningSockets)
       for (const pid of product.pids()) process.kill(pid, 'SIGUSR1')
-      const client = new InstanceClient(product.url)
       const sessionId = await client.createSession()
       const command = `kill -USR1 $PPID ${product.pids().join(' ')}; sleep 1; echo alive`
       await client.prompt(sessionId, { text: `/tool bash ${JSON.stringify({ command })}` })
@@ -150,19 +160,11 @@ function guards(start: (setting: Setting) => Promise<Product>): void {
       assert.match(JSON.stringify(await client.messages(sessionId)), /"alive"/)
       assert.deepEqual(product.pids().map(listeningSockets), before)
       for (const { output } of product.processes()) assert.doesNotMatch(output(), /[Dd]ebugger/)
-    } finally {
-      assert.equal(await product.stop(), 0)
-    }
-  })
+    })
 
-  test('a command for which the system has no descriptors is an error of the tool, and the next one runs', {
-    skip: !hasPrlimit && 'needs prlimit',
-  }, async () => {
-    using data = scratchDirectory()
-    using project = scratchDirectory()
-    const product = await start({ dataDirectory: data.path, project: project.path })
-    try {
-      const client = new InstanceClient(product.url)
+    test('a command for which the system has no descriptors is an error of the tool, and the next one runs', {
+      skip: !hasPrlimit && 'needs prlimit',
+    }, async () => {
       const sessionId = await client.createSession()
       const run = async (text: string): Promise<string> => {
         await client.prompt(sessionId, { text: `/tool bash ${JSON.stringify({ command: `echo ${text}` })}` })
@@ -178,9 +180,7 @@ function guards(start: (setting: Setting) => Promise<Product>): void {
       assert.match(await run('short'), /not_started/)
       limitDescriptors(pid, limit)
       assert.match(await run('after'), /"text":"after"/)
-    } finally {
-      assert.equal(await product.stop(), 0)
-    }
+    })
   })
 
   test('each process whose event loop stands still ends itself, with one line', async () => {
