@@ -87,6 +87,7 @@ export const instanceErrors = {
     NOT_READY: ({ domain }) => unavailable('The server is starting or stopping', domain),
     // Tools are run, and leases held, by the session service alone; keys are managed elsewhere.
     LOCATION_GENERATION_GONE: 'internal',
+    SKILL_NOT_FOUND: 'internal',
     TOOL_NOT_FOUND: 'internal',
     TOOL_INPUT_INVALID: 'internal',
     TOOL_FENCED: 'internal',

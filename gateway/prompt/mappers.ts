@@ -2,7 +2,6 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
 import type { InboxItem } from '#gen/portico/session/v1/session_pb.js'
 import type { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
-import { Rejection } from '#shared/rejection.ts'
 import type { JsonOf } from '../kinds.ts'
 import { toStruct } from '../records/free.ts'
 import { fromInboxItem, type inboxUser } from '../records/inbox-item.ts'
@@ -12,27 +11,22 @@ import type { promptBody } from './schemas.ts'
 type PromptBody = z.output<typeof promptBody>
 type File = NonNullable<PromptBody['files']>[number]
 type Agent = NonNullable<PromptBody['agents']>[number]
+type Skill = NonNullable<PromptBody['skills']>[number]
 
-/**
- * `newId` is taken when the body has none; minted here, so that a repeated call admits nothing twice.
- * Rejects with REQUEST_INVALID when a skill is named: there are none yet.
- */
+/** `newId` is taken when the body has none; minted here, so that a repeated call admits nothing twice. */
 export function toPromptSession(
   sessionId: string,
   { prompt, ...body }: PromptBody,
   newId: () => string,
 ): MessageInitShape<typeof PromptSessionRequestSchema> {
   const { text = '', files, agents, skills, metadata } = prompt ?? body
-  const skill = skills?.[0]
-  if (skill !== undefined) {
-    throw new Rejection('REQUEST_INVALID', { field: 'skills', problem: `Skill not found: ${skill.id}` })
-  }
   return {
     sessionId,
     messageId: body.id ?? newId(),
     text,
     files: files?.map(toFile) ?? [],
     agents: agents?.map(toAgent) ?? [],
+    skills: skills?.map(toSkill) ?? [],
     parked: body.resume === false,
     ...(metadata == null ? {} : { metadata: toStruct(metadata) }),
     ...(body.delivery == null ? {} : { delivery: toDelivery(body.delivery) }),
@@ -46,6 +40,10 @@ function toFile({ uri, name, description, mention }: File) {
     ...(description == null ? {} : { description }),
     ...toMention(mention),
   }
+}
+
+function toSkill({ id, mention }: Skill) {
+  return { skillId: id, ...toMention(mention) }
 }
 
 function toAgent({ name, mention }: Agent) {

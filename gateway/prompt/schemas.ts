@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FileInputSchema } from '#gen/portico/session/v1/session_pb.js'
+import { FileInputSchema, SkillInputSchema } from '#gen/portico/session/v1/session_pb.js'
 import { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { sentMetadata } from '../records/free.ts'
 import { messageID, name } from '../records/ids.ts'
@@ -15,7 +15,9 @@ const file = z
   })
   .meta({ id: 'PromptInput.FileAttachment' })
 
-const skill = z.strictObject({ id: name, mention: mention.nullish() }).meta({ id: 'PromptInput.SkillAttachment' })
+const skill = z
+  .strictObject({ id: limitedBy(SkillInputSchema.field.skillId, name), mention: mention.nullish() })
+  .meta({ id: 'PromptInput.SkillAttachment' })
 
 const sent = PromptSessionRequestSchema.field
 const text = limitedBy(sent.text, z.string())
@@ -23,7 +25,7 @@ const text = limitedBy(sent.text, z.string())
 const beside = {
   files: limitedBy(sent.files, z.array(file)).nullish(),
   agents: limitedBy(sent.agents, z.array(agentAttachment)).nullish(),
-  skills: z.array(skill).nullish(),
+  skills: limitedBy(sent.skills, z.array(skill)).nullish(),
   metadata: sentMetadata.nullish(),
 }
 

@@ -14,6 +14,7 @@ export const reasons = {
     message: '{directory} offers something else by now: generation {generation} is gone',
   },
   AGENT_NOT_FOUND: { code: Code.NotFound, message: 'Agent not found: {agent_id}' },
+  SKILL_NOT_FOUND: { code: Code.NotFound, message: 'Skill not found: {skill_id}' },
   ATTACHMENT_INVALID: { code: Code.InvalidArgument, message: 'The attachment cannot be read: {problem}' },
   TOOL_NOT_FOUND: { code: Code.NotFound, message: 'Tool not found: {name}' },
   TOOL_INPUT_INVALID: { code: Code.InvalidArgument, message: 'Invalid input for {name}: {problem}' },

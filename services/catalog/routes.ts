@@ -5,6 +5,7 @@ import type { Locations } from './ports/locations.ts'
 import { reasons } from './reasons.ts'
 import { endTools } from './rpc/end-tools.ts'
 import { getAgent } from './rpc/get-agent.ts'
+import { getSkill } from './rpc/get-skill.ts'
 import { listAgents } from './rpc/list-agents.ts'
 import { listSkills } from './rpc/list-skills.ts'
 import { listTools } from './rpc/list-tools.ts'
@@ -30,6 +31,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     resolveLocation: resolveLocation(dependencies),
     listAgents: listAgents(dependencies),
     getAgent: getAgent(dependencies),
+    getSkill: getSkill(dependencies),
     listSkills: listSkills(dependencies),
     listTools: listTools(dependencies),
     readAttachment: readAttachment(dependencies),

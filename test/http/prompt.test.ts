@@ -140,10 +140,43 @@ test('files are read, agents are kept, and a mention stays where it is', async (
   assert.deepEqual(inline, { data: 'aGk=', mime: 'text/plain', source: { type: 'inline' }, name: 'hi.txt' })
 })
 
+test('skills are kept with what they say, shown to the model, exported, redacted and imported', async () => {
+  const skill = '---\nname: Release it\n---\n/tool list {}'
+  await using portico = await openPortico({}, { '.claude/skills/release/SKILL.md': skill })
+  const id = await session(portico)
+  const mention = { start: 0, end: 8, text: '/release' }
+  const body = { id: 'msg_s', text: '/release', skills: [{ id: 'release', mention }, { id: 'release' }] }
+  const kept = [
+    { id: 'release', name: 'Release it', text: '/tool list {}', mention },
+    { id: 'release', name: 'Release it' },
+  ]
+  assert.deepEqual((await prompted(portico, id, body)).payload, { text: '/release', skills: kept })
+  await idle(portico, id)
+  const [user, answer] = (await messages(portico, id)) as readonly {
+    skills?: unknown
+    content?: readonly { name?: string }[]
+  }[]
+  assert.deepEqual(user?.skills, kept)
+  assert.deepEqual(
+    answer?.content?.map(({ name }) => name),
+    ['list'],
+    'the model does what the skill says',
+  )
+  const read = async (path: string) => (await (await portico.fetch(path)).json()) as { data: { messages: unknown[] } }
+  const whole = await read(`/api/experimental/session/${id}/export`)
+  const redacted = JSON.stringify((await read(`/api/experimental/session/${id}/export?sanitize=true`)).data.messages[0])
+  assert.equal(/Release it|tool list|\/release/.test(redacted), false)
+  assert.match(redacted, /"id":"release"/)
+  await portico.fetch(`/api/session/${id}`, { method: 'DELETE' })
+  const imported = await portico.post('/api/experimental/session/import', whole.data)
+  assert.equal(imported.status, 200)
+  assert.deepEqual(((await messages(portico, id)) as readonly { skills?: unknown }[])[0]?.skills, kept)
+})
+
 test('an attachment that cannot be read, and a skill nobody has, are 400 of their field', async () => {
   await using portico = await openPortico()
   const id = await session(portico)
-  const refused = async (body: object, field: string) => {
+  const refused = async (body: object, field: string | undefined) => {
     const answer = await portico.post(`/api/session/${id}/prompt`, { text: 'Hi', ...body })
     assert.equal(answer.status, 400)
     const error = (await answer.json()) as { _tag: string; field: string }
@@ -153,6 +186,7 @@ test('an attachment that cannot be read, and a skill nobody has, are 400 of thei
   await refused({ files: [{ uri: 'file:///does/not/exist' }] }, 'files')
   await refused({ files: [{ uri: 'data:text/plain;base64,a' }] }, 'files')
   await refused({ skills: [{ id: 'deploy' }] }, 'skills')
+  await refused({ skills: [{ id: '' }] }, undefined)
   await refused({ agents: [{ name: 'plan' }, { name: 'nobody' }] }, 'agents.1.name')
 })
 

@@ -91,6 +91,12 @@ function catalogOf(read: string[]): Catalog {
       }
       return { directory, projectId: 'global', subpath: '' }
     },
+    async getSkill(_, directory, id) {
+      if (id === 'nobody') throw ofCatalog(new Rejection('SKILL_NOT_FOUND', { skill_id: id }))
+      read.push(`${directory} ${id}`)
+      const [, size] = /^size:(\d+)$/.exec(id) ?? []
+      return { id, name: `Name of ${id}`, text: size === undefined ? `Text of ${id}` : '\0'.repeat(Number(size)) }
+    },
     async readAttachment(_, directory, uri) {
       read.push(`${directory} ${uri}`)
       if (uri.startsWith('http'))

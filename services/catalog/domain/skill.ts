@@ -18,7 +18,7 @@ export interface Skill {
 const MAX_LIST = 16 << 10
 
 /**
- * Tells a model which skills there are; undefined: none that it may read. What the agent's rules deny is left out, since the model
+ * Which skills there are, for a model; undefined: none that it may read. What the agent's rules deny is left out, since the model
  * could only try it in vain; what they ask for is not.
  */
 export function skillList(skills: readonly Skill[], rules: readonly PermissionRule[]): string | undefined {

@@ -19,6 +19,13 @@ export interface Agent {
   readonly requestBody: JsonObject | undefined
 }
 
+/** Instructions for one kind of work, as far as a prompt names them. */
+export interface Skill {
+  readonly id: string
+  readonly name: string
+  readonly text: string
+}
+
 /** A directory as one step sees it: what the catalog offered there when the step began. */
 export interface PinnedLocation {
   readonly directory: string

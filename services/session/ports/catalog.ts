@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json.ts'
-import type { Agent, PinnedLocation, PreparedCall, ToolDescription } from '../domain/agent.ts'
+import type { Agent, PinnedLocation, PreparedCall, Skill, ToolDescription } from '../domain/agent.ts'
 import type { SessionLocation } from '../domain/session.ts'
 import type { ReadFile, ToolEvent, ToolRun } from '../domain/tool-run.ts'
 import type { PeerCall } from './peer-call.ts'
@@ -17,6 +17,7 @@ export interface Catalog {
     directory: string,
     agentId: string | undefined,
   ): Promise<{ agent: Agent; location: PinnedLocation }>
+  getSkill(call: PeerCall, directory: string, id: string): Promise<Skill>
   listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]>
   readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile>
   prepareTool(call: PeerCall, location: PinnedLocation, name: string, input: JsonObject): Promise<PreparedCall>

@@ -219,6 +219,45 @@ export declare type ListSkillsResponse = Message<"portico.catalog.v1.ListSkillsR
 export declare const ListSkillsResponseSchema: GenMessage<ListSkillsResponse>;
 
 /**
+ * @generated from message portico.catalog.v1.GetSkillRequest
+ */
+export declare type GetSkillRequest = Message<"portico.catalog.v1.GetSkillRequest"> & {
+  /**
+   * Absolute path; absent: the default project directory.
+   *
+   * @generated from field: optional string directory = 1;
+   */
+  directory?: string | undefined;
+
+  /**
+   * @generated from field: string skill_id = 2;
+   */
+  skillId: string;
+};
+
+/**
+ * Describes the message portico.catalog.v1.GetSkillRequest.
+ * Use `create(GetSkillRequestSchema)` to create a new message.
+ */
+export declare const GetSkillRequestSchema: GenMessage<GetSkillRequest>;
+
+/**
+ * @generated from message portico.catalog.v1.GetSkillResponse
+ */
+export declare type GetSkillResponse = Message<"portico.catalog.v1.GetSkillResponse"> & {
+  /**
+   * @generated from field: portico.catalog.v1.Skill skill = 1;
+   */
+  skill?: Skill | undefined;
+};
+
+/**
+ * Describes the message portico.catalog.v1.GetSkillResponse.
+ * Use `create(GetSkillResponseSchema)` to create a new message.
+ */
+export declare const GetSkillResponseSchema: GenMessage<GetSkillResponse>;
+
+/**
  * @generated from message portico.catalog.v1.ListToolsRequest
  */
 export declare type ListToolsRequest = Message<"portico.catalog.v1.ListToolsRequest"> & {
@@ -747,6 +786,16 @@ export declare const CatalogService: GenService<{
     methodKind: "unary";
     input: typeof ListSkillsRequestSchema;
     output: typeof ListSkillsResponseSchema;
+  },
+  /**
+   * Gets one skill. Rejects with SKILL_NOT_FOUND.
+   *
+   * @generated from rpc portico.catalog.v1.CatalogService.GetSkill
+   */
+  getSkill: {
+    methodKind: "unary";
+    input: typeof GetSkillRequestSchema;
+    output: typeof GetSkillResponseSchema;
   },
   /**
    * Lists the tools of a location.

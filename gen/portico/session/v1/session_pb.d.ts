@@ -428,6 +428,31 @@ export declare type AgentAttachment = Message<"portico.session.v1.AgentAttachmen
 export declare const AgentAttachmentSchema: GenMessage<AgentAttachment>;
 
 /**
+ * A skill named in a prompt, before it is read.
+ *
+ * @generated from message portico.session.v1.SkillInput
+ */
+export declare type SkillInput = Message<"portico.session.v1.SkillInput"> & {
+  /**
+   * @generated from field: string skill_id = 1;
+   */
+  skillId: string;
+
+  /**
+   * Absent: the text does not mention it.
+   *
+   * @generated from field: portico.session.v1.Mention mention = 2;
+   */
+  mention?: Mention | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.SkillInput.
+ * Use `create(SkillInputSchema)` to create a new message.
+ */
+export declare const SkillInputSchema: GenMessage<SkillInput>;
+
+/**
  * A skill named in a prompt.
  *
  * @generated from message portico.session.v1.SkillAttachment
@@ -444,7 +469,7 @@ export declare type SkillAttachment = Message<"portico.session.v1.SkillAttachmen
   name: string;
 
   /**
-   * Its instructions; absent where the skill was named before.
+   * Its instructions when the prompt was admitted; absent where the prompt named the skill before.
    *
    * @generated from field: optional string text = 3;
    */
@@ -499,7 +524,7 @@ export declare type Prompt = Message<"portico.session.v1.Prompt"> & {
   metadata?: JsonObject | undefined;
 
   /**
-   * Only of imported messages.
+   * At most 32.
    *
    * @generated from field: repeated portico.session.v1.SkillAttachment skills = 5;
    */

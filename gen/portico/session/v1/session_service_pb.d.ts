@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { ModelRef } from "../../catalog/v1/catalog_pb.js";
-import type { AgentAttachment, Delivery, FileInput, InboxItem, PermissionReply, PermissionRequest, PermissionRuleset, SavedApproval, Session, SyntheticText } from "./session_pb.js";
+import type { AgentAttachment, Delivery, FileInput, InboxItem, PermissionReply, PermissionRequest, PermissionRuleset, SavedApproval, Session, SkillInput, SyntheticText } from "./session_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { SessionStats } from "./stats_pb.js";
 import type { Message as Message$1 } from "./message_pb.js";
@@ -448,6 +448,13 @@ export declare type PromptSessionRequest = Message<"portico.session.v1.PromptSes
    * @generated from field: bool parked = 8;
    */
   parked: boolean;
+
+  /**
+   * Rejects with REQUEST_INVALID when one is unknown where the session is, or what they say does not fit into a message of 6.5 MiB.
+   *
+   * @generated from field: repeated portico.session.v1.SkillInput skills = 9;
+   */
+  skills: SkillInput[];
 };
 
 /**

@@ -61,7 +61,7 @@ test('it reads files of a skill of the user, too, as what is read, and nothing b
   assert.equal((await runTool(catalog, 'skill', input)).failure?.type, 'not_found')
 })
 
-test('an agent is told of the skills that its rules do not deny', async () => {
+test('an agent is shown the skills that its rules do not deny', async () => {
   await using catalog = await openCatalog()
   const deny = (resource: string) => ({ action: 'skill', resource, effect: 'deny' })
   await writeFiles(catalog.project, {

@@ -1,7 +1,7 @@
 import type { CallOptions, Client, Transport } from '@connectrpc/connect'
 import type { Agent as AgentMessage, ToolContent as ToolContentMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { CatalogService, type RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import type { Agent, PinnedLocation, PreparedCall, ToolDescription } from '#services/session/domain/agent.ts'
+import type { Agent, PinnedLocation, PreparedCall, Skill, ToolDescription } from '#services/session/domain/agent.ts'
 import type { SessionLocation } from '#services/session/domain/session.ts'
 import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '#services/session/domain/tool-run.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
@@ -45,6 +45,12 @@ export class RpcCatalogPeer implements Catalog {
       agent: { ...toAgent(given(agent)), instructions },
       location: { directory, ...(generation !== '' && { generation }) },
     }
+  }
+
+  async getSkill(call: PeerCall, directory: string, skillId: string): Promise<Skill> {
+    const { skill } = await unary(call, (options) => this.#client.getSkill({ directory, skillId }, options))
+    const { name, text } = given(skill)
+    return { id: skillId, name, text }
   }
 
   async listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]> {

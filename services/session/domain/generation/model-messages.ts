@@ -63,7 +63,9 @@ function userParts({ text, files, agents, skills = [] }: Prompt): ModelPart[] {
   const parts = textParts(text)
   for (const { blob, mime, name, uri } of files) parts.push({ type: 'media', blob, mime, name: name ?? uri })
   for (const { name } of agents) parts.push({ type: 'text', text: `(The user names the agent "${name}".)` })
-  for (const skill of skills) parts.push(...textParts(skill.text ?? ''))
+  for (const { id, text = '' } of skills) {
+    if (text !== '') parts.push({ type: 'text', text: `(The user names the skill "${id}", which says:)\n\n${text}` })
+  }
   return parts
 }
 

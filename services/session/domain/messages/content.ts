@@ -36,7 +36,7 @@ export interface AgentAttachment {
 export interface SkillAttachment {
   readonly id: string
   readonly name: string
-  /** Its instructions; undefined where the skill was named before. */
+  /** Its instructions when the prompt was admitted; absent where the prompt named the skill before. */
   readonly text?: string
   readonly mention?: Mention
 }
@@ -47,7 +47,7 @@ export interface Prompt {
   readonly files: readonly FileAttachment[]
   readonly agents: readonly AgentAttachment[]
   readonly metadata: JsonObject | undefined
-  /** Only of imported messages. */
+  /** None where it is absent. */
   readonly skills?: readonly SkillAttachment[]
 }
 

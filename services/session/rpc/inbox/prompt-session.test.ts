@@ -74,6 +74,28 @@ forEachTransport((name, connect) => {
     assert.equal(await service.store.isBusy('wrk_1', sessionId), true)
   })
 
+  test(`skills are read where the session is, once, and replayed as they were; each text is kept once (${name})`, async () => {
+    await using service = await withSession(connect)
+    const mention = { start: 0, end: 1, text: 'a' }
+    const skills = [{ skillId: 'team/a', mention }, { skillId: 'b' }, { skillId: 'team/a' }]
+    const request = { sessionId, messageId: 'msg_1', text: 'a', skills, parked: true }
+    const { item } = await service.client.promptSession(request, service.as())
+    assert.ok(item?.payload.case === 'prompt')
+    assert.deepEqual(
+      item.payload.value.skills.map(({ skillId, name, text, mention }) => [skillId, name, text, mention?.text]),
+      [
+        ['team/a', 'Name of team/a', 'Text of team/a', 'a'],
+        ['b', 'Name of b', 'Text of b', undefined],
+        ['team/a', 'Name of team/a', undefined, undefined],
+      ],
+    )
+    assert.deepEqual(service.read.sort(), ['/project b', '/project team/a'])
+    assert.deepEqual((await service.client.promptSession(request, service.as())).item, item)
+    assert.equal(service.read.length, 2)
+    const other = service.client.promptSession({ ...request, skills: skills.slice(1) }, service.as())
+    assert.equal((await refusalOf(other)).reason, 'PROMPT_CONFLICT')
+  })
+
   test(`the order of members is no content (${name})`, async () => {
     await using service = await withSession(connect)
     const request = { sessionId, messageId: 'msg_1', text: 'a' }
@@ -114,6 +136,11 @@ forEachTransport((name, connect) => {
       [{ agents: Array(33).fill({ name: 'a' }) }, 'agents'],
       [{ agents: [{ name: 'a' }, { name: '' }] }, 'agents[1].name'],
       [{ agents: [{ name: 'a' }, { name: 'nobody' }] }, 'agents[1].name'],
+      [{ skills: Array(33).fill({ skillId: 'a' }) }, 'skills'],
+      [{ skills: [{ skillId: 'a' }, { skillId: '' }] }, 'skills[1].skill_id'],
+      [{ skills: [{ skillId: 'a', mention: { text: 'x'.repeat(1_048_577) } }] }, 'skills[0].mention.text'],
+      [{ skills: [{ skillId: 'a' }, { skillId: 'nobody' }] }, 'skills'],
+      [{ text: '\0'.repeat(1_048_576), skills: [{ skillId: 'size:60000' }, { skillId: 'size:60001' }] }, 'skills'],
       [{ metadata: { long: 'x'.repeat(65_536) } }, 'metadata'],
       [{ delivery: 9 as Delivery }, 'delivery'],
     ]

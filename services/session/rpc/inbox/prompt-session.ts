@@ -1,44 +1,39 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import { type FileInput, FileInputSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type FileInput,
+  FileInputSchema,
+  type SkillInput,
+  SkillInputSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import {
   type PromptSessionRequest,
   PromptSessionRequestSchema,
   type SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import { admitPrompt } from '#services/session/domain/inbox/inputs.ts'
-import type { FileAttachment, Mention, Prompt } from '#services/session/domain/message.ts'
-import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
-import type { Catalog } from '#services/session/ports/catalog.ts'
-import type { PeerCall } from '#services/session/ports/peer-call.ts'
-import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
-import { locationProblem } from '#services/session/run/location-problem.ts'
+import type { Mention, Prompt } from '#services/session/domain/message.ts'
+import { fitsAsJson, MAX_MESSAGE_BYTES } from '#services/session/domain/messages/size.ts'
+import { nothing } from '#services/session/ports/session-store.ts'
 import { holdingBlobs } from '#services/session/run/removal/holding-blobs.ts'
-import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
-import { invalid, parseText } from '#shared/rpc/parse.ts'
+import { check, parseText } from '#shared/rpc/parse.ts'
 import { findContents, missingBlob } from '../blob-contents.ts'
 import { parseAgentName, parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
 import { digestOf, MAX_TEXT_LENGTH, notAdmitted, parseDelivery } from './parse-admission.ts'
+import { type Attaching, prepareAttachments, type SentFile, type SentSkill } from './prepare-attachments.ts'
 
 const checkRequest = checkLimits(PromptSessionRequestSchema)
 const checkFile = checkLimits(FileInputSchema)
-/** All files of one prompt together, in bytes: what carries them must stay below the 64 MiB of a message. */
-const MAX_FILES_SIZE = 40 * 1_048_576
-
-interface Dependencies {
-  readonly store: SessionStore
-  readonly blobs: BlobStore
-  readonly catalog: Catalog
-}
+const checkSkill = checkLimits(SkillInputSchema)
 
 /**
- * Admits one input. Files are read and kept before the admission; the answer means that all of it is durable. An id that
- * was admitted before is answered from the store, and its files are not read again.
+ * Admits one input. Files and skills are read and kept before the admission; the answer means that all of it is durable. An id that
+ * was admitted before is answered from the store, and nothing of it is read again.
  */
-export function promptSession(dependencies: Dependencies): ServiceImpl<typeof SessionService>['promptSession'] {
+export function promptSession(dependencies: Attaching): ServiceImpl<typeof SessionService>['promptSession'] {
   const { store, blobs } = dependencies
   return async (request, context) => {
     const admitter = principalOf(context)
@@ -47,12 +42,17 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
     const id = parseMessageId(request.messageId)
     checkRequest(request)
     const words = parsePrompt(request)
-    const inputs = parseFiles(request.files)
+    const sent = { files: parseFiles(request.files), agents: words.agents, skills: parseSkills(request.skills) }
     const given = { id, delivery: parseDelivery(request.delivery), digest: digestOf(sentBy(request)), admitter }
     const item = await holdingBlobs(blobs, async (hold) => {
       const call = peerCallOf(context)
-      const files = await prepare(dependencies, call, request, inputs, hold)
-      const admission = { ...given, prompt: { ...words, files }, wake: !request.parked }
+      const prompt = {
+        ...words,
+        ...(await prepareAttachments(dependencies, call, { sessionId, messageId: id }, sent, hold)),
+      }
+      const fits = prompt.skills === undefined || fitsAsJson(prompt, MAX_MESSAGE_BYTES)
+      check(fits, 'skills', `A prompt has at most ${MAX_MESSAGE_BYTES} bytes with the texts of its skills`)
+      const admission = { ...given, prompt, wake: !request.parked }
       return store.revise(
         { workspace: workspaceId, sessionId },
         (reads) => reads.admissionReads(id),
@@ -72,11 +72,13 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
 }
 
 /** What an id stands for. Whether it wakes the session may differ when it is sent again. */
-function sentBy({ text, files, agents, metadata, delivery }: PromptSessionRequest): readonly unknown[] {
-  return [text, files, agents, metadata ?? null, parseDelivery(delivery)]
+function sentBy({ text, files, agents, skills, metadata, delivery }: PromptSessionRequest): readonly unknown[] {
+  const sent = [text, files, agents, metadata ?? null, parseDelivery(delivery)]
+  // Digests in stores of versions without skills stay as they are.
+  return skills.length === 0 ? sent : [...sent, skills]
 }
 
-function parsePrompt(request: PromptSessionRequest): Omit<Prompt, 'files'> {
+function parsePrompt(request: PromptSessionRequest): Pick<Prompt, 'text' | 'agents' | 'metadata'> {
   const { agents } = request
   return {
     text: request.text,
@@ -95,9 +97,6 @@ function parseMention(field: string, mention: Mention | undefined): Mention | un
   return { start, end, text: parseText(`${field}.text`, text, 0, MAX_TEXT_LENGTH) }
 }
 
-/** A file as it was sent. */
-type SentFile = Pick<FileAttachment, 'name' | 'description' | 'mention'> & { readonly uri: string }
-
 function parseFiles(files: readonly FileInput[]): readonly SentFile[] {
   return files.map((file, i) => {
     checkFile(file, `files[${i}]`)
@@ -106,64 +105,9 @@ function parseFiles(files: readonly FileInput[]): readonly SentFile[] {
   })
 }
 
-/** Looks up the agents that are named, and reads the files; neither where the id was admitted before. */
-async function prepare(
-  { store, blobs, catalog }: Dependencies,
-  call: PeerCall,
-  { sessionId, messageId, agents }: PromptSessionRequest,
-  files: readonly SentFile[],
-  hold: BlobHold,
-): Promise<readonly FileAttachment[]> {
-  if (files.length === 0 && agents.length === 0) return []
-  const key = { workspace: call.principal.workspaceId, sessionId }
-  const { directory, taken } = await store.inspect(
-    key,
-    (reads) => reads.takenId(messageId),
-    ({ state }, taken) => ({ directory: state.directory, taken }),
-  )
-  const item = taken?.sessionId === sessionId ? taken.input?.item : undefined
-  if (item?.type === 'prompt') return item.prompt.files
-  const names = agents.map(({ name }) => name)
-  await Promise.all([...new Set(names)].map((name) => findAgent(catalog, call, directory, name, names.indexOf(name))))
-  const attachments: FileAttachment[] = []
-  let size = 0
-  for (const input of files) {
-    const attachment = await readFile(blobs, catalog, call, directory, input, hold)
-    size += attachment.blob.size
-    if (size > MAX_FILES_SIZE) {
-      throw new Rejection('ATTACHMENT_INVALID', { problem: `Files of a prompt have at most ${MAX_FILES_SIZE} bytes` })
-    }
-    attachments.push(attachment)
-  }
-  return attachments
-}
-
-async function findAgent(catalog: Catalog, call: PeerCall, directory: string, name: string, i: number): Promise<void> {
-  await catalog.getAgent(call, directory, name).catch((error: unknown) => {
-    const isUnknown = error instanceof Rejection && error.reason === 'AGENT_NOT_FOUND'
-    const problem = isUnknown ? `Agent not found: ${name}` : locationProblem(error, directory)
-    throw problem === undefined ? error : invalid(`agents[${i}].name`, problem)
+function parseSkills(skills: readonly SkillInput[]): readonly SentSkill[] {
+  return skills.map((skill, i) => {
+    checkSkill(skill, `skills[${i}]`)
+    return { id: skill.skillId, mention: parseMention(`skills[${i}].mention`, skill.mention) }
   })
-}
-
-async function readFile(
-  blobs: BlobStore,
-  catalog: Catalog,
-  call: PeerCall,
-  directory: string,
-  { uri, name, description, mention }: SentFile,
-  hold: BlobHold,
-): Promise<FileAttachment> {
-  const file = await catalog.readAttachment(call, directory, uri).catch((error: unknown) => {
-    const problem = locationProblem(error, directory)
-    throw problem === undefined ? error : new Rejection('ATTACHMENT_INVALID', { problem }, { cause: error })
-  })
-  return {
-    blob: await blobs.put(call.principal.workspaceId, file.data, hold),
-    mime: file.mime,
-    uri: uri.startsWith('data:') ? undefined : uri,
-    name: name ?? file.name,
-    description,
-    mention,
-  }
 }

@@ -1,0 +1,125 @@
+import type { AgentAttachment, FileAttachment, Prompt, SkillAttachment } from '#services/session/domain/message.ts'
+import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
+import type { Catalog } from '#services/session/ports/catalog.ts'
+import type { PeerCall } from '#services/session/ports/peer-call.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { locationProblem } from '#services/session/run/location-problem.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { invalid } from '#shared/rpc/parse.ts'
+
+/** What attachments are read with. */
+export interface Attaching {
+  readonly store: SessionStore
+  readonly blobs: BlobStore
+  readonly catalog: Catalog
+}
+
+/** A file as it was sent. */
+export type SentFile = Pick<FileAttachment, 'name' | 'description' | 'mention'> & { readonly uri: string }
+
+/** A skill as it was sent. */
+export type SentSkill = Pick<SkillAttachment, 'id'> & { readonly mention: SkillAttachment['mention'] | undefined }
+
+interface Sent {
+  readonly files: readonly SentFile[]
+  readonly agents: readonly AgentAttachment[]
+  readonly skills: readonly SentSkill[]
+}
+
+/** All files of one prompt together, in bytes: what carries them must stay below the 64 MiB of a message. */
+const MAX_FILES_SIZE = 40 * 1_048_576
+
+/**
+ * Looks up the agents that are named, and reads files and skills where the session is; nothing where the id was admitted before.
+ * Rejects with REQUEST_INVALID for an agent or a skill that is not there, and ATTACHMENT_INVALID for a file that cannot be read.
+ */
+export async function prepareAttachments(
+  { store, blobs, catalog }: Attaching,
+  call: PeerCall,
+  { sessionId, messageId }: { readonly sessionId: string; readonly messageId: string },
+  { files, agents, skills }: Sent,
+  hold: BlobHold,
+): Promise<Pick<Prompt, 'files' | 'skills'>> {
+  if (files.length === 0 && agents.length === 0 && skills.length === 0) return { files: [] }
+  const key = { workspace: call.principal.workspaceId, sessionId }
+  const { directory, taken } = await store.inspect(
+    key,
+    (reads) => reads.takenId(messageId),
+    ({ state }, taken) => ({ directory: state.directory, taken }),
+  )
+  const item = taken?.sessionId === sessionId ? taken.input?.item : undefined
+  if (item?.type === 'prompt') return kept(item.prompt)
+  const names = agents.map(({ name }) => name)
+  await Promise.all([...new Set(names)].map((name) => findAgent(catalog, call, directory, name, names.indexOf(name))))
+  const known = await readSkills(catalog, call, directory, skills)
+  const attachments: FileAttachment[] = []
+  let size = 0
+  for (const input of files) {
+    const attachment = await readFile(blobs, catalog, call, directory, input, hold)
+    size += attachment.blob.size
+    if (size > MAX_FILES_SIZE) {
+      throw new Rejection('ATTACHMENT_INVALID', { problem: `Files of a prompt have at most ${MAX_FILES_SIZE} bytes` })
+    }
+    attachments.push(attachment)
+  }
+  return { files: attachments, ...(known.length > 0 && { skills: known }) }
+}
+
+function kept({ files, skills }: Prompt): Pick<Prompt, 'files' | 'skills'> {
+  return { files, ...(skills !== undefined && { skills }) }
+}
+
+async function findAgent(catalog: Catalog, call: PeerCall, directory: string, name: string, i: number): Promise<void> {
+  await catalog.getAgent(call, directory, name).catch((error: unknown) => {
+    throw unfound(error, directory, 'AGENT_NOT_FOUND', `agents[${i}].name`, `Agent not found: ${name}`)
+  })
+}
+
+/** Skills with what they say, each text once. */
+async function readSkills(
+  catalog: Catalog,
+  call: PeerCall,
+  directory: string,
+  skills: readonly SentSkill[],
+): Promise<SkillAttachment[]> {
+  const read = async (id: string) =>
+    catalog.getSkill(call, directory, id).catch((error: unknown) => {
+      throw unfound(error, directory, 'SKILL_NOT_FOUND', 'skills', `Skill not found: ${id.slice(0, 256)}`)
+    })
+  const ids = skills.map(({ id }) => id)
+  const known = new Map(await Promise.all([...new Set(ids)].map(async (id) => [id, await read(id)] as const)))
+  return skills.flatMap(({ id, mention }, i) => {
+    const skill = known.get(id)
+    if (skill === undefined) return []
+    const { name, text } = skill
+    return [{ id, name, ...(ids.indexOf(id) === i && { text }), ...(mention !== undefined && { mention }) }]
+  })
+}
+
+/** What is rejected for something that the catalog did not find, or could not look for. */
+function unfound(error: unknown, directory: string, reason: string, field: string, problem: string): unknown {
+  const missing = error instanceof Rejection && error.reason === reason ? problem : locationProblem(error, directory)
+  return missing === undefined ? error : invalid(field, missing)
+}
+
+async function readFile(
+  blobs: BlobStore,
+  catalog: Catalog,
+  call: PeerCall,
+  directory: string,
+  { uri, name, description, mention }: SentFile,
+  hold: BlobHold,
+): Promise<FileAttachment> {
+  const file = await catalog.readAttachment(call, directory, uri).catch((error: unknown) => {
+    const problem = locationProblem(error, directory)
+    throw problem === undefined ? error : new Rejection('ATTACHMENT_INVALID', { problem }, { cause: error })
+  })
+  return {
+    blob: await blobs.put(call.principal.workspaceId, file.data, hold),
+    mime: file.mime,
+    uri: uri.startsWith('data:') ? undefined : uri,
+    name: name ?? file.name,
+    description,
+    mention,
+  }
+}
