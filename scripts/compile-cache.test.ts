@@ -27,7 +27,9 @@ function run(folder: string, ...words: string[]) {
 function newFolder() {
   const folder = scratchDirectory()
   mkdirSync(join(folder.path, 'scripts'))
-  cpSync(join(root, 'scripts/compile-cache.mjs'), join(folder.path, 'scripts/compile-cache.mjs'))
+  for (const name of ['compile-cache.mjs', 'resolve-once.mjs']) {
+    cpSync(join(root, 'scripts', name), join(folder.path, 'scripts', name))
+  }
   writeFileSync(join(folder.path, 'package.json'), '{"type":"module"}')
   writeFileSync(join(folder.path, 'program.ts'), 'const answer: number = 42\nprocess.exitCode = answer\n')
   return folder

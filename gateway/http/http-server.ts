@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { createServer } from '#shared/node-http.ts'
 import { answerOnWire } from './wire-errors.ts'
 
 /** How long clients may take, in milliseconds. */

@@ -15,8 +15,14 @@ registerHooks({
     appendFileSync(process.env.LOADED, url + '\\n')
     return next(url, context)
   },
+})
+process.on('exit', () => {
+  const own = process.moduleLoadList.filter((name) => name.includes(' internal/deps/undici'))
+  appendFileSync(process.env.LOADED, own.join('\\n'))
 })`
 const UPSTREAM = ['undici']
+/** What is behind `fetch`, `Headers` and `http.WebSocket`. */
+const FETCH = 'NativeModule internal/deps/undici/undici'
 const TRACING = /^@opentelemetry\//
 const WIRE = ['@connectrpc/connect-node', '@grpc/grpc-js']
 
@@ -46,7 +52,7 @@ async function loadedBy(entry: string, environment: Record<string, string>): Pro
 test('a start of the single process loads nothing that only MongoDB, tracing, a provider or a tool needs', async () => {
   const loaded = await loadedBy('main.ts', {})
   assert.ok(loaded.has('express') && loaded.has('services/session/open.ts'))
-  const unwanted = ['mongodb', 'bson', ...UPSTREAM, ...WIRE, 'ajv', 'yaml', 'services/shared/rpc/reflection.ts']
+  const unwanted = ['mongodb', 'bson', FETCH, ...UPSTREAM, ...WIRE, 'ajv', 'yaml', 'services/shared/rpc/reflection.ts']
   assert.deepEqual(
     [...loaded].filter((name) => unwanted.includes(name) || TRACING.test(name)),
     [],

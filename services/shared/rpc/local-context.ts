@@ -2,8 +2,13 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ContextValues, type HandlerContext } from '@connectrpc/connect'
 import { detached } from '#shared/telemetry/tracing.ts'
 
-// Made once: making an error costs more than the rest of a call.
-const callIsOver = new ConnectError('The call is over', Code.Canceled)
+let over: ConnectError | undefined
+
+/** Made once, since to make an error costs more than the rest of a call; and late, since its headers load the client behind `fetch`. */
+function callIsOver(): ConnectError {
+  over ??= new ConnectError('The call is over', Code.Canceled)
+  return over
+}
 
 /** Calls that began in this turn of the event loop. */
 let begun: LocalContext[] = []
@@ -38,6 +43,7 @@ export class LocalContext implements HandlerContext {
   #controller: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
   #watched = false
+  #closed = false
   #fail: ((error: ConnectError) => void) | undefined
   #failure: ConnectError | undefined
   #requestHeader: Headers | undefined
@@ -65,7 +71,7 @@ export class LocalContext implements HandlerContext {
 
   /** From now on the call ends when its caller is gone or its deadline has passed. */
   watch(): void {
-    if (this.#watched || this.#isOver()) return
+    if (this.#watched || this.#closed || this.#failureSoFar() !== undefined) return
     this.#watched = true
     this.#callerSignal?.addEventListener('abort', this.#onAbort, { once: true })
     if (this.#deadline === undefined) return
@@ -81,7 +87,8 @@ export class LocalContext implements HandlerContext {
     if (this.#controller === undefined) {
       this.watch()
       this.#controller = new AbortController()
-      if (this.#failure !== undefined) this.#controller.abort(this.#failure)
+      const failure = this.#failureSoFar()
+      if (failure !== undefined) this.#controller.abort(failure)
     }
     return this.#controller.signal
   }
@@ -109,14 +116,16 @@ export class LocalContext implements HandlerContext {
 
   /** Throws when the caller is gone or the deadline has passed. */
   throwIfDone(): void {
-    if (this.#isOver()) throw this.#failure
+    const failure = this.#failureSoFar()
+    if (failure !== undefined) throw failure
   }
 
   /** Waits for the handler, but no longer than the caller does. */
   race<T>(work: Promise<T> | T): Promise<T> {
     if (this.#callerSignal === undefined && this.#deadline === undefined) return Promise.resolve(work)
     return new Promise<T>((resolve, reject) => {
-      if (this.#isOver()) reject(this.#failure)
+      const failure = this.#failureSoFar()
+      if (failure !== undefined) reject(failure)
       this.#fail = reject
       Promise.resolve(work).then(resolve, reject)
     })
@@ -124,25 +133,27 @@ export class LocalContext implements HandlerContext {
 
   /** The reason why the caller stopped waiting, when that is why something was thrown. */
   explain(error: unknown): ConnectError | undefined {
-    if (!this.#isOver()) return undefined
-    return error instanceof ConnectError && error !== this.#failure ? undefined : this.#failure
+    const failure = this.#failureSoFar()
+    return error instanceof ConnectError && error !== failure ? undefined : failure
   }
 
   /** Ends the call: what the handler left running is aborted, and nothing of the call stays behind. */
   close(): void {
     if (this.#watched) this.#callerSignal?.removeEventListener('abort', this.#onAbort)
     if (this.#timer !== undefined) clearTimeout(this.#timer)
-    this.#failure ??= callIsOver
-    this.#controller?.abort(this.#failure)
+    this.#closed = true
+    if (this.#controller !== undefined) this.#controller.abort(this.#failureSoFar())
   }
 
-  #isOver(): boolean {
-    if (this.#failure === undefined && this.#callerSignal?.aborted === true) this.#onAbort()
-    return this.#failure !== undefined
+  /** Why the call is over; undefined: it is not. */
+  #failureSoFar(): ConnectError | undefined {
+    if (this.#closed) this.#failure ??= callIsOver()
+    else if (this.#callerSignal?.aborted === true) this.#onAbort()
+    return this.#failure
   }
 
   #end(failure: ConnectError): void {
-    if (this.#failure !== undefined) return
+    if (this.#closed || this.#failure !== undefined) return
     this.#failure = failure
     this.#controller?.abort(failure)
     this.#fail?.(failure)
