@@ -20,6 +20,10 @@ export interface Config {
   readonly autoResume: boolean
   /** How long a permission request waits for an answer (`PORTICO_PERMISSION_TIMEOUT`, seconds, default 300). */
   readonly permissionTimeoutMs: number
+  /** How many sessions may work for one another, each for the one above it (`PORTICO_TASK_DEPTH`, default 5; 0: no `task` tool). */
+  readonly taskDepth: number
+  /** How long a task of a subagent takes at most (`PORTICO_TASK_TIMEOUT`, seconds, default 3,600). */
+  readonly taskTimeoutMs: number
   /** How long events are kept (`PORTICO_EVENT_DAYS`, default 7). */
   readonly eventRetentionMs: number
 }
@@ -30,6 +34,8 @@ const variables = z.object({
   PORTICO_SESSION_LEASE_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
   PORTICO_SESSION_AUTO_RESUME: booleanVariable().default(true),
   PORTICO_PERMISSION_TIMEOUT: integerVariable({ min: 1, max: 86_400 }).default(300),
+  PORTICO_TASK_DEPTH: integerVariable({ min: 0, max: 20 }).default(5),
+  PORTICO_TASK_TIMEOUT: integerVariable({ min: 1, max: 86_400 }).default(3_600),
   PORTICO_EVENT_DAYS: integerVariable({ min: 1, max: 3_650 }).default(7),
 })
 
@@ -42,6 +48,8 @@ export function readConfig(env: Environment): Config {
     leaseMs: values.PORTICO_SESSION_LEASE_SECONDS * 1_000,
     autoResume: values.PORTICO_SESSION_AUTO_RESUME,
     permissionTimeoutMs: values.PORTICO_PERMISSION_TIMEOUT * 1_000,
+    taskDepth: values.PORTICO_TASK_DEPTH,
+    taskTimeoutMs: values.PORTICO_TASK_TIMEOUT * 1_000,
     eventRetentionMs: values.PORTICO_EVENT_DAYS * 86_400_000,
   })
 }

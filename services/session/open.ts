@@ -3,6 +3,7 @@ import type { Transport } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { randomId, timedId } from '#shared/ids.ts'
+import { Places } from '#shared/places.ts'
 import type { Leaving } from '#shared/process/leave.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { serviceClosing } from '#shared/rpc/server-reasons.ts'
@@ -31,12 +32,16 @@ import { Remover } from './run/removal/remover.ts'
 import { Scheduler } from './run/scheduler.ts'
 import { SessionWatchers } from './run/session-watchers.ts'
 import { Slots } from './run/slots.ts'
+import { WaitingParents } from './run/subagents/waiting-parents.ts'
 import { Titles } from './run/titles/titles.ts'
 
 /** Most sessions of a process that wait for a person or for a time: each holds its conversation in memory. */
 const MOST_WAITING = 5_000
 /** Of one workspace. */
 const MOST_WAITING_OF_ONE = 1_000
+
+/** So many sessions are made at once to work for others. */
+const CHILDREN_AT_ONCE = 4
 
 /** What this process serves. */
 export const services = [SessionService] as const
@@ -87,6 +92,10 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     pause: dependencies.pause ?? pause,
     random: Math.random,
     permissionTimeoutMs: config.permissionTimeoutMs,
+    subagents: {
+      ...{ depth: config.taskDepth, limitMs: config.taskTimeoutMs, places: new Places(CHILDREN_AT_ONCE) },
+      parents: new WaitingParents(MOST_WAITING / 2, MOST_WAITING_OF_ONE / 2),
+    },
     ...{
       autoResume: config.autoResume,
       leaseMs: config.leaseMs,

@@ -8,6 +8,7 @@ import { BSON } from 'mongodb'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
 import type { DurableEventData } from '#services/session/domain/event.ts'
+import { newStep } from '#services/session/domain/generation/draft-part.ts'
 import { StepDraft } from '#services/session/domain/generation/step-draft.ts'
 import type { AssistantMessage } from '#services/session/domain/message.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
@@ -30,7 +31,7 @@ async function doStep(port: SessionStore): Promise<void> {
   const lease = await acquire(store, 60_000)
   await store.promote(lease, 'idle')
   const owned = new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
-  const draft = new StepDraft('msg_step', 'build', assistant('').model, 0, 100)
+  const draft = new StepDraft(newStep('msg_step', 'build', assistant('').model, 0), 100)
   let before: AssistantMessage | undefined
   const write = async (events: readonly DurableEventData[]): Promise<void> => {
     const { message } = draft

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { newStep } from '#services/session/domain/generation/draft-part.ts'
 import { StepDraft } from '#services/session/domain/generation/step-draft.ts'
 import type { AssistantMessage } from '#services/session/domain/message.ts'
 import { OwnedSession } from '#services/session/run/owned-session.ts'
@@ -30,7 +31,7 @@ export function partCases(test: StoreTest): void {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     const owned = new OwnedSession(store as never, { lease, checkHeld() {}, heed() {} })
-    const draft = new StepDraft('msg_step', 'build', assistant('').model, clock.now(), 100)
+    const draft = new StepDraft(newStep('msg_step', 'build', assistant('').model, clock.now()), 100)
     const write = async (before: AssistantMessage | undefined): Promise<AssistantMessage> => {
       const { message } = draft
       await owned.recordStep(before, { message, events: [] })

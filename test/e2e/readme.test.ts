@@ -58,6 +58,13 @@ describe('the lines of README work when pasted, every time', { skip: noCurl }, (
     assert.match(JSON.stringify(data), /Lighthouse/)
   })
 
+  test('subagents: the child session is found, and has looked around', async () => {
+    const [name = '', ...commands] = commandsBelow('Subagents')
+    const printed = await paste(await newSession(name), commands)
+    assert.match(printed[3] ?? '', /"metadata":\{"sessionID":"ses_/)
+    assert.match(printed.at(-1) ?? '', /Lighthouse/)
+  })
+
   test('keys with limits: what a key used is shown to it, and what all used to the manager', async () => {
     const script = commandsBelow('Keys with limits').join('\n')
     const env = { PORTICO_DATA_DIR: data.path, PORTICO_MANAGEMENT_KEY: KEYS.PORTICO_BOOTSTRAP_MANAGEMENT_KEY }

@@ -116,6 +116,7 @@ function catalogOf(read: string[]): Catalog {
         location: { directory },
       }
     },
+    listSubagents: async () => [],
     listTools: other,
     prepareTool: other,
     runTool: other,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { CallOptions, Client, ServiceImpl } from '@connectrpc/connect'
 import { Code } from '@connectrpc/connect'
-import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { PermissionRule_Effect as Effect, Agent_Mode as Mode } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   CatalogService,
   type RunToolRequest,
@@ -48,6 +48,8 @@ export interface Peers {
   readonly tools: Record<string, ToolScript>
   /** Rules of the agent, beside `* allow`. */
   readonly rules: { action: string; resource: string; effect: Effect }[]
+  /** Agents that others may call, which have the same rules. */
+  readonly subagents: { agentId: string; mode?: Mode; description?: string }[]
   /** Steps of the agent; 0: no limit. */
   steps: number | undefined
   /** Whether there is an agent that finds titles. */
@@ -74,6 +76,7 @@ export function scriptedPeers(): Peers {
     turns: [] as Turn[],
     tools: { look: says('seen') } as Record<string, ToolScript>,
     rules: [] as Peers['rules'],
+    subagents: [] as Peers['subagents'],
     steps: undefined as number | undefined,
     titles: false,
     requests: [] as GenerationRequest[],
@@ -106,6 +109,7 @@ export function scriptedPeers(): Peers {
       const permissions = [{ action: '*', resource: '*', effect: Effect.ALLOW }, ...peers.rules]
       return { agent: { agentId: agentId ?? 'build', permissions, steps: peers.steps } }
     },
+    listAgents: async () => ({ agents: peers.subagents.map((agent) => ({ mode: Mode.SUBAGENT, ...agent })) }),
     listTools: async () => ({ tools: Object.keys(peers.tools).map((name) => ({ name, inputSchema: {} })) }),
     prepareTool: async ({ name, input }) => {
       if (peers.tools[name] === undefined) throw new Rejection('TOOL_NOT_FOUND', { name })

@@ -13,7 +13,7 @@ export function listAgents(dependencies: {
   const { locations, opened } = dependencies
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
-    const { id, agents } = await opened.open(location).generation()
+    const { id, agents } = await opened.open(location).generation(request.generation)
     return { location: locationToProto(location), agents: agents.agents.map(agentToProto), generation: id }
   }
 }

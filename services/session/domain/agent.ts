@@ -26,6 +26,14 @@ export interface Skill {
   readonly text: string
 }
 
+/** An agent that others may call, as far as they choose by it. */
+export interface SubagentSummary {
+  readonly id: string
+  readonly description: string | undefined
+  /** The model that it prefers. */
+  readonly model: ModelRef | undefined
+}
+
 /** A directory as one step sees it: what the catalog offered there when the step began. */
 export interface PinnedLocation {
   readonly directory: string

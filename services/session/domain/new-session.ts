@@ -15,7 +15,7 @@ export type CreateSession = (now: number, newId: NewId, seq: number) => Creation
 export function newSession(input: NewSession, now: number, newId: NewId, seq = 0): Creation {
   const session: Session = {
     ...input,
-    parentId: undefined,
+    parentId: input.parentId,
     costNanos: 0n,
     tokens: NO_TOKENS,
     outcome: undefined,

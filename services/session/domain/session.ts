@@ -86,6 +86,8 @@ export interface Session {
 /** A session that is about to be created. */
 export interface NewSession {
   readonly id: string
+  /** Undefined: a root session. */
+  readonly parentId?: string
   readonly title: string | undefined
   readonly agent: string | undefined
   readonly model: ModelRef | undefined

@@ -4,6 +4,7 @@ import type { AssistantMessage, AssistantPart, StructuredError, ToolPart } from 
 import type { PermissionRequest } from './permission/permission.ts'
 import { closeRequest } from './permission/permission-answers.ts'
 import type { Revision } from './revision.ts'
+import { type Delegation, delegationOf, isDelegated } from './subagent/delegation.ts'
 
 /** The error of a step that was cut off. */
 export const STEP_ABORTED: StructuredError = { type: 'aborted', message: 'The step was cut off' }
@@ -19,23 +20,51 @@ const TOOL_NOT_BEGUN: StructuredError = {
   message: 'The tool call was cut off before it began; it has done nothing',
 }
 
-/** Settles what an owner that is gone left behind: unfinished steps with their tool calls, and waiting requests. */
+/** What of the steps that an owner left is to go on, and which sessions nobody waits for any more. */
+export interface Leftovers {
+  readonly kept: readonly AssistantMessage[]
+  readonly abandoned: readonly Delegation[]
+}
+
+/**
+ * Settles what an owner that is gone left behind: unfinished steps with their tool calls, and waiting requests. With `keep`,
+ * calls for which another session works stay as they are, and their steps with them: whoever drains the session goes on to
+ * wait for them.
+ */
 export function settleAborted(
   revision: Revision,
   unfinished: readonly AssistantMessage[],
   waiting: readonly PermissionRequest[],
-): void {
+  keep = false,
+): Leftovers {
+  const kept: AssistantMessage[] = []
   for (const step of unfinished) {
     // When a call began is written late; one whose permission nobody has given yet had not begun.
     const asking = new Set(waiting.flatMap(({ messageId, callId }) => (messageId === step.id ? [callId] : [])))
-    const { message, events } = cutOff(step, STEP_ABORTED, revision.now, ({ callId }) => asking.has(callId))
+    const notBegun = ({ callId }: ToolPart): boolean => asking.has(callId)
+    const stays = keep && step.parts.some(isDelegated)
+    const { message, events } = stays
+      ? settleOthers(step, revision.now, notBegun)
+      : cutOff(step, STEP_ABORTED, revision.now, notBegun)
     revision.update(step, message)
-    revision.count(message)
+    if (stays) kept.push(message)
+    else revision.count(message)
     // The answer was complete, and what it used was to be added when the step ends.
-    if (step.costNanos !== undefined && step.tokens !== undefined) revision.addUsage(step.costNanos, step.tokens)
+    if (!stays && step.costNanos !== undefined && step.tokens !== undefined) {
+      revision.addUsage(step.costNanos, step.tokens)
+    }
     for (const data of events) revision.event(withTotals(data, revision.state), partBehind(message, data))
   }
   for (const { id } of waiting) closeRequest(revision, id, 'reject')
+  const parts = keep ? [] : unfinished.flatMap((step) => step.parts).filter(isDelegated)
+  return { kept, abandoned: parts.flatMap((part) => delegationOf(part) ?? []) }
+}
+
+/** The calls of a step that has others for which a session works become `aborted`. */
+function settleOthers(step: AssistantMessage, now: number, notBegun: (part: ToolPart) => boolean) {
+  const others = { ...step, parts: step.parts.filter((part) => !isDelegated(part)) }
+  const parts = step.parts.map((part) => (isDelegated(part) ? part : settledPart(part, now, notBegun)))
+  return { message: { ...step, parts }, events: toolEvents(others, notBegun) }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json.ts'
-import type { Agent, PinnedLocation, PreparedCall, Skill, ToolDescription } from '../domain/agent.ts'
+import type { Agent, PinnedLocation, PreparedCall, Skill, SubagentSummary, ToolDescription } from '../domain/agent.ts'
 import type { SessionLocation } from '../domain/session.ts'
 import type { ReadFile, ToolEvent, ToolRun } from '../domain/tool-run.ts'
 import type { PeerCall } from './peer-call.ts'
@@ -18,6 +18,8 @@ export interface Catalog {
     agentId: string | undefined,
   ): Promise<{ agent: Agent; location: PinnedLocation }>
   getSkill(call: PeerCall, directory: string, id: string): Promise<Skill>
+  /** Agents that others may call, hidden ones too. */
+  listSubagents(call: PeerCall, location: PinnedLocation): Promise<readonly SubagentSummary[]>
   listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]>
   readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile>
   prepareTool(call: PeerCall, location: PinnedLocation, name: string, input: JsonObject): Promise<PreparedCall>

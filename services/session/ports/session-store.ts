@@ -71,8 +71,11 @@ export interface SessionStore extends SessionLists, SessionRemoval, SessionStagi
   /** Writes something small of its own, as a sign that the store can be written. */
   probe(): Promise<void>
 
-  /** Writes what `create` makes, unless the session is there already; returns the session that is there afterwards. */
-  createSession(key: SessionKey, create: CreateSession): Promise<Session>
+  /**
+   * Writes what `create` makes, unless the session is there already; returns the session that is there afterwards. With a
+   * parent, a new one is written under its lease: rejects as `revise` does.
+   */
+  createSession(key: SessionKey, create: CreateSession, parent?: Lease): Promise<Session>
   /**
    * Changes a session: reads, lets `decide` fill in the revision, and writes it in one transaction with nobody in between.
    * Resolves with the result of `decide` after the durable commit; after a crash either all of the revision is there or

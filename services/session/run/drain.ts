@@ -1,34 +1,26 @@
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { Admitter } from '../domain/inbox.ts'
-import type { StoredMessage, StructuredError } from '../domain/message.ts'
+import type { AssistantMessage, StoredMessage, StructuredError } from '../domain/message.ts'
 import type { Outcome, Session } from '../domain/session.ts'
 import type { Lease } from '../ports/lease.ts'
-import { endOlderTools } from './end-tools.ts'
 import { giveLeaseBack } from './give-back.ts'
 import { checkSize, readConversation, sizeOf } from './history/read-conversation.ts'
 import { isBlameless, type Loss } from './lease-time.ts'
 import { type Conversation, OwnedSession } from './owned-session.ts'
 import { patientPort, StoreFault } from './patient-port.ts'
 import type { Pause } from './pause.ts'
-import { type RunContext, type RunDependencies, RunFailure } from './run-context.ts'
-import { INTERNAL, runStep } from './run-step.ts'
+import { type RunDependencies, RunFailure } from './run-context.ts'
+import { INTERNAL, resumeStep, runStep } from './run-step.ts'
 import type { Slot } from './slots.ts'
 import { isLeaseLost } from './stopped.ts'
+import { atStep, type Drain, giveUp, MOST_ATTEMPTS, takeOver } from './takeover/take-over.ts'
 import { RENEW_SHARE, type Tenure } from './tenure.ts'
 
 /** How a run ended. */
 interface RunEnd {
   readonly outcome: Outcome
   readonly error: StructuredError | undefined
-}
-
-/** Attempts at a run, none of which completed a step, after which it has failed. */
-const MOST_ATTEMPTS = 5
-const GIVEN_UP: StructuredError = { type: 'internal', message: `The run made no progress in ${MOST_ATTEMPTS} attempts` }
-const TOOLS_UNKNOWN: StructuredError = {
-  ...GIVEN_UP,
-  message: `${GIVEN_UP.message}; whether its tool calls have ended, and what they have done, is unknown`,
 }
 
 const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
@@ -79,19 +71,15 @@ function report({ logger }: RunDependencies, { lease, reason, loss }: Tenure, er
   else if (reason !== 'shutdown') logger.error({ err: error, sessionId, attempt }, 'A drain failed')
 }
 
-/** A run that is not at a step yet. */
-type Drain = Omit<RunContext, 'principal' | 'session'>
-
 async function drain(run: Drain, isOwn: boolean): Promise<void> {
   const { tenure, owned, logger } = run
   const { lease } = tenure
   const attributes = { 'gen_ai.conversation.id': lease.sessionId }
   if (lease.attempt > MOST_ATTEMPTS) return giveUp(run)
-  if (lease.unfinished) {
-    await takeOver(run)
-    if (!run.autoResume && !isOwn) return endCutOff(run)
-  }
-  const { outcome, error } = await inSpan('session.run', { attributes }, () => doRun(run))
+  const goesOn = run.autoResume || isOwn
+  const left = lease.unfinished ? await takeOver(run, goesOn) : []
+  if (lease.unfinished && !goesOn) return endCutOff(run)
+  const { outcome, error } = await inSpan('session.run', { attributes }, () => doRun(run, left))
   await owned.endRun(outcome, error)
   // Of what nobody foresaw there is a line already; the message may be a provider's, and is the client's.
   if (outcome !== 'failed' || error === INTERNAL) return
@@ -116,42 +104,12 @@ function nameOf({ workspace, sessionId }: Lease): string {
   return `${workspace}/${sessionId}`
 }
 
-/** Ends a run that has no end by itself: it is to blame, or what it does ends each process that tries. */
-async function giveUp(run: Drain): Promise<void> {
-  const { tenure, owned, logger } = run
-  const { sessionId, unfinished } = tenure.lease
-  logger.error({ sessionId }, `A run has failed: it made no progress in ${MOST_ATTEMPTS} attempts`)
-  // What is left may be what fails each time; the session is more than that.
-  const succeeds = (work: Promise<void>): Promise<boolean> =>
-    work.then(
-      () => true,
-      (error: unknown) => {
-        if (tenure.reason !== undefined || isLeaseLost(error) || isStoreUnavailable(error)) throw error
-        logger.warn({ err: error, sessionId }, 'What a failed run left unfinished could not be settled')
-        return false
-      },
-    )
-  const ended = !unfinished || (await succeeds(endFormerTools(run)))
-  if (unfinished) await succeeds(owned.settleAborted())
-  await owned.abandonRun(ended ? GIVEN_UP : TOOLS_UNKNOWN)
-}
-
-async function takeOver(run: Drain): Promise<void> {
-  await endFormerTools(run)
-  await run.owned.settleAborted()
-}
-
-async function endFormerTools(run: Drain): Promise<void> {
-  const principal = await run.owned.lastAdmitter()
-  if (principal === undefined) throw new Error('A run has begun without an input')
-  await endOlderTools(run, run.tenure, principal)
-}
-
-/** Does step after step until the conversation needs no other, or the agent may do no other. */
-async function doRun(run: Drain): Promise<RunEnd> {
+/** Does step after step, those first that were left, until the conversation needs no other, or the agent may do no other. */
+async function doRun(run: Drain, left: readonly AssistantMessage[]): Promise<RunEnd> {
   const { store, tenure, owned, logger } = run
   let limited = false
   try {
+    for (const step of left) await resumeStep(await atStep(run), step)
     let conversation = await readConversation(store, tenure.lease)
     for (;;) {
       tenure.check()

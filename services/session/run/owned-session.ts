@@ -12,7 +12,7 @@ import { askPermission, closeRequest } from '../domain/permission/permission-ans
 import type { Revision } from '../domain/revision.ts'
 import { abandonRun, type CutOff, endCutOff, endRun, recordStep, type StepRecord } from '../domain/run.ts'
 import type { Outcome } from '../domain/session.ts'
-import { settleAborted } from '../domain/settle-aborted.ts'
+import { type Leftovers, settleAborted } from '../domain/settle-aborted.ts'
 import type { Lease, LeaseState } from '../ports/lease.ts'
 import { type Maybe, nothing, type SessionReads, type SessionStore } from '../ports/session-store.ts'
 
@@ -49,12 +49,17 @@ export class OwnedSession {
     return this.#store.inspect(this.#owner.lease, nothing, ({ state }) => state.lastAdmitter)
   }
 
-  /** Settles what an older owner, or this one, left unfinished. */
-  settleAborted(): Promise<void> {
+  /** Settles what an older owner, or this one, left unfinished; see `settleAborted`. */
+  settleAborted(keep = false): Promise<Leftovers> {
     return this.#revise(
       (reads) => reads.leftovers(),
-      (revision, { steps, requests }) => settleAborted(revision, steps, requests),
+      (revision, { steps, requests }) => settleAborted(revision, steps, requests, keep),
     )
+  }
+
+  /** The run gets on, though no step is completed: what was tried before counts no more. */
+  gotOn(): Promise<void> {
+    return this.#revise(nothing, (revision) => revision.set({ attempts: 0 }))
   }
 
   /** See `beginStep`. */

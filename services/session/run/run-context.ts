@@ -1,5 +1,6 @@
 import type { Clock } from '#shared/clock.ts'
 import type { TimedPrefix } from '#shared/ids.ts'
+import type { Places } from '#shared/places.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { StoreHealth } from '#shared/stores/store-health.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
@@ -17,6 +18,7 @@ import type { OwnedSession } from './owned-session.ts'
 import type { Pause } from './pause.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 import type { Slot } from './slots.ts'
+import type { WaitingParents } from './subagents/waiting-parents.ts'
 import type { Tenure } from './tenure.ts'
 import type { Titles } from './titles/titles.ts'
 
@@ -49,6 +51,18 @@ export interface RunDependencies {
   readonly fences: Map<string, number>
   /** How long a permission request waits for an answer. */
   readonly permissionTimeoutMs: number
+  readonly subagents: SubagentLimits
+}
+
+/** What bounds the work that sessions have others do. */
+export interface SubagentLimits {
+  /** So many sessions may stand above one another, the first not counted; 0: none has another one work for it. */
+  readonly depth: number
+  /** How long a task takes at most. */
+  readonly limitMs: number
+  readonly parents: WaitingParents
+  /** To make a session writes its parent, and few may do so at once. */
+  readonly places: Places
 }
 
 /** A run at one of its steps: who owns it, on whose behalf it goes on, and what it works on. */

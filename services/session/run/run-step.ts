@@ -1,9 +1,11 @@
 import { Places } from '#shared/places.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
-import type { Message, StructuredError } from '../domain/message.ts'
+import { newStep } from '../domain/generation/draft-part.ts'
+import type { AssistantMessage, Message, StructuredError, ToolPart } from '../domain/message.ts'
 import { STEP_ABORTED } from '../domain/settle-aborted.ts'
-import { endTools } from './end-tools.ts'
+import { delegationOf } from '../domain/subagent/delegation.ts'
+import { endTools } from './takeover/end-tools.ts'
 import { generate } from './generate.ts'
 import { StoreFault } from './patient-port.ts'
 import { StepPermissions } from './permission/step-permissions.ts'
@@ -11,6 +13,7 @@ import { type RunContext, RunFailure } from './run-context.ts'
 import { planStep, type StepPlan } from './step-plan.ts'
 import { StepRecorder } from './step-recorder.ts'
 import { isLeaseLost, Stopped } from './stopped.ts'
+import { interruptDelegates, resumeTaskCall } from './subagents/task-call.ts'
 import { doToolCall } from './tool-call.ts'
 
 /**
@@ -22,7 +25,7 @@ import { doToolCall } from './tool-call.ts'
 export async function runStep(run: RunContext, conversation: readonly Message[]): Promise<boolean> {
   const plan = await planStep(run, conversation)
   run.tenure.check()
-  const step = new StepRecorder(run, plan)
+  const step = new StepRecorder(run, newStep(run.newId('msg'), plan.agent.id, plan.model, run.clock.now()))
   await step.begin()
   try {
     await generate(run, plan, conversation, step)
@@ -33,27 +36,46 @@ export async function runStep(run: RunContext, conversation: readonly Message[])
   return plan.lastStep
 }
 
+/** Goes on with a step of a former owner, some of whose calls other sessions work for. Throws Stopped as `runStep` does. */
+export async function resumeStep(run: RunContext, left: AssistantMessage): Promise<void> {
+  const step = new StepRecorder(run, left, left)
+  try {
+    run.tenure.check()
+    await run.owned.gotOn()
+    await sideBySide(run, step, (part, signal) => resumeTaskCall(run, step, part, signal))
+  } catch (error) {
+    await settle(run, step, error)
+  }
+}
+
 /** So many calls of a step are prepared or run at once. */
 const CALLS_AT_ONCE = 16
 
-/** All calls of the answer, side by side: each waits for its permission by itself, and for a place where it works. */
+/** All calls of the answer: each waits for its permission by itself, and for a place where it works. */
 async function doToolCalls(run: RunContext, plan: StepPlan, step: StepRecorder): Promise<void> {
-  const parts = step.draft.runningCalls
-  if (parts.length === 0) return
-  const broken = new AbortController()
-  const signal = AbortSignal.any([run.tenure.signal, broken.signal])
   const shared = {
     places: new Places(CALLS_AT_ONCE),
     permissions: new StepPermissions(run, plan, step.draft.message.id),
   }
+  await sideBySide(run, step, (part, signal) => doToolCall(run, plan, step, part, shared, signal))
+}
+
+/** Does something for all calls that run, at once; where one throws, the others are stopped. */
+async function sideBySide(
+  run: RunContext,
+  step: StepRecorder,
+  work: (part: ToolPart, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const parts = step.draft.runningCalls
+  if (parts.length === 0) return
+  const broken = new AbortController()
+  const signal = AbortSignal.any([run.tenure.signal, broken.signal])
   const calls = parts.map((part) => () => {
     const attributes = { 'gen_ai.tool.name': part.name }
-    return inSpan('session.tool', { attributes }, () => doToolCall(run, plan, step, part, shared, signal)).catch(
-      (error: unknown) => {
-        broken.abort(error)
-        throw error
-      },
-    )
+    return inSpan('session.tool', { attributes }, () => work(part, signal)).catch((error: unknown) => {
+      broken.abort(error)
+      throw error
+    })
   })
   await run.slot.split(calls)
   broken.signal.throwIfAborted()
@@ -66,8 +88,10 @@ async function settle(run: RunContext, step: StepRecorder, error: unknown): Prom
   if (isStoreUnavailable(error) || error instanceof StoreFault) throw error
   if (step.draft.message.timeCompleted === undefined) {
     const ended = step.draft.runningCalls.length === 0 || (await endTools(run))
-    // What may still run is left to the next owner, who ends it before it writes `aborted`.
-    if (!ended && tenure.reason === 'shutdown') throw new Stopped('shutdown')
+    const delegations = step.draft.runningCalls.flatMap((part) => delegationOf(part) ?? [])
+    // What may still run is left to the next owner, who ends it before it writes `aborted`, or goes on to wait for it.
+    if (tenure.reason === 'shutdown' && (!ended || delegations.length > 0)) throw new Stopped('shutdown')
+    await interruptDelegates(run, delegations)
     await step.cutOff(errorOf(error, tenure.reason !== undefined))
     // Permission requests that still wait are withdrawn.
     await run.owned.settleAborted()

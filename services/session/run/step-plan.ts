@@ -1,11 +1,15 @@
 import { Rejection } from '#shared/rejection.ts'
-import type { Agent, PinnedLocation, ToolDescription } from '../domain/agent.ts'
+import type { Agent, PinnedLocation, SubagentSummary, ToolDescription } from '../domain/agent.ts'
 import type { Message, StructuredError } from '../domain/message.ts'
 import { stepsSinceInput } from '../domain/next-action.ts'
+import type { Rules } from '../domain/permission/permission-rules.ts'
 import type { ModelRef, Session } from '../domain/session.ts'
+import { rulesAbove } from '../domain/subagent/rules-above.ts'
+import { callableAgents, TASK, taskTool } from '../domain/subagent/task-tool.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
 import { locationProblem } from './location-problem.ts'
 import { isPassing, type RunContext, RunFailure, runCall, tryPeer } from './run-context.ts'
+import { readSuperiors } from './subagents/superiors.ts'
 
 type Ask = <T>(question: () => Promise<T>) => Promise<T>
 
@@ -19,6 +23,10 @@ export interface StepPlan {
   /** Where tools are called: as it was when the agent was read. */
   readonly location: PinnedLocation
   readonly tools: readonly ToolDescription[]
+  /** What tool calls are judged by. */
+  readonly rules: Rules
+  /** Agents that it may call, as far as the rules allow; none where no others may stand below the session. */
+  readonly subagents: readonly SubagentSummary[]
   /** The agent may do no other step: it learns so, and calls no tools. */
   readonly lastStep: boolean
 }
@@ -32,27 +40,43 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
   const call = runCall(run)
   const ask: Ask = (question) => tryPeer(run, tenure.signal, question)
   try {
-    const { agent, location, tools } = await pinLocation(run, call, ask)
+    const above = await readSuperiors(run, ask)
+    const mayDelegate = above.length < run.subagents.depth
+    const { agent, location, subagents, tools: others } = await pinLocation(run, call, ask, mayDelegate)
+    const rules = { agent: agent.permissions, session: session.permissions ?? [], above: rulesAbove(agent.id, above) }
+    const tools = withTask(others, callableAgents(subagents, rules))
     const model = session.model ?? agent.model ?? (await ask(() => inference.defaultModel(call)))
     const lastStep = agent.steps !== undefined && stepsSinceInput(conversation) + 1 >= agent.steps
-    return { agent, location, tools, model, lastStep }
+    return { agent, location, tools, rules, subagents, model, lastStep }
   } catch (error) {
     tenure.check()
+    if (error instanceof RunFailure) throw error
     throw new RunFailure(planError(error, session), { cause: error })
   }
 }
 
-/** Agent and tools of one generation of the location; another try where it has changed between the two. */
-async function pinLocation({ session, catalog }: RunContext, call: PeerCall, ask: Ask) {
+/** Agents and tools of one generation of the location; another try where it has changed between the two. */
+async function pinLocation({ session, catalog }: RunContext, call: PeerCall, ask: Ask, mayDelegate: boolean) {
   for (let tries = 1; ; tries++) {
     const { directory } = session.location
     const { agent, location } = await ask(() => catalog.getAgent(call, directory, session.agent))
     try {
-      return { agent, location, tools: await ask(() => catalog.listTools(call, location)) }
+      const asked = [ask(() => catalog.listTools(call, location)), listSubagents(location)] as const
+      const [tools, subagents] = await Promise.all(asked)
+      return { agent, location, tools, subagents }
     } catch (error) {
       if (tries === MOST_TRIES || !isGenerationGone(error)) throw error
     }
   }
+  function listSubagents(location: PinnedLocation): Promise<readonly SubagentSummary[]> | [] {
+    return mayDelegate ? ask(() => catalog.listSubagents(call, location)) : []
+  }
+}
+
+/** The tools, with `task` where there is an agent to call; that name is nobody else's. */
+function withTask(tools: readonly ToolDescription[], agents: readonly SubagentSummary[]): readonly ToolDescription[] {
+  const others = tools.filter(({ name }) => name !== TASK)
+  return agents.length === 0 ? others : [...others, taskTool(agents)]
 }
 
 /** Whether the catalog no longer knows the location as the step saw it. */

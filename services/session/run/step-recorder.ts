@@ -5,9 +5,9 @@ import type { CallOutcome } from '../domain/generation/call-outcome.ts'
 import type { GenerationEvent } from '../domain/generation/generation.ts'
 import { StepDraft } from '../domain/generation/step-draft.ts'
 import type { AssistantMessage, StructuredError } from '../domain/message.ts'
+import type { Delegation } from '../domain/subagent/delegation.ts'
 import type { Mark } from './events/event-hub.ts'
 import type { RunContext } from './run-context.ts'
-import type { StepPlan } from './step-plan.ts'
 
 const { most: MOST_PARTS } = limitOf(AssistantMessageSchema.field.parts)
 
@@ -21,9 +21,11 @@ export class StepRecorder {
   /** The last durable event of the step, which volatile ones follow. */
   #last: { readonly seq: number; readonly mark: Mark } = { seq: 0, mark: 0 }
 
-  constructor(run: RunContext, { agent, model }: StepPlan) {
+  /** `message`: the step as it begins; `written`: one that a former owner began, as it was written last. */
+  constructor(run: RunContext, message: AssistantMessage, written?: AssistantMessage) {
     this.#run = run
-    this.#draft = new StepDraft(run.newId('msg'), agent.id, model, run.clock.now(), MOST_PARTS)
+    this.#draft = new StepDraft(message, MOST_PARTS)
+    this.#written = written
   }
 
   /** The step as it is now. */
@@ -87,6 +89,19 @@ export class StepRecorder {
   /** How far a tool call has come. */
   progressed(callId: string, metadata: Parameters<StepDraft['progressed']>[1]): void {
     this.#send([this.#draft.progressed(callId, metadata)])
+  }
+
+  /** Another session works for a tool call, or is about to: written before that begins. */
+  delegated(callId: string, delegation: Delegation): Promise<void> {
+    this.#draft.progressed(callId, { ...delegation })
+    return this.#write([])
+  }
+
+  /** The session is there that works for a tool call. */
+  delegateBegan(callId: string, delegation: Delegation): Promise<void> {
+    this.ran(callId)
+    this.progressed(callId, { ...delegation })
+    return this.#write([])
   }
 
   /** A tool call has ended. The last one ends the step. */

@@ -4,6 +4,7 @@ import type { PreparedCall } from '../domain/agent.ts'
 import type { CallOutcome } from '../domain/generation/call-outcome.ts'
 import type { StructuredError, ToolContent, ToolPart } from '../domain/message.ts'
 import { TOOL_ABORTED } from '../domain/settle-aborted.ts'
+import { TASK } from '../domain/subagent/task-tool.ts'
 import type { ToolEvent, ToolOutput } from '../domain/tool-run.ts'
 import type { BlobHold } from '../ports/blob-store.ts'
 import { locationProblem } from './location-problem.ts'
@@ -12,6 +13,7 @@ import { holdingBlobs } from './removal/holding-blobs.ts'
 import { isPassing, type RunContext, runCall, tryPeer } from './run-context.ts'
 import { isGenerationGone, type StepPlan } from './step-plan.ts'
 import type { StepRecorder } from './step-recorder.ts'
+import { doTaskCall } from './subagents/task-call.ts'
 
 /** The next step begins with what there is now. */
 const CHANGED: StructuredError = {
@@ -34,6 +36,7 @@ export async function doToolCall(
   signal: AbortSignal,
 ): Promise<void> {
   if (plan.lastStep) return step.settle(part.callId, failed(NO_MORE))
+  if (part.name === TASK) return doTaskCall(run, plan, step, part, permissions, signal)
   const prepared = await prepare(run, plan, part, places, signal)
   if ('error' in prepared) return step.settle(part.callId, failed(prepared.error))
   const refused = await permissions.request(part.callId, prepared, signal)

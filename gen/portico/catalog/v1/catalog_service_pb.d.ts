@@ -64,6 +64,13 @@ export declare type ListAgentsRequest = Message<"portico.catalog.v1.ListAgentsRe
    * @generated from field: optional string directory = 1;
    */
   directory?: string | undefined;
+
+  /**
+   * Generation to answer from; absent: the present one.
+   *
+   * @generated from field: optional string generation = 2;
+   */
+  generation?: string | undefined;
 };
 
 /**

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { ClientSession } from 'mongodb'
 import type { AcquiredLease, Lease, LeaseState } from '#services/session/ports/lease.ts'
 import { systemClock } from '#shared/clock.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
@@ -72,6 +73,16 @@ export class MongoLeases {
       if (isLocked(error)) void this.#endDeadTransactions()
       throw error
     }
+  }
+
+  /**
+   * Whether a lease is held; in the transaction, which writes its session, so that the server lets nobody else take it, or remove
+   * the session, at the same time.
+   */
+  async keep({ workspace, sessionId, fence }: Lease, session: ClientSession): Promise<boolean> {
+    const live = { _id: keyOf(workspace, sessionId), fence, $expr: { $gt: ['$leaseUntil', SERVER_NOW] } }
+    const options = { session, maxTimeMS: MAX_TIME_MS }
+    return (await this.#sessions.updateOne(live, { $inc: { version: 1 } }, options)).matchedCount > 0
   }
 
   /** Looks at each candidate once. `again`: when the first of those that were locked may be looked at again. */

@@ -82,10 +82,12 @@ class MongoSessionStore
     return this.#mongo.probe('session')
   }
 
-  createSession({ workspace, sessionId }: SessionKey, create: CreateSession): Promise<Session> {
-    return this.#run({ workspace, sessionId }, async (batch) => {
+  createSession({ workspace, sessionId }: SessionKey, create: CreateSession, parent?: Lease): Promise<Session> {
+    const key = { workspace, sessionId, ...(parent && { fence: parent.fence }) }
+    return this.#run(key, async (batch) => {
       const existing = await batch.reads.sessionIfAny()
       if (existing !== undefined) return existing
+      if (parent !== undefined && !(await this.#leases.keep(parent, batch.session))) throw leaseLost(parent)
       const { base, staged } = await readBase(this.#collections, workspace, sessionId, batch.session)
       if (staged) await giveUpStaged(this.#collections, { workspace, sessionId }, batch.session)
       const { session, revision } = create(this.#clock.now(), this.#newId, base)

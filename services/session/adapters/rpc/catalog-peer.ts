@@ -1,8 +1,19 @@
 import type { CallOptions, Client, Transport } from '@connectrpc/connect'
-import type { Agent as AgentMessage, ToolContent as ToolContentMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
+import {
+  Agent_Mode,
+  type Agent as AgentMessage,
+  type ToolContent as ToolContentMessage,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
 import { CatalogService, type RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import type { Agent, PinnedLocation, PreparedCall, Skill, ToolDescription } from '#services/session/domain/agent.ts'
-import type { SessionLocation } from '#services/session/domain/session.ts'
+import type {
+  Agent,
+  PinnedLocation,
+  PreparedCall,
+  Skill,
+  SubagentSummary,
+  ToolDescription,
+} from '#services/session/domain/agent.ts'
+import type { ModelRef, SessionLocation } from '#services/session/domain/session.ts'
 import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '#services/session/domain/tool-run.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
@@ -53,6 +64,12 @@ export class RpcCatalogPeer implements Catalog {
     return { id: skillId, name, text }
   }
 
+  async listSubagents(call: PeerCall, location: PinnedLocation): Promise<readonly SubagentSummary[]> {
+    const { agents } = await unary(call, (options) => this.#client.listAgents({ ...location }, options))
+    const callable = agents.filter(({ mode }) => mode === Agent_Mode.SUBAGENT || mode === Agent_Mode.ALL)
+    return callable.map(({ agentId, description, model }) => ({ id: agentId, description, model: toModel(model) }))
+  }
+
   async listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]> {
     const { tools } = await unary(call, (options) => this.#client.listTools({ ...location }, options))
     return tools.map(({ name, description, inputSchema = {} }) => ({ name, description, inputSchema }))
@@ -100,7 +117,7 @@ function toAgent(agent: AgentMessage): Omit<Agent, 'instructions'> {
   return {
     id: agentId,
     system,
-    model: model && { providerId: model.providerId, modelId: model.modelId, variant: model.variant ?? '' },
+    model: toModel(model),
     steps,
     permissions: permissions.map(({ action, resource, effect }) => {
       return { action, resource, effect: effects.fromProto(effect) ?? 'ask' }
@@ -108,6 +125,10 @@ function toAgent(agent: AgentMessage): Omit<Agent, 'instructions'> {
     requestHeaders,
     requestBody,
   }
+}
+
+function toModel(model: AgentMessage['model']): ModelRef | undefined {
+  return model && { providerId: model.providerId, modelId: model.modelId, variant: model.variant ?? '' }
 }
 
 function toToolEvent(event: RunToolResponse['event']): ToolEvent | undefined {

@@ -93,11 +93,12 @@ class SqliteSessionStore
     return this.#file.probe()
   }
 
-  async createSession({ workspace, sessionId }: SessionKey, create: CreateSession): Promise<Session> {
+  async createSession({ workspace, sessionId }: SessionKey, create: CreateSession, parent?: Lease): Promise<Session> {
     const created = await this.#file.write(() => {
       const existing = readSession(this.#file, workspace, sessionId)
       if (existing !== undefined) return existing
       if (this.#hidden.hasBelow(workspace, sessionId)) throw stillBelow()
+      if (parent !== undefined) this.#find(parent)
       const { session, revision } = create(this.#clock.now(), this.#newId, 0)
       const record = newSessionRecord(workspace, session, revision.state)
       saveNewSession(this.#file, this.#log, { number: this.#hidden.next(), ...record }, revision)

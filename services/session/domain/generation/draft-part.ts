@@ -1,6 +1,19 @@
 import type { PartRef } from '../event.ts'
-import type { AssistantPart } from '../message.ts'
+import type { AssistantMessage, AssistantPart } from '../message.ts'
+import type { ModelRef } from '../session.ts'
 import type { GenerationEvent } from './generation.ts'
+
+/** A step as it begins. */
+export function newStep(id: string, agent: string, model: ModelRef, now: number): AssistantMessage {
+  return {
+    type: 'assistant',
+    id,
+    timeCreated: now,
+    ...{ agent, model, parts: [], attempt: 1, finish: undefined, rawFinish: undefined },
+    ...{ costNanos: undefined, tokens: undefined },
+    ...{ error: undefined, retry: undefined, timeStreamed: undefined, timeCompleted: undefined },
+  }
+}
 
 /** A part as it begins, beside those that the step has. */
 export function newPart(

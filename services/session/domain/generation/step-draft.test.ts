@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { newStep } from './draft-part.ts'
 import type { GenerationEvent } from './generation.ts'
 import { StepDraft } from './step-draft.ts'
 
@@ -14,7 +15,7 @@ const ANSWER: readonly GenerationEvent[] = [
 ]
 
 function begun(): StepDraft {
-  return new StepDraft('msg_1', 'build', { providerId: 'test', modelId: 'model', variant: '' }, 1, 3)
+  return new StepDraft(newStep('msg_1', 'build', { providerId: 'test', modelId: 'model', variant: '' }, 1), 3)
 }
 
 test('whatever an attempt has left, the next one begins with a step as new', () => {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { DurableEventData, VolatileEventData } from '../event.ts'
 import type { AssistantMessage, AssistantPart, StructuredError, ToolPart } from '../message.ts'
-import { type ModelRef, NO_TOKENS, type TokenUsage } from '../session.ts'
+import { NO_TOKENS, type TokenUsage } from '../session.ts'
 import { cutOff } from '../settle-aborted.ts'
 import { type CallOutcome, invalidInput } from './call-outcome.ts'
 import { newPart, refOf } from './draft-part.ts'
@@ -19,24 +19,19 @@ export type DraftEvent =
 export class StepDraft {
   readonly #begun: AssistantMessage
   #message: AssistantMessage
-  #parts: AssistantPart[] = []
+  #parts: AssistantPart[]
   /** Numbers of the generation's parts that have not ended → their numbers here. */
   readonly #open = new Map<number, number>()
   readonly #mostParts: number
   #room: StepRoom
 
-  constructor(id: string, agent: string, model: ModelRef, now: number, mostParts: number) {
+  /** `begun`: the step as it begins, or as it was left. */
+  constructor(begun: AssistantMessage, mostParts: number) {
+    this.#begun = begun
+    this.#message = begun
+    this.#parts = [...begun.parts]
     this.#mostParts = mostParts
-    this.#room = new StepRoom(mostParts)
-    this.#begun = {
-      type: 'assistant',
-      id,
-      timeCreated: now,
-      ...{ agent, model, parts: [], attempt: 1, finish: undefined, rawFinish: undefined },
-      ...{ costNanos: undefined, tokens: undefined },
-      ...{ error: undefined, retry: undefined, timeStreamed: undefined, timeCompleted: undefined },
-    }
-    this.#message = this.#begun
+    this.#room = new StepRoom(mostParts, begun.parts)
   }
 
   /** The step as it is now. */

@@ -10,12 +10,15 @@ const LEFT_OUT = 'The result was left out: the step has no room for it'
 /** How much a step may still hold, so that it stays a message that can be read at one go. */
 export class StepRoom {
   readonly #mostParts: number
-  #parts = 0
-  #bytes = 0
+  #parts: number
+  #bytes: number
   #problem: StructuredError | undefined
 
-  constructor(mostParts: number) {
+  /** `parts`: what it holds already. */
+  constructor(mostParts: number, parts: readonly AssistantPart[] = []) {
     this.#mostParts = mostParts
+    this.#parts = parts.length
+    this.#bytes = parts.length === 0 ? 0 : jsonBytesOf(parts)
   }
 
   /** What is wrong with an answer that is too large. */

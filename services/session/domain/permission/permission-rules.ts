@@ -7,6 +7,8 @@ export interface Rules {
   readonly agent: readonly PermissionRule[]
   /** Stand after the agent's. */
   readonly session: readonly PermissionRule[]
+  /** Of the sessions above: what one of these lists denies or asks for is denied or asked for, whatever the others say. */
+  readonly above?: readonly (readonly PermissionRule[])[]
 }
 
 /** What the rules say of an access. */
@@ -21,15 +23,19 @@ export interface Judgement {
  * (instance facts 3.13). A guarded file may hold the agent's own rules, so they can deny a change of it but
  * not allow one: that needs a rule of the session for each resource, or an approval of this very path, word for word.
  */
-export function judgeAccess({ agent, session }: Rules, access: ToolAccess): Judgement {
+export function judgeAccess({ agent, session, above = [] }: Rules, access: ToolAccess): Judgement {
   const { action, resources, guardedPath } = access
   // An access to nothing in particular is one to anything.
   const all = resources.length === 0 ? ['*'] : resources
   const rules = [...agent, ...session]
-  const effects = all.map((resource) => effectOf(rules, action, resource))
+  const isBound = (effect: Effect, resource: string): boolean =>
+    above.some((list) => ruleFor(list, action, resource)?.effect === effect)
+  const effects = all.map((resource) => (isBound('deny', resource) ? 'deny' : effectOf(rules, action, resource)))
   if (effects.includes('deny')) return { effect: 'deny', asking: [] }
-  const allowed = (resource: string, i: number): boolean =>
-    guardedPath === undefined ? effects[i] === 'allow' : effectOf(session, action, resource) === 'allow'
+  const allowed = (resource: string, i: number): boolean => {
+    if (isBound('ask', resource)) return false
+    return guardedPath === undefined ? effects[i] === 'allow' : effectOf(session, action, resource) === 'allow'
+  }
   const asking = all.filter((resource, i) => !allowed(resource, i))
   return { effect: asking.length === 0 ? 'allow' : 'ask', asking }
 }
@@ -44,8 +50,16 @@ export function isApproved(
   return approvals.some((rule) => rule.action === action && rule.resource === guardedPath)
 }
 
-/** The last rule that matches wins; where none does, somebody is asked. */
+/** Where no rule matches, somebody is asked. */
 function effectOf(rules: readonly PermissionRule[], action: string, resource: string): Effect {
-  const rule = rules.findLast((rule) => matches(rule.action, action) && matches(rule.resource, resource))
-  return rule?.effect ?? 'ask'
+  return ruleFor(rules, action, resource)?.effect ?? 'ask'
+}
+
+/** The last rule that matches: it wins. */
+export function ruleFor(
+  rules: readonly PermissionRule[],
+  action: string,
+  resource: string,
+): PermissionRule | undefined {
+  return rules.findLast((rule) => matches(rule.action, action) && matches(rule.resource, resource))
 }

@@ -54,7 +54,7 @@ function open(permissionTimeoutMs = HOUR_MS) {
     newId: () => `per_${ids++}`,
     permissionTimeoutMs,
   } as unknown as RunContext
-  const permissions = new StepPermissions(run, { agent: { permissions: [] } } as unknown as StepPlan, 'msg_1')
+  const permissions = new StepPermissions(run, { rules: { agent: [], session: [] } } as unknown as StepPlan, 'msg_1')
   const accesses = [{ action: 'look', resources: ['a'] }]
   const { signal } = new AbortController()
   const asked = Array.from({ length: CALLS }, (_, i) =>

@@ -56,8 +56,7 @@ export class StepPermissions {
     { accesses, savePatterns }: PreparedCall,
     signal: AbortSignal,
   ): Promise<StructuredError | undefined> {
-    const rules = { agent: this.#plan.agent.permissions, session: this.#run.session.permissions ?? [] }
-    const judged = accesses.map((access) => ({ access, judgement: judgeAccess(rules, access) }))
+    const judged = accesses.map((access) => ({ access, judgement: judgeAccess(this.#plan.rules, access) }))
     if (judged.some(({ judgement }) => judgement.effect === 'deny')) return DENIED
     for (const { access, judgement } of judged) {
       if (judgement.effect === 'allow') continue

@@ -1,0 +1,46 @@
+import type { SubagentSummary, ToolDescription } from '../agent.ts'
+import { judgeAccess, type Rules } from '../permission/permission-rules.ts'
+
+/** Name of the tool by which an agent has another one work for it, and the permission action of its calls. */
+export const TASK = 'task'
+
+/** Characters of all agents' descriptions together that a model is shown. */
+const MOST_SHOWN = 20_000
+
+/** Those of the agents that may be called under these rules, be it that somebody is asked. */
+export function callableAgents(agents: readonly SubagentSummary[], rules: Rules): SubagentSummary[] {
+  return agents.filter(({ id }) => judgeAccess(rules, { action: TASK, resources: [id] }).effect !== 'deny')
+}
+
+/** The names of those, for a model. */
+export function callableNames(agents: readonly SubagentSummary[], rules: Rules): string {
+  const names = callableAgents(agents, rules).map(({ id }) => id)
+  return names.join(', ').slice(0, MOST_SHOWN).toWellFormed()
+}
+
+/** The tool as a model is shown it that may call these agents. */
+export function taskTool(agents: readonly SubagentSummary[]): ToolDescription {
+  const lines = agents.map(({ id, description = 'No description' }) => `- ${id}: ${description.replaceAll('\n', ' ')}`)
+  const listed = lines.join('\n').slice(0, MOST_SHOWN).toWellFormed()
+  return { name: TASK, description: `${ABOUT}\n\nAgents:\n${listed}`, inputSchema: SCHEMA }
+}
+
+const ABOUT = `Has another agent do a task in a session of its own, and returns its last answer.
+
+- The agent knows nothing of this conversation: the prompt must say all that it needs, and what it is to answer.
+- Call the tool several times in one answer to have agents work side by side.
+- The user does not see the agent's answer: say what matters of it.
+- The result begins with a task_id. With it, another call goes on with the same session.`
+
+const text = (description: string) => ({ type: 'string', description })
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    description: text('What the task is, in 3 to 5 words'),
+    prompt: text('What the agent is to do'),
+    subagent_type: text('The agent that is to do it'),
+    task_id: text('The task_id of a former task, to go on with its session; left out: a new one'),
+  },
+  required: ['description', 'prompt', 'subagent_type'],
+}

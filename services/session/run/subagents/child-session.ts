@@ -1,0 +1,76 @@
+import type { SubagentSummary } from '#services/session/domain/agent.ts'
+import { admitPrompt } from '#services/session/domain/inbox/inputs.ts'
+import type { StructuredError } from '#services/session/domain/message.ts'
+import { newSession } from '#services/session/domain/new-session.ts'
+import { interruptRun } from '#services/session/domain/run.ts'
+import type { ModelRef } from '#services/session/domain/session.ts'
+import type { TaskInput } from '#services/session/domain/subagent/task-input.ts'
+import { nothing } from '#services/session/ports/session-store.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { RunContext } from '../run-context.ts'
+
+/** Characters of a description that are in a title. */
+const MOST_TITLE = 200
+
+/** What a session that works for a tool call is made of. */
+export interface Child {
+  readonly id: string
+  /** Id of the prompt: it follows from the call, so that it is admitted once. */
+  readonly promptId: string
+  readonly task: TaskInput
+  readonly agent: SubagentSummary
+  /** The model of the step that calls. */
+  readonly model: ModelRef
+}
+
+/**
+ * Makes the session that works for a tool call, unless it is there, and admits its prompt, unless it was: both may be done again,
+ * and only under the lease of the parent is a session made. Returns what keeps the prompt from being admitted.
+ */
+export async function beginChild(run: RunContext, child: Child): Promise<StructuredError | undefined> {
+  const { store, tenure, session, principal } = run
+  const { id, promptId, task, agent, model } = child
+  const key = { workspace: tenure.lease.workspace, sessionId: id }
+  if (task.former === undefined) {
+    const input = {
+      ...{ id, parentId: session.id, title: titleOf(task, agent.id), agent: agent.id, location: session.location },
+      model: agent.model === undefined ? model : undefined,
+      ...{ metadata: undefined, permissions: undefined },
+    }
+    await store.createSession(key, (...made) => newSession(input, ...made), tenure.lease)
+  }
+  const prompt = { text: task.prompt, files: [], agents: [], metadata: undefined }
+  const admission = {
+    id: promptId,
+    delivery: 'queue',
+    digest: 'task',
+    admitter: principal,
+    wake: true,
+    prompt,
+  } as const
+  const admitted = await store.revise(
+    key,
+    (reads) => reads.admissionReads(promptId),
+    (revision, reads) => reads.taken !== undefined || admitPrompt(revision, reads, admission) !== undefined,
+  )
+  return admitted ? undefined : { type: 'task.refused', message: 'Too many prompts wait in the session of the task' }
+}
+
+function titleOf({ description }: TaskInput, agent: string): string {
+  return `${description.slice(0, MOST_TITLE)} (@${agent} subagent)`.trim().toWellFormed()
+}
+
+/** Interrupts what runs in a session, and with it below it, if it is there. */
+export async function interruptChild({ store, tenure }: Pick<RunContext, 'store' | 'tenure'>, sessionId: string) {
+  try {
+    const key = { workspace: tenure.lease.workspace, sessionId }
+    await store.revise(key, nothing, (revision) => interruptRun(revision))
+  } catch (error) {
+    if (!isGone(error)) throw error
+  }
+}
+
+/** Whether there is no such session. */
+export function isGone(error: unknown): boolean {
+  return error instanceof Rejection && error.reason === 'SESSION_NOT_FOUND'
+}

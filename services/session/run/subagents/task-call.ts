@@ -1,0 +1,152 @@
+import type { SubagentSummary } from '#services/session/domain/agent.ts'
+import { invalidInput } from '#services/session/domain/generation/call-outcome.ts'
+import type { StructuredError, ToolPart } from '#services/session/domain/message.ts'
+import { type Delegation, delegationOf } from '#services/session/domain/subagent/delegation.ts'
+import { parseTask, type TaskInput } from '#services/session/domain/subagent/task-input.ts'
+import { callableNames, TASK } from '#services/session/domain/subagent/task-tool.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { StepPermissions } from '../permission/step-permissions.ts'
+import { type RunContext, runCall, tryPeer } from '../run-context.ts'
+import type { StepPlan } from '../step-plan.ts'
+import type { StepRecorder } from '../step-recorder.ts'
+import { beginChild, interruptChild, isGone } from './child-session.ts'
+import { followChild } from './follow-child.ts'
+
+/** So many calls of one step have sessions work for them. */
+const MOST_TASKS = 100
+
+const TOO_MANY: StructuredError = {
+  type: 'task.too_many',
+  message: 'Too many tasks are under way; the call was not run. Make it again later, or do the work yourself',
+}
+
+/**
+ * Does one call of `task` that is written as called. Which session works for it is written before that is made; from then on
+ * whoever drains the session waits for that one. What goes wrong is shown to the model; throws only when the run has to stop or
+ * the store fails.
+ */
+export async function doTaskCall(
+  run: RunContext,
+  plan: StepPlan,
+  step: StepRecorder,
+  part: ToolPart,
+  permissions: StepPermissions,
+  signal: AbortSignal,
+): Promise<void> {
+  const refuse = (error: StructuredError) => step.settle(part.callId, { error, content: [], metadata: undefined })
+  const task = parseTask(part.input)
+  if ('problem' in task) return step.settle(part.callId, invalidInput(task.problem))
+  const agent = plan.subagents.find(({ id }) => id === task.agent)
+  if (agent === undefined) return refuse(notAnAgent(task, plan))
+  const problem = await formerProblem(run, task)
+  if (problem !== undefined) return refuse(problem)
+  const access = { action: TASK, resources: [agent.id] }
+  const refused = await permissions.request(part.callId, { accesses: [access], savePatterns: [agent.id] }, signal)
+  if (refused !== undefined) return refuse(refused)
+  using place = isOneTooMany(step, part) ? undefined : run.subagents.parents.enter(run.tenure.lease)
+  if (place === undefined) return refuse(TOO_MANY)
+  signal.throwIfAborted()
+  const delegation = { sessionID: task.former ?? run.newId('ses'), agent: agent.id }
+  await step.delegated(part.callId, delegation)
+  await begin(run, step, part, { delegation, task, agent }, signal)
+}
+
+/** Goes on with a call for which a session works, or was about to, when its owner was stopped or died. */
+export async function resumeTaskCall(
+  run: RunContext,
+  step: StepRecorder,
+  part: ToolPart,
+  signal: AbortSignal,
+): Promise<void> {
+  const delegation = delegationOf(part) as Delegation
+  const task = parseTask(part.input)
+  if ('problem' in task) return step.settle(part.callId, invalidInput(task.problem))
+  using _ = run.subagents.parents.return(run.tenure.lease)
+  signal.throwIfAborted()
+  if (part.timeRan !== undefined) return follow(run, step, part, delegation, signal)
+  const agent = await findAgent(run, delegation.agent, signal)
+  if (agent !== undefined) return begin(run, step, part, { delegation, task, agent }, signal)
+  const message = `There is no agent ${delegation.agent} any more`
+  return step.settle(part.callId, { error: { type: 'task.agent_unknown', message }, content: [], metadata: undefined })
+}
+
+/** Interrupts the sessions that work for calls which nobody waits for any more. */
+export async function interruptDelegates(run: Pick<RunContext, 'store' | 'tenure'>, all: readonly Delegation[]) {
+  await Promise.all(all.map(({ sessionID }) => interruptChild(run, sessionID)))
+}
+
+async function begin(
+  run: RunContext,
+  step: StepRecorder,
+  part: ToolPart,
+  given: { readonly delegation: Delegation; readonly task: TaskInput; readonly agent: SubagentSummary },
+  signal: AbortSignal,
+): Promise<void> {
+  const { delegation, task, agent } = given
+  const { model } = step.draft.message
+  const child = { id: delegation.sessionID, promptId: promptIdOf(step, part), task, agent, model }
+  // All of them write the parent.
+  const began = await inTurn(run, signal, () => beginChild(run, child)).catch((error: unknown) => {
+    if (isGone(error)) return undefined
+    throw error
+  })
+  const { callId } = part
+  if (began !== undefined) return step.settle(callId, { error: began, content: [], metadata: { ...delegation } })
+  await step.delegateBegan(callId, delegation)
+  await follow(run, step, part, delegation, signal)
+}
+
+async function follow(
+  run: RunContext,
+  step: StepRecorder,
+  part: ToolPart,
+  delegation: Delegation,
+  signal: AbortSignal,
+) {
+  const outcome = await followChild(run, delegation, promptIdOf(step, part), signal)
+  signal.throwIfAborted()
+  await step.settle(part.callId, outcome)
+}
+
+async function inTurn<T>({ subagents }: RunContext, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  using _ = await subagents.places.take(signal)
+  return await work()
+}
+
+/** The id of the prompt that a call admits: the same whoever does it. */
+function promptIdOf({ draft: { message } }: StepRecorder, { callId }: ToolPart): string {
+  return `${message.id}_${message.parts.findIndex((part) => part.type === 'tool' && part.callId === callId)}`
+}
+
+function isOneTooMany({ draft: { message } }: StepRecorder, { callId }: ToolPart): boolean {
+  const tasks = message.parts.filter((part) => part.type === 'tool' && part.name === TASK)
+  return tasks.findIndex((part) => part.type === 'tool' && part.callId === callId) >= MOST_TASKS
+}
+
+/** An agent, by its own name; undefined: it is there no more. */
+async function findAgent(run: RunContext, id: string, signal: AbortSignal): Promise<SubagentSummary | undefined> {
+  const { catalog, session } = run
+  try {
+    const asked = () => catalog.getAgent(runCall(run, signal), session.location.directory, id)
+    const { agent } = await tryPeer(run, signal, asked)
+    return { id, description: undefined, model: agent.model }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof Rejection && error.reason === 'AGENT_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+function notAnAgent({ agent }: TaskInput, { subagents, rules }: StepPlan): StructuredError {
+  const known = callableNames(subagents, rules)
+  return { type: 'task.agent_unknown', message: `There is no agent ${agent} that can be called; there are: ${known}` }
+}
+
+/** Why a call cannot go on with the session that it names. */
+async function formerProblem({ store, tenure, session }: RunContext, { former, agent }: TaskInput) {
+  if (former === undefined) return undefined
+  const found = await store.getSession(tenure.lease.workspace, former)
+  const type = 'task.session_unknown'
+  if (found?.parentId !== session.id) return { type, message: `There is no task ${former} of this session` }
+  return found.agent === agent ? undefined : { type, message: `The task ${former} is one of the agent ${found.agent}` }
+}

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Agent_Mode, PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import {
+  asKey,
+  calls,
+  fails,
+  openSessionService,
+  type SessionFixture,
+  scriptedPeers,
+  type Turn,
+  text,
+} from '#test/support/session-service.ts'
+
+const task = (input: object, id = 'a') => calls({ id, name: 'task', input })
+const explore = { description: 'Look', prompt: 'Find it', subagent_type: 'explore' }
+
+function peersWithAgents() {
+  const peers = scriptedPeers()
+  peers.subagents.push(
+    { agentId: 'explore', description: 'Finds things' },
+    { agentId: 'general', mode: Agent_Mode.ALL },
+  )
+  return peers
+}
+
+const said = ({ messages }: GenerationRequest): string => JSON.stringify(messages.at(-1)?.parts)
+
+/** Does what the last message of its conversation has it do, whichever session asks. */
+function byPrompt(turns: Readonly<Record<string, Turn>>): Turn {
+  return (request, signal) => {
+    const found = Object.entries(turns).find(([words]) => said(request).includes(words))
+    return (found?.[1] ?? text('Done.'))(request, signal)
+  }
+}
+
+async function childrenOf({ client }: SessionFixture, parentId = 'ses_1') {
+  return (await client.listSessions({ parentId }, asKey)).sessions
+}
+
+function textIn(call: Awaited<ReturnType<SessionFixture['calls']>>[number] | undefined): string {
+  return call?.content.map(({ content }) => (content.case === 'text' ? content.value : '')).join('') ?? ''
+}
+
+test('an agent has another one work in a session of its own, and is given its last answer', async () => {
+  await using service = await openSessionService({ peers: peersWithAgents() })
+  await service.create()
+  const { peers } = service
+  peers.turns.push(task(explore), text('It is in a.ts'), text('Thanks'))
+  await service.prompt('Where?')
+  await service.wait()
+  const [child] = await childrenOf(service)
+  assert.ok(child)
+  assert.equal(child.title, 'Look (@explore subagent)')
+  assert.deepEqual([child.agent, child.directory, child.parentId], ['explore', '/project', 'ses_1'])
+  assert.deepEqual([child.model?.providerId, child.model?.modelId], ['test', 'model'])
+  const [call] = await service.calls()
+  assert.deepEqual(call?.metadata, { sessionID: child.sessionId, agent: 'explore' })
+  assert.equal(textIn(call), `task_id: ${child.sessionId}\n\n<task_result>\nIt is in a.ts\n</task_result>`)
+  assert.match(said(peers.requests[1] as GenerationRequest), /Find it/)
+  assert.match(said(peers.requests[2] as GenerationRequest), /It is in a\.ts/)
+  const { tools = [] } = peers.requests[0] ?? {}
+  assert.match(tools.find(({ name }) => name === 'task')?.description ?? '', /- explore: Finds things\n- general: /)
+  const session = (await service.client.getSession({ sessionId: 'ses_1' }, asKey)).session
+  // Two steps of its own; what the child costs is the child's.
+  assert.deepEqual([session?.costNanos, child.costNanos], [14n, 7n])
+})
+
+test('a task goes on with a former session, if it is one of this session and this agent', async () => {
+  await using service = await openSessionService({ peers: peersWithAgents() })
+  await service.create()
+  await service.create('ses_other')
+  const { peers } = service
+  peers.turns.push(task(explore), text('First'))
+  await service.prompt('Go')
+  await service.wait()
+  const [child] = await childrenOf(service)
+  const former = { ...explore, task_id: child?.sessionId }
+  const wrong = [
+    { ...former, subagent_type: 'general' },
+    { ...explore, task_id: 'ses_other' },
+  ]
+  peers.turns.push(
+    calls(...[...wrong, former].map((input, i) => ({ id: `c${i}`, name: 'task', input }))),
+    text('Second'),
+  )
+  await service.prompt('Once more')
+  await service.wait()
+  const [, other, foreign, again] = await service.calls()
+  assert.deepEqual([other?.error?.type, foreign?.error?.type], ['task.session_unknown', 'task.session_unknown'])
+  assert.match(textIn(again), /Second/)
+  assert.equal((await childrenOf(service)).length, 1)
+  const order = (await service.messages(child?.sessionId)).map(({ kind }) => kind.case)
+  assert.deepEqual(order, ['user', 'assistant', 'idle', 'user', 'assistant', 'idle'])
+})
+
+test('what cannot be done is an error for the model, and no session is made', async () => {
+  const peers = peersWithAgents()
+  peers.rules.push({ action: 'task', resource: 'general', effect: Effect.DENY })
+  await using service = await openSessionService({ peers })
+  await service.create()
+  const inputs = [
+    [{ ...explore, subagent_type: 'build' }, 'task.agent_unknown'],
+    [{ ...explore, subagent_type: '' }, 'tool.input_invalid'],
+    [{ ...explore, prompt: ' ' }, 'tool.input_invalid'],
+    [{ ...explore, description: 1 }, 'tool.input_invalid'],
+    [{ ...explore, task_id: 1 }, 'tool.input_invalid'],
+    [{ ...explore, subagent_type: 'general' }, 'permission.denied'],
+  ] as const
+  peers.turns.push(calls(...inputs.map(([input], i) => ({ id: `c${i}`, name: 'task', input }))))
+  await service.prompt('Go')
+  await service.wait()
+  const errors = (await service.calls()).map(({ error }) => error?.type)
+  assert.deepEqual(
+    errors,
+    inputs.map(([, type]) => type),
+  )
+  assert.deepEqual(await childrenOf(service), [])
+  assert.doesNotMatch(JSON.stringify(peers.requests[0]?.tools), /general/)
+})
+
+test('sessions stand no deeper below one another than the limit, and at 0 there is no such tool', async () => {
+  for (const taskDepth of [0, 1]) {
+    const peers = peersWithAgents()
+    await using service = await openSessionService({ peers, taskDepth })
+    await service.create()
+    peers.turns.push(task(explore), task(explore), text('No more'))
+    await service.prompt('Go')
+    await service.wait()
+    const offered = peers.requests.map(({ tools }) => tools.some(({ name }) => name === 'task'))
+    assert.deepEqual(offered, taskDepth === 0 ? [false, false, false] : [true, false, false, true])
+    const children = await childrenOf(service)
+    assert.equal(children.length, taskDepth)
+    const [call] = await service.calls(children[0]?.sessionId)
+    assert.equal(call?.error?.type, 'task.agent_unknown')
+  }
+})
+
+test('100 parents with a child each all finish with one slot', async () => {
+  const peers = peersWithAgents()
+  await using service = await openSessionService({ peers, maxRuns: 1 })
+  const turn = byPrompt({ 'Find it': text('Found'), Go: task(explore) })
+  peers.turns.push(...Array.from({ length: 300 }, () => turn))
+  const ids = Array.from({ length: 100 }, (_, i) => `ses_${i}`)
+  for (const sessionId of ids) {
+    await service.create(sessionId)
+    await service.prompt('Go', { sessionId, messageId: `msg_of_${sessionId}` })
+  }
+  for (const id of ids) {
+    await service.wait(id)
+    assert.match(textIn((await service.calls(id))[0]), /Found/)
+  }
+  assert.equal(peers.requests.length, 300)
+})
+
+test('a task that fails is an error for the model, with what was said by then', async () => {
+  await using service = await openSessionService({ peers: peersWithAgents() })
+  await service.create()
+  service.peers.turns.push(task(explore), fails('PROVIDER_REFUSED', { message: 'no' }, 'Half'), text('Well'))
+  await service.prompt('Go')
+  await service.wait()
+  const [call] = await service.calls()
+  assert.equal(call?.error?.type, 'task.failed')
+  assert.match(call?.error?.message ?? '', /^The task failed: The provider refused the request/)
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})

@@ -1,0 +1,70 @@
+import type { Admitter } from '#services/session/domain/inbox.ts'
+import type { AssistantMessage, StructuredError } from '#services/session/domain/message.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
+import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
+import type { RunContext } from '../run-context.ts'
+import { isLeaseLost } from '../stopped.ts'
+import { interruptDelegates } from '../subagents/task-call.ts'
+import { endOlderTools } from './end-tools.ts'
+
+/** A run that is not at a step yet. */
+export type Drain = Omit<RunContext, 'principal' | 'session'>
+
+/** Attempts at a run, none of which completed a step, after which it has failed. */
+export const MOST_ATTEMPTS = 5
+const GIVEN_UP: StructuredError = { type: 'internal', message: `The run made no progress in ${MOST_ATTEMPTS} attempts` }
+const TOOLS_UNKNOWN: StructuredError = {
+  ...GIVEN_UP,
+  message: `${GIVEN_UP.message}; whether its tool calls have ended, and what they have done, is unknown`,
+}
+
+/** Ends a run that has no end by itself: it is to blame, or what it does ends each process that tries. */
+export async function giveUp(run: Drain): Promise<void> {
+  const { tenure, owned, logger } = run
+  const { sessionId, unfinished } = tenure.lease
+  logger.error({ sessionId }, `A run has failed: it made no progress in ${MOST_ATTEMPTS} attempts`)
+  // What is left may be what fails each time; the session is more than that.
+  const succeeds = (work: Promise<void>): Promise<boolean> =>
+    work.then(
+      () => true,
+      (error: unknown) => {
+        if (tenure.reason !== undefined || isLeaseLost(error) || isStoreUnavailable(error)) throw error
+        logger.warn({ err: error, sessionId }, 'What a failed run left unfinished could not be settled')
+        return false
+      },
+    )
+  const ended = !unfinished || (await succeeds(endFormerTools(run)))
+  if (unfinished) {
+    await succeeds(owned.settleAborted().then(({ abandoned }) => interruptDelegates(run, abandoned)))
+  }
+  await owned.abandonRun(ended ? GIVEN_UP : TOOLS_UNKNOWN)
+}
+
+/**
+ * Settles what a former owner left. Returns the steps that go on, where the run does: other sessions work for some of their calls.
+ * Those that nobody waits for any more are interrupted.
+ */
+export async function takeOver(run: Drain, goesOn: boolean): Promise<readonly AssistantMessage[]> {
+  await endFormerTools(run)
+  const { kept, abandoned } = await run.owned.settleAborted(goesOn)
+  await interruptDelegates(run, abandoned)
+  return kept
+}
+
+/** A run in the middle of a step. */
+export async function atStep(run: Drain): Promise<RunContext> {
+  const { workspace, sessionId } = run.tenure.lease
+  const session = await run.store.getSession(workspace, sessionId)
+  if (session === undefined) throw sessionNotFound(sessionId)
+  return { ...run, session, principal: await formerPrincipal(run) }
+}
+
+async function formerPrincipal({ owned }: Drain): Promise<Admitter> {
+  const principal = await owned.lastAdmitter()
+  if (principal === undefined) throw new Error('A run has begun without an input')
+  return principal
+}
+
+async function endFormerTools(run: Drain): Promise<void> {
+  await endOlderTools(run, run.tenure, await formerPrincipal(run))
+}
