@@ -2,7 +2,19 @@ import assert from 'node:assert/strict'
 import { ownTurn } from '#shared/own-turn.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
 import { finishRemovals, fromStaged } from './session-store.removal.ts'
-import { assistant, listed, newSession, plain, refusal, type StoreTest, W } from './session-store.support.ts'
+import {
+  admission,
+  assistant,
+  begin,
+  get,
+  listed,
+  newSession,
+  plain,
+  refusal,
+  type StoreTest,
+  stale,
+  W,
+} from './session-store.support.ts'
 import { eventsOf } from './session-store.tail.ts'
 
 /** Creates sessions, each below the one that it names. */
@@ -61,6 +73,29 @@ export function familyCases(test: StoreTest): void {
     while (await store.continueRemoval(taken, 3_600_000));
     await store.endRemoval(taken)
     assert.equal((await finishRemovals(store)).length, 3)
+  })
+
+  test('a session is made below another under its lease, and is there once', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const made = await store.createSession(W, newSession('ses_child'), lease)
+    assert.equal(made.parentId, 'ses_1')
+    assert.deepEqual(plain(await get(store, 'ses_child')), plain(made))
+    const lost = refusal('LEASE_LOST', { session_id: 'ses_1' })
+    await assert.rejects(store.createSession(W, newSession('ses_late'), stale(lease)), lost)
+    assert.equal((await store.createSession(W, newSession('ses_child'), stale(lease))).parentId, 'ses_1')
+    await store.removeSession(W, 'ses_1')
+    await assert.rejects(store.createSession(W, newSession('ses_late'), lease), lost)
+    assert.deepEqual(await ids(store), ['ses_child'])
+  })
+
+  test('sessions are made side by side below one that is being written', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const names = Array.from({ length: 5 }, (_, i) => `ses_c${i}`)
+    const made = names.map((id) => store.createSession(W, newSession(id), lease))
+    await Promise.all([...made, ...names.map((id) => store.admitPrompt(W, admission(`msg_${id}`)))])
+    assert.deepEqual(await ids(store), ['ses_1', ...names])
   })
 
   test('many go a few at a time, and until then the id of the first is not free', async ({ store }) => {

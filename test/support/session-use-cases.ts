@@ -60,11 +60,12 @@ function refuse(sessionId: string, id: string, reads: AdmissionReads): never {
 function casesOf(port: SessionStore) {
   const owned = (lease: Lease): OwnedSession => new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
   return {
-    createSession: (workspace: string, input: NewSession, parentId?: string): Promise<Session> =>
-      port.createSession({ workspace, sessionId: input.id }, (...made) => {
-        const { session, revision } = newSession(input, ...made)
-        return { session: { ...session, parentId }, revision }
-      }),
+    createSession: (workspace: string, input: NewSession, parent?: string | Lease): Promise<Session> => {
+      const parentId = typeof parent === 'string' ? parent : parent?.sessionId
+      const child = parentId === undefined ? input : { ...input, parentId }
+      const lease = typeof parent === 'string' ? undefined : parent
+      return port.createSession({ workspace, sessionId: input.id }, (...made) => newSession(child, ...made), lease)
+    },
     admitPrompt: (workspace: string, { sessionId, ...admission }: TestAdmission) =>
       port.revise(
         { workspace, sessionId },

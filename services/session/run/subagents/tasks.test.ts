@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Agent_Mode, PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
-import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import {
   asKey,
   calls,
@@ -13,6 +13,7 @@ import {
   type Turn,
   text,
 } from '#test/support/session-service.ts'
+import { waitUntil } from '#test/support/wait-until.ts'
 
 const task = (input: object, id = 'a') => calls({ id, name: 'task', input })
 const explore = { description: 'Look', prompt: 'Find it', subagent_type: 'explore' }
@@ -165,4 +166,36 @@ test('a task that fails is an error for the model, with what was said by then', 
   assert.equal(call?.error?.type, 'task.failed')
   assert.match(call?.error?.message ?? '', /^The task failed: The provider refused the request/)
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('rules of a session bind what works below it from its next step on, and its requests are answered as any other', async () => {
+  const peers = peersWithAgents()
+  await using service = await openSessionService({ peers })
+  await service.create()
+  const { client } = service
+  const rule = (action: string, effect: Effect) => ({ action, resource: '*', effect })
+  const permissions = { rules: [rule('look', Effect.ASK), rule('task', Effect.ASK)] }
+  await client.updateSession({ sessionId: 'ses_1', permissions }, asKey)
+  peers.turns.push(task(explore), calls({ id: 'b', name: 'look' }), calls({ id: 'c', name: 'look' }))
+  await service.prompt('Go')
+  const request = async (action: string) => {
+    const waiting = async () => (await client.listPermissionRequests({}, asKey)).requests
+    return await waitUntil(`a request for ${action}`, async () =>
+      (await waiting()).find((each) => each.action === action),
+    )
+  }
+  const first = await request('task')
+  assert.deepEqual([first.resources, first.savePatterns], [['explore'], ['explore']])
+  const reply = ({ sessionId, requestId }: typeof first) =>
+    client.replyPermissionRequest({ sessionId, requestId, reply: PermissionReply.ONCE }, asKey)
+  await reply(first)
+  const second = await request('look')
+  const [child] = await childrenOf(service)
+  assert.equal(second.sessionId, child?.sessionId)
+  await client.updateSession({ sessionId: 'ses_1', permissions: { rules: [rule('look', Effect.DENY)] } }, asKey)
+  await reply(second)
+  await service.wait()
+  const states = (await service.calls(child?.sessionId)).map(({ error }) => error?.type)
+  assert.deepEqual(states, [undefined, 'permission.denied'])
+  assert.equal((await service.calls())[0]?.error, undefined)
 })

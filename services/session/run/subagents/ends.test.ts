@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
+import { systemClock } from '#shared/clock.ts'
+import { afterKill } from '#test/support/after-kill.ts'
+import {
+  asKey,
+  calls,
+  hangs,
+  openSessionService,
+  type SessionFixture,
+  scriptedPeers,
+  type Turn,
+  text,
+} from '#test/support/session-service.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+const explore = { description: 'Look', prompt: 'Find it', subagent_type: 'explore' }
+const task = calls({ id: 'a', name: 'task', input: explore })
+
+/** A parent whose child hangs, in as many generations as there are parents: resolves when the last one was asked. */
+async function openWaiting(options: Parameters<typeof openSessionService>[0] = {}, generations = 1) {
+  const peers = scriptedPeers()
+  peers.subagents.push({ agentId: 'explore' })
+  const { promise: hanging, resolve } = Promise.withResolvers<void>()
+  peers.turns.push(...Array.from({ length: generations }, () => task), async function* (request, signal) {
+    resolve()
+    yield* hangs('Half')(request, signal)
+  } satisfies Turn)
+  const service = await openSessionService({ peers, ...options })
+  await service.create()
+  await service.prompt('Go')
+  await hanging
+  return Object.assign(service, { childId: await childOf(service) })
+}
+
+async function childOf({ client }: SessionFixture, parentId = 'ses_1'): Promise<string> {
+  const { sessions } = await client.listSessions({ parentId }, asKey)
+  assert.equal(sessions.length, 1)
+  return sessions[0]?.sessionId ?? ''
+}
+
+async function errorOf(service: SessionFixture, id?: string): Promise<string | undefined> {
+  return (await service.calls(id))[0]?.error?.type
+}
+
+const interrupt = ({ client }: SessionFixture, sessionId: string) => client.interruptSession({ sessionId }, asKey)
+
+test('a child that is interrupted fails the call, and the parent goes on', async () => {
+  await using service = await openWaiting()
+  await interrupt(service, service.childId)
+  await service.wait()
+  assert.equal(await errorOf(service), 'task.interrupted')
+  assert.deepEqual([await service.outcome(), await service.outcome(service.childId)], [1, 3])
+})
+
+test('a child that is removed fails the call, and the parent goes on', async () => {
+  await using service = await openWaiting()
+  await service.client.removeSession({ sessionId: service.childId }, asKey)
+  await service.wait()
+  assert.equal(await errorOf(service), 'task.removed')
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+})
+
+test('a child that takes too long is interrupted, and the parent goes on', async () => {
+  await using service = await openWaiting({ taskTimeoutMs: 300 })
+  await service.wait()
+  assert.equal(await errorOf(service), 'task.timeout')
+  await service.wait(service.childId)
+  assert.deepEqual([await service.outcome(), await service.outcome(service.childId)], [1, 3])
+})
+
+test('an interrupt of a parent interrupts its child, and that of the child', async () => {
+  await using service = await openWaiting({}, 2)
+  const grandchild = await childOf(service, service.childId)
+  await interrupt(service, 'ses_1')
+  for (const id of ['ses_1', service.childId, grandchild]) {
+    await service.wait(id)
+    assert.equal(await service.outcome(id), Outcome.INTERRUPTED)
+  }
+  assert.deepEqual([await errorOf(service), await errorOf(service, service.childId)], ['aborted', 'aborted'])
+})
+
+test('a parent that is removed takes its child along', async () => {
+  await using service = await openWaiting()
+  await service.client.removeSession({ sessionId: 'ses_1' }, asKey)
+  await waitFor('the child to be gone', async () => {
+    const { sessions } = await service.client.listSessions({}, asKey)
+    return sessions.length === 0
+  })
+})
+
+/** Kills a service, or stops it, and opens its files anew. */
+async function reopen(service: SessionFixture, way: 'kill' | 'stop', options: { readonly autoResume?: boolean } = {}) {
+  const directory = await afterKill(service)
+  const peers = scriptedPeers()
+  peers.subagents.push({ agentId: 'explore' })
+  if (way === 'kill') return openSessionService({ peers, directory, ...options })
+  const first = await openSessionService({ peers: hanging(), directory })
+  await waitFor('the child to be asked', () => first.peers.requests.length > 0)
+  await first[Symbol.asyncDispose]()
+  return openSessionService({ peers, directory, ...options })
+}
+
+function hanging() {
+  const peers = scriptedPeers()
+  peers.turns.push(hangs())
+  return peers
+}
+
+for (const way of ['kill', 'stop'] as const) {
+  test(`after a ${way} the parent waits for the same child, whose prompt is there once`, async () => {
+    await using service = await openWaiting()
+    await using after = await reopen(service, way)
+    after.peers.turns.push(text('Found'), text('Thanks'))
+    await after.wait()
+    assert.equal(await childOf(after), service.childId)
+    const [call] = await after.calls()
+    assert.deepEqual([call?.state, call?.metadata], [3, { sessionID: service.childId, agent: 'explore' }])
+    assert.match(JSON.stringify(call?.content), /Found/)
+    const order = async (id?: string) => (await after.messages(id)).map(({ kind }) => kind.case)
+    assert.deepEqual(await order(), ['user', 'assistant', 'assistant', 'idle'])
+    assert.equal((await order(service.childId)).filter((kind) => kind === 'user').length, 1)
+    const [step] = await after.steps()
+    assert.deepEqual([step?.error, step?.costNanos], [undefined, 7n])
+    const { session } = await after.client.getSession({ sessionId: 'ses_1' }, asKey)
+    assert.equal(session?.costNanos, 14n)
+  })
+}
+
+test('where runs that were cut off end, parent and child do, and neither waits for the other', async () => {
+  await using service = await openWaiting()
+  await using after = await reopen(service, 'kill', { autoResume: false })
+  for (const id of ['ses_1', service.childId]) {
+    await after.wait(id)
+    assert.equal(await after.outcome(id), Outcome.INTERRUPTED)
+  }
+  assert.equal(await errorOf(after), 'aborted')
+})
+
+test('a child that was removed while its parent had no owner fails the call', async () => {
+  await using service = await openWaiting()
+  const directory = await afterKill(service)
+  // Nobody runs anything there.
+  await using store = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock: systemClock })
+  await store.removeSession('wrk_1', service.childId)
+  await store[Symbol.asyncDispose]()
+  await using after = await openSessionService({ directory })
+  await after.wait()
+  assert.equal(await errorOf(after), 'task.removed')
+})
