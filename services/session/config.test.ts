@@ -9,6 +9,7 @@ test('what is not set has its default', () => {
     store: { kind: 'sqlite', directory: '/data' },
     ...{ maxRuns: 64, leaseMs: 15_000, autoResume: true },
     ...{ permissionTimeoutMs: 300_000, eventRetentionMs: 7 * 86_400_000 },
+    ...{ taskDepth: 5, taskTimeoutMs: 3_600_000 },
   })
 })
 
@@ -25,12 +26,15 @@ test('whether runs go on by themselves is a switch', () => {
 })
 
 test('settings are read, in seconds', () => {
-  const { maxRuns, leaseMs, permissionTimeoutMs } = readConfig({
+  const { maxRuns, leaseMs, permissionTimeoutMs, taskDepth, taskTimeoutMs } = readConfig({
     PORTICO_SESSION_MAX_RUNS: '2',
     PORTICO_SESSION_LEASE_SECONDS: '3',
     PORTICO_PERMISSION_TIMEOUT: '4',
+    PORTICO_TASK_DEPTH: '0',
+    PORTICO_TASK_TIMEOUT: '5',
   })
-  assert.deepEqual([maxRuns, leaseMs, permissionTimeoutMs], [2, 3_000, 4_000])
+  const all = [maxRuns, leaseMs, permissionTimeoutMs, taskDepth, taskTimeoutMs]
+  assert.deepEqual(all, [2, 3_000, 4_000, 0, 5_000])
 })
 
 test('every problem is reported at once', () => {

@@ -46,6 +46,8 @@ catalogTest('without configuration there are the built-in agents, build first', 
     'edit * DENY',
     'edit .opencode/plans/*.md ALLOW',
     'bash * ASK',
+    'task * DENY',
+    'task explore ALLOW',
   ])
   const explore = rulesOf(await find(catalog, 'explore'))
   assert.deepEqual(
@@ -136,6 +138,8 @@ catalogTest(
       'edit * DENY',
       'edit .opencode/plans/*.md ALLOW',
       'bash * ASK',
+      'task * DENY',
+      'task explore ALLOW',
       'all-global * DENY',
       'all-json * DENY',
       'all-jsonc * DENY',
