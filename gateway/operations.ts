@@ -9,6 +9,7 @@ import { testPolicy } from './federation/test-policy.ts'
 import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from './inbox/operations.ts'
 import { createKey, deleteKey, getKey, getOwnKey, listKeys, updateKey } from './keys/operations.ts'
 import { getLocation } from './location/operations.ts'
+import { listMcpServers } from './mcp/operations.ts'
 import { getContext, getMessage, listMessages } from './message/operations.ts'
 import { countMessageTokens, createMessage } from './messages/operations.ts'
 import { getProvider, listModels, listProviders } from './model/operations.ts'
@@ -78,7 +79,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[exportSession, importSession],
   ...[listPermissionRequests, listSessionPermissions, getSessionPermission, replyToSessionPermission],
   ...[listSavedPermissions, removeSavedPermission],
-  ...[listAgents, getAgent, listSkills],
+  ...[listAgents, getAgent, listSkills, listMcpServers],
   getLocation,
   ...[listModels, listProviders, getProvider],
   ...[getInfo, getHealth],

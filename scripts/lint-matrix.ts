@@ -114,6 +114,7 @@ const MATRIX: readonly MatrixRow[] = [
         'lru-cache',
         'ignore',
         'cel-js',
+        '@modelcontextprotocol/client',
         '@pydantic/genai-prices',
         '@npmcli/arborist',
         'pacote',

@@ -31,14 +31,20 @@ function sessionEvent<const T extends string, const S extends z.core.$ZodLooseSh
   })
 }
 
-/** An event of a location, which is never kept and says nothing but that something changed. */
+const mcpServer = { server: z.string() }
+
+/** An event of a location, which is never kept and says nothing but that something changed, and of what. */
 function locationEvent<const T extends string>(type: T) {
+  return locationEventOf(type, {})
+}
+
+function locationEventOf<const T extends string, const S extends z.ZodRawShape>(type: T, data: S) {
   return z.strictObject({
     id: z.string(),
     created: time,
     type: z.literal(type),
     location: locationRef,
-    data: z.strictObject({}),
+    data: z.strictObject(data),
   })
 }
 
@@ -152,6 +158,8 @@ export const event = z
     sessionEvent('permission.replied', { requestID: z.string(), reply: permissionReply }),
     locationEvent('agent.updated'),
     locationEvent('skill.updated'),
+    locationEventOf('mcp.updated', mcpServer),
+    locationEventOf('mcp.tools.changed', mcpServer),
   ])
   .meta({ id: 'Event' })
 

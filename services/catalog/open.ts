@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
@@ -12,12 +13,15 @@ import { findSupervisor } from './adapters/commands/find-supervisor.ts'
 import { sweepOutputPipes } from './adapters/commands/output-pipe.ts'
 import { ReapedCommand } from './adapters/commands/reaped-command.ts'
 import { SupervisedCommand } from './adapters/commands/supervised-command.ts'
+import { Configuration } from './adapters/configuration/configuration.ts'
+import { TrustedDirectories } from './adapters/configuration/trusted-directories.ts'
 import { FileSource } from './adapters/definitions/file-source.ts'
 import { FileAttachments } from './adapters/files/file-attachments.ts'
 import { GuardedFiles } from './adapters/files/guarded-files.ts'
 import { instructionFiles } from './adapters/instructions/instruction-files.ts'
 import { FileLocations } from './adapters/locations/file-locations.ts'
 import { WorkspaceRoots } from './adapters/locations/workspace-roots.ts'
+import { McpSource } from './adapters/mcp/mcp-source.ts'
 import { NpmPackages } from './adapters/packages/npm-packages.ts'
 import { skillFiles } from './adapters/skills/skill-files.ts'
 import { bashTool } from './adapters/tools/bash.ts'
@@ -36,6 +40,7 @@ import type { Config } from './config.ts'
 import { createRoutes } from './routes.ts'
 import { joinTools } from './run/join-tools.ts'
 import { OpenLocations } from './run/open-locations.ts'
+import { ProcessPlaces } from './run/process-places.ts'
 import { ToolCalls } from './run/tool-calls.ts'
 
 /** What this process serves. */
@@ -66,7 +71,8 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const scratch = dependencies.scratch ?? environment.TMPDIR ?? '/tmp'
   if (dependencies.scratch !== undefined) await mkdir(scratch, { recursive: true, mode: 0o700 })
   await sweepOutputPipes(scratch, clock.now())
-  const bash = bashTool(environment, shell, await commandStarter(environment.PATH ?? '', scratch, logger))
+  const start = await commandStarter(environment.PATH ?? '', scratch, logger)
+  const bash = bashTool(environment, shell, start)
   const guarded = new GuardedFiles(configDirectory, home)
   const threads = opening.use(new SearchThreads())
   const tools = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
@@ -78,13 +84,22 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     }),
   )
   const files = { watchers: new DirectoryWatchers(), logger }
+  const trusted = new TrustedDirectories([configDirectory, ...config.trustedDirectories])
+  const mcp = opening.use(
+    new McpSource({
+      configuration: new Configuration({ configDirectory, trusted, watchers: files.watchers }),
+      places: new ProcessPlaces(config.processesPerCore * availableParallelism()),
+      onChange: (directory, change) => opened.publish(directory, change),
+      ...{ start, shell, environment, clock, logger },
+    }),
+  )
   const opened = opening.use(
     new OpenLocations({
       sources: {
         agents: new FileSource(agentFiles(configDirectory, home), files),
         skills: new FileSource(skillFiles(configDirectory, home), files),
         instructions: new FileSource(instructionFiles(configDirectory), files),
-        tools: joinTools([builtinTools(tools)]),
+        tools: joinTools([builtinTools(tools), mcp]),
       },
       skillTools: (skills) => new ToolBox([skillTool(skills)], guarded),
       idleMs: config.locationIdleSeconds * 1_000,
@@ -97,6 +112,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     attachments: new FileAttachments(),
     opened,
     calls,
+    mcpServers: mcp,
   })
   const draining = new AbortController()
   opening.defer(() => draining.abort(serviceClosing()))

@@ -2,11 +2,13 @@ import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 import type { Attachments } from './ports/attachments.ts'
 import type { Locations } from './ports/locations.ts'
+import type { McpServers } from './ports/mcp-servers.ts'
 import { reasons } from './reasons.ts'
 import { endTools } from './rpc/end-tools.ts'
 import { getAgent } from './rpc/get-agent.ts'
 import { getSkill } from './rpc/get-skill.ts'
 import { listAgents } from './rpc/list-agents.ts'
+import { listMcpServers } from './rpc/list-mcp-servers.ts'
 import { listSkills } from './rpc/list-skills.ts'
 import { listTools } from './rpc/list-tools.ts'
 import { prepareTool } from './rpc/prepare-tool.ts'
@@ -23,6 +25,7 @@ export interface HandlerDependencies {
   readonly opened: OpenLocations
   readonly attachments: Attachments
   readonly calls: ToolCalls
+  readonly mcpServers: McpServers
 }
 
 /** The routes of the catalog service. */
@@ -33,6 +36,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     getAgent: getAgent(dependencies),
     getSkill: getSkill(dependencies),
     listSkills: listSkills(dependencies),
+    listMcpServers: listMcpServers(dependencies),
     listTools: listTools(dependencies),
     readAttachment: readAttachment(dependencies),
     prepareTool: prepareTool(dependencies),

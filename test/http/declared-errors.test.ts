@@ -144,6 +144,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'provider.list': ofLocation('/api/provider'),
   'provider.get': { ...ofLocation('/api/provider/portico'), PROVIDER_NOT_FOUND: { path: '/api/provider/nobody' } },
   'agent.list': ofLocation('/api/agent'),
+  'mcp.list': ofLocation('/api/mcp'),
   'skill.list': ofLocation('/api/skill'),
   'agent.get': { ...ofLocation('/api/agent/build'), AGENT_NOT_FOUND: { path: '/api/agent/nobody' } },
   'location.get': ofLocation('/api/location'),

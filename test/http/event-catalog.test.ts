@@ -9,7 +9,11 @@ import { waitFor } from '#test/support/wait-until.ts'
 
 const stands = { message: { case: 'connected', value: {} } } as const
 
-const updated = (directory: string, kind: 'agentsUpdated' | 'skillsUpdated' = 'agentsUpdated') =>
+type Change =
+  | { readonly case: 'agentsUpdated' | 'skillsUpdated'; readonly value: object }
+  | { readonly case: 'mcpServerUpdated' | 'mcpToolsChanged'; readonly value: { readonly server: string } }
+
+const updated = (directory: string, change: Change = { case: 'agentsUpdated', value: {} }) =>
   ({
     message: {
       case: 'event',
@@ -17,7 +21,7 @@ const updated = (directory: string, kind: 'agentsUpdated' | 'skillsUpdated' = 'a
         eventId: 'evt_c1',
         createTime: { seconds: 1_700_000_000n, nanos: 250_000_000 },
         directory,
-        event: { case: kind, value: {} },
+        event: change,
       },
     },
   }) as const
@@ -39,7 +43,9 @@ forEachTransport((name, connect) => {
       async *streamEvents(_, context) {
         yield stands
         yield updated('/srv/project')
-        yield updated('/srv/other', 'skillsUpdated')
+        yield updated('/srv/project', { case: 'mcpServerUpdated', value: { server: 'files' } })
+        yield updated('/srv/project', { case: 'mcpToolsChanged', value: { server: 'files' } })
+        yield updated('/srv/other', { case: 'skillsUpdated', value: {} })
         await gone(context)
       },
     }
@@ -49,6 +55,9 @@ forEachTransport((name, connect) => {
     const common = { id: 'evt_c1', created: 1_700_000_000_250, data: {} }
     assert.deepEqual(dataOf(text).slice(1), [
       { ...common, type: 'agent.updated', location: { directory: '/srv/project' } },
+      ...['mcp.updated', 'mcp.tools.changed'].map((type) => {
+        return { ...common, type, location: { directory: '/srv/project' }, data: { server: 'files' } }
+      }),
       { ...common, type: 'skill.updated', location: { directory: '/srv/other' } },
     ])
     assert.equal(text.split('id: ').length, 2, 'only server.connected has a position')

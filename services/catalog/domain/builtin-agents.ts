@@ -16,6 +16,7 @@ const ENVIRONMENT_FILES = [
 export const DEFAULT_RULES: readonly PermissionRule[] = [
   rule('*', '*', 'allow'),
   rule('external_directory', '*', 'ask'),
+  rule('mcp', '*', 'ask'),
   ...ENVIRONMENT_FILES,
 ]
 

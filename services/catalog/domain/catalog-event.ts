@@ -1,8 +1,13 @@
+/** What changed in an open location. */
+export type CatalogChange =
+  | { readonly type: 'agents-updated' | 'skills-updated' }
+  /** The status of an MCP server, or its tools. */
+  | { readonly type: 'mcp-server-updated' | 'mcp-tools-changed'; readonly server: string }
+
 /** Something that changed in an open location. */
-export interface CatalogEvent {
+export type CatalogEvent = CatalogChange & {
   readonly id: string
   /** When it was noticed, in milliseconds since the epoch. */
   readonly timeCreated: number
   readonly directory: string
-  readonly type: 'agents-updated' | 'skills-updated'
 }

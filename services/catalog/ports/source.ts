@@ -11,8 +11,11 @@ export interface Source<T> {
 
 /** A source that looks after one location. Disposing it releases what it watches. */
 export interface OpenSource<T> extends Disposable {
-  /** What is offered at this moment, whether `changed` was called or not. May be called again while it reads. */
-  read(): Promise<Offer<T>>
+  /**
+   * What is offered at this moment, whether `changed` was called or not. May be called again while it reads. `start`: what has to
+   * be started before it can be known is started, and waited for, some seconds at most; else what is known of it counts.
+   */
+  read(start?: boolean): Promise<Offer<T>>
 }
 
 /** What a source offers. */

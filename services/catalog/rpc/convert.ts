@@ -3,8 +3,10 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import {
   type AgentSchema,
   type LocationSchema,
+  type McpServerSchema,
   Agent_Mode as Mode,
   PermissionRule_Effect as RuleEffect,
+  McpServer_Status as ServerStatus,
   type SkillSchema,
   type ToolContentSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
@@ -12,13 +14,22 @@ import type { RunToolResponseSchema } from '#gen/portico/catalog/v1/catalog_serv
 import type { CatalogEventSchema } from '#gen/portico/catalog/v1/event_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { Agent } from '../domain/agent.ts'
-import type { CatalogEvent } from '../domain/catalog-event.ts'
+import type { CatalogChange, CatalogEvent } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
+import type { McpServerState } from '../domain/mcp/server-state.ts'
 import type { Skill } from '../domain/skill.ts'
 import type { ToolContent } from '../ports/tools.ts'
 import type { CallEvent } from '../run/run-call.ts'
 
 const modes = enumTable({ primary: Mode.PRIMARY, subagent: Mode.SUBAGENT, all: Mode.ALL })
+const statuses = enumTable({
+  connected: ServerStatus.CONNECTED,
+  idle: ServerStatus.IDLE,
+  starting: ServerStatus.STARTING,
+  disabled: ServerStatus.DISABLED,
+  failed: ServerStatus.FAILED,
+  needs_auth: ServerStatus.NEEDS_AUTH,
+})
 const effects = enumTable({ allow: RuleEffect.ALLOW, deny: RuleEffect.DENY, ask: RuleEffect.ASK })
 
 /** A location as a message. */
@@ -51,6 +62,15 @@ export function skillToProto({ id, ...rest }: Skill): MessageInitShape<typeof Sk
   return { ...rest, skillId: id }
 }
 
+/** An MCP server as a message. */
+export function mcpServerToProto(server: McpServerState): MessageInitShape<typeof McpServerSchema> {
+  const { name, status, error, tools, omitted, omittedCount } = server
+  return {
+    ...{ name, status: statuses.toProto(status), toolCount: tools, omittedTools: [...omitted], omittedCount },
+    ...(error !== undefined && { error }),
+  }
+}
+
 /** What a running call reports, as a message. */
 export function callEventToProto(event: CallEvent): MessageInitShape<typeof RunToolResponseSchema> {
   if (event.type === 'progressed') return { event: { case: 'progressed', value: { metadata: event.metadata } } }
@@ -66,19 +86,21 @@ function contentToProto(content: ToolContent): MessageInitShape<typeof ToolConte
   return { content: { case: 'file', value: { data: data as Uint8Array<ArrayBuffer>, mime, name } } }
 }
 
-const eventCases = { 'agents-updated': 'agentsUpdated', 'skills-updated': 'skillsUpdated' } as const
-
 /** An event as a message. */
-export function eventToProto({
-  id,
-  timeCreated,
-  directory,
-  type,
-}: CatalogEvent): MessageInitShape<typeof CatalogEventSchema> {
-  return {
-    eventId: id,
-    createTime: timestampFromMs(timeCreated),
-    directory,
-    event: { case: eventCases[type], value: {} },
+export function eventToProto(event: CatalogEvent): MessageInitShape<typeof CatalogEventSchema> {
+  const { id, timeCreated, directory } = event
+  return { eventId: id, createTime: timestampFromMs(timeCreated), directory, event: changeToProto(event) }
+}
+
+function changeToProto(change: CatalogChange): NonNullable<MessageInitShape<typeof CatalogEventSchema>['event']> {
+  switch (change.type) {
+    case 'agents-updated':
+      return { case: 'agentsUpdated', value: {} }
+    case 'skills-updated':
+      return { case: 'skillsUpdated', value: {} }
+    case 'mcp-server-updated':
+      return { case: 'mcpServerUpdated', value: { server: change.server } }
+    case 'mcp-tools-changed':
+      return { case: 'mcpToolsChanged', value: { server: change.server } }
   }
 }

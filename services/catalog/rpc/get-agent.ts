@@ -15,7 +15,7 @@ export function getAgent(dependencies: {
   const { locations, opened } = dependencies
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
-    const generation = await opened.open(location).generation(request.generation)
+    const generation = await opened.open(location).generation(request.generation, request.forStep)
     const { agents, defaultId } = generation.agents
     const id = request.agentId ?? defaultId
     const agent = agents.find((candidate) => candidate.id === id)

@@ -18,6 +18,7 @@ async function find(catalog: CatalogFixture, id: string) {
 const DEFAULTS = [
   '* * ALLOW',
   'external_directory * ASK',
+  'mcp * ASK',
   'read *.env ASK',
   'read *.env.* ASK',
   'read *.env.example ALLOW',

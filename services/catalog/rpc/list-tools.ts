@@ -12,7 +12,7 @@ export function listTools(dependencies: {
   const { locations, opened } = dependencies
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
-    const { id, tools } = await opened.open(location).generation(request.generation)
+    const { id, tools } = await opened.open(location).generation(request.generation, true)
     return { tools: [...tools.list()], generation: id }
   }
 }

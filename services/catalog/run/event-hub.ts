@@ -3,7 +3,7 @@ import type { CatalogEvent } from '../domain/catalog-event.ts'
 /** What a subscriber receives: `ready` first, `missed` where it fell behind. */
 export type HubItem = { readonly type: 'ready' | 'missed' } | { readonly type: 'event'; readonly event: CatalogEvent }
 
-/** Events that may wait for a reader, each of another location or kind. */
+/** Events that may wait for a reader, each of another location, kind or MCP server. */
 const MAX_WAITING = 1_000
 
 /** Passes events on to those who listen. */
@@ -54,7 +54,7 @@ class Subscriber {
 
   add(event: CatalogEvent): void {
     if (!this.#wanted(event.directory)) return
-    const key = `${event.type}\0${event.directory}`
+    const key = `${event.type}\0${event.directory}\0${'server' in event ? event.server : ''}`
     if (this.#waiting.size >= MAX_WAITING && !this.#waiting.has(key)) {
       this.#waiting.clear()
       this.#missed = true

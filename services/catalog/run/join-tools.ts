@@ -10,8 +10,8 @@ export function joinTools(sources: readonly ToolSource[]): ToolSource {
     open(location, changed) {
       const open = sources.map((source) => source.open(location, changed))
       return {
-        async read() {
-          const offers = await Promise.all(open.map((source) => source.read()))
+        async read(start) {
+          const offers = await Promise.all(open.map((source) => source.read(start)))
           const digest = hash('sha256', JSON.stringify(offers.map((offer) => offer.digest)), 'hex')
           return { value: joined(offers.map((offer) => offer.value)), digest }
         },

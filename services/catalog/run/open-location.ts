@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { Rejection } from '#shared/rejection.ts'
 import type { AgentSet } from '../domain/agent-merge.ts'
-import type { CatalogEvent } from '../domain/catalog-event.ts'
+import type { CatalogChange } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
 import type { Skill } from '../domain/skill.ts'
 import type { Offer, OpenSource, Source } from '../ports/source.ts'
@@ -32,9 +32,9 @@ export interface Generation extends Offered {
 export type Digests = Readonly<Record<Kind, string>>
 
 /** The event that says that another one is offered than before; undefined: clients are not shown it. */
-const UPDATES: Readonly<Record<Kind, CatalogEvent['type'] | undefined>> = {
-  agents: 'agents-updated',
-  skills: 'skills-updated',
+const UPDATES: Readonly<Record<Kind, CatalogChange | undefined>> = {
+  agents: { type: 'agents-updated' },
+  skills: { type: 'skills-updated' },
   instructions: undefined,
   tools: undefined,
 }
@@ -54,7 +54,7 @@ interface Options {
   /** Called when something may have changed: whoever owns the location is to reload it. */
   readonly onSignal: () => void
   /** Called after a reload that found something else than the one before, or than `before` says. */
-  readonly onUpdate: (type: CatalogEvent['type']) => void
+  readonly onUpdate: (change: CatalogChange) => void
   /** What it offered when it was last open. */
   readonly before: Digests | undefined
 }
@@ -104,20 +104,23 @@ export class OpenLocation implements Disposable {
 
   /**
    * The generation with this id, else the present one: what the sources offer at this moment. Rejects with
-   * LOCATION_GENERATION_GONE when that id is neither kept nor the present one's.
+   * LOCATION_GENERATION_GONE when that id is neither kept nor the present one's. `start`: as when sources are read.
    */
-  async generation(id?: string): Promise<Generation> {
+  async generation(id?: string, start = false): Promise<Generation> {
     const kept = id === undefined ? undefined : this.#generations.get(id)
     if (kept !== undefined) return this.#keep(kept)
-    const present = await this.reload()
+    // Whoever names a generation has seen what was started.
+    const present = await this.reload(start || id !== undefined)
     if (id === undefined || present.id === id) return present
     throw new Rejection('LOCATION_GENERATION_GONE', { directory: this.location.directory, generation: id })
   }
 
   /** Reads the sources again, and begins a new generation when they offer something else. */
-  async reload(): Promise<Generation> {
+  async reload(start = false): Promise<Generation> {
     const turn = ++this.#begun
-    const offers = await Promise.all(this.#sources.map(async ([kind, source]) => [kind, await source.read()] as const))
+    const offers = await Promise.all(
+      this.#sources.map(async ([kind, source]) => [kind, await source.read(start)] as const),
+    )
     const digests = byKind(offers, ({ digest }) => digest) as Digests
     const id = hash('sha256', JSON.stringify(digests), 'hex').slice(0, 32)
     const offered = byKind(offers, ({ value }) => value) as Offered
@@ -128,8 +131,8 @@ export class OpenLocation implements Disposable {
     const before = this.#digests
     this.#digests = digests
     for (const kind of KINDS) {
-      const type = UPDATES[kind]
-      if (type !== undefined && before !== undefined && before[kind] !== digests[kind]) this.#options.onUpdate(type)
+      const change = UPDATES[kind]
+      if (change !== undefined && before !== undefined && before[kind] !== digests[kind]) this.#options.onUpdate(change)
     }
     return generation
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
+import type { CatalogChange } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
 import type { Skill } from '../domain/skill.ts'
 import type { Tools } from '../ports/tools.ts'
@@ -68,13 +69,19 @@ export class OpenLocations implements Disposable {
     return open
   }
 
+  /** Emits that something has changed in a location. */
+  publish(directory: string, change: CatalogChange): void {
+    const { clock } = this.#dependencies
+    this.events.publish({ id: timedId('evt', clock), timeCreated: clock.now(), directory, ...change })
+  }
+
   [Symbol.dispose](): void {
     clearInterval(this.#sweep)
     for (const [directory, entry] of this.#entries) this.#close(directory, entry)
   }
 
   #begin(location: Location): OpenLocation {
-    const { sources, skillTools, clock } = this.#dependencies
+    const { sources, skillTools } = this.#dependencies
     const { directory } = location
     const before = this.#closed.get(directory)
     this.#closed.delete(directory)
@@ -84,9 +91,7 @@ export class OpenLocations implements Disposable {
         this.#signalled.add(open)
         void this.#reloadSignalled()
       },
-      onUpdate: (type) => {
-        this.events.publish({ id: timedId('evt', clock), timeCreated: clock.now(), directory, type })
-      },
+      onUpdate: (change) => this.publish(directory, change),
     })
     return open
   }

@@ -11,11 +11,15 @@ import type { PeerCall } from './peer-call.ts'
 export interface Catalog {
   /** Undefined: the default directory. With a base, the directory may be relative to it, or begin with `~`. */
   resolveLocation(call: PeerCall, directory: string | undefined, base?: string): Promise<SessionLocation>
-  /** An undefined id: the location's default agent. With it comes the location as it is now, for the calls of one step. */
+  /**
+   * An undefined id: the location's default agent. With it comes the location as it is now, for the calls of one step;
+   * `forStep`: with the tools of what has to be started first, for which it may wait some seconds.
+   */
   getAgent(
     call: PeerCall,
     directory: string,
     agentId: string | undefined,
+    forStep?: boolean,
   ): Promise<{ agent: Agent; location: PinnedLocation }>
   getSkill(call: PeerCall, directory: string, id: string): Promise<Skill>
   /** Agents that others may call, hidden ones too. */

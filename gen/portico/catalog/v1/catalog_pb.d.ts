@@ -403,6 +403,116 @@ export declare type Tool = Message<"portico.catalog.v1.Tool"> & {
 export declare const ToolSchema: GenMessage<Tool>;
 
 /**
+ * An MCP server of a location.
+ *
+ * @generated from message portico.catalog.v1.McpServer
+ */
+export declare type McpServer = Message<"portico.catalog.v1.McpServer"> & {
+  /**
+   * Its key in the configuration.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: portico.catalog.v1.McpServer.Status status = 2;
+   */
+  status: McpServer_Status;
+
+  /**
+   * Why, for people; absent: nothing is wrong.
+   *
+   * @generated from field: optional string error = 3;
+   */
+  error?: string | undefined;
+
+  /**
+   * How many of its tools are offered.
+   *
+   * @generated from field: int32 tool_count = 4;
+   */
+  toolCount: number;
+
+  /**
+   * Names of tools that are not offered, for lack of room or because something is wrong with them; the first 20.
+   *
+   * @generated from field: repeated string omitted_tools = 5;
+   */
+  omittedTools: string[];
+
+  /**
+   * How many are not offered.
+   *
+   * @generated from field: int32 omitted_count = 6;
+   */
+  omittedCount: number;
+};
+
+/**
+ * Describes the message portico.catalog.v1.McpServer.
+ * Use `create(McpServerSchema)` to create a new message.
+ */
+export declare const McpServerSchema: GenMessage<McpServer>;
+
+/**
+ * How a server is.
+ *
+ * @generated from enum portico.catalog.v1.McpServer.Status
+ */
+export enum McpServer_Status {
+  /**
+   * @generated from enum value: STATUS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is there.
+   *
+   * @generated from enum value: STATUS_CONNECTED = 1;
+   */
+  CONNECTED = 1,
+
+  /**
+   * It starts when it is needed: it was not yet, or its process made room for others.
+   *
+   * @generated from enum value: STATUS_IDLE = 2;
+   */
+  IDLE = 2,
+
+  /**
+   * @generated from enum value: STATUS_STARTING = 3;
+   */
+  STARTING = 3,
+
+  /**
+   * The configuration switches it off.
+   *
+   * @generated from enum value: STATUS_DISABLED = 4;
+   */
+  DISABLED = 4,
+
+  /**
+   * It cannot be used, or is away and tried again.
+   *
+   * @generated from enum value: STATUS_FAILED = 5;
+   */
+  FAILED = 5,
+
+  /**
+   * It asks who is calling, and was not shown it.
+   *
+   * @generated from enum value: STATUS_NEEDS_AUTH = 6;
+   */
+  NEEDS_AUTH = 6,
+}
+
+/**
+ * Describes the enum portico.catalog.v1.McpServer.Status.
+ */
+export declare const McpServer_StatusSchema: GenEnum<McpServer_Status>;
+
+/**
  * What a tool call needs permission for, and what permission was given for.
  *
  * @generated from message portico.catalog.v1.ToolAccess

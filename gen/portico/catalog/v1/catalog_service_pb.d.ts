@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { Agent, Location, Skill, Tool, ToolAccess, ToolContent } from "./catalog_pb.js";
+import type { Agent, Location, McpServer, Skill, Tool, ToolAccess, ToolContent } from "./catalog_pb.js";
 import type { CatalogEvent } from "./event_pb.js";
 
 /**
@@ -133,6 +133,14 @@ export declare type GetAgentRequest = Message<"portico.catalog.v1.GetAgentReques
    * @generated from field: optional string generation = 3;
    */
   generation?: string | undefined;
+
+  /**
+   * A step follows: what has to be started before its tools are known, such as an MCP server, is started, and waited for, for
+   * some seconds.
+   *
+   * @generated from field: bool for_step = 4;
+   */
+  forStep: boolean;
 };
 
 /**
@@ -313,6 +321,47 @@ export declare type ListToolsResponse = Message<"portico.catalog.v1.ListToolsRes
  * Use `create(ListToolsResponseSchema)` to create a new message.
  */
 export declare const ListToolsResponseSchema: GenMessage<ListToolsResponse>;
+
+/**
+ * @generated from message portico.catalog.v1.ListMcpServersRequest
+ */
+export declare type ListMcpServersRequest = Message<"portico.catalog.v1.ListMcpServersRequest"> & {
+  /**
+   * Absolute path; absent: the default project directory.
+   *
+   * @generated from field: optional string directory = 1;
+   */
+  directory?: string | undefined;
+};
+
+/**
+ * Describes the message portico.catalog.v1.ListMcpServersRequest.
+ * Use `create(ListMcpServersRequestSchema)` to create a new message.
+ */
+export declare const ListMcpServersRequestSchema: GenMessage<ListMcpServersRequest>;
+
+/**
+ * @generated from message portico.catalog.v1.ListMcpServersResponse
+ */
+export declare type ListMcpServersResponse = Message<"portico.catalog.v1.ListMcpServersResponse"> & {
+  /**
+   * @generated from field: portico.catalog.v1.Location location = 1;
+   */
+  location?: Location | undefined;
+
+  /**
+   * In the order of the configuration; at most 50 that may run.
+   *
+   * @generated from field: repeated portico.catalog.v1.McpServer servers = 2;
+   */
+  servers: McpServer[];
+};
+
+/**
+ * Describes the message portico.catalog.v1.ListMcpServersResponse.
+ * Use `create(ListMcpServersResponseSchema)` to create a new message.
+ */
+export declare const ListMcpServersResponseSchema: GenMessage<ListMcpServersResponse>;
 
 /**
  * @generated from message portico.catalog.v1.ReadAttachmentRequest
@@ -813,6 +862,16 @@ export declare const CatalogService: GenService<{
     methodKind: "unary";
     input: typeof ListToolsRequestSchema;
     output: typeof ListToolsResponseSchema;
+  },
+  /**
+   * Lists the MCP servers of a location, and starts those that may run: it waits for them as for the tools of a step.
+   *
+   * @generated from rpc portico.catalog.v1.CatalogService.ListMcpServers
+   */
+  listMcpServers: {
+    methodKind: "unary";
+    input: typeof ListMcpServersRequestSchema;
+    output: typeof ListMcpServersResponseSchema;
   },
   /**
    * Reads a `file:` or `data:` attachment. Rejects with ATTACHMENT_INVALID: another scheme, unreadable, outside the

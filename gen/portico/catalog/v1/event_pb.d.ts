@@ -51,6 +51,18 @@ export declare type CatalogEvent = Message<"portico.catalog.v1.CatalogEvent"> & 
      */
     value: SkillsUpdated;
     case: "skillsUpdated";
+  } | {
+    /**
+     * @generated from field: portico.catalog.v1.McpServerUpdated mcp_server_updated = 20;
+     */
+    value: McpServerUpdated;
+    case: "mcpServerUpdated";
+  } | {
+    /**
+     * @generated from field: portico.catalog.v1.McpToolsChanged mcp_tools_changed = 21;
+     */
+    value: McpToolsChanged;
+    case: "mcpToolsChanged";
   } | { case: undefined; value?: undefined };
 };
 
@@ -87,4 +99,44 @@ export declare type SkillsUpdated = Message<"portico.catalog.v1.SkillsUpdated"> 
  * Use `create(SkillsUpdatedSchema)` to create a new message.
  */
 export declare const SkillsUpdatedSchema: GenMessage<SkillsUpdated>;
+
+/**
+ * The status of an MCP server is another one.
+ *
+ * @generated from message portico.catalog.v1.McpServerUpdated
+ */
+export declare type McpServerUpdated = Message<"portico.catalog.v1.McpServerUpdated"> & {
+  /**
+   * Name of the server.
+   *
+   * @generated from field: string server = 1;
+   */
+  server: string;
+};
+
+/**
+ * Describes the message portico.catalog.v1.McpServerUpdated.
+ * Use `create(McpServerUpdatedSchema)` to create a new message.
+ */
+export declare const McpServerUpdatedSchema: GenMessage<McpServerUpdated>;
+
+/**
+ * The tools of an MCP server are known now, or are others.
+ *
+ * @generated from message portico.catalog.v1.McpToolsChanged
+ */
+export declare type McpToolsChanged = Message<"portico.catalog.v1.McpToolsChanged"> & {
+  /**
+   * Name of the server.
+   *
+   * @generated from field: string server = 1;
+   */
+  server: string;
+};
+
+/**
+ * Describes the message portico.catalog.v1.McpToolsChanged.
+ * Use `create(McpToolsChangedSchema)` to create a new message.
+ */
+export declare const McpToolsChangedSchema: GenMessage<McpToolsChanged>;
 

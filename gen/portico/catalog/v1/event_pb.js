@@ -9,7 +9,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file portico/catalog/v1/event.proto.
  */
 export const file_portico_catalog_v1_event = /*@__PURE__*/
-  fileDesc("Ch5wb3J0aWNvL2NhdGFsb2cvdjEvZXZlbnQucHJvdG8SEnBvcnRpY28uY2F0YWxvZy52MSLnAQoMQ2F0YWxvZ0V2ZW50EhAKCGV2ZW50X2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglkaXJlY3RvcnkYAyABKAkSOwoOYWdlbnRzX3VwZGF0ZWQYCiABKAsyIS5wb3J0aWNvLmNhdGFsb2cudjEuQWdlbnRzVXBkYXRlZEgAEjsKDnNraWxsc191cGRhdGVkGAsgASgLMiEucG9ydGljby5jYXRhbG9nLnYxLlNraWxsc1VwZGF0ZWRIAEIHCgVldmVudCIPCg1BZ2VudHNVcGRhdGVkIg8KDVNraWxsc1VwZGF0ZWRiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Ch5wb3J0aWNvL2NhdGFsb2cvdjEvZXZlbnQucHJvdG8SEnBvcnRpY28uY2F0YWxvZy52MSLtAgoMQ2F0YWxvZ0V2ZW50EhAKCGV2ZW50X2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglkaXJlY3RvcnkYAyABKAkSOwoOYWdlbnRzX3VwZGF0ZWQYCiABKAsyIS5wb3J0aWNvLmNhdGFsb2cudjEuQWdlbnRzVXBkYXRlZEgAEjsKDnNraWxsc191cGRhdGVkGAsgASgLMiEucG9ydGljby5jYXRhbG9nLnYxLlNraWxsc1VwZGF0ZWRIABJCChJtY3Bfc2VydmVyX3VwZGF0ZWQYFCABKAsyJC5wb3J0aWNvLmNhdGFsb2cudjEuTWNwU2VydmVyVXBkYXRlZEgAEkAKEW1jcF90b29sc19jaGFuZ2VkGBUgASgLMiMucG9ydGljby5jYXRhbG9nLnYxLk1jcFRvb2xzQ2hhbmdlZEgAQgcKBWV2ZW50Ig8KDUFnZW50c1VwZGF0ZWQiDwoNU2tpbGxzVXBkYXRlZCIiChBNY3BTZXJ2ZXJVcGRhdGVkEg4KBnNlcnZlchgBIAEoCSIhCg9NY3BUb29sc0NoYW5nZWQSDgoGc2VydmVyGAEgASgJYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message portico.catalog.v1.CatalogEvent.
@@ -31,4 +31,18 @@ export const AgentsUpdatedSchema = /*@__PURE__*/
  */
 export const SkillsUpdatedSchema = /*@__PURE__*/
   messageDesc(file_portico_catalog_v1_event, 2);
+
+/**
+ * Describes the message portico.catalog.v1.McpServerUpdated.
+ * Use `create(McpServerUpdatedSchema)` to create a new message.
+ */
+export const McpServerUpdatedSchema = /*@__PURE__*/
+  messageDesc(file_portico_catalog_v1_event, 3);
+
+/**
+ * Describes the message portico.catalog.v1.McpToolsChanged.
+ * Use `create(McpToolsChangedSchema)` to create a new message.
+ */
+export const McpToolsChangedSchema = /*@__PURE__*/
+  messageDesc(file_portico_catalog_v1_event, 4);
 

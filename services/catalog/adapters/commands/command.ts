@@ -1,5 +1,6 @@
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import type { Readable } from 'node:stream'
+import { Duplex, type Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** What to run. */
@@ -8,7 +9,12 @@ export interface CommandOptions {
   readonly command: string
   readonly directory: string
   readonly environment: Readonly<Record<string, string>>
+  /** Gives the command a descriptor that both sides read and write: `CHANNEL`. */
+  readonly channel?: boolean
 }
+
+/** The descriptor of a command's channel. */
+export const CHANNEL = 4
 
 /** How a command ended. */
 export interface CommandEnd {
@@ -25,6 +31,8 @@ export interface CommandEnd {
 export interface Command extends AsyncDisposable {
   /** Standard output and error, in the order in which they were written. */
   readonly output: Readable
+  /** Our end of the channel, when one was wanted. It may stay open after the command has ended. */
+  readonly channel: Duplex | undefined
   /** Resolves when the command itself has ended; rejects with ToolError when its supervision failed. */
   readonly ended: Promise<CommandEnd>
   /** Asks the whole group to end, and waits for the command at most `graceMs`. */
@@ -35,6 +43,12 @@ export interface Command extends AsyncDisposable {
 
 /** Starts a command. Throws ToolError when the system cannot. */
 export type StartCommand = (options: CommandOptions) => Promise<Command>
+
+/** Our end of the channel of a process that was started with one. */
+export function channelOf(child: ChildProcess): Duplex | undefined {
+  const channel = child.stdio[CHANNEL]
+  return channel instanceof Duplex ? channel : undefined
+}
 
 const OUTPUT_GRACE_MS = 500
 

@@ -5,10 +5,10 @@ import { constants, open } from 'node:fs'
 import { Socket } from 'node:net'
 import { constants as systemConstants } from 'node:os'
 import { createInterface } from 'node:readline'
-import type { Readable, Writable } from 'node:stream'
+import type { Duplex, Readable, Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { ToolError } from '../tools/tool.ts'
-import { type Command, type CommandEnd, type CommandOptions, readToEnd, settledWithin } from './command.ts'
+import { type Command, type CommandEnd, type CommandOptions, channelOf, readToEnd, settledWithin } from './command.ts'
 import { killAll, signalGroup } from './process-table.ts'
 import { notStarted, startProcess } from './start-process.ts'
 
@@ -31,6 +31,7 @@ export interface Supervisor {
  */
 export class ReapedCommand implements Command {
   readonly output: Readable
+  readonly channel: Duplex | undefined
   readonly ended: Promise<CommandEnd>
   readonly #supervisor: ChildProcess
   readonly #reports: Reports
@@ -41,6 +42,7 @@ export class ReapedCommand implements Command {
     this.#reports = reports
     this.#mark = mark
     this.output = output
+    this.channel = channelOf(supervisor)
     this.ended = reports.end
   }
 
@@ -52,7 +54,8 @@ export class ReapedCommand implements Command {
       // A session of its own: what ends groups or sessions around this process does not meet it.
       detached: true,
       env: { ...options.environment, PWD: options.directory, [name]: value },
-      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
+      // The supervisors pass on what else they inherit.
+      stdio: ['pipe', 'ignore', 'ignore', 'pipe', ...(options.channel ? ['pipe' as const] : [])],
     })
     const reports = new Reports(child.stdio[3] as Readable)
     try {
@@ -79,6 +82,7 @@ export class ReapedCommand implements Command {
     const gone = Promise.all([this.#reports.closed, exitOf(child)])
     const stdin = child.stdin as Writable
     stdin.destroy()
+    this.channel?.destroy()
     // The command may have stopped it.
     const resume = setInterval(() => child.kill('SIGCONT'), RESUME_EVERY_MS)
     const inTime = await settledWithin(gone, END_MS)

@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import type { Readable, Writable } from 'node:stream'
+import type { Duplex, Readable, Writable } from 'node:stream'
 import { codeOf } from '../files/paths.ts'
 import { ToolError } from '../tools/tool.ts'
-import { type Command, type CommandEnd, type CommandOptions, readToEnd, settledWithin } from './command.ts'
+import { type Command, type CommandEnd, type CommandOptions, channelOf, readToEnd, settledWithin } from './command.ts'
 import { type OutputPipe, openOutputPipe } from './output-pipe.ts'
 import { killAll, signalGroup } from './process-table.ts'
 import { startProcess } from './start-process.ts'
@@ -40,6 +40,7 @@ done`
  */
 export class SupervisedCommand implements Command {
   readonly output: Readable
+  readonly channel: Duplex | undefined
   readonly ended: Promise<CommandEnd>
   readonly #leader: ChildProcess
   readonly #watcher: ChildProcess
@@ -52,6 +53,7 @@ export class SupervisedCommand implements Command {
     this.#group = group
     this.#mark = mark
     this.output = output
+    this.channel = channelOf(leader)
     const end = once(leader, 'exit').then(([code, signal]): CommandEnd => ({ code, signal }))
     const unwatched = once(watcher, 'exit').then((): CommandEnd => {
       throw new ToolError('supervision_lost', 'The process that watched over the command was ended')
@@ -79,7 +81,7 @@ export class SupervisedCommand implements Command {
         cwd: options.directory,
         detached: true,
         env: { ...options.environment, PWD: options.directory, [name]: value },
-        stdio: ['ignore', output.writer, output.writer, 'pipe'],
+        stdio: ['ignore', output.writer, output.writer, 'pipe', ...(options.channel ? ['pipe' as const] : [])],
       }),
     ] as const
     await Promise.allSettled(starting)
@@ -105,6 +107,7 @@ export class SupervisedCommand implements Command {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.channel?.destroy()
     await killAll(this.#group, this.#mark)
     await readToEnd(this.output)
     this.#leader.unref()

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { writeFiles } from '#test/support/catalog.ts'
-import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { DirectoryWatchers } from '../watch/directory-watchers.ts'
 import { Configuration } from './configuration.ts'
@@ -19,7 +18,7 @@ async function begin(t: TestContext, trusted: readonly string[] = []) {
   const configuration = new Configuration({
     configDirectory: join(folder, 'config'),
     trusted: new TrustedDirectories(trusted.map((name) => join(folder, name))),
-    ...{ watchers, logger: silentLogger },
+    watchers,
   })
   const project = { id: 'global', directory: join(folder, 'project'), canonicalDirectory: join(folder, 'project') }
   const location = { directory: join(folder, 'project/app'), project, subpath: 'app' }

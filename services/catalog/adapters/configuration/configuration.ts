@@ -1,7 +1,6 @@
 import type { ConfigurationDocument } from '#services/catalog/domain/configuration.ts'
 import type { Location } from '#services/catalog/domain/location.ts'
 import { isObject } from '#shared/json.ts'
-import type { Logger } from '#shared/telemetry/logging.ts'
 import { isOutOfDescriptors } from '../files/paths.ts'
 import { readBounded } from '../files/read-bounded.ts'
 import type { DirectoryWatchers } from '../watch/directory-watchers.ts'
@@ -16,7 +15,6 @@ interface Options {
   readonly configDirectory: string
   readonly trusted: TrustedDirectories
   readonly watchers: DirectoryWatchers
-  readonly logger: Logger
 }
 
 /** The documents of one location's configuration. Disposing it releases what it watches. */
@@ -77,14 +75,14 @@ class LocationDocuments implements OpenConfiguration {
 
   // Undefined: nothing can be made of it.
   async #read({ path, own }: DocumentFile): Promise<ConfigurationDocument | undefined> {
-    const { trusted, logger } = this.#options
+    const { trusted } = this.#options
     try {
       const value = parseDocument((await readBounded(path, MAX_DOCUMENT_BYTES)).toString())
       if (!isObject(value)) throw new Error('the document is not an object')
       return { path, value, trusted: own || (await trusted.has(path)) }
     } catch (error) {
       if (isOutOfDescriptors(error)) throw error
-      logger.warn({ path, problem: String(error) }, 'A document of the configuration was skipped')
+      // Who reads it for agents reports that, once for all.
       return undefined
     }
   }

@@ -49,8 +49,9 @@ export class RpcCatalogPeer implements Catalog {
     call: PeerCall,
     directory: string,
     agentId: string | undefined,
+    forStep = false,
   ): Promise<{ agent: Agent; location: PinnedLocation }> {
-    const answer = await unary(call, (options) => this.#client.getAgent({ directory, agentId }, options))
+    const answer = await unary(call, (options) => this.#client.getAgent({ directory, agentId, forStep }, options))
     const { agent, generation, instructions } = answer
     return {
       agent: { ...toAgent(given(agent)), instructions },

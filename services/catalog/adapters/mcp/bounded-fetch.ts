@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FetchLike } from '@modelcontextprotocol/client'
+import type { Dispatcher } from 'undici'
+import { MAX_MESSAGE_BYTES, MessageGauge } from './message-gauge.ts'
+
+const MAX_ERROR_BYTES = 64 << 10
+/** More events in what came at once are worked on in parts, with a pause after each. */
+const MANY_EVENTS = 20
+const PART_BYTES = 2 << 10
+const PAUSE_MS = 2
+
+/**
+ * fetch whose bodies are measured: what is larger than a message may be, or too deep, breaks off, and many events that come
+ * at once are handed on slowly. `onAnswer` is called with each answer, or with the error instead of one.
+ */
+export async function boundedFetch(
+  dispatcher: Dispatcher,
+  onAnswer: (method: string, answer: Response | Error) => void,
+): Promise<FetchLike> {
+  const undici = await import('undici')
+  const fetch = undici.fetch as unknown as (url: string | URL, init: object) => Promise<Response>
+  return async (url, init) => {
+    const method = init?.method ?? 'GET'
+    try {
+      const response = await fetch(url, { ...init, dispatcher })
+      onAnswer(method, response)
+      return measured(response)
+    } catch (error) {
+      if (init?.signal?.aborted !== true) onAnswer(method, error instanceof Error ? error : new Error(String(error)))
+      throw error
+    }
+  }
+}
+
+function measured(response: Response): Response {
+  const { status, statusText, headers, ok, body } = response
+  if (body === null) return response
+  const events = headers.get('content-type')?.startsWith('text/event-stream') === true
+  const limit = ok ? MAX_MESSAGE_BYTES : MAX_ERROR_BYTES
+  return new Response(ReadableStream.from(pieces(body, limit, events)), { status, statusText, headers })
+}
+
+async function* pieces(body: AsyncIterable<Uint8Array>, limit: number, events: boolean): AsyncGenerator<Uint8Array> {
+  const gauge = new MessageGauge(limit)
+  for await (const chunk of body) {
+    const ends = events ? endsOfEvents(chunk) : []
+    let from = 0
+    for (const end of ends) {
+      gauge.add(chunk.subarray(from, end))
+      gauge.reset()
+      from = end
+    }
+    gauge.add(chunk.subarray(from))
+    if (ends.length <= MANY_EVENTS) yield chunk
+    else {
+      for (let at = 0; at < chunk.length; at += PART_BYTES) {
+        yield chunk.subarray(at, at + PART_BYTES)
+        await delay(PAUSE_MS)
+      }
+    }
+  }
+}
+
+/** Where events end that end in these bytes: after an empty line. One that is cut in two is found late, which costs nothing. */
+function endsOfEvents(chunk: Uint8Array): number[] {
+  const ends: number[] = []
+  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+  for (const mark of ['\n\n', '\r\n\r\n', '\r\r']) {
+    for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + mark.length)) ends.push(at + mark.length)
+  }
+  return ends.sort((one, other) => one - other)
+}

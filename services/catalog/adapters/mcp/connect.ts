@@ -1,0 +1,107 @@
+import { resolve } from 'node:path'
+import { Client, SdkHttpError } from '@modelcontextprotocol/client'
+import type { Dispatcher } from 'undici'
+import type { McpTarget } from '#services/catalog/domain/mcp/server-entry.ts'
+import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
+import type { StartCommand } from '../commands/command.ts'
+import { callTool, type ToolCall } from './call-tool.ts'
+import { HttpTransport } from './http-transport.ts'
+import { listTools, type ServerTools } from './list-tools.ts'
+import { StdioTransport } from './stdio-transport.ts'
+
+/** A server that has been greeted. */
+export interface Connection {
+  /** Resolves, with the reason, when it is closed, whoever closes it. */
+  readonly closed: Promise<string>
+  /** Asks for its tools; throws an error that says to people what is wrong. */
+  list(signal: AbortSignal, timeoutMs: number): Promise<ServerTools>
+  call(call: ToolCall): Promise<ToolOutcome>
+  /** Resolves when nothing of the server is left. */
+  close(): Promise<void>
+}
+
+/** What a connection is made with. */
+export interface ConnectOptions {
+  /** Called, any number of times, when the server says that it has other tools now. */
+  readonly onToolsChanged: () => void
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+}
+
+/** What servers are started and reached with. */
+export interface ConnectMeans {
+  readonly start: StartCommand
+  readonly shell: string
+  /** All that a local server sees of the environment, beside what its entry adds. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly dispatcher: Dispatcher
+}
+
+const CLIENT = { name: 'portico', version: '1' }
+
+/** A server that wants to know who asks. */
+export class AuthorizationNeeded extends Error {
+  override readonly name = 'AuthorizationNeeded'
+}
+
+/**
+ * Starts a local server, in a directory, or reaches a remote one, and greets it. Throws AuthorizationNeeded, or an error that says to people
+ * what is wrong; then nothing of it is left.
+ */
+export async function connect(
+  target: McpTarget,
+  directory: string,
+  means: ConnectMeans,
+  { signal, timeoutMs, onToolsChanged }: ConnectOptions,
+): Promise<Connection> {
+  const transport = await transportTo(target, directory, means)
+  // No capability is offered: what a server may ask for, by the protocol, is refused.
+  const client = new Client(CLIENT, { jsonSchemaValidator: { getValidator: () => refuseToValidate } })
+  const closed = Promise.withResolvers<string>()
+  const onClose = (): void => closed.resolve(transport.why)
+  client.onclose = onClose
+  client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged)
+  try {
+    await client.connect(transport, { signal, timeout: timeoutMs })
+  } catch (error) {
+    await transport.close()
+    if (error instanceof SdkHttpError && error.status === 401) {
+      throw new AuthorizationNeeded('The server asks for authorization: give it a token in `headers`')
+    }
+    // What the server said at its end says more than that it has ended.
+    throw transport.why === 'it was closed' ? error : new Error(transport.why)
+  }
+  return {
+    closed: closed.promise,
+    list: (signal, timeoutMs) => listTools(client, signal, timeoutMs),
+    call: (call) => callTool(client, call),
+    close: () => transport.close(),
+  }
+}
+
+async function transportTo(
+  target: McpTarget,
+  directory: string,
+  { start, shell, environment, dispatcher }: ConnectMeans,
+): Promise<StdioTransport | HttpTransport> {
+  if (target.type === 'remote') return HttpTransport.create({ ...target, dispatcher })
+  return new StdioTransport(
+    await start({
+      shell,
+      command: `exec 0<&4 1>&4 4>&-; exec ${target.command.map(quoted).join(' ')}`,
+      directory: resolve(directory, target.cwd ?? '.'),
+      environment: { ...environment, ...target.environment },
+      channel: true,
+    }),
+  )
+}
+
+/** One word for a shell. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
+}
+
+// Schemas of servers are never compiled here (ADR 0029).
+function refuseToValidate(): never {
+  throw new Error('Schemas of servers are not compiled')
+}

@@ -1,0 +1,122 @@
+import { type JSONRPCMessage, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import type { Dispatcher } from 'undici'
+import { boundedFetch } from './bounded-fetch.ts'
+
+type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1]
+
+/** A stream that a server ends is opened again, not sooner. */
+const RECONNECT_MS = 1_000
+const MAX_RECONNECT_MS = 30_000
+const GOODBYE_MS = 1_000
+/** What the protocol says of a session that the server no longer knows. */
+const SESSION_GONE = 404
+
+/** Where a server is, and what it is sent with each request. */
+export interface HttpTarget {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly dispatcher: Dispatcher
+}
+
+/** Streamable HTTP with limits, which is closed when the server is gone, or no longer knows the session. */
+export class HttpTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void
+  onerror?: (error: Error) => void
+  onclose?: () => void
+  readonly #inner: StreamableHTTPClientTransport
+  #why = 'it was closed'
+  #closing: Promise<void> | undefined
+
+  private constructor(inner: StreamableHTTPClientTransport) {
+    this.#inner = inner
+  }
+
+  static async create({ url, headers, dispatcher }: HttpTarget): Promise<HttpTransport> {
+    const created = Promise.withResolvers<HttpTransport>()
+    const fetch = await boundedFetch(dispatcher, (method, answer) => {
+      void created.promise.then((transport) => transport.#observe(method, answer))
+    })
+    const inner = new StreamableHTTPClientTransport(new URL(url), {
+      fetch,
+      requestInit: { headers: { ...headers } },
+      reconnectionScheduler: (reconnect, milliseconds, attempt) => {
+        const least = Math.min(RECONNECT_MS * 2 ** attempt, MAX_RECONNECT_MS)
+        const timer = setTimeout(reconnect, Math.max(least, Math.min(milliseconds, MAX_RECONNECT_MS))).unref()
+        return () => clearTimeout(timer)
+      },
+    })
+    const transport = new HttpTransport(inner)
+    created.resolve(transport)
+    return transport
+  }
+
+  /** Why it was closed, for people. */
+  get why(): string {
+    return this.#why
+  }
+
+  get sessionId(): string | undefined {
+    return this.#inner.sessionId
+  }
+
+  async start(): Promise<void> {
+    const onMessage = (message: JSONRPCMessage): void => this.onmessage?.(message)
+    const onError = (error: Error): void => this.onerror?.(error)
+    this.#inner.onmessage = onMessage
+    this.#inner.onerror = onError
+    await this.#inner.start()
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#inner.setProtocolVersion(version)
+  }
+
+  async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    if (this.#closing !== undefined) throw new Error('The server is gone')
+    const onRequestStreamEnd = (): void => this.#unanswered(message)
+    await this.#inner.send(message, { ...options, onRequestStreamEnd })
+  }
+
+  close(): Promise<void> {
+    return this.#end('it was closed')
+  }
+
+  /** Nothing more comes for a request whose stream has ended: whoever waits for its answer would wait in vain. */
+  #unanswered(message: JSONRPCMessage): void {
+    if (!('method' in message) || !('id' in message)) return
+    const error = { code: STREAM_ENDED, message: 'The server ended the connection before it answered' }
+    this.onmessage?.({ jsonrpc: '2.0', id: message.id, error })
+  }
+
+  #observe(method: string, answer: Response | Error): void {
+    if (method === 'DELETE') return
+    if (answer instanceof Error) void this.#end(reasonOf(answer))
+    else if (answer.status === SESSION_GONE && this.#inner.sessionId !== undefined) {
+      void this.#end('it no longer knows the session')
+    }
+  }
+
+  #end(why: string): Promise<void> {
+    if (this.#closing === undefined) this.#why = why
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    // In a turn of its own: whoever sent what failed learns of that first.
+    await new Promise((resolve) => setImmediate(resolve))
+    const goodbye = this.#inner.terminateSession().catch(() => {})
+    const late = new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref())
+    await Promise.race([goodbye, late])
+    await this.#inner.close()
+    this.onclose?.()
+  }
+}
+
+/** JSON-RPC error code of our own, for a request whose answer never comes. */
+export const STREAM_ENDED = -32_099
+
+/** fetch hides what went wrong in the cause of its error. */
+function reasonOf(error: Error): string {
+  return error.cause instanceof Error ? error.cause.message : error.message
+}

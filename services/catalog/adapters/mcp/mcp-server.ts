@@ -1,0 +1,192 @@
+import type { McpServerState } from '#services/catalog/domain/mcp/server-state.ts'
+import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
+import type { ProcessPlace } from '#services/catalog/run/process-places.ts'
+import { Places } from '#shared/places.ts'
+import type { ToolCall } from './call-tool.ts'
+import type { Connection } from './connect.ts'
+import { failedCall, messageOf } from './failed-call.ts'
+import type { ServerTools } from './list-tools.ts'
+import { Retry } from './retry.ts'
+import type { ServerOptions, UsableEntry } from './server-options.ts'
+import { ToolList } from './tool-list.ts'
+import { untilAborted } from './until-aborted.ts'
+
+type Status = Pick<McpServerState, 'status' | 'error'>
+
+interface Live {
+  readonly connection: Connection
+  /** Undefined: it has no process here. */
+  readonly place: ProcessPlace | undefined
+  readonly since: number
+}
+
+/** For its start, where the entry names no time. */
+const START_MS = 30_000
+/** Silence of a call, likewise. */
+const SILENCE_MS = 120_000
+/** For how long a call waits for its server. */
+const READY_MS = 60_000
+/** After so long what ends has worked. */
+const STEADY_MS = 60_000
+const MAX_CALLS = 32
+
+/**
+ * A configured server of one location: started when it is needed, started again, later each time, when it ends by itself, and
+ * ended when its place is wanted while nothing is asked of it. What is known of its tools stays known meanwhile.
+ */
+export class McpServer {
+  readonly entry: UsableEntry
+  readonly #options: ServerOptions
+  readonly #startMs: number
+  readonly #calls = new Places(MAX_CALLS)
+  readonly #closing = new AbortController()
+  readonly #tools: ToolList
+  readonly #retry = new Retry()
+  #status: Status = { status: 'idle', error: undefined }
+  #changed = Promise.withResolvers<void>()
+  #live: Live | undefined
+  #starting: Promise<void> | undefined
+  /** What is being ended. */
+  #ending: Promise<void> = Promise.resolve()
+
+  constructor(entry: UsableEntry, options: ServerOptions) {
+    this.entry = entry
+    this.#options = options
+    this.#startMs = entry.timeoutMs ?? START_MS
+    this.#tools = new ToolList({ clock: options.clock, ask: () => this.#list(), onChange: options.onTools })
+  }
+
+  get status(): Status {
+    return this.#status
+  }
+
+  /** What was last known of its tools. */
+  get listed(): ServerTools {
+    return this.#tools.listed
+  }
+
+  /** Starts it when its tools are not known. Resolves when they are, or it has failed, or it was waited for long enough. */
+  known(): Promise<void> {
+    if (!this.#tools.everKnown) this.#begin()
+    return this.#tools.known
+  }
+
+  /** Calls a tool, once. Throws the signal's reason. */
+  async call(call: Omit<ToolCall, 'timeoutMs'>): Promise<ToolOutcome> {
+    using _place = await this.#calls.take(call.signal)
+    const ready = await this.#ready(call.signal)
+    if (typeof ready === 'string') {
+      return failedCall(
+        'mcp_unavailable',
+        `MCP server ${this.entry.name} is not available, and was sent nothing: ${ready}`,
+      )
+    }
+    using _use = ready.use
+    return await ready.connection.call({ ...call, timeoutMs: this.entry.timeoutMs ?? SILENCE_MS })
+  }
+
+  /** Ends it, for good. Resolves when nothing of it is left. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('It is not configured any more'))
+    this.#retry[Symbol.dispose]()
+    this.#tools[Symbol.dispose]()
+    this.#rest()
+    this.#changed.resolve()
+    await this.#starting
+    await this.#ending
+  }
+
+  /** Begins to start it; does nothing when it is there, is being started, or waits for its next try. */
+  #begin(): void {
+    const { signal } = this.#closing
+    if (this.#live !== undefined || this.#starting !== undefined || this.#retry.pending || signal.aborted) return
+    this.#tools.await()
+    this.#starting = this.#start().catch((error: unknown) => this.#fail(error))
+    this.#become({ status: 'starting', error: undefined })
+  }
+
+  async #start(): Promise<void> {
+    const { connect, places, clock } = this.#options
+    const { signal } = this.#closing
+    await this.#ending
+    const place = this.entry.target.type === 'local' ? await places.take(signal, () => this.#rest()) : undefined
+    using _use = place?.use()
+    let connection: Connection | undefined
+    try {
+      const limits = { signal, timeoutMs: this.#startMs, onToolsChanged: () => this.#tools.changed() }
+      connection = await connect(this.entry, limits)
+      const listed = await connection.list(signal, this.#startMs)
+      signal.throwIfAborted()
+      const live = { connection, place, since: clock.monotonic() }
+      this.#live = live
+      this.#starting = undefined
+      void connection.closed.then((why) => this.#lost(live, why))
+      this.#become({ status: 'connected', error: undefined })
+      this.#tools.learn(listed)
+    } catch (error) {
+      await connection?.close()
+      place?.[Symbol.dispose]()
+      throw error
+    }
+  }
+
+  // A string: why it is not, for people.
+  async #ready(signal: AbortSignal): Promise<{ connection: Connection; use: Disposable | undefined } | string> {
+    const late = AbortSignal.timeout(READY_MS)
+    for (;;) {
+      signal.throwIfAborted()
+      if (this.#closing.signal.aborted) return 'it is not configured any more'
+      if (this.#live !== undefined) return { connection: this.#live.connection, use: this.#live.place?.use() }
+      if (late.aborted) return 'it takes too long to start'
+      if (this.#retry.hopeless) return this.#status.error ?? ''
+      const { promise } = this.#changed
+      this.#begin()
+      await untilAborted(promise, AbortSignal.any([signal, late]))
+    }
+  }
+
+  #lost(live: Live, why: string): void {
+    if (this.#live !== live) return
+    if (this.#options.clock.monotonic() - live.since > STEADY_MS) this.#retry.forget()
+    this.#live = undefined
+    this.#end(live)
+    this.#fail(new Error(why))
+  }
+
+  #fail(error: unknown): void {
+    this.#starting = undefined
+    if (this.#closing.signal.aborted) return
+    const wait = this.#retry.failed(() => this.#begin())
+    const status = error instanceof Error && error.name === 'AuthorizationNeeded' ? 'needs_auth' : 'failed'
+    this.#become({ status, error: `${messageOf(error)} (next try in ${wait / 1_000} s)` })
+    this.#tools.giveUp()
+  }
+
+  /** Gives its process back until it is needed again. */
+  #rest(): void {
+    const live = this.#live
+    if (live === undefined) return
+    this.#live = undefined
+    this.#end(live)
+    this.#become({ status: 'idle', error: undefined })
+  }
+
+  #end({ connection, place }: Live): void {
+    const ended = connection.close().finally(() => place?.[Symbol.dispose]())
+    this.#ending = Promise.all([this.#ending, ended]).then(() => {})
+  }
+
+  async #list(): Promise<ServerTools | undefined> {
+    const live = this.#live
+    using _use = live?.place?.use()
+    const listed = await live?.connection.list(this.#closing.signal, this.#startMs).catch(() => undefined)
+    return this.#live === live ? listed : undefined
+  }
+
+  #become(status: Status): void {
+    this.#status = status
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
+    this.#options.onStatus()
+  }
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { McpServer_Status as Status } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Config } from '#services/catalog/config.ts'
+import { asOperator, type CatalogFixture, openCatalog, processesWith, runTool } from '#test/support/catalog.ts'
+import { configureMcp, mcpServers, scriptedServer } from '#test/support/mcp.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+/** A catalog with a folder for the logs of scripted servers. */
+async function begin(t: TestContext, overrides: Partial<Config> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'portico-mcp-'))
+  const catalog = await openCatalog(overrides)
+  t.after(async () => {
+    await catalog[Symbol.asyncDispose]()
+    assert.deepEqual(await processesWith(folder), [], 'nothing stays behind')
+    await rm(folder, { recursive: true })
+  })
+  return { catalog, folder, server: scriptedServer(folder) }
+}
+
+const toolNames = async ({ client }: CatalogFixture) =>
+  (await client.listTools({}, asOperator)).tools.map(({ name }) => name).filter((name) => name.includes('_'))
+
+test('a server that ends during a call: it failed, was sent once, and the server comes back with its tools', async (t) => {
+  const { catalog, server } = await begin(t)
+  await configureMcp(catalog.config, { s: server.entry })
+  assert.deepEqual(await toolNames(catalog), ['s_wait', 's_die', 's_grow', 's_env', 's_bad', 's_pid'])
+  const { failure } = await runTool(catalog, 's_die', {})
+  assert.equal(failure?.type, 'outcome_unknown')
+  assert.match(failure.message, /what it has done by then is unknown, and it was not sent again$/)
+  assert.match((await mcpServers(catalog)).s?.error ?? '', /^it ended with exit code 3 \(next try in 1 s\)$/)
+  assert.equal((await toolNames(catalog)).length, 6, 'what is known stays known')
+  assert.match((await runTool(catalog, 's_pid', {})).text, /^\d+$/)
+  assert.deepEqual(
+    (await server.lines()).map((line) => line.split(' ')[2]),
+    ['die', 'pid'],
+  )
+  const { text } = await runTool(catalog, 's_env', {})
+  assert.deepEqual(
+    Object.keys(JSON.parse(text)).filter((name) => /KEY|SECRET|PORTICO|NODE_/.test(name)),
+    [],
+  )
+})
+
+test('an abort reaches the server, progress is passed on, and an answer of any kind is bounded', async (t) => {
+  const { catalog, server } = await begin(t)
+  await configureMcp(catalog.config, { s: { ...server.entry, environment: { OWN: 'v' } } })
+  await toolNames(catalog)
+  const aborting = new AbortController()
+  const running = runTool(catalog, 's_wait', {}, { signal: aborting.signal })
+  await waitFor('the call', async () => (await server.lines()).length > 0)
+  aborting.abort()
+  await assert.rejects(running)
+  await waitFor('the cancellation', async () => (await server.lines()).some((line) => line.startsWith('cancelled')))
+  const { progress } = await runTool(catalog, 's_wait', { ms: 400 })
+  assert.deepEqual(progress, [{ progress: 1, total: 2, message: 'half' }])
+  const bad = await runTool(catalog, 's_bad', {})
+  assert.equal(bad.failure?.message, 'The tool reports an error')
+  assert.ok(
+    bad.text.length < 60_000 && bad.text.endsWith('(a part of the answer was left out)\nfile:///a/b.txt\ninside'),
+  )
+  assert.deepEqual(
+    bad.files.map(({ mime }) => mime),
+    ['text/plain'],
+    'what is no image is not said to be one',
+  )
+  assert.equal(JSON.parse((await runTool(catalog, 's_env', {})).text).OWN, 'v')
+})
+
+test('tools that a server has from now on count at the next step, with an event', async (t) => {
+  const { catalog, server } = await begin(t)
+  await configureMcp(catalog.config, { s: server.entry })
+  const leave = new AbortController()
+  const before = (await catalog.client.getAgent({ forStep: true }, asOperator)).generation
+  const events: string[] = []
+  const listening = (async () => {
+    for await (const { message } of catalog.client.streamEvents({}, { ...asOperator, signal: leave.signal })) {
+      if (message.case === 'event') events.push(`${message.value.event.case}`)
+      if (message.case === 'connected') void runTool(catalog, 's_grow', { name: 'ne w' })
+    }
+  })()
+  await waitFor('the event', () => events.includes('mcpToolsChanged'))
+  leave.abort()
+  await listening.catch(() => {})
+  assert.notEqual((await catalog.client.getAgent({ forStep: true }, asOperator)).generation, before)
+  const added = (await toolNames(catalog)).at(-1) ?? ''
+  assert.match(added, /^s__ne-w_[0-9a-f]{16}$/)
+  assert.equal((await runTool(catalog, added, {})).text, 'ne w was called')
+})
+
+test('noise, endless lists and lines, silence and hostile descriptions: each is bounded, and harms no other server', async (t) => {
+  const { catalog, folder, server } = await begin(t)
+  const entry = (mode: string) => scriptedServer(folder, mode).entry
+  await configureMcp(catalog.config, {
+    ...{ s: server.entry, noisy: entry('noisy'), endless: entry('endless'), hostile: entry('hostile') },
+    ...{
+      silent: { ...entry('silent'), timeout: 300 },
+      line: entry('line'),
+      nothing: { ...server.entry, command: ['nothing-of-this-name'] },
+    },
+    ...{ far: { type: 'remote', url: 'http://127.0.0.1:1/mcp' }, wrong: { type: 'local' } },
+  })
+  await mcpServers(catalog)
+  await waitFor('all to be known', async () =>
+    Object.values(await mcpServers(catalog)).every(({ status }) => status !== Status.STARTING),
+  )
+  const servers = await mcpServers(catalog)
+  for (const name of ['s', 'noisy', 'endless', 'hostile']) assert.equal(servers[name]?.status, Status.CONNECTED, name)
+  for (const [name, error] of [
+    ['silent', /Request timed out/],
+    ['line', /it sent a message of more than 16777216 bytes/],
+    ['nothing', /it ended with exit code 127: .*nothing-of-this-name/],
+    ['far', /ECONNREFUSED|bad port/],
+    ['wrong', /`command` must be a list/],
+  ] as const) {
+    assert.equal(servers[name]?.status, Status.FAILED, name)
+    assert.match(servers[name]?.error ?? '', error)
+  }
+  const counts = ({ toolCount, omittedCount, omittedTools }: (typeof servers)[string]) => [
+    toolCount,
+    omittedCount,
+    omittedTools.length,
+  ]
+  assert.deepEqual(servers.endless && counts(servers.endless), [256, 10_000, 20])
+  assert.deepEqual([servers.hostile?.toolCount, servers.hostile?.omittedTools], [1, ['deep', '?', '?', 'none']])
+  const warning = catalog.warnings.find((line) => 'server' in line && line.server === 'endless')
+  assert.deepEqual(
+    warning && { ...warning, names: undefined, count: 'count' in warning && warning.count }.count,
+    10_000,
+  )
+})
+
+test('a project’s file names servers only below a trusted directory, and a change of the configuration counts', async (t) => {
+  const { catalog, server } = await begin(t)
+  await configureMcp(catalog.project, { s: server.entry, far: { type: 'remote', url: 'http://127.0.0.1:1' } })
+  const { s, far } = await mcpServers(catalog)
+  for (const one of [s, far]) {
+    assert.equal(one?.status, Status.FAILED)
+    assert.match(one.error ?? '', /opencode.json is not trusted: add a directory .* PORTICO_TRUSTED_DIRECTORIES/)
+  }
+  assert.deepEqual(await server.lines(), [])
+  await configureMcp(catalog.config, { own: server.entry })
+  assert.equal((await mcpServers(catalog)).own?.status, Status.CONNECTED)
+  assert.ok((await toolNames(catalog)).includes('own_pid'))
+  await configureMcp(catalog.config, {})
+  assert.deepEqual(await toolNames(catalog), [])
+  await waitFor('its process to end', async () => (await processesWith('mcp-.log')).length === 0)
+})
+
+test('a project’s file below a trusted directory names servers', async (t) => {
+  const { catalog, server } = await begin(t, { trustedDirectories: [tmpdir()] })
+  await configureMcp(catalog.project, { s: server.entry })
+  assert.equal((await mcpServers(catalog)).s?.status, Status.CONNECTED)
+})
+
+test('more servers than places: who is idle makes room, its tools stay, and a call starts it again', async (t) => {
+  const { catalog, server } = await begin(t, { processesPerCore: 1 })
+  const count = availableParallelism() + 1
+  await configureMcp(
+    catalog.config,
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`s${i}`, server.entry])),
+  )
+  assert.equal((await toolNames(catalog)).length, count * 6)
+  const idle = Object.values(await mcpServers(catalog)).filter(({ status }) => status === Status.IDLE)
+  assert.equal(idle.length, 1)
+  assert.match((await runTool(catalog, `${idle[0]?.name}_pid`, {})).text, /^\d+$/)
+})
+
+test('a location that nobody uses gives its processes back', async (t) => {
+  const { catalog, server, folder } = await begin(t, { locationIdleSeconds: 1 })
+  await configureMcp(catalog.config, { s: server.entry })
+  await toolNames(catalog)
+  assert.notDeepEqual(await processesWith(folder), [])
+  await waitFor('the process to end', async () => (await processesWith(folder)).length === 0)
+})
+
+test('agents are listed without starting a server', async (t) => {
+  const { catalog, server, folder } = await begin(t)
+  await configureMcp(catalog.config, { s: server.entry })
+  await catalog.client.listAgents({}, asOperator)
+  await catalog.client.getAgent({}, asOperator)
+  assert.deepEqual(await processesWith(folder), [])
+})

@@ -1,0 +1,112 @@
+import type { Agent } from 'undici'
+import type { CatalogChange } from '#services/catalog/domain/catalog-event.ts'
+import type { Location } from '#services/catalog/domain/location.ts'
+import type { McpServerState } from '#services/catalog/domain/mcp/server-state.ts'
+import type { McpServers } from '#services/catalog/ports/mcp-servers.ts'
+import type { OpenSource } from '#services/catalog/ports/source.ts'
+import type { ToolSource, Tools } from '#services/catalog/ports/tools.ts'
+import type { ProcessPlaces } from '#services/catalog/run/process-places.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import type { Configuration } from '../configuration/configuration.ts'
+import type { ConnectMeans } from './connect.ts'
+import { LocationServers } from './location-servers.ts'
+import { McpServer } from './mcp-server.ts'
+import type { UsableEntry } from './server-options.ts'
+
+interface Options extends Omit<ConnectMeans, 'dispatcher'> {
+  readonly configuration: Configuration
+  readonly places: ProcessPlaces
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly onChange: (directory: string, change: CatalogChange) => void
+}
+
+/** An answer may take as long as a call. */
+const HEADERS_MS = 900_000
+const CONNECT_MS = 15_000
+const LOGGED_OMITTED = 100
+
+/** The MCP servers of all open locations, and their tools. Disposing it resolves when nothing of them is left. */
+export class McpSource implements ToolSource, McpServers, AsyncDisposable {
+  readonly #options: Options
+  /** Directory → its servers. */
+  readonly #open = new Map<string, LocationServers>()
+  readonly #ending = new Set<Promise<void>>()
+  #agent: Promise<Agent> | undefined
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  open(location: Location, changed: () => void): OpenSource<Tools> {
+    const { configuration, onChange, places, clock, logger } = this.#options
+    const { directory } = location
+    const isOpen = (): boolean => this.#open.get(directory) === servers
+    const servers = new LocationServers({
+      configuration: configuration.open(location, changed),
+      create: (entry) =>
+        new McpServer(entry, {
+          ...{ places, clock },
+          connect: async (_, options) => await this.#connect(entry, directory, options),
+          onStatus: () => isOpen() && onChange(directory, { type: 'mcp-server-updated', server: entry.name }),
+          onTools: () => {
+            if (!isOpen()) return
+            onChange(directory, { type: 'mcp-tools-changed', server: entry.name })
+            changed()
+          },
+        }),
+      end: (server) => this.#end(server),
+      onOmitted: (server, names) => {
+        const detail = { directory, server, count: names.length, names: names.slice(0, LOGGED_OMITTED) }
+        logger.warn(detail, 'Tools of an MCP server are not offered')
+      },
+    })
+    this.#open.set(directory, servers)
+    return {
+      read: (start) => servers.read(start),
+      [Symbol.dispose]: () => {
+        if (isOpen()) this.#open.delete(directory)
+        servers[Symbol.dispose]()
+      },
+    }
+  }
+
+  states({ directory }: Location): readonly McpServerState[] {
+    return this.#open.get(directory)?.states() ?? []
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#ending)
+    await (await this.#agent)?.destroy()
+  }
+
+  async #connect(entry: UsableEntry, directory: string, options: Parameters<typeof connectTo>[3]) {
+    this.#agent ??= newAgent()
+    return await connectTo(entry.target, directory, { ...this.#options, dispatcher: await this.#agent }, options)
+  }
+
+  #end(server: McpServer): void {
+    const ending = server.close().catch((error: unknown) => {
+      this.#options.logger.warn({ err: error, server: server.entry.name }, 'An MCP server could not be ended')
+    })
+    this.#ending.add(ending)
+    void ending.finally(() => this.#ending.delete(ending))
+  }
+}
+
+type Connect = typeof import('./connect.ts').connect
+
+// The client takes its time to load: only where a server is configured, and needed.
+const connectTo: Connect = async (...words) => (await import('./connect.ts')).connect(...words)
+
+async function newAgent(): Promise<Agent> {
+  const { Agent } = await import('undici')
+  return new Agent({
+    allowH2: false,
+    pipelining: 1,
+    connect: { timeout: CONNECT_MS },
+    headersTimeout: HEADERS_MS,
+    bodyTimeout: 0,
+  })
+}

@@ -1,0 +1,47 @@
+import { savePatternsOf } from '#services/catalog/domain/access.ts'
+import type { Location } from '#services/catalog/domain/location.ts'
+import type { PreparedCall, ToolDescription, Tools } from '#services/catalog/ports/tools.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { Rejection } from '#shared/rejection.ts'
+import type { ServerTool } from './list-tools.ts'
+import type { McpServer } from './mcp-server.ts'
+
+/** A tool that is offered, and whose it is. */
+export interface OfferedTool {
+  /** The name under which it is offered. */
+  readonly name: string
+  readonly server: McpServer
+  readonly tool: ServerTool
+}
+
+/**
+ * The tools of a location's MCP servers at one time. A call needs permission for the action `mcp`, whose resource is
+ * `server/tool`. Its input is checked by the server alone.
+ */
+export class McpTools implements Tools {
+  readonly #offered: ReadonlyMap<string, OfferedTool>
+
+  constructor(offered: readonly OfferedTool[]) {
+    this.#offered = new Map(offered.map((one) => [one.name, one]))
+  }
+
+  list(): readonly ToolDescription[] {
+    return [...this.#offered.values()].map(({ name, tool }) => ({
+      name,
+      description: tool.description,
+      inputSchema: tool.inputSchema,
+    }))
+  }
+
+  async prepare(_location: Location, name: string, input: JsonObject): Promise<PreparedCall> {
+    const offered = this.#offered.get(name)
+    if (offered === undefined) throw new Rejection('TOOL_NOT_FOUND', { name: name.slice(0, 100) })
+    const { server, tool } = offered
+    const accesses = [{ action: 'mcp', resources: [`${server.entry.name}/${tool.name}`] }]
+    return {
+      accesses,
+      savePatterns: savePatternsOf(accesses),
+      run: (signal, progress) => server.call({ tool: tool.name, input, signal, progress }),
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import type { McpEntry } from '#services/catalog/domain/mcp/server-entry.ts'
+import type { ProcessPlaces } from '#services/catalog/run/process-places.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { Connection, ConnectOptions } from './connect.ts'
+
+/** An entry that names a server which may run. */
+export type UsableEntry = Extract<McpEntry, { readonly type: 'usable' }>
+
+/** What a server works with. */
+export interface ServerOptions {
+  readonly connect: (entry: UsableEntry, options: ConnectOptions) => Promise<Connection>
+  readonly places: ProcessPlaces
+  readonly clock: Clock
+  /** Its status is another one. */
+  readonly onStatus: () => void
+  /** Its tools are known now, or are others. */
+  readonly onTools: () => void
+}

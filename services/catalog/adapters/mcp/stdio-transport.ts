@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import type { Duplex } from 'node:stream'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { OutputWindow } from '#services/catalog/domain/truncate.ts'
+import { type Command, settledWithin } from '../commands/command.ts'
+import { knownMessage } from './known-message.ts'
+import { LineReader } from './line-reader.ts'
+import { MAX_MESSAGE_BYTES } from './message-gauge.ts'
+
+/** Messages that are worked on in one turn of the event loop, and the share of a second that each may take. */
+const AT_ONCE = 20
+const MESSAGE_MS = 0.2
+/** For a server to end by itself when its input ends, and then when it is asked to. */
+const END_MS = 200
+const TERMINATE_MS = 500
+/** For what a server that has ended wrote before. */
+const LAST_WORDS_MS = 200
+const ERROR_BYTES = 8 << 10
+const ERROR_CHARACTERS = 500
+
+/**
+ * Messages as lines on the channel of a supervised command; what it prints as errors is kept for its last words. A server
+ * that floods the channel is read slower, and one that does not read what it is sent is closed.
+ */
+export class StdioTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void
+  onerror?: (error: Error) => void
+  onclose?: () => void
+  readonly #command: Command
+  readonly #channel: Duplex
+  readonly #lines = new LineReader()
+  readonly #errors = new OutputWindow(ERROR_BYTES)
+  #why = 'it was closed'
+  #closing: Promise<void> | undefined
+
+  constructor(command: Command) {
+    if (command.channel === undefined) throw new Error('The command has no channel')
+    this.#command = command
+    this.#channel = command.channel
+  }
+
+  /** Why it was closed, for people. */
+  get why(): string {
+    return this.#why
+  }
+
+  async start(): Promise<void> {
+    this.#command.output.on('data', (chunk: Buffer) => this.#errors.push(chunk))
+    this.#channel.on('data', (chunk: Buffer) => void this.#receive(chunk))
+    this.#command.ended.then(
+      ({ code, signal }) =>
+        this.#lost(signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`),
+      (error: Error) => this.#lost(error.message),
+    )
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#closing !== undefined || this.#channel.destroyed) throw new Error('The server is gone')
+    if (this.#channel.writableLength > MAX_MESSAGE_BYTES) {
+      void this.#end('it does not read what it is sent')
+      throw new Error('The server does not read what it is sent')
+    }
+    this.#channel.write(`${JSON.stringify(message)}\n`)
+  }
+
+  /** Resolves when nothing of the server is left. */
+  close(): Promise<void> {
+    return this.#end('it was closed')
+  }
+
+  async #receive(chunk: Buffer): Promise<void> {
+    this.#channel.pause()
+    try {
+      const lines = this.#lines.push(chunk)
+      for (const [index, line] of lines.entries()) {
+        if (index % AT_ONCE === AT_ONCE - 1) await nextTurn()
+        const message = knownMessage(line)
+        if (message !== undefined && this.#closing === undefined) this.onmessage?.(message)
+      }
+      if (lines.length >= AT_ONCE) await delay(lines.length * MESSAGE_MS)
+      this.#channel.resume()
+    } catch (error) {
+      void this.#end(error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  async #lost(why: string): Promise<void> {
+    const waiting = new AbortController()
+    await settledWithin(once(this.#channel, 'close', { signal: waiting.signal }), LAST_WORDS_MS)
+    waiting.abort()
+    const words = this.#errors.tail(ERROR_BYTES).trim().slice(-ERROR_CHARACTERS)
+    await this.#end(words === '' ? why : `${why}: ${words}`)
+  }
+
+  #end(why: string): Promise<void> {
+    if (this.#closing === undefined) this.#why = why
+    this.#closing ??= this.#endCommand().finally(() => this.onclose?.())
+    return this.#closing
+  }
+
+  async #endCommand(): Promise<void> {
+    await using _ = this.#command
+    this.#channel.end()
+    if (!(await settledWithin(this.#command.ended, END_MS))) await this.#command.terminate(TERMINATE_MS)
+  }
+}

@@ -1,0 +1,89 @@
+import type { Clock } from '#shared/clock.ts'
+import type { ServerTools } from './list-tools.ts'
+
+/** For how long somebody waits for tools that are not known yet. */
+const PATIENCE_MS = 5_000
+/** The list is asked for once in this time, however often the server says that it has changed. */
+const RELIST_MS = 1_000
+
+interface Options {
+  readonly clock: Clock
+  /** Asks the server; undefined: it does not say now. What it does not say now it says at its next start or change. */
+  readonly ask: () => Promise<ServerTools | undefined>
+  /** The tools are known now, or are others. */
+  readonly onChange: () => void
+}
+
+const NOTHING: ServerTools = { tools: [], omitted: [] }
+
+/** What was last known of the tools of a server. */
+export class ToolList implements Disposable {
+  readonly #options: Options
+  readonly #known = Promise.withResolvers<void>()
+  #listed: ServerTools | undefined
+  #askedAt = Number.NEGATIVE_INFINITY
+  #asking = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  get listed(): ServerTools {
+    return this.#listed ?? NOTHING
+  }
+
+  /** Whether they were known at some time. */
+  get everKnown(): boolean {
+    return this.#listed !== undefined
+  }
+
+  /** Resolves when the tools are known, or are not waited for any more. */
+  get known(): Promise<void> {
+    return this.#known.promise
+  }
+
+  /** From now on the tools are waited for, for a time. */
+  await(): void {
+    setTimeout(this.#known.resolve, PATIENCE_MS).unref()
+  }
+
+  /** They are not waited for: the server cannot say them now. */
+  giveUp(): void {
+    this.#known.resolve()
+  }
+
+  learn(listed: ServerTools): void {
+    const before = this.#listed
+    this.#listed = listed
+    this.#known.resolve()
+    if (JSON.stringify(before) !== JSON.stringify(listed)) this.#options.onChange()
+  }
+
+  /** The server says that it has other tools: it is asked soon, once for many changes. */
+  changed(): void {
+    if (this.#timer !== undefined) return
+    const wait = this.#askedAt + RELIST_MS - this.#options.clock.monotonic()
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined
+        if (this.#asking) this.changed()
+        else void this.#ask()
+      },
+      Math.max(wait, 0),
+    ).unref()
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
+    this.#known.resolve()
+  }
+
+  async #ask(): Promise<void> {
+    this.#asking = true
+    this.#askedAt = this.#options.clock.monotonic()
+    const listed = await this.#options.ask()
+    this.#asking = false
+    if (listed !== undefined) this.learn(listed)
+  }
+}

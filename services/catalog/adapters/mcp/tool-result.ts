@@ -1,0 +1,83 @@
+import { detectMime } from '#services/catalog/domain/mime.ts'
+import { MAX_BYTES, OutputWindow } from '#services/catalog/domain/truncate.ts'
+import type { ToolContent, ToolOutcome } from '#services/catalog/ports/tools.ts'
+import { isObject, type JsonObject } from '#shared/json.ts'
+
+const MAX_FILES = 20
+const MAX_ITEMS = 1_000
+const MAX_STRUCTURED = 32 << 10
+
+/**
+ * What a server answers to a call, as the outcome of one: texts, of all together beginning and end when they are more than
+ * 50 KiB; at most twenty images and files, whose bytes say what they are; links as text. A structured answer is a text where
+ * there is no other. Undefined: it is no answer to a call.
+ */
+export function toOutcome(result: unknown): ToolOutcome | undefined {
+  if (!isObject(result) || (result.content !== undefined && !Array.isArray(result.content))) return undefined
+  const { content: items = [], structuredContent } = result
+  const texts: string[] = []
+  const files: ToolContent[] = []
+  for (const item of items.slice(0, MAX_ITEMS)) {
+    const read = readItem(item, files.length)
+    if (typeof read === 'string') texts.push(read)
+    else if (read !== undefined && files.length < MAX_FILES) files.push(read)
+    else texts.push('(a part of the answer was left out)')
+  }
+  if (texts.length === 0 && isObject(structuredContent)) texts.push(JSON.stringify(structuredContent))
+  const window = new OutputWindow(MAX_BYTES)
+  window.push(Buffer.from(texts.join('\n').toWellFormed()))
+  const { text, truncated } = window.text()
+  const content: ToolContent[] = [...(text === '' ? [] : [{ type: 'text', text } as const]), ...files]
+  if (content.length === 0) content.push({ type: 'text', text: '(no output)' })
+  const metadata: JsonObject = { truncated, ...structured(structuredContent) }
+  if (result.isError !== true) return { type: 'completed', content, metadata }
+  return { type: 'failed', kind: 'mcp_error', message: 'The tool reports an error', content, metadata }
+}
+
+function structured(value: unknown): JsonObject {
+  if (!isObject(value) || JSON.stringify(value).length > MAX_STRUCTURED) return {}
+  return { structuredContent: value as JsonObject }
+}
+
+// Undefined: nothing can be made of it.
+function readItem(item: unknown, files: number): string | ToolContent | undefined {
+  if (!isObject(item)) return undefined
+  switch (item.type) {
+    case 'text':
+      return typeof item.text === 'string' ? item.text : undefined
+    case 'image':
+    case 'audio':
+      return fileOf(item.data, item.mimeType, `${item.type}-${files + 1}`)
+    case 'resource_link':
+      return [item.name, item.uri, item.description].filter((part) => typeof part === 'string').join(' ')
+    case 'resource':
+      return isObject(item.resource) ? readResource(item.resource) : undefined
+    default:
+      return undefined
+  }
+}
+
+function readResource({
+  uri,
+  text,
+  blob,
+  mimeType,
+}: Readonly<Record<string, unknown>>): string | ToolContent | undefined {
+  if (typeof text === 'string') return typeof uri === 'string' ? `${uri}\n${text}` : text
+  return fileOf(blob, mimeType, nameIn(uri))
+}
+
+function fileOf(base64: unknown, mimeType: unknown, name: string): ToolContent | undefined {
+  if (typeof base64 !== 'string') return undefined
+  const data = Buffer.from(base64, 'base64')
+  if (data.length === 0) return undefined
+  const detected = detectMime(data)
+  // A provider refuses an image that is none, with all that stands beside it.
+  const said = typeof mimeType === 'string' && /^(?!image\/)[\w.+-]+\/[\w.+-]+$/.test(mimeType) ? mimeType : undefined
+  return { type: 'file', data, name, mime: /^image\//.test(detected) ? detected : (said ?? detected) }
+}
+
+function nameIn(uri: unknown): string {
+  const path = typeof uri === 'string' ? (URL.parse(uri)?.pathname ?? '') : ''
+  return path.split('/').at(-1)?.slice(0, 100) || 'resource'
+}

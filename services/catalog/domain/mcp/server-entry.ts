@@ -1,0 +1,149 @@
+import { isObject } from '#shared/json.ts'
+import type { ConfigurationDocument } from '../configuration.ts'
+import { untrusted } from '../trust.ts'
+
+/** Where an MCP server is. */
+export type McpTarget =
+  | {
+      readonly type: 'local'
+      /** Program and arguments. */
+      readonly command: readonly string[]
+      readonly environment: Readonly<Record<string, string>>
+      /** Directory that it runs in, relative to the location or absolute; undefined: the location. */
+      readonly cwd: string | undefined
+    }
+  | { readonly type: 'remote'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
+
+/** An MCP server that a configuration names: one that may run, that is switched off, or that cannot be used as it is. */
+export type McpEntry =
+  | {
+      readonly type: 'usable'
+      readonly name: string
+      readonly target: McpTarget
+      /** For its start and the list of its tools, and for the silence of a call; undefined: it names none. */
+      readonly timeoutMs: number | undefined
+    }
+  | { readonly type: 'disabled'; readonly name: string }
+  | {
+      readonly type: 'refused'
+      readonly name: string
+      readonly status: 'failed' | 'needs_auth'
+      readonly problem: string
+    }
+
+/** Most servers of a location. */
+export const MAX_SERVERS = 50
+const MAX_WORDS = 200
+const MAX_CHARACTERS = 32 << 10
+const MAX_TIMEOUT_MS = 3_600_000
+
+/** A part of the name of a permission resource (`server/tool`), which must mean one server and be no pattern. */
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,63}$/u
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+
+interface Given {
+  readonly value: Readonly<Record<string, unknown>>
+  readonly document: ConfigurationDocument
+  readonly enabled: boolean
+}
+
+/**
+ * The MCP servers that documents name (`mcp`), low precedence first. A later entry takes the place of an earlier one of its
+ * name; one that only says `enabled` switches it, though an untrusted document can only switch off. An entry that is
+ * malformed, or that an untrusted document names, is refused, and the others stay.
+ */
+export function readMcpEntries(documents: readonly ConfigurationDocument[]): McpEntry[] {
+  const given = new Map<string, Given | undefined>()
+  for (const document of documents) {
+    const { mcp } = document.value
+    for (const [name, value] of Object.entries(isObject(mcp) ? mcp : {}))
+      given.set(name, overlaid(given.get(name), value, document))
+  }
+  return [...given].map(([name, entry], index): McpEntry => {
+    const shown = name.slice(0, 64)
+    if (index >= MAX_SERVERS) return refused(shown, `a location has at most ${MAX_SERVERS} MCP servers`)
+    if (!NAME.test(name)) return refused(shown, 'its name must be 1 to 64 letters, digits, spaces and . _ @ -')
+    if (entry === undefined) return refused(name, 'it must be an object')
+    return toEntry(name, entry)
+  })
+}
+
+function overlaid(before: Given | undefined, value: unknown, document: ConfigurationDocument): Given | undefined {
+  if (!isObject(value)) return undefined
+  const { enabled } = value
+  if (value.type !== undefined || typeof enabled !== 'boolean') return { value, document, enabled: enabled !== false }
+  if (before === undefined) return { value, document, enabled }
+  return { ...before, enabled: enabled && (before.enabled || document.trusted) }
+}
+
+function toEntry(name: string, { value, document, enabled }: Given): McpEntry {
+  if (!enabled) return { type: 'disabled', name }
+  const problem = problemOf(value)
+  if (problem !== undefined) return refused(name, `${document.path}: ${problem}`)
+  if (!document.trusted) return refused(name, untrusted(document.path))
+  if (isObject(value.oauth)) {
+    return refused(name, 'OAuth is not supported: give the server a token in `headers`', 'needs_auth')
+  }
+  const timeoutMs = value.timeout as number | undefined
+  const target: McpTarget =
+    value.type === 'local'
+      ? {
+          type: 'local',
+          command: value.command as string[],
+          environment: (value.environment ?? {}) as Record<string, string>,
+          cwd: value.cwd as string | undefined,
+        }
+      : { type: 'remote', url: value.url as string, headers: (value.headers ?? {}) as Record<string, string> }
+  return { type: 'usable', name, target, timeoutMs }
+}
+
+/** What is wrong with the form of an entry. */
+function problemOf(value: Readonly<Record<string, unknown>>): string | undefined {
+  const { timeout, enabled } = value
+  if (enabled !== undefined && typeof enabled !== 'boolean') return '`enabled` must be true or false'
+  if (timeout !== undefined && !isTimeout(timeout)) return `\`timeout\` must be milliseconds, 1 to ${MAX_TIMEOUT_MS}`
+  if (JSON.stringify(value).length > MAX_CHARACTERS) return `it has more than ${MAX_CHARACTERS} characters`
+  if (value.type === 'local') return localProblem(value)
+  if (value.type === 'remote') return remoteProblem(value)
+  return '`type` must be "local" or "remote"'
+}
+
+function localProblem({ command, environment = {}, cwd }: Readonly<Record<string, unknown>>): string | undefined {
+  const words = Array.isArray(command) ? command : []
+  if (words.length === 0 || words.length > MAX_WORDS || !words.every(isText)) {
+    return `\`command\` must be a list of 1 to ${MAX_WORDS} strings`
+  }
+  if (/^(-|$)/.test(words[0] ?? '')) return '`command` must begin with a program'
+  if (cwd !== undefined && !isText(cwd)) return '`cwd` must be a string'
+  const names = isStrings(environment) ? Object.keys(environment) : ['']
+  return names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    ? undefined
+    : '`environment` must map names of variables to strings'
+}
+
+function remoteProblem({ url, headers = {} }: Readonly<Record<string, unknown>>): string | undefined {
+  const { protocol = '', username, password } = (typeof url === 'string' && URL.parse(url)) || {}
+  if (!/^https?:$/.test(protocol)) return '`url` must be an http:// or https:// URL'
+  if (username || password) return '`url` must not contain a user or a password: use `headers`'
+  const entries = isStrings(headers) ? Object.entries(headers) : [['', '']]
+  const fit = entries.every(
+    ([name = '', text = '']) => HEADER_NAME.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(text),
+  )
+  return fit ? undefined : '`headers` must map names of headers to strings of one line'
+}
+
+function isTimeout(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_TIMEOUT_MS
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && !value.includes('\0')
+}
+
+function isStrings(value: unknown): value is Record<string, string> {
+  return isObject(value) && Object.values(value).every(isText)
+}
+
+function refused(name: string, problem: string, status: 'failed' | 'needs_auth' = 'failed'): McpEntry {
+  return { type: 'refused', name, status, problem }
+}

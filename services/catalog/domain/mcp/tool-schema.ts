@@ -1,0 +1,117 @@
+import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
+
+const MAX_DEPTH = 20
+const MAX_NODES = 5_000
+/** In JSON. */
+const MAX_CHARACTERS = 64 << 10
+const MAX_DESCRIPTION = 2_000
+const MAX_PATTERN = 500
+
+type Keyword = (value: JsonValue, read: (schema: JsonValue) => JsonValue | undefined) => JsonValue | undefined
+
+const text: Keyword = (value) => (typeof value === 'string' ? value.slice(0, MAX_DESCRIPTION) : undefined)
+const number: Keyword = (value) => (typeof value === 'number' ? value : undefined)
+const flag: Keyword = (value) => (typeof value === 'boolean' ? value : undefined)
+const anything: Keyword = (value) => value
+const list: Keyword = (value) => (Array.isArray(value) && value.length > 0 ? value : undefined)
+const one: Keyword = (value, read) => read(value)
+const names: Keyword = (value) =>
+  Array.isArray(value) ? [...new Set(value.filter((name) => typeof name === 'string'))] : undefined
+const several: Keyword = (value, read) => {
+  const parts = Array.isArray(value) ? value.flatMap((part) => read(part) ?? []) : []
+  return parts.length > 0 ? parts : undefined
+}
+const map: Keyword = (value, read) =>
+  isObject(value)
+    ? Object.fromEntries(Object.entries(value).flatMap(([name, part]) => entryOf(name, read(part as JsonValue))))
+    : undefined
+
+const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
+
+const KEYWORDS: Readonly<Record<string, Keyword>> = {
+  type: (value) => {
+    const types = [value].flat().filter((type) => typeof type === 'string' && TYPES.has(type))
+    return types.length === 0 ? undefined : Array.isArray(value) ? types : types[0]
+  },
+  // It is never tried on anything here, but whoever does that should not fail.
+  pattern: (value) =>
+    typeof value === 'string' && value.length <= MAX_PATTERN && isPattern(value) ? value : undefined,
+  $ref: (value) => (typeof value === 'string' && /^#(\/|$)/.test(value) ? value : undefined),
+  ...{ title: text, description: text, format: text },
+  ...{ enum: list, const: anything, default: anything, required: names },
+  ...{ minLength: number, maxLength: number, minItems: number, maxItems: number, uniqueItems: flag },
+  ...{ minimum: number, maximum: number, exclusiveMinimum: number, exclusiveMaximum: number, multipleOf: number },
+  ...{ minProperties: number, maxProperties: number, additionalProperties: one, propertyNames: one, items: one },
+  ...{ prefixItems: several, anyOf: several, oneOf: several, allOf: several, not: one },
+  ...{ properties: map, $defs: map, definitions: map },
+}
+
+/** What is wrong with a schema that cannot be offered. */
+export class SchemaProblem extends Error {
+  override readonly name = 'SchemaProblem'
+}
+
+/**
+ * What of the schema that a server gives for the input of a tool goes to providers: keywords that they know with values that
+ * can be theirs, since one bad schema makes a provider refuse the whole request. References stay where they lead within the schema. Nothing of it is
+ * ever compiled or tried here. Throws SchemaProblem for one that is too deep, too large, or of something else than an object.
+ */
+export function readToolSchema(given: JsonValue | undefined): JsonObject {
+  if (!isObject(given)) throw new SchemaProblem('its schema is no object')
+  if (given.type !== undefined && given.type !== 'object') throw new SchemaProblem('its schema is not one of an object')
+  let nodes = 0
+  const references: JsonObject[] = []
+  const read = (schema: JsonValue, depth: number): JsonValue | undefined => {
+    if (++nodes > MAX_NODES || depth > MAX_DEPTH) throw new SchemaProblem('its schema is too large or too deep')
+    if (typeof schema === 'boolean') return schema
+    if (!isObject(schema)) return undefined
+    const kept: JsonObject = {}
+    for (const [name, value] of Object.entries(schema)) {
+      const keyword = Object.hasOwn(KEYWORDS, name) ? KEYWORDS[name] : undefined
+      const [entry] = entryOf(
+        name,
+        keyword?.(value as JsonValue, (part) => read(part, depth + 1)),
+      )
+      if (entry !== undefined) kept[name] = entry[1]
+    }
+    if (kept.$ref !== undefined) references.push(kept)
+    return kept
+  }
+  const schema: JsonObject = { properties: {}, ...(read(given as JsonObject, 0) as JsonObject), type: 'object' }
+  // What only restricts the whole is left to the server: some providers refuse it there.
+  for (const name of ['anyOf', 'oneOf', 'allOf', 'not', '$ref', 'enum', 'const']) delete schema[name]
+  for (const reference of references) if (!leadsSomewhere(schema, String(reference.$ref))) delete reference.$ref
+  if (JSON.stringify(schema).length > MAX_CHARACTERS) throw new SchemaProblem('its schema is too large')
+  return schema
+}
+
+function entryOf(name: string, value: JsonValue | undefined): [string, JsonValue][] {
+  return value === undefined ? [] : [[name, value]]
+}
+
+/** Follows a JSON pointer (RFC 6901) in the form of a URI fragment. */
+function leadsSomewhere(schema: JsonObject, reference: string): boolean {
+  let at: JsonValue | undefined = schema
+  for (const word of reference.split('/').slice(1)) {
+    const name = decoded(word).replaceAll('~1', '/').replaceAll('~0', '~')
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return false
+    at = Array.isArray(at) ? at[Number(name)] : at[name]
+  }
+  return isObject(at)
+}
+
+function decoded(word: string): string {
+  try {
+    return decodeURIComponent(word)
+  } catch {
+    return word
+  }
+}
+
+function isPattern(value: string): boolean {
+  try {
+    return new RegExp(value, 'u') instanceof RegExp
+  } catch {
+    return false
+  }
+}

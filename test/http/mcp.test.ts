@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { scriptedServer } from '#test/support/mcp.ts'
+import { openPortico } from '#test/support/portico.ts'
+
+test('mcp.list answers the location and its servers, with what is wrong with them', async () => {
+  const { entry } = scriptedServer('/tmp/no-such-folder', 'hostile')
+  const mcp = { off: { ...entry, enabled: false }, wrong: { type: 'x' }, s: entry }
+  await using portico = await openPortico(
+    { PORTICO_TRUSTED_DIRECTORIES: '["/"]' },
+    { 'opencode.json': JSON.stringify({ mcp }) },
+  )
+  const answer = await portico.fetch('/api/mcp')
+  assert.equal(answer.status, 200)
+  assert.deepEqual(await answer.json(), {
+    location: { directory: portico.project },
+    data: [
+      { name: 'off', status: 'disabled', tools: 0 },
+      {
+        ...{ name: 'wrong', status: 'failed', tools: 0 },
+        error: `${portico.project}/opencode.json: \`type\` must be "local" or "remote"`,
+      },
+      { name: 's', status: 'connected', tools: 1, omitted: { count: 4, names: ['deep', '?', '?', 'none'] } },
+    ],
+  })
+})

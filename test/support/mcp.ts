@@ -1,0 +1,32 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { asOperator, type CatalogFixture } from './catalog.ts'
+
+const script = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+const PACKAGES = '../../node_modules/@modelcontextprotocol'
+
+/** Entry of a server from npm. */
+export function packagedServer(name: 'everything' | 'filesystem', ...words: readonly string[]) {
+  const program = script(`${PACKAGES}/server-${name}/dist/index.js`)
+  return { type: 'local', command: [process.execPath, program, ...words] } as const
+}
+
+/** Entry of the scripted server (test/fixtures/mcp), and what it has logged: calls and what was cancelled. */
+export function scriptedServer(folder: string, mode = '') {
+  const log = join(folder, `mcp-${mode}.log`)
+  const command = [process.execPath, script('../fixtures/mcp/scripted-server.ts'), log, mode]
+  const lines = async () => (await readFile(log, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '')
+  return { entry: { type: 'local', command }, lines } as const
+}
+
+/** Writes the MCP servers of the user's own configuration. */
+export async function configureMcp(directory: string, mcp: object): Promise<void> {
+  await writeFile(join(directory, 'opencode.json'), JSON.stringify({ mcp }))
+}
+
+/** The MCP servers of the fixture's project, by name. */
+export async function mcpServers({ client }: CatalogFixture) {
+  const { servers } = await client.listMcpServers({}, asOperator)
+  return Object.fromEntries(servers.map((server) => [server.name, server]))
+}
