@@ -26,6 +26,8 @@ export interface Published {
   readonly tag?: string
   /** Sent in place of the tarball that the integrity is of. */
   readonly sent?: Buffer
+  /** The registry says no integrity of it. */
+  readonly unsigned?: boolean
 }
 
 /** A registry of npm packages on this machine, which serves what was published and lists who asked for what. */
@@ -56,7 +58,7 @@ export async function startNpmRegistry() {
     url,
     /** Paths that were asked for, in order. */
     asked,
-    publish({ name, version, manifest = {}, files = {}, entries, tag = 'latest', sent }: Published): void {
+    publish({ name, version, manifest = {}, files = {}, entries, tag = 'latest', sent, unsigned }: Published): void {
       const whole = { name, version, main: 'index.js', ...manifest }
       const own = {
         'package.json': JSON.stringify(whole),
@@ -69,10 +71,8 @@ export async function startNpmRegistry() {
       const path = `/${name}/-/${version}.tgz`
       tarballs.set(path, sent ?? tarball)
       // As registries do that stand in for another one: the address is not their own.
-      const dist = {
-        tarball: `http://registry.invalid${path}`,
-        integrity: `sha512-${hash('sha512', tarball, 'base64')}`,
-      }
+      const integrity = `sha512-${hash('sha512', tarball, 'base64')}`
+      const dist = { tarball: `http://registry.invalid${path}`, ...(!unsigned && { integrity }) }
       const before = packages.get(name) ?? { 'dist-tags': {}, versions: {} }
       before['dist-tags'][tag] = version
       before.versions[version] = { ...whole, dist }

@@ -109,8 +109,10 @@ test('a tarball whose content differs from its integrity is refused, and so is o
   const { refusal, registry } = await begin(t, [
     acme({ dependencies: { leaf: '1' } }),
     { name: 'leaf', version: '1.0.0', sent },
+    { name: 'unsigned', version: '1.0.0', unsigned: true },
   ])
   assert.match(await refusal(), /leaf@1\.0\.0 is not what its integrity says/)
+  assert.match(await refusal('unsigned'), /no integrity of unsigned@1\.0\.0/)
   assert.equal(registry.asked.filter((path) => path.startsWith('/leaf/-/')).length, 2)
 })
 
