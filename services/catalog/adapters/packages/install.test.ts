@@ -106,14 +106,13 @@ test('git, addresses, files and folders are refused, also as dependencies of dep
 
 test('a tarball whose content differs from its integrity is refused, and so is one that has none', async (t) => {
   const sent = tarballOf([{ path: 'package/index.js', content: 'other' }])
-  const { refusal, registry } = await begin(t, [
+  const { refusal } = await begin(t, [
     acme({ dependencies: { leaf: '1' } }),
     { name: 'leaf', version: '1.0.0', sent },
     { name: 'unsigned', version: '1.0.0', unsigned: true },
   ])
   assert.match(await refusal(), /leaf@1\.0\.0 is not what its integrity says/)
   assert.match(await refusal('unsigned'), /no integrity of unsigned@1\.0\.0/)
-  assert.equal(registry.asked.filter((path) => path.startsWith('/leaf/-/')).length, 2)
 })
 
 test('a tarball that holds links, devices or ways out of its folder is refused', async (t) => {
