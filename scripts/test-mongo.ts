@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { MongoBinary, MongoMemoryReplSet } from 'mongodb-memory-server-core'
 
@@ -20,6 +20,12 @@ const PATIENCE = new URLSearchParams({
   wtimeoutMS: '60000',
 })
 
+/** It keeps no versions of what was deleted, which the tests delete much of, and no figures of itself. */
+const THRIFT = ['minSnapshotHistoryWindowInSeconds=0', 'diagnosticDataCollectionEnabled=false'].flatMap((parameter) => [
+  '--setParameter',
+  parameter,
+])
+
 /**
  * Finds or starts one replica set: PORTICO_TEST_MONGODB_URI; a `mongod` on PATH; one that mongodb-memory-server-core can
  * fetch. It has 60 s to start.
@@ -30,7 +36,7 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
   const onPath = spawnSync(process.platform === 'win32' ? 'where' : 'which', ['mongod'], { encoding: 'utf8' })
   const systemBinary = onPath.status === 0 ? onPath.stdout.split(/\r?\n/)[0]?.trim() : undefined
   process.env.MONGOMS_SYSTEM_BINARY_VERSION_CHECK = 'false'
-  const dbPath = mkdtempSync(join(folderInMemory() ?? scratch, 'portico-mongodb-'))
+  const dbPath = mkdtempSync(join(scratch, 'portico-mongodb-'))
   const remove = (): void => rmSync(dbPath, { recursive: true, force: true, maxRetries: 5 })
   const interrupted = (signal: NodeJS.Signals): void => {
     remove()
@@ -42,7 +48,7 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
     const set = await MongoMemoryReplSet.create({
       binary: { systemBinary: binary },
       replSet: { count: 1, storageEngine: 'wiredTiger', ip: '127.0.0.1' },
-      instanceOpts: [{ launchTimeout: 60_000, dbPath }],
+      instanceOpts: [{ launchTimeout: 60_000, dbPath, args: THRIFT }],
     })
     const said = systemBinary === undefined ? 'a server that mongodb-memory-server fetched' : 'the mongod on PATH'
     return {
@@ -66,13 +72,22 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
 const GIB = 1_073_741_824
 
 /**
- * A folder in memory, where there is one with room to spare: the tests wait most of all for a disk that proves each write. What tests
- * of a kill need of a disk, they have on one of their own.
+ * A folder in memory, where there is one with room to spare that programs may be run from: the tests wait most of all for a
+ * disk that proves each write. What is killed in tests are processes, and what they wrote is in memory or on a disk alike.
  */
-function folderInMemory(folder = '/dev/shm'): string | undefined {
+export function folderInMemory(folder = '/dev/shm'): string | undefined {
   if (!existsSync(folder) || process.availableMemory() < 8 * GIB) return undefined
   const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize < 4 * GIB ? undefined : folder
+  return bavail * bsize < 4 * GIB || !runsPrograms(folder) ? undefined : folder
+}
+
+function runsPrograms(folder: string): boolean {
+  const own = mkdtempSync(join(folder, 'portico-program-'))
+  const program = join(own, 'program')
+  writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 })
+  const { status } = spawnSync(program)
+  rmSync(own, { recursive: true })
+  return status === 0
 }
 
 /** What a test run says in the end; that MongoDB was not tested is its last line, so that nobody overlooks it. */

@@ -1,3 +1,4 @@
+// A process of its own: it takes as long as all others of the folder.
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
